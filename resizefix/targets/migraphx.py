@@ -2,16 +2,9 @@
 
 from __future__ import annotations
 
+from resizefix.targets import shared_rules as shared
 from resizefix.targets.deviations import old_resize, old_upsample
 from resizefix.targets.sampling import samples_alike
-from resizefix.targets.shared_deviations import antialias_ignored, old_resize_is_half_pixel
-from resizefix.targets.shared_rules import (
-    EVERY_DIMENSION,
-    PLAIN_SIZES,
-    SYMMETRIC_WHERE_WHOLE,
-    coordinate_modes,
-    no_exclude_outside,
-)
 from resizefix.targets.target import Release, Rule, differs, targets_of
 
 _PARSER = "AMDMIGraphX f729a52, src/onnx/parse_resize.cpp; not run here"
@@ -22,13 +15,13 @@ MIGRAPHX = targets_of(
     "migraphx",
     (Release("", "MIGraphX f729a52 (source, not run here)"),),
     (
-        coordinate_modes(_MODES, f"; the parser takes {', '.join(_MODES)}", fix=SYMMETRIC_WHERE_WHOLE),
-        no_exclude_outside('"PARSE_RESIZE: exclude_outside 1 is not supported!"'),
+        shared.coordinate_modes(_MODES, f"; the parser takes {', '.join(_MODES)}", fix=shared.SYMMETRIC_WHERE_WHOLE),
+        shared.NO_EXCLUDE_OUTSIDE.saying('"PARSE_RESIZE: exclude_outside 1 is not supported!"'),
         Rule(
             name="axes-are-all",
             holds=lambda f: f.axes is None or f.length in (None, f.rank),
             because="`axes` is {f.axes}, which the parser does not follow: it asks for one value per dimension",
-            fix=EVERY_DIMENSION,
+            fix=shared.EVERY_DIMENSION,
         ),
         differs(
             name="axes-ignored",
@@ -40,16 +33,16 @@ MIGRAPHX = targets_of(
             name="stretch-alone",
             holds=lambda f: f.keep_aspect_ratio_policy == "stretch" or not f.by_sizes,
             because="keep_aspect_ratio_policy is {f.keep_aspect_ratio_policy} (\"only 'stretch' is accepted\")",
-            fix=PLAIN_SIZES,
+            fix=shared.PLAIN_SIZES,
         ),
-        antialias_ignored(),
+        shared.antialias_ignored(),
         differs(
             name="upsample-is-half-pixel",
             holds=samples_alike(old_upsample("half_pixel", "round_prefer_floor", _ALL)),
             because="Upsample is read with the defaults of Resize: half_pixel, round_prefer_floor",
             fix="write Resize with asymmetric and floor, or replace the node",
         ),
-        old_resize_is_half_pixel(old_resize("half_pixel", "round_prefer_floor", _ALL)),
+        shared.old_resize_is_half_pixel(old_resize("half_pixel", "round_prefer_floor", _ALL)),
     ),
     source=_PARSER,
 )

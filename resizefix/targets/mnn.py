@@ -5,28 +5,11 @@ from __future__ import annotations
 from onnx import TensorProto
 
 from resizefix.targets import mnn_conditions as conditions
+from resizefix.targets import shared_rules as shared
 from resizefix.targets.conditions import FED
 from resizefix.targets.deviations import without_antialias, without_exclusion
 from resizefix.targets.operators import OperatorLimit
 from resizefix.targets.sampling import moves_images_alone, samples_alike
-from resizefix.targets.shared_deviations import (
-    EMPTIES_SHORT_INPUTS,
-    INTEGERS,
-    INTEGERS_ARE_ROUNDED,
-    POLICY_IGNORED,
-    antialias_ignored,
-    coefficient_fixed,
-    exclusion_ignored,
-    factors_are_not_known,
-    fed_axes,
-    kept_axes_are_sampled,
-    kept_axes_may_be_sampled,
-    old_resize_is_half_pixel,
-    open_batch_of_sizes,
-    symmetric_is_asymmetric,
-    whole_copies_are_sampled,
-)
-from resizefix.targets.shared_rules import CAST, EVERY_DIMENSION, FIRST_CROP, RESHAPE, output_is_not_empty
 from resizefix.targets.target import Release, Rule, differs, targets_of
 
 _RELEASE = "MNN 3.6.1"
@@ -42,8 +25,8 @@ MNN = targets_of(
     "mnn",
     (Release("", _RELEASE),),
     (
-        output_is_not_empty("Acquire buffer size = 0"),
-        EMPTIES_SHORT_INPUTS,
+        shared.OUTPUT_IS_NOT_EMPTY.saying("Acquire buffer size = 0"),
+        shared.EMPTIES_SHORT_INPUTS,
         Rule(
             name="upsample-has-a-mode",
             holds=lambda f: not f.is_upsample or "mode" in f.attributes,
@@ -63,7 +46,7 @@ MNN = targets_of(
             holds=lambda f: f.elem_type != TensorProto.INT8,
             because='the tensor is int8 ("does not support this dtype")',
             source=f"MNN 4d40bdb, pymnn/src/util.h; measured on {_RELEASE}",
-            fix=CAST,
+            fix=shared.CAST,
         ),
         Rule(
             name="upsample-four-axes",
@@ -103,7 +86,7 @@ MNN = targets_of(
             "one more "
             '("MNN Interp don\'t support >= 6 dimension Interp")',
             source=_DIMENSIONS,
-            fix=RESHAPE,
+            fix=shared.RESHAPE,
         ),
         Rule(
             name="no-linear-volumes",
@@ -119,9 +102,11 @@ MNN = targets_of(
         ),
         differs(
             name="no-integer-volumes",
-            holds=lambda f: not conditions.is_volume(f, "nearest") or f.elem_type not in INTEGERS - {TensorProto.INT32},
+            holds=lambda f: (
+                not conditions.is_volume(f, "nearest") or f.elem_type not in shared.INTEGERS - {TensorProto.INT32}
+            ),
             because="the tensor is {f.type_name} and has five dimensions, of which MNN resizes elements of four bytes",
-            fix=CAST,
+            fix=shared.CAST,
         ),
         differs(
             name="depth-of-pytorch-half-pixel",
@@ -130,8 +115,8 @@ MNN = targets_of(
             source=_KERNEL,
             fix="half_pixel is the same where no output has length 1",
         ),
-        kept_axes_are_sampled(copies=False).read_in(_KERNEL),
-        kept_axes_may_be_sampled().read_in(_KERNEL),
+        shared.kept_axes_are_sampled(copies=False).read_in(_KERNEL),
+        shared.kept_axes_may_be_sampled().read_in(_KERNEL),
         differs(
             name="upsample-images-alone",
             holds=lambda f: not f.is_upsample or moves_images_alone(f),
@@ -144,7 +129,7 @@ MNN = targets_of(
             holds=lambda f: not conditions.crops(f),
             because="tf_crop_and_resize is taken and not computed",
             source=_KERNEL,
-            fix=FIRST_CROP,
+            fix=shared.FIRST_CROP,
         ),
         Rule(
             name="two-axes",
@@ -152,29 +137,31 @@ MNN = targets_of(
             because="`axes` is {f.axes}, which is not read: {f.counted_extent} are taken for height and width "
             '("Compute Shape Error")',
             source=_SHAPE,
-            fix=EVERY_DIMENSION,
+            fix=shared.EVERY_DIMENSION,
         ),
         differs(
             name="axes-ignored",
             holds=conditions.lists_the_image,
             because="`axes` is not read: {f.counted_extent} are taken for height and width in this order",
             source=_SHAPE,
-            fix=EVERY_DIMENSION,
+            fix=shared.EVERY_DIMENSION,
         ),
-        POLICY_IGNORED.read_in(_CONVERTER),
+        shared.POLICY_IGNORED.read_in(_CONVERTER),
         differs(
             name="no-interpolated-integers",
             holds=lambda f: not conditions.is_misread(f),
             because="the tensor is {f.type_name}: {f.mode} is computed as if it held floats, even of a copy",
-            fix=CAST,
+            fix=shared.CAST,
         ),
-        INTEGERS_ARE_ROUNDED,
-        antialias_ignored().read_in(_CONVERTER),
-        exclusion_ignored((without_antialias,)).read_in(_CONVERTER),
-        whole_copies_are_sampled(*conditions.COPYING).read_in(_KERNEL),
-        coefficient_fixed(conditions.BEFORE),
-        symmetric_is_asymmetric(conditions.SYMMETRIC, (without_antialias, without_exclusion)).read_in(_CONVERTER),
-        old_resize_is_half_pixel(conditions.OLD).read_in(_CONVERTER),
+        shared.INTEGERS_ARE_ROUNDED,
+        shared.antialias_ignored().read_in(_CONVERTER),
+        shared.exclusion_ignored((without_antialias,)).read_in(_CONVERTER),
+        shared.whole_copies_are_sampled(*conditions.COPYING).read_in(_KERNEL),
+        shared.coefficient_fixed(conditions.BEFORE),
+        shared.symmetric_is_asymmetric(conditions.SYMMETRIC, (without_antialias, without_exclusion)).read_in(
+            _CONVERTER
+        ),
+        shared.old_resize_is_half_pixel(conditions.OLD).read_in(_CONVERTER),
         differs(
             name="nearest-mode-ignored",
             holds=samples_alike(conditions.nearest),
@@ -202,11 +189,11 @@ MNN = targets_of(
             because="a coordinate below 0 is cut off for the samples and rounded down for the weights of cubic",
             source=_KERNEL,
         ),
-        factors_are_not_known(*conditions.BEFORE, conditions.linear_without_a_mode, conditions.nearest).read_in(
+        shared.factors_are_not_known(*conditions.BEFORE, conditions.linear_without_a_mode, conditions.nearest).read_in(
             _KERNEL
         ),
-        fed_axes(f"each that is resized {_COUNTS}").read_in(_DIMENSIONS),
-        open_batch_of_sizes(f"it {_COUNTS}").read_in(_DIMENSIONS),
+        shared.FED_AXES.saying(f"each that is resized {_COUNTS}").read_in(_DIMENSIONS),
+        shared.OPEN_BATCH_OF_SIZES.saying(f"it {_COUNTS}").read_in(_DIMENSIONS),
     ),
     (
         OperatorLimit(frozenset({"ConvTranspose"}), f"measured on {_RELEASE}, another shape", ranks=frozenset({3})),

@@ -28,7 +28,7 @@ from resizefix.targets.sampling import (
     samples_alike,
     samplings,
 )
-from resizefix.targets.shared_deviations import INTEGERS
+from resizefix.targets.shared_rules import INTEGERS
 
 _WIDE = frozenset({TensorProto.INT32, TensorProto.INT64})
 

@@ -10,6 +10,7 @@ from onnx import TensorProto
 
 from resizefix.equivalences.index_map import Floats
 from resizefix.interpolation import CoordinateTransformationMode as Coordinates
+from resizefix.targets import shared_rules as shared
 from resizefix.targets.conditions import S, scales_images_alone
 from resizefix.targets.deviations import without_antialias, without_exclusion
 from resizefix.targets.facts import Roi, SiteFacts
@@ -25,29 +26,6 @@ from resizefix.targets.sampling import (
     moves_images_alone,
     reads_between,
     samples_alike,
-)
-from resizefix.targets.shared_deviations import (
-    EMPTIES_SHORT_INPUTS,
-    INTEGERS,
-    POLICY_IGNORED,
-    antialias_ignored,
-    coefficient_fixed,
-    exclusion_ignored,
-    factors_are_not_known,
-    open_batch_of_sizes,
-)
-from resizefix.targets.shared_rules import (
-    CAST,
-    EVERY_DIMENSION,
-    FIRST_CROP,
-    RESHAPE,
-    TRANSPOSE,
-    domain_is_empty,
-    extent_is_constant,
-    mode_is_written,
-    not_resize_10,
-    operands_come_first,
-    output_is_not_empty,
 )
 from resizefix.targets.target import Release, Rule, differs, noted, targets_of
 
@@ -98,9 +76,11 @@ NCNN = targets_of(
     "ncnn",
     (Release("", _RELEASE),),
     (
-        operands_come_first("does not exist in the graph"),
-        domain_is_empty("unexpected op_type Resize"),
-        output_is_not_empty("out0 was not computed", holds=lambda f: f.rank not in (3, 4) or gives_samples(f)),
+        shared.OPERANDS_COME_FIRST.saying("does not exist in the graph"),
+        shared.DOMAIN_IS_EMPTY.saying("unexpected op_type Resize"),
+        shared.OUTPUT_IS_NOT_EMPTY.saying(
+            "out0 was not computed", holds=lambda f: f.rank not in (3, 4) or gives_samples(f)
+        ),
         Rule(
             name="nearest-mode",
             holds=lambda f: f.coordinates is None or "nearest_mode" not in f.attributes or f.nearest_mode == "floor",
@@ -108,22 +88,22 @@ NCNN = targets_of(
             'not exists or registered")',
             source=_PNNX,
         ),
-        mode_is_written("pnnx asks for").read_in(_PNNX),
-        not_resize_10("layer Resize not exists or registered").read_in(_PNNX),
-        extent_is_constant(' ("Unsupported Resize scales and sizes are all empty!")').read_in(_PNNX),
+        shared.MODE_IS_WRITTEN.saying("pnnx asks for").read_in(_PNNX),
+        shared.NOT_RESIZE_10.saying("layer Resize not exists or registered").read_in(_PNNX),
+        shared.EXTENT_IS_CONSTANT.saying(' ("Unsupported Resize scales and sizes are all empty!")').read_in(_PNNX),
         Rule(
             name="image-axes-alone",
             holds=lambda f: moves_images_alone(f) and scales_images_alone(f),
             because="another axis than height and width is resized",
             source=_PNNX,
-            fix=f"{TRANSPOSE}, or replace the node",
+            fix=f"{shared.TRANSPOSE}, or replace the node",
         ),
         Rule(
             name="not-two-axes",
             holds=lambda f: f.rank is None or f.rank > 2,
             because="the rank is {f.rank_name}; pnnx converts three axes and more",
             source=_PNNX,
-            fix=RESHAPE,
+            fix=shared.RESHAPE,
         ),
         differs(
             name="three-or-four-axes",
@@ -136,15 +116,9 @@ NCNN = targets_of(
             holds=lambda f: f.axes_in_order,
             because="`axes` is {f.axes}: {f.counted_extent} are no three to five values",
             source=_PNNX,
-            fix=EVERY_DIMENSION,
+            fix=shared.EVERY_DIMENSION,
         ),
-        Rule(
-            name="no-crop",
-            holds=lambda f: not f.crops,
-            because="tf_crop_and_resize has a roi, which pnnx does not convert",
-            source=_PNNX,
-            fix=FIRST_CROP,
-        ),
+        shared.NO_CROP.saying("tf_crop_and_resize has a roi, which pnnx does not convert").read_in(_PNNX),
         Rule(
             name="roi-is-empty",
             holds=lambda f: f.roi is not Roi.TENSOR,
@@ -154,9 +128,9 @@ NCNN = targets_of(
         ),
         differs(
             name="fractions-of-integers",
-            holds=lambda f: f.elem_type not in INTEGERS or not reads_between(f),
+            holds=lambda f: f.elem_type not in shared.INTEGERS or not reads_between(f),
             because="the tensor is {f.type_name}; ncnn computes with floats, and gives fractions where ONNX cuts off",
-            fix=CAST,
+            fix=shared.CAST,
         ),
         noted(
             name="float-alone",
@@ -177,12 +151,12 @@ NCNN = targets_of(
             because="it resizes nothing, and the converter leaves a net without a layer",
             fix="leave the node out",
         ),
-        EMPTIES_SHORT_INPUTS,
-        open_batch_of_sizes("another batch comes out").read_in(_PNNX),
-        POLICY_IGNORED.read_in(_PNNX),
-        antialias_ignored().read_in(_PNNX),
-        exclusion_ignored((without_antialias,)).read_in(_PNNX),
-        coefficient_fixed((without_antialias, without_exclusion)).read_in(_LAYER),
+        shared.EMPTIES_SHORT_INPUTS,
+        shared.OPEN_BATCH_OF_SIZES.saying("another batch comes out").read_in(_PNNX),
+        shared.POLICY_IGNORED.read_in(_PNNX),
+        shared.antialias_ignored().read_in(_PNNX),
+        shared.exclusion_ignored((without_antialias,)).read_in(_PNNX),
+        shared.coefficient_fixed((without_antialias, without_exclusion)).read_in(_LAYER),
         differs(
             name="cubic-copies-are-sampled",
             holds=lambda f: f.mode != "cubic" or _COPIES(f),
@@ -203,7 +177,7 @@ NCNN = targets_of(
             because="nearest is computed as asymmetric and floor, whatever the coordinates",
             source=f"{_PNNX}; {_LAYER}",
         ),
-        factors_are_not_known(without_antialias, without_exclusion, _interpolated, _nearest).read_in(_LAYER),
+        shared.factors_are_not_known(without_antialias, without_exclusion, _interpolated, _nearest).read_in(_LAYER),
         noted(
             name="no-batch",
             holds=lambda f: f.input_shape is None or f.input_shape[:1] in ((), (1,), (None,)),

@@ -9,35 +9,11 @@ from __future__ import annotations
 from onnx import TensorProto
 
 from resizefix.targets import opencv_conditions as conditions
+from resizefix.targets import shared_rules as shared
 from resizefix.targets.conditions import STORED, S, lists_all_in_order
 from resizefix.targets.deviations import by_ratio, without_antialias
 from resizefix.targets.operators import OperatorLimit
 from resizefix.targets.sampling import image_gives_samples, images_only, samples_alike
-from resizefix.targets.shared_deviations import (
-    EMPTIES_SHORT_INPUTS,
-    INTEGERS_ARE_ROUNDED,
-    POLICY_IGNORED,
-    antialias_ignored,
-    factors_are_not_known,
-    fed_axes,
-    kept_axes_are_sampled,
-    kept_axes_may_be_sampled,
-    old_resize_is_half_pixel,
-    open_batch_of_sizes,
-    ratio_instead_of_scales,
-    reads_on,
-    symmetric_is_asymmetric,
-)
-from resizefix.targets.shared_rules import (
-    CAST,
-    FIRST_CROP,
-    TRANSPOSE,
-    constant_is_a_tensor,
-    extent_is_constant,
-    mode_is_written,
-    operands_come_first,
-    output_is_not_empty,
-)
 from resizefix.targets.target import Release, Rule, differs, noted, targets_of
 
 _4 = "opencv 4.x, modules/dnn/src/onnx/onnx_importer.cpp and src/layers/resize_layer.cpp; measured on 4.14.0"
@@ -46,19 +22,29 @@ _LAYER_5 = "opencv 36960b0, modules/dnn/src/layers/resize2_layer.cpp; measured o
 _ASYMMETRIC = "replace the node, or raise the model to opset 11 and write Resize with asymmetric"
 _MEASURED, _MEASURED_5 = "measured on OpenCV 4.14.0 and 5.0.0", "measured on OpenCV 5.0.0"
 
+_NO_CROP = shared.NO_CROP.saying("coordinate_transformation_mode is tf_crop_and_resize")
+_OLD_LINEAR = Rule(
+    name="old-linear",
+    holds=lambda f: f.has_coordinates or f.mode != "linear" or f.producer_name == "pytorch",
+    because="mode of {f.op_type} at opset {f.opset} is linear; this layer knows no such interpolation",
+    fix=_ASYMMETRIC,
+)
+
 RULES = (
-    operands_come_first("in function 'getBlob'").read_in(_MEASURED),
-    mode_is_written('this parser asks for ("Required argument "mode" not found into dictionary")'),
-    output_is_not_empty("getLayerShapesRecursively; 5.0.0 crashes", image_gives_samples).read_in(_MEASURED),
-    EMPTIES_SHORT_INPUTS.read_in(_MEASURED),
-    extent_is_constant(
+    shared.OPERANDS_COME_FIRST.saying("in function 'getBlob'").read_in(_MEASURED),
+    shared.MODE_IS_WRITTEN.saying('this parser asks for ("Required argument "mode" not found into dictionary")'),
+    shared.OUTPUT_IS_NOT_EMPTY.saying("getLayerShapesRecursively; 5.0.0 crashes", image_gives_samples).read_in(
+        _MEASURED
+    ),
+    shared.EMPTIES_SHORT_INPUTS.read_in(_MEASURED),
+    shared.EXTENT_IS_CONSTANT.saying(
         '; this importer takes constants alone ("layer_id.find(node_proto.input(i)) == layer_id.end()")',
         conditions.is_constant,
-        "freeze the scales, or take OpenCV 5",
     )
+    ._replace(fix="freeze the scales, or take OpenCV 5")
     .read_in(_4)
     .only(until="4"),
-    constant_is_a_tensor("layerParams.blobs.size() == 1 in function 'parseConstant'")
+    shared.CONSTANT_IS_A_TENSOR.saying("layerParams.blobs.size() == 1 in function 'parseConstant'")
     .read_in("measured on OpenCV 4.14.0")
     .only(until="4"),
     Rule(
@@ -98,7 +84,7 @@ RULES = (
         holds=lambda f: f.elem_type != TensorProto.INT32 or f.source not in STORED | {S.FOLDED},
         because="the tensor is int32, which this layer does not take where the {f.extent_name} are constants",
         source=_MEASURED_5,
-        fix=CAST,
+        fix=shared.CAST,
     ).only(since="5"),
     differs(
         name="listed-axes-in-order",
@@ -151,20 +137,8 @@ RULES = (
         source=_4,
         fix="write the attribute",
     ).only(until="4"),
-    Rule(
-        name="old-linear",
-        holds=lambda f: f.has_coordinates or f.mode != "linear" or f.producer_name == "pytorch",
-        because="mode of {f.op_type} at opset {f.opset} is linear; this layer knows no such interpolation",
-        source=_4,
-        fix=_ASYMMETRIC,
-    ).only(until="4"),
-    Rule(
-        name="old-linear",
-        holds=lambda f: not f.is_upsample or f.mode != "linear" or f.producer_name == "pytorch",
-        because="mode of {f.op_type} at opset {f.opset} is linear; this layer knows no such interpolation",
-        source=_5,
-        fix=_ASYMMETRIC,
-    ).only(since="5"),
+    _OLD_LINEAR.read_in(_4).only(until="4"),
+    _OLD_LINEAR._replace(holds=lambda f: not f.is_upsample or _OLD_LINEAR.holds(f)).read_in(_5).only(since="5"),
     Rule(
         name="upsample-by-whole-numbers",
         holds=lambda f: (
@@ -173,35 +147,24 @@ RULES = (
         because='the attribute `scales` is {f.values}; this importer takes whole numbers ("fracpart == 0.0")',
         fix="replace the node, or raise the model to opset 11",
     ),
-    Rule(
-        name="no-crop",
-        holds=lambda f: not f.crops,
-        because="coordinate_transformation_mode is tf_crop_and_resize",
-        fix=FIRST_CROP,
-    ).only(until="4"),
-    Rule(
-        name="no-crop",
-        holds=lambda f: not f.crops or not conditions.crop_is_seen(f),
-        because="coordinate_transformation_mode is tf_crop_and_resize",
-        source=_5,
-        fix=FIRST_CROP,
-    ).only(since="5"),
+    _NO_CROP.only(until="4"),
+    _NO_CROP._replace(holds=lambda f: not f.crops or not conditions.crop_is_seen(f)).read_in(_5).only(since="5"),
     differs(
         name="crop-is-not-computed",
         holds=lambda f: not f.crops or conditions.crop_is_seen(f),
         because="tf_crop_and_resize is read and not computed where the {f.extent_name} come from {f.source.value}",
         source=_MEASURED_5,
-        fix=FIRST_CROP,
+        fix=shared.FIRST_CROP,
     ).only(since="5"),
     differs(
         name="image-axes-alone",
         holds=images_only,
         because="only height and width are resized, the axes 2 and 3: the other {f.extent_name} of {f.values} are not "
         "read, and the shape is another",
-        fix=f"{TRANSPOSE}, or replace the node",
+        fix=f"{shared.TRANSPOSE}, or replace the node",
     ),
-    open_batch_of_sizes("it stays as it is"),
-    POLICY_IGNORED,
+    shared.OPEN_BATCH_OF_SIZES.saying("it stays as it is"),
+    shared.POLICY_IGNORED,
     differs(
         name="factors-in-shape-chains",
         holds=conditions.has_whole_factors,
@@ -211,8 +174,8 @@ RULES = (
         "OpenCV 4.14.0 and 5.0.0",
         fix="fix the input's size, or replace the node",
     ),
-    INTEGERS_ARE_ROUNDED.read_in(_MEASURED),
-    antialias_ignored(),
+    shared.INTEGERS_ARE_ROUNDED.read_in(_MEASURED),
+    shared.antialias_ignored(),
     differs(
         name="nearest-mode-ignored",
         holds=samples_alike(conditions.nearest_4),
@@ -220,7 +183,7 @@ RULES = (
         "up at ½, align_corners to the nearest, asymmetric (and no attribute) down",
         source=_4,
     ).only(until="4"),
-    symmetric_is_asymmetric(conditions.SYMMETRIC, (without_antialias,)).read_in(_4).only(until="4"),
+    shared.symmetric_is_asymmetric(conditions.SYMMETRIC, (without_antialias,)).read_in(_4).only(until="4"),
     differs(
         name="tf-half-pixel-is-for-nearest",
         holds=samples_alike(conditions.TF_LINEAR, after=(without_antialias,)),
@@ -247,15 +210,15 @@ RULES = (
         holds=samples_alike(conditions.ONE_PIXEL, after=(without_antialias,)),
         because="pytorch_half_pixel is computed as half_pixel, which is another pixel where an output has length 1",
     ).only(until="4"),
-    old_resize_is_half_pixel(conditions.OLD_5).read_in(_5).only(since="5"),
-    symmetric_is_asymmetric(conditions.SYMMETRIC_5, (without_antialias,)).read_in(_5).only(since="5"),
+    shared.old_resize_is_half_pixel(conditions.OLD_5).read_in(_5).only(since="5"),
+    shared.symmetric_is_asymmetric(conditions.SYMMETRIC_5, (without_antialias,)).read_in(_5).only(since="5"),
     differs(
         name="ratio-instead-of-scales",
         holds=lambda f: f.mode == "nearest" or conditions.by_scales_4(f),
         because="positions follow the two lengths instead of the scales {f.values}, and these differ",
         source=_4,
     ).only(until="4"),
-    ratio_instead_of_scales(conditions.BEFORE_5).read_in(_5).only(since="5"),
+    shared.ratio_instead_of_scales(conditions.BEFORE_5).read_in(_5).only(since="5"),
     differs(
         name="ties-of-the-ratio",
         holds=lambda f: not f.is_static or conditions.steps_alike_5(f),
@@ -271,11 +234,13 @@ RULES = (
         source=_LAYER_5,
         fix="fix the input's size, or replace the node",
     ).only(since="5"),
-    factors_are_not_known(*conditions.BEFORE_4, conditions.nearest_4, by_ratio).read_in(_4).only(until="4"),
-    factors_are_not_known(*conditions.BEFORE_5, conditions.by_step_5).read_in(_5).only(since="5"),
-    kept_axes_are_sampled(reads_on).read_in(_LAYER_5).only(since="5"),
-    kept_axes_may_be_sampled(reads_on).read_in(_LAYER_5).only(since="5"),
-    fed_axes("their numbers are not read, and both stay as they are").read_in(_MEASURED_5).only(since="5"),
+    shared.factors_are_not_known(*conditions.BEFORE_4, conditions.nearest_4, by_ratio).read_in(_4).only(until="4"),
+    shared.factors_are_not_known(*conditions.BEFORE_5, conditions.by_step_5).read_in(_5).only(since="5"),
+    shared.kept_axes_are_sampled(shared.reads_on).read_in(_LAYER_5).only(since="5"),
+    shared.kept_axes_may_be_sampled(shared.reads_on).read_in(_LAYER_5).only(since="5"),
+    shared.FED_AXES.saying("their numbers are not read, and both stay as they are")
+    .read_in(_MEASURED_5)
+    .only(since="5"),
 )
 
 OPENCV = targets_of(

@@ -5,21 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from resizefix.dialects.resized_length import kernel_length
-from resizefix.targets.conditions import counts_from_the_front
+from resizefix.targets import shared_rules as shared
 from resizefix.targets.deviations import old_upsample, without_antialias, without_exclusion
 from resizefix.targets.facts import SiteFacts
 from resizefix.targets.sampling import Sampling, copied, moved_axes, resized, samples_alike
-from resizefix.targets.shared_deviations import (
-    INTEGERS_ARE_ROUNDED,
-    POLICY_IGNORED,
-    antialias_ignored,
-    exclusion_ignored,
-    factors_are_not_known,
-    fed_axes,
-    open_batch_of_sizes,
-    ties_are_exact,
-)
-from resizefix.targets.shared_rules import SYMMETRIC_WHERE_WHOLE, TRANSPOSE, coordinate_modes, domain_is_empty
 from resizefix.targets.target import Release, Rule, differs, noted, targets_of
 
 _RELEASE = "OpenVINO 2026.4.1, CPU"
@@ -75,18 +64,14 @@ OPENVINO = targets_of(
     "openvino",
     (Release("", _RELEASE),),
     (
-        domain_is_empty("Model wasn't fully converted"),
-        coordinate_modes(
+        shared.DOMAIN_IS_EMPTY.saying("Model wasn't fully converted"),
+        shared.coordinate_modes(
             _COORDINATES,
             ' ("this type of coordinate transformation mode is not supported")',
-            SYMMETRIC_WHERE_WHOLE,
+            shared.SYMMETRIC_WHERE_WHOLE,
         ).read_in(_FRONTEND),
-        Rule(
-            name="axes-from-the-front",
-            holds=counts_from_the_front,
-            because='axes are {f.axes}, counted from the end ("All axes values should less than input rank")',
-            source=f"measured on {_RELEASE}; openvino 019873b normalizes them",
-            fix="count the axes from the front",
+        shared.AXES_FROM_THE_FRONT.saying(' ("All axes values should less than input rank")').read_in(
+            f"measured on {_RELEASE}; openvino 019873b normalizes them"
         ),
         Rule(
             name="batch-stays",
@@ -100,7 +85,7 @@ OPENVINO = targets_of(
             holds=lambda f: not f.is_open or not _resizes_batch(f),
             because="the batch or the channels of five axes are resized, and lengths are open: the output is empty",
         ),
-        open_batch_of_sizes("the output is empty"),
+        shared.OPEN_BATCH_OF_SIZES.saying("the output is empty"),
         noted(
             name="short-inputs-are-copied",
             holds=lambda f: not _may_keep_lengths(f),
@@ -112,7 +97,7 @@ OPENVINO = targets_of(
             name="cubic-last-two-axes",
             holds=_cubic_axes,
             because="cubic along other axes than the last two reads memory that is not the tensor's",
-            fix=f"{TRANSPOSE}, or replace the node",
+            fix=f"{shared.TRANSPOSE}, or replace the node",
         ),
         differs(
             name="lengths-are-rounded-down",
@@ -121,11 +106,11 @@ OPENVINO = targets_of(
             "{f.shown_input_shape}, and the output gets that length",
             fix="write sizes instead of scales",
         ),
-        exclusion_ignored().read_in(_FRONTEND),
-        antialias_ignored((without_exclusion,)).read_in(
+        shared.exclusion_ignored().read_in(_FRONTEND),
+        shared.antialias_ignored((without_exclusion,)).read_in(
             f"measured on {_RELEASE}; the frontend passes it on, linear_onnx and cubic do not read it"
         ),
-        POLICY_IGNORED.read_in(_FRONTEND),
+        shared.POLICY_IGNORED.read_in(_FRONTEND),
         differs(
             name="upsample-nearest-is-half-pixel",
             holds=samples_alike(_UPSAMPLED),
@@ -140,10 +125,12 @@ OPENVINO = targets_of(
             source=_PLUGIN,
             fix="write 1 for that axis where a copy is meant; else replace the node",
         ),
-        ties_are_exact((*_BEFORE, _UPSAMPLED, _copied)),
-        INTEGERS_ARE_ROUNDED,
-        factors_are_not_known(*_BEFORE, _UPSAMPLED, _copied).read_in(_UPSAMPLE),
-        fed_axes("batch, and channels of five axes, are not resized; lengths of fractions are rounded otherwise"),
+        shared.ties_are_exact((*_BEFORE, _UPSAMPLED, _copied)),
+        shared.INTEGERS_ARE_ROUNDED,
+        shared.factors_are_not_known(*_BEFORE, _UPSAMPLED, _copied).read_in(_UPSAMPLE),
+        shared.FED_AXES.saying(
+            "batch, and channels of five axes, are not resized; lengths of fractions are rounded otherwise"
+        ),
     ),
     source=f"measured on {_RELEASE}",
 )

@@ -8,17 +8,10 @@ from __future__ import annotations
 
 from onnx import TensorProto
 
+from resizefix.targets import shared_rules as shared
 from resizefix.targets.conditions import S, output_sizes
 from resizefix.targets.facts import SiteFacts
 from resizefix.targets.sampling import last_two_axes, resized
-from resizefix.targets.shared_rules import (
-    CAST,
-    RESHAPE,
-    TRANSPOSE,
-    no_antialias,
-    no_exclude_outside,
-    stretch_alone,
-)
 from resizefix.targets.target import Release, Rule, differs, targets_of
 
 _COREML = (
@@ -103,9 +96,9 @@ _BOTH = (
         because="nearest_mode is {f.nearest_mode}; the provider takes floor",
         fix="write asymmetric with floor where that is the same, or replace the node",
     ),
-    no_exclude_outside('exclude_outside is 1 ("Resize does not support exclude_outside")'),
-    no_antialias("antialias is 1, which the provider does not take"),
-    stretch_alone("keep_aspect_ratio_policy is {f.keep_aspect_ratio_policy}; the provider takes stretch"),
+    shared.NO_EXCLUDE_OUTSIDE.saying('exclude_outside is 1 ("Resize does not support exclude_outside")'),
+    shared.NO_ANTIALIAS.saying("antialias is 1, which the provider does not take"),
+    shared.STRETCH_ALONE.saying("keep_aspect_ratio_policy is {f.keep_aspect_ratio_policy}; the provider takes stretch"),
     Rule(
         name="extent-is-initializer",
         holds=lambda f: f.source in _INITIALIZERS,
@@ -123,13 +116,13 @@ COREML = targets_of(
             name="three-to-five-axes",
             holds=lambda f: f.rank is None or 3 <= f.rank <= 5,
             because="the rank is {f.rank_name}; the provider takes 3 to 5",
-            fix=RESHAPE,
+            fix=shared.RESHAPE,
         ),
         Rule(
             name="last-two-axes",
             holds=last_two_axes,
             because="another axis than the last two is resized",
-            fix=TRANSPOSE,
+            fix=shared.TRANSPOSE,
         ),
         Rule(
             name="other-lengths-are-known",
@@ -184,7 +177,7 @@ NNAPI = targets_of(
             name="image-axes-alone",
             holds=_nnapi_axes,
             because="another axis than height and width is resized",
-            fix=TRANSPOSE,
+            fix=shared.TRANSPOSE,
         ),
         Rule(
             name="whole-parts",
@@ -203,7 +196,7 @@ NNAPI = targets_of(
             name="input-type",
             holds=lambda f: f.elem_type in (None, TensorProto.FLOAT, TensorProto.UINT8),
             because="the tensor is {f.type_name}; the provider takes float and uint8",
-            fix=CAST,
+            fix=shared.CAST,
         ),
     ),
     source=_NNAPI,

@@ -6,12 +6,11 @@ import numpy as np
 
 from resizefix.dialects.resized_length import inference_length
 from resizefix.interpolation import CoordinateTransformationMode as Coordinates
+from resizefix.targets import shared_rules as shared
 from resizefix.targets.conditions import S
 from resizefix.targets.deviations import BY_LENGTHS, half_up, old_resize, without_exclusion
 from resizefix.targets.facts import SiteFacts
 from resizefix.targets.sampling import Sampling, by, resized, samples_alike
-from resizefix.targets.shared_deviations import exclusion_ignored, ratio_instead_of_scales
-from resizefix.targets.shared_rules import TRANSPOSE, coordinate_modes, extent_is_constant, no_antialias
 from resizefix.targets.target import Release, Rule, differs, targets_of
 
 _PROVIDER = "onnxruntime, core/providers/qnn/builder/opbuilder/resize_op_builder.cc"
@@ -76,16 +75,18 @@ QNN = targets_of(
             source=_BOTH,
             fix="write the input's size into the file",
         ),
-        extent_is_constant("; the output's shape must be known", _is_constant).read_in(_BOTH),
+        shared.EXTENT_IS_CONSTANT.saying("; the output's shape must be known", _is_constant).read_in(_BOTH),
         Rule(
             name="image-axes-alone",
             holds=lambda f: all(axis >= 2 for axis, *_ in resized(f)),
             because='another axis is resized ("QNN EP: Resize may only change the spatial dimensions.")',
             source=_BOTH,
-            fix=TRANSPOSE,
+            fix=shared.TRANSPOSE,
         ),
-        no_antialias('"QNN EP: Resize doesn\'t support anti-aliasing."').read_in(_BOTH),
-        coordinate_modes(_MODES, ' ("QNN EP: Resize does not support coordinate_transformation_mode")').read_in(_BOTH),
+        shared.NO_ANTIALIAS.saying('"QNN EP: Resize doesn\'t support anti-aliasing."').read_in(_BOTH),
+        shared.coordinate_modes(_MODES, ' ("QNN EP: Resize does not support coordinate_transformation_mode")').read_in(
+            _BOTH
+        ),
         Rule(
             name="nearest-combination",
             holds=_nearest_combination,
@@ -116,7 +117,7 @@ QNN = targets_of(
             holds=lambda f: _sizes_agree(f) or f.has_coordinates,
             because=_OTHER_LENGTH,
         ),
-        exclusion_ignored(),
+        shared.exclusion_ignored(),
         differs(
             name="resize-10-is-half-pixel",
             holds=samples_alike(_OLD),
@@ -129,7 +130,7 @@ QNN = targets_of(
             because="nearest with {f.coordinate_transformation_mode} is rounded by the coordinate mode alone; "
             "nearest_mode is {f.nearest_mode}",
         ),
-        ratio_instead_of_scales(_BEFORE),
+        shared.ratio_instead_of_scales(_BEFORE),
     ),
     source=_SIMULATOR,
 )

@@ -7,12 +7,10 @@ from __future__ import annotations
 
 from onnx import TensorProto
 
-from resizefix.targets.conditions import counts_from_the_front
 from resizefix.targets.deviations import by_ratio, old_resize
 from resizefix.targets.facts import Roi, SiteFacts
 from resizefix.targets.sampling import Sampling, is_resized, samples_alike
-from resizefix.targets.shared_deviations import SYMMETRIC_TIES_DIFFER
-from resizefix.targets.shared_rules import CAST, extent_is_constant
+from resizefix.targets.shared_rules import AXES_FROM_THE_FRONT, CAST, EXTENT_IS_CONSTANT, SYMMETRIC_TIES_DIFFER
 from resizefix.targets.target import Release, Rule, differs, targets_of
 
 _SIMULATOR = "measured on the simulator of rknn-toolkit2 2.x, float16; not run here"
@@ -28,7 +26,7 @@ RKNN = targets_of(
     "rknn",
     (Release("", "rknn-toolkit2, simulator (not run here)"),),
     (
-        extent_is_constant(' ("need to be constant! It will cause the graph to be a dynamic graph!")'),
+        EXTENT_IS_CONSTANT.saying(' ("need to be constant! It will cause the graph to be a dynamic graph!")'),
         Rule(
             name="coordinate-transformation-mode",
             holds=lambda f: f.coordinates != "tf_half_pixel_for_nn",
@@ -41,12 +39,7 @@ RKNN = targets_of(
             because='mode is cubic without exclude_outside or roi, and the converter stops ("The follow op is not '
             'support")',
         ),
-        Rule(
-            name="axes-from-the-front",
-            holds=counts_from_the_front,
-            because="axes are {f.axes}, counted from the end",
-            fix="count the axes from the front",
-        ),
+        AXES_FROM_THE_FRONT.saying(""),
         Rule(
             name="images-alone",
             holds=lambda f: f.rank != 5 or (f.mode, f.coordinates) == ("linear", "align_corners") or not is_resized(f),

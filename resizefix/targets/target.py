@@ -39,6 +39,10 @@ class Rule(NamedTuple):
     since: str = ""
     until: str = ""
 
+    def saying(self, words: str, holds: Callable[[SiteFacts], bool] | None = None) -> Rule:
+        """The rule with the words of one runtime for `{says}`, and with that one's condition if it has its own."""
+        return self._replace(because=self.because.replace("{says}", words), holds=holds or self.holds)
+
     def read_in(self, source: str) -> Rule:
         """The rule as it was read, or measured, there."""
         return self._replace(source=source)

@@ -2,17 +2,10 @@
 
 from __future__ import annotations
 
+from resizefix.targets import shared_rules as shared
 from resizefix.targets.conditions import S, is_power_of_two, no_single_pixel_output
 from resizefix.targets.facts import SiteFacts
 from resizefix.targets.sampling import last_two_axes, resized
-from resizefix.targets.shared_rules import (
-    TRANSPOSE,
-    coordinate_modes,
-    extent_is_constant,
-    no_antialias,
-    no_exclude_outside,
-    stretch_alone,
-)
 from resizefix.targets.target import Release, Rule, targets_of
 
 _PAGE = "edgeai-tidl-tools 95ba2c7, docs/supported_ops_rts_versions.md, TIDL_ResizeLayer; not run here"
@@ -39,14 +32,14 @@ TIDL = targets_of(
             holds=lambda f: f.mode in ("nearest", "linear"),
             because="mode is {f.mode}; \"only 'nearest' and 'linear' resize mode are supported\"",
         ),
-        extent_is_constant(
+        shared.EXTENT_IS_CONSTANT.saying(
             "; TIDL compiles for fixed shapes", lambda f: f.source in _CONSTANTS or f.values is not None
         ),
         Rule(
             name="image-axes-alone",
             holds=last_two_axes,
             because='"Resize is only supported along width and height axis"',
-            fix=TRANSPOSE,
+            fix=shared.TRANSPOSE,
         ),
         Rule(
             name="one-scale",
@@ -58,9 +51,9 @@ TIDL = targets_of(
             holds=lambda f: all(scale >= 1 and is_power_of_two(scale) for *_, scale in resized(f)),
             because='"Only Power of 2 scales are supported", and none below 1; the {f.extent_name} are {f.values}',
         ),
-        no_antialias('"Only default antialias = 0 is supported"'),
-        stretch_alone("\"Only default keep_aspect_ratio_policy = 'stretch' is supported\""),
-        coordinate_modes(_MODES, f"; TIDL takes {', '.join(_MODES)}"),
+        shared.NO_ANTIALIAS.saying('"Only default antialias = 0 is supported"'),
+        shared.STRETCH_ALONE.saying("\"Only default keep_aspect_ratio_policy = 'stretch' is supported\""),
+        shared.coordinate_modes(_MODES, f"; TIDL takes {', '.join(_MODES)}"),
         Rule(
             name="nearest-rounding",
             holds=_rounding,
@@ -77,7 +70,7 @@ TIDL = targets_of(
             holds=lambda f: f.coordinate_transformation_mode != "pytorch_half_pixel" or no_single_pixel_output(f),
             because="\"'pytorch_half_pixel' … is not supported for Resize output shapes <= 1\"",
         ),
-        no_exclude_outside('"Only default exclude_outside = 0 is supported"'),
+        shared.NO_EXCLUDE_OUTSIDE.saying('"Only default exclude_outside = 0 is supported"'),
     ),
     source=_PAGE,
 )

@@ -6,18 +6,11 @@ import numpy as np
 
 from resizefix.equivalences.index_map import Floats
 from resizefix.interpolation import CoordinateTransformationMode as Coordinates
+from resizefix.targets import shared_rules as shared
 from resizefix.targets.conditions import S, counts_from_the_front, lists_all_in_order
 from resizefix.targets.deviations import EXACT_ROUNDINGS, kept_is_sampled, old_resize, symmetric_ties
 from resizefix.targets.facts import SiteFacts
 from resizefix.targets.sampling import Sampling, resized, samples_alike
-from resizefix.targets.shared_deviations import (
-    SYMMETRIC_TIES_DIFFER,
-    crop_is_not_computed,
-    integers_are_summed_otherwise,
-    ties_are_exact,
-    whole_copies_are_sampled,
-)
-from resizefix.targets.shared_rules import extent_is_constant
 from resizefix.targets.target import Release, Rule, differs, targets_of
 
 _RELEASE = "tract 0.23.9"
@@ -103,9 +96,9 @@ TRACT = targets_of(
             because='it is Upsample, which tract reads and cannot run ("Unimplemented(Upsample) ToTypedTranslator")',
             fix="write Resize at opset 10 or later, or replace the node",
         ),
-        extent_is_constant('; tract makes the plan at load ("Neither sizes nor scales makes sense")').read_in(
-            _OPERATOR
-        ),
+        shared.EXTENT_IS_CONSTANT.saying(
+            '; tract makes the plan at load ("Neither sizes nor scales makes sense")'
+        ).read_in(_OPERATOR),
         Rule(
             name="lengths-are-known",
             holds=lambda f: not (_is_dynamic(f) and _needs_lengths(f)),
@@ -180,11 +173,11 @@ TRACT = targets_of(
             "reads beyond the axis",
             source=_OPERATOR,
         ),
-        whole_copies_are_sampled(kept_is_sampled, _corners, _one_pixel, _OLD).read_in(_OPERATOR),
-        crop_is_not_computed(_is_whole),
-        SYMMETRIC_TIES_DIFFER.read_in(_OPERATOR),
-        ties_are_exact((_corners, _OLD, symmetric_ties)),
-        integers_are_summed_otherwise(samples_copies=True),
+        shared.whole_copies_are_sampled(kept_is_sampled, _corners, _one_pixel, _OLD).read_in(_OPERATOR),
+        shared.crop_is_not_computed(_is_whole),
+        shared.SYMMETRIC_TIES_DIFFER.read_in(_OPERATOR),
+        shared.ties_are_exact((_corners, _OLD, symmetric_ties)),
+        shared.integers_are_summed_otherwise(samples_copies=True),
     ),
     source=f"measured on {_RELEASE}",
 )

@@ -6,33 +6,11 @@ import numpy as np
 
 from resizefix.equivalences.index_map import Floats
 from resizefix.interpolation import CoordinateTransformationMode as Coordinates
+from resizefix.targets import shared_rules as shared
 from resizefix.targets.conditions import STORED, S, lists_all_in_order, scales_images_alone
 from resizefix.targets.deviations import BY_LENGTHS, by_ratio, half_down, half_up, without_antialias
 from resizefix.targets.facts import SiteFacts
 from resizefix.targets.sampling import Sampling, image_gives_samples, images_only, resized, samples_alike
-from resizefix.targets.shared_deviations import (
-    POLICY_IGNORED,
-    antialias_ignored,
-    crop_is_not_computed,
-    factors_are_not_known,
-    integers_are_summed_otherwise,
-    kept_axes_are_sampled,
-    kept_axes_may_be_sampled,
-    open_batch_of_sizes,
-    ratio_instead_of_scales,
-    reads_on,
-)
-from resizefix.targets.shared_rules import (
-    EVERY_DIMENSION,
-    FIRST_CROP,
-    TRANSPOSE,
-    WHERE_WHOLE,
-    constant_is_a_tensor,
-    extent_is_constant,
-    not_resize_10,
-    operands_come_first,
-    output_is_not_empty,
-)
 from resizefix.targets.target import Release, Rule, differs, noted, targets_of
 
 _RELEASE = "TVM 0.27.0"
@@ -130,10 +108,10 @@ TVM = targets_of(
     "tvm",
     (Release("", _RELEASE),),
     (
-        extent_is_constant(' ("for scale is currently unsupported.")', _is_constant).read_in(_FRONTEND),
-        operands_come_first("is not output of any previous nodes"),
-        constant_is_a_tensor("no value in Constant"),
-        not_resize_10("for size is currently unsupported.").read_in(_FRONTEND),
+        shared.EXTENT_IS_CONSTANT.saying(' ("for scale is currently unsupported.")', _is_constant).read_in(_FRONTEND),
+        shared.OPERANDS_COME_FIRST.saying("is not output of any previous nodes"),
+        shared.CONSTANT_IS_A_TENSOR.saying("no value in Constant"),
+        shared.NOT_RESIZE_10.saying("for size is currently unsupported.").read_in(_FRONTEND),
         Rule(
             name="upsample-has-an-attribute",
             holds=lambda f: not f.is_upsample or "scales" in f.attributes,
@@ -194,7 +172,7 @@ TVM = targets_of(
             holds=lambda f: f.axes_in_order or len(f.axes or ()) == f.rank,
             because="`axes` is not read; it is {f.axes}",
             source=_FRONTEND,
-            fix=EVERY_DIMENSION,
+            fix=shared.EVERY_DIMENSION,
         ),
         differs(
             name="axes-out-of-order",
@@ -207,30 +185,30 @@ TVM = targets_of(
             name="crops-of-known-lengths",
             holds=lambda f: not f.crops or not f.has_open_image,
             because='tf_crop_and_resize multiplies by lengths that are open ("IntImm supports only int")',
-            fix=FIRST_CROP,
+            fix=shared.FIRST_CROP,
         ),
-        output_is_not_empty("Divide by zero", holds=image_gives_samples),
+        shared.OUTPUT_IS_NOT_EMPTY.saying("Divide by zero", holds=image_gives_samples),
         Rule(
             name="coordinate-transformation-mode",
             holds=lambda f: f.coordinates != "half_pixel_symmetric",
             because='coordinate_transformation_mode is {f.coordinate_transformation_mode} ("Unsupported '
             'coordinate_transformation_mode")',
             source=_KERNEL,
-            fix=WHERE_WHOLE,
+            fix=shared.WHERE_WHOLE,
         ),
-        crop_is_not_computed(),
-        kept_axes_are_sampled(reads_on, copies=False).read_in(_KERNEL),
-        kept_axes_may_be_sampled(reads_on).read_in(_KERNEL),
-        POLICY_IGNORED.read_in(_FRONTEND),
+        shared.crop_is_not_computed(),
+        shared.kept_axes_are_sampled(shared.reads_on, copies=False).read_in(_KERNEL),
+        shared.kept_axes_may_be_sampled(shared.reads_on).read_in(_KERNEL),
+        shared.POLICY_IGNORED.read_in(_FRONTEND),
         differs(
             name="image-axes-alone",
             holds=images_only,
             because="batch and channels are not resized, whatever the {f.extent_name} of {f.values} say",
             source=_FRONTEND,
-            fix=f"{TRANSPOSE}, or replace the node",
+            fix=f"{shared.TRANSPOSE}, or replace the node",
         ),
-        open_batch_of_sizes("it stays as it is").read_in(_FRONTEND),
-        antialias_ignored().read_in(_FRONTEND),
+        shared.OPEN_BATCH_OF_SIZES.saying("it stays as it is").read_in(_FRONTEND),
+        shared.antialias_ignored().read_in(_FRONTEND),
         differs(
             name="upsample-rounds-to-even",
             holds=samples_alike(_upsampled),
@@ -245,9 +223,9 @@ TVM = targets_of(
             "samples are read",
             source=_KERNEL,
         ),
-        integers_are_summed_otherwise(),
-        ratio_instead_of_scales((without_antialias, _upsampled, _nearest)).read_in(_KERNEL),
-        factors_are_not_known(without_antialias, _upsampled, _nearest, by_ratio).read_in(_KERNEL),
+        shared.integers_are_summed_otherwise(),
+        shared.ratio_instead_of_scales((without_antialias, _upsampled, _nearest)).read_in(_KERNEL),
+        shared.factors_are_not_known(without_antialias, _upsampled, _nearest, by_ratio).read_in(_KERNEL),
     ),
     source=f"measured on {_RELEASE}",
 )

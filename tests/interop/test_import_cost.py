@@ -43,7 +43,7 @@ FOR_INSPECT = {
     "targets": {"catalogue", "facts", "collect_facts", "onnxruntime_target", "operators", "target", "tensorrt"}
     | {"conditions", "mnn_conditions", "opencv_conditions", "shared_rules"}
     | {f"tensorrt_{part}" for part in ("extent", "form", "sampling", "sources", "tensors")}
-    | {"as_written", "deviations", "sampling", "shared_deviations", "static_values"}
+    | {"as_written", "deviations", "sampling", "static_values"}
     | {"migraphx", "mnn", "ncnn", "opencv", "openvino", "phone_providers", "qnn", "rknn", "tidl", "tract", "tvm"},
     "verification": {"scale_points", "sizing"},
 }

@@ -5,9 +5,10 @@ from onnx import TensorProto
 
 from resizefix.document.text import node_text
 from resizefix.interpolation import CoordinateTransformationMode, ExtentKind, Interpolation, Mode, NearestMode
-from resizefix.lowerings import LOWERINGS, Lowered, ResizeSpec
+from resizefix.lowerings import Lowered, ResizeSpec
+from resizefix.lowerings.table import BY_NAME
 
-ROW = {lowering.name: lowering for lowering in LOWERINGS}
+ROW = {lowering.name: lowering for lowering in BY_NAME.values()}
 
 
 def nearest(coordinates: str = "asymmetric", nearest_mode: str = "floor") -> Interpolation:

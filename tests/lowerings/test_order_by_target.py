@@ -15,31 +15,13 @@ NEAREST = Interpolation(Mode.NEAREST, CoordinateTransformationMode.ASYMMETRIC, N
 LINEAR = Interpolation(Mode.LINEAR, CoordinateTransformationMode.HALF_PIXEL)
 
 
-def chosen(
-    target: str,
-    meaning: Interpolation,
-    scales: tuple[float, ...],
-    shape: tuple[int, ...],
-    elem_type: int = TensorProto.FLOAT,
-) -> str:
+def chosen(target, meaning, scales, shape, elem_type=TensorProto.FLOAT) -> str:
     """The lowering that takes the place of a node for the target."""
     subject = ResizeSpec(meaning, ExtentKind.SCALES, scales, shape, elem_type)
-    limits = target_named(target)
-    counter = itertools.count()
-
-    def why_not(lowering):
-        return limits.why_not(lowering.operators, elem_type, len(shape))
-
-    made = lower(
-        subject,
-        x="x",
-        y="y",
-        opset=13,
-        fresh=lambda base: f"{base}_{next(counter)}",
-        among=lowerings_for(target),
-        why_not=why_not,
-    )
-    return made.lowering
+    limits, counter = target_named(target), itertools.count()
+    options = {"opset": 13, "fresh": lambda base: f"{base}_{next(counter)}", "among": lowerings_for(target)}
+    why_not = lambda lowering: limits.why_not(lowering.operators, elem_type, len(shape))  # noqa: E731
+    return lower(subject, x="x", y="y", why_not=why_not, **options).lowering
 
 
 def test_every_order_is_of_a_target_and_of_lowerings():

@@ -21,9 +21,8 @@ from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError
 from resizefix.verification.bounds import Tolerance
 from resizefix.verification.conditions import Conditions
 from resizefix.verification.declared_shapes import feeds_from_declared_shapes
-from resizefix.verification.engine import Engine
+from resizefix.verification.engine import Engine, Fitted, OverBudgetError
 from resizefix.verification.extraction import Extraction, may_be_passed_over
-from resizefix.verification.fitting import Fitted, OverBudgetError
 from resizefix.verification.signatures import Feeding, NotComparableError
 from resizefix.verification.verification import Run, Status, Verification
 from resizefix.verification.verify import Pair

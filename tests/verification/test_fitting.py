@@ -6,8 +6,8 @@ from onnx import parser
 
 from resizefix.document.document import Document
 from resizefix.runtimes.ort_session import CannotRunError, Session, open_session
+from resizefix.verification.engine import Fitted, fit_feeds
 from resizefix.verification.feeds import Feeder
-from resizefix.verification.fitting import Fitted, fit_feeds
 
 HEADER = '<ir_version: 8, opset_import: ["":17]>'
 

@@ -53,7 +53,7 @@ def freeze_scales(
         nothing = NOT_VERIFIED if changed else skipped("library.nothing-frozen")
         return Result(made.document, measured(made.outcomes, moved, nothing), (), nothing)
 
-    from resizefix.verification.rewrite import prove_rewrite  # onnxruntime is imported where something is run
+    from resizefix.verification.verify import prove_rewrite  # onnxruntime is imported where something is run
 
     rules = conditions(**run)
     keys = {site.key: site.input for site in changed}

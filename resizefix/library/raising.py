@@ -52,7 +52,7 @@ def require_raised_alike(
 
     `feeds` are values for inputs that are not left to random ones.
     """
-    from resizefix.verification.rewrite import prove_rewrite
+    from resizefix.verification.verify import prove_rewrite
 
     resized = {site.key: site.input for site in find_sites(original)}
     verification = prove_rewrite(original, base, resized, 0.0, rules, feeds=feeds)
@@ -68,7 +68,7 @@ def _why_not_bitwise(original: Document, base: Document, verification: Verificat
     """Where last bits differ, which a verification allows half precision; None: every bit agrees."""
     if all(run.bitwise for run in verification.runs if not run.optimized):
         return None
-    from resizefix.verification.first_difference import first_differing_node  # onnxruntime is imported where it runs
+    from resizefix.verification.verify import first_differing_node  # onnxruntime is imported where it runs
 
     node = first_differing_node(original, base, rules)
     if node is None:

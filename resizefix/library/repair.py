@@ -101,7 +101,7 @@ def _repaired(
         return Result(made.document, made.outcomes, (), NOT_VERIFIED)
 
     # onnxruntime is imported where it runs
-    from resizefix.verification.repair import Repair, RepairedNode, prove_repair
+    from resizefix.verification.changed_nodes import Repair, RepairedNode, prove_repair
 
     wanted = {outcome.index for outcome in changed}
     nodes = [

@@ -217,7 +217,7 @@ def _proven(
     if rules is None:
         return Result(after, measured(outcomes, changed, NOT_VERIFIED), (), NOT_VERIFIED)
 
-    from resizefix.verification.rewrite import prove_rewrite  # onnxruntime is imported where something is run
+    from resizefix.verification.verify import prove_rewrite  # onnxruntime is imported where something is run
 
     exact = all(outcome.exact for outcome in outcomes)
     is_lowered = not exact and allowed == LOWERED_BOUND  # which --allow-inexact widens

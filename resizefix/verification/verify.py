@@ -1,15 +1,22 @@
-"""Runs two models on the same feeds and says whether they compute the same: what `resizefix verify` does."""
+"""Runs two models on the same feeds and says whether they compute the same: files, or a model and what it became.
+
+A rewrite keeps the model's signature. It is held bitwise where every node is exact; else within a part of the output's
+largest value. A model that onnxruntime cannot run as a whole is proven around each rewritten node, and the verification
+says so.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from resizefix.diagnostics import Diagnostic
+from resizefix.dialects.model_view import ModelView
 from resizefix.dialects.shapes import shapes_of
 from resizefix.errors import UsageError
 from resizefix.runtimes.inputs import Feeds, Value
@@ -21,18 +28,23 @@ from resizefix.runtimes.ort_session import (
     Session,
     only_without_optimisation,
 )
-from resizefix.scope_path import MAIN
+from resizefix.scope_path import MAIN, Key
 from resizefix.verification.bounds import Bound, Tolerance, default_level_bounds, within
 from resizefix.verification.compare import compare
 from resizefix.verification.conditions import Conditions
-from resizefix.verification.engine import DifferenceError, Engine, Fitted, fit_feeds, run_of
+from resizefix.verification.declared_shapes import feeds_from_declared_shapes
+from resizefix.verification.engine import DifferenceError, Engine, Fitted, OverBudgetError, fit_feeds, run_of
+from resizefix.verification.extraction import Extraction, may_be_passed_over
 from resizefix.verification.memory_budget import MemoryBudget
 from resizefix.verification.signatures import Feeding, NotComparableError, common_inputs, output_names
-from resizefix.verification.verification import Verification
+from resizefix.verification.verification import Run, Status, Verification
 from resizefix.verification.views import View, views_of
 
 if TYPE_CHECKING:
+    from onnx import NodeProto
+
     from resizefix.document.document import Document
+    from resizefix.error_bound import ErrorBound
     from resizefix.verification.feeds import Feeder
 
 
@@ -191,3 +203,183 @@ class Pair:
             outputs = session.run(session.taken(one))
             results.append({renamed[name]: value for name, value in outputs.items()})
         return results
+
+
+def prove_rewrite(
+    before: Document,
+    after: Document,
+    sites: Mapping[Key, str],
+    relative: float,
+    conditions: Conditions,
+    *,
+    feeds: Mapping[str, Sequence[float]] | None = None,
+    bounds: Mapping[Key, ErrorBound] | None = None,
+) -> Verification:
+    """Compare the models; `sites` names each rewritten node by scope path and output, with the tensor that it resizes.
+
+    `feeds` are values for inputs that only one of the two has.
+
+    `relative` is the largest difference allowed, as a part of an output's largest value. With 0 numbers must be equal,
+    but for the last bits of half-precision outputs: onnxruntime computes them in float32 between casts whose places
+    depend on the neighbouring nodes. Whether every bit agreed stands in the runs.
+
+    `bounds` is how near each node comes, as far as that is known: where outputs are farther apart, since later nodes
+    make more of a difference, the nodes that are not exact are run alone; where they differ at all, the exact ones.
+    """
+    computing = {key: data for key, data in sites.items() if key[1]}  # of others nothing is computed
+    pair, too_large = Pair(before, after, Engine(conditions), Feeding(feeds or {})), False
+    why_local: str | None = None
+    fitted: Sequence[Fitted] = ()
+    try:
+        fitted = _fitted(pair)
+        if pair.is_always_empty(fitted):
+            why_local = Diagnostic("verification.always-empty")
+    except OverBudgetError as error:
+        why_local, too_large = str(error), True
+    except (CannotLoadError, CannotRunError) as error:
+        why_local = str(error)
+    except (BrokenOffError, NotComparableError) as error:
+        return pair.engine.verdict(str(error))
+    nodes = _Nodes(pair, computing, _Allowed(relative, bounds or {}), open_sizes=too_large)
+    found = nodes.beside_the_whole(fitted) if why_local is None else nodes.alone(why_local)
+    return replace(found, bitwise_alone=frozenset(nodes.bitwise) if found.passed else frozenset())
+
+
+@dataclass(frozen=True)
+class _Allowed:
+    """How far models may be apart, and each of the nodes."""
+
+    relative: float
+    bounds: Mapping[Key, ErrorBound]
+
+    def stated(self, keys: Collection[Key]) -> float | None:
+        """What the report says of these nodes; None: nothing, of one of them."""
+        known = [self.bounds[key] for key in keys if key in self.bounds]
+        return max((bound.bound for bound in known), default=None) if len(known) == len(keys) else None
+
+    def tolerance(self, keys: Collection[Key]) -> Tolerance:
+        """How far models may be apart in which these nodes differ."""
+        return Tolerance(relative=self.relative, stated=self.stated(keys))
+
+    def to_run_alone(self, runs: Sequence[Run], keys: Collection[Key]) -> set[Key]:
+        """The nodes of which these runs of the whole model do not show that they are as near as is said."""
+        plain = [run for run in runs if not run.optimized]
+        if all(run.bitwise for run in plain) or all(self.is_exact(key) for key in keys):
+            return set()
+        stated = self.stated(keys)
+        is_near = stated is not None and all(run.max_rel_diff <= stated for run in plain)
+        return {key for key in keys if key in self.bounds and (self.is_exact(key) or not is_near)}
+
+    def is_exact(self, key: Key) -> bool:
+        """Whether the node gives every bit."""
+        return key in self.bounds and self.bounds[key].exact
+
+
+class _Nodes:
+    """Two models and the rewritten nodes, around each of which they can be compared; `bitwise` are those that then gave
+    every bit."""
+
+    def __init__(self, pair: Pair, sites: Mapping[Key, str], allowed: _Allowed, *, open_sizes: bool) -> None:
+        self._pair, self._sites, self._allowed, self._open_sizes = pair, sites, allowed, open_sizes
+        self._engine = pair.engine
+        self._extraction = Extraction(ModelView(pair.before), ModelView(pair.after))
+        self.bitwise: set[Key] = set()
+
+    def alone(self, why_local: str) -> Verification:
+        """The verification of the nodes, where the whole model shows nothing."""
+        paths = self._extraction.common_paths
+        for key in self._sites:
+            if key[0] not in paths:
+                return Verification(
+                    Status.FAILED,
+                    Diagnostic("verification.function-was-inlined", key=key[1]),
+                    sessions=self._engine.sessions,
+                )
+            local = self._around(key)
+            if not local.passed:
+                why = Diagnostic("verification.around-and-whole", key=key[1], why=local.reason, why_local=why_local)
+                return self._engine.verdict(why)
+            if local.reason is not None:
+                self._engine.notes.append(Diagnostic("verification.around", key=key[1], why=local.reason))
+        self._engine.notes.append(Diagnostic("verification.only-around", why=why_local))
+        return self._engine.verdict()
+
+    def beside_the_whole(self, fitted: Sequence[Fitted]) -> Verification:
+        """The verification of the whole model, and around each node of which it does not show enough: one in a body,
+        which need not have run when the whole model did, and one that may be nearer than the model's outputs are."""
+        whole = self._pair.verified(self._allowed.tolerance(self._sites), fitted)
+        if not whole.passed:
+            return whole
+        notes = self._engine.notes
+        nearer = self._allowed.to_run_alone(whole.runs, self._sites)
+        wanted = [key for key in self._sites if key in nearer or may_be_passed_over(key)]
+        paths = self._extraction.common_paths if wanted else set()
+        for key in wanted:
+            in_body = may_be_passed_over(key)
+            if key[0] not in paths:
+                if in_body:
+                    notes.append(Diagnostic("verification.if-its-body-ran-inlined", label=key[1]))
+                continue
+            local = self._around(key)
+            if not local.passed and local.runs:
+                return self._engine.verdict(Diagnostic("verification.around", key=key[1], why=local.reason))
+            if not local.passed and in_body:
+                notes.append(Diagnostic("verification.if-its-body-ran", label=key[1], why=local.reason))
+        return self._engine.verdict()
+
+    def _around(self, key: Key) -> Verification:
+        """What comparing the two models around one node comes to."""
+        sizes_stay = not self._open_sizes
+        parts = self._extraction.extract({key: self._sites[key]}, open_sizes=self._open_sizes, sizes_stay=sizes_stay)
+        names = {value.name for document in parts for value in document.proto.graph.input}
+        values = {name: value for name, value in self._pair.feeding.values.items() if name in names}
+        engine = Engine(replace(self._engine.conditions, shapes={}))
+        pair = Pair(*parts, engine, Feeding(values), empty_agree=True)
+        try:
+            local = pair.verified(self._allowed.tolerance([key]))
+        except UsageError as error:  # the two are fed differently: nothing that the user could mend by an option
+            return Verification(Status.FAILED, str(error))
+        self._engine.runs.extend(local.runs)
+        plain = [run for run in local.runs if not run.optimized]
+        if local.passed and plain and all(run.bitwise for run in plain):
+            self.bitwise.add(key)
+        return local
+
+
+def _fitted(pair: Pair) -> list[Fitted]:
+    """The feeds, with what the file says of other inputs that decide a size, if the model before runs at that; and what
+    it makes of them."""
+    declared = {
+        name: value.tolist()
+        for name, value in feeds_from_declared_shapes(pair.before, pair.engine.conditions.shapes).items()
+    }
+    given = pair.feeding
+    if not set(declared) <= set(given.values):
+        pair.feeding = Feeding({**declared, **given.values})
+        with suppress(CannotLoadError, CannotRunError, NotComparableError, UsageError, BrokenOffError):
+            fitted = pair.fit()
+            if not pair.is_always_empty(fitted):
+                return fitted
+        pair.feeding = given
+    return pair.fit()
+
+
+def first_differing_node(before: Document, after: Document, conditions: Conditions) -> NodeProto | None:
+    """The node of the main graph of `before` at which two models of the same nodes part without optimisation: the first
+    whose outputs differ though its inputs agree. None: there is none, or they do not run so.
+
+    To look at a tensor can move the Casts that onnxruntime puts around half precision, so that nothing differs.
+    """
+    made = [name for node in after.proto.graph.node for name in node.output if name]
+    shared = {name for node in before.proto.graph.node for name in node.output} & set(made)
+    hidden = sorted(shared - {value.name for value in before.proto.graph.output})
+    engine = Engine(conditions)
+    try:
+        fitted = engine.fit(before, extra_outputs=hidden)
+        found = compare(fitted.outputs, engine.run(after, fitted.feeds, extra_outputs=hidden))
+    except (CannotLoadError, CannotRunError, BrokenOffError, UsageError):
+        return None
+    differing = {difference.output for difference in found.differences if not difference.bitwise}
+    nodes: Sequence[NodeProto] = before.proto.graph.node
+    parting = (node for node in nodes if differing & set(node.output) and not differing & set(node.input))
+    return next(parting, None)

@@ -7,8 +7,8 @@ import resizefix
 from resizefix.document.document import Document
 from resizefix.operations.sites import find_sites
 from resizefix.verification.conditions import conditions
-from resizefix.verification.rewrite import prove_rewrite
 from resizefix.verification.verification import Verification
+from resizefix.verification.verify import prove_rewrite
 
 HEADER = '<ir_version: 8, opset_import: ["":13]>'
 COMPUTED = """{ s = Mul(s0, one) y = Resize<mode="nearest">(x, , s) }"""

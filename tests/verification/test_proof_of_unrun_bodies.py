@@ -7,7 +7,7 @@ from resizefix.document.document import Document
 from resizefix.library.promote_scales import promote_scales
 from resizefix.scope_path import BodyName, FunctionName, ScopePath
 from resizefix.verification.conditions import Conditions
-from resizefix.verification.rewrite import prove_rewrite
+from resizefix.verification.verify import prove_rewrite
 
 ELSE = (ScopePath([BodyName("If_0", "else_branch")]), "y2")
 

@@ -38,11 +38,10 @@ from resizefix.operations.site import ReadSite, Site
 from resizefix.operations.sites import find_sites, select, sites_in
 from resizefix.opsets.constants import constants_to_initializers
 from resizefix.opsets.downgrade import downgrade
-from resizefix.opsets.folding import fold
+from resizefix.opsets.folding import Unread, fold
 from resizefix.opsets.ir3 import to_ir3
 from resizefix.opsets.node_schema import incomplete_nodes
 from resizefix.opsets.preparation import inline_functions
-from resizefix.opsets.prune import Unread
 from resizefix.opsets.verdict import Blocker
 from resizefix.opsets.verdict import Step as OpsetStep
 from resizefix.outcome import Outcome, Status

@@ -8,8 +8,7 @@ import numpy as np
 from onnx import TensorProto
 
 from resizefix.error_bound import ErrorBound
-from resizefix.opsets.row import Row
-from resizefix.opsets.site import Site
+from resizefix.opsets.site import Row, Site
 from resizefix.opsets.verdict import Blocked
 
 

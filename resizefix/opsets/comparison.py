@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 from onnx import TensorProto
 
-from resizefix.opsets.row import Row
-from resizefix.opsets.site import Site
+from resizefix.opsets.site import Row, Site
 from resizefix.opsets.verdict import EQUAL, Blocked
 
 _CAST_BEFORE = "opsets.fix-cast-common-type"
@@ -35,48 +34,38 @@ def is_number(site: Site, name: str) -> str:
     return site.add("Or", below, site.add("Greater", name, site.scalar(0, like=name)))
 
 
-def equal(site: Site, left: str, right: str, into: str | None = None) -> str:
-    """left == right, broadcast. A NaN equals nothing."""
+def _equal(site: Site) -> None:
+    """left == right, broadcast. A NaN equals nothing. Equal-7 takes bool, int32 and int64."""
+    left, right = site.node.input
     kind = site.dtype(left)
     if kind.kind == "f":
         apart = site.add("Or", site.add("Less", left, right), site.add("Greater", left, right))
         numbers = site.add("And", is_number(site, left), is_number(site, right))
-        return site.add("And", numbers, site.add("Not", apart), into=into)
+        site.add("And", numbers, site.add("Not", apart), into=site.output())
+        return
     if kind.kind in "iu" and kind.itemsize <= 4:
         wide = TensorProto.INT64 if kind == np.uint32 else TensorProto.INT32
         left, right = site.cast(left, wide), site.cast(right, wide)
-    return site.add("Equal", left, right, into=into)
+    site.add("Equal", left, right, into=site.output())
 
 
-def _equal(site: Site) -> None:
-    """Equal-7 takes bool, int32 and int64."""
-    equal(site, site.input(0), site.input(1), into=site.output())
-
-
-def _less(site: Site) -> None:
-    """Less-7 takes floats."""
-    less(site, site.input(0), site.input(1), into=site.output())
-
-
-def _greater(site: Site) -> None:
-    """Greater-7 takes floats; left > right is right < left."""
-    if site.dtype(site.input(0)).kind == "f":
+def _ordered(site: Site) -> None:
+    """Less-7 and Greater-7 take floats; left > right is right < left."""
+    if site.node.op_type == "Greater" and site.dtype(site.input(0)).kind == "f":
         site.copy_node()
     else:
-        less(site, site.input(1), site.input(0), into=site.output())
+        less(site, *_turned(site, "Greater"), into=site.output())
 
 
-def _less_or_equal(site: Site) -> None:
-    """left ≤ right is not right < left, unless one is NaN."""
-    _not_less(site, site.input(1), site.input(0))
+def _turned(site: Site, operator: str) -> tuple[str, str]:
+    """The two operands, the second first where the node is of this operator."""
+    left, right = site.node.input
+    return (right, left) if site.node.op_type == operator else (left, right)
 
 
-def _greater_or_equal(site: Site) -> None:
-    """left ≥ right is not left < right, unless one is NaN."""
-    _not_less(site, site.input(0), site.input(1))
-
-
-def _not_less(site: Site, left: str, right: str) -> None:
+def _not_less(site: Site) -> None:
+    """left ≥ right is not left < right, unless one is NaN; left ≤ right is not right < left."""
+    left, right = _turned(site, "LessOrEqual")
     if site.dtype(left).kind != "f":
         site.add("Not", less(site, left, right), into=site.output())
         return
@@ -149,10 +138,10 @@ def _mod(site: Site) -> None:
 # Sources: docs/Changelog.md, the section of each version named.
 ROWS: tuple[Row, ...] = (
     Row("Equal", (11, 13, 19), 7, _equal),  # 11: all numbers; 19: strings (refused)
-    Row("Less", (9, 13), 7, _less),  # 9: all numbers
-    Row("Greater", (9, 13), 7, _greater),  # 9: all numbers
-    Row("LessOrEqual", (12, 16), 0, _less_or_equal),  # 12: new
-    Row("GreaterOrEqual", (12, 16), 0, _greater_or_equal),  # 12: new
+    Row("Less", (9, 13), 7, _ordered),  # 9: all numbers
+    Row("Greater", (9, 13), 7, _ordered),  # 9: all numbers
+    Row("LessOrEqual", (12, 16), 0, _not_less),  # 12: new
+    Row("GreaterOrEqual", (12, 16), 0, _not_less),  # 12: new
     Row("IsNaN", (9, 13, 20), 0, _is_nan),  # 9: new
     Row("IsInf", (10, 20), 0, _is_inf),  # 10: new
     Row("Sign", (9, 13), 0, _sign),  # 9: new

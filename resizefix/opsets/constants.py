@@ -21,9 +21,8 @@ from resizefix.document.values import Array
 from resizefix.document.view import View
 from resizefix.errors import UnreadableModelError
 from resizefix.opsets.inference import ValueOf
-from resizefix.opsets.row import Row
 from resizefix.opsets.signatures import since_version
-from resizefix.opsets.site import Site
+from resizefix.opsets.site import Row, Site
 from resizefix.opsets.verdict import Blocked, Step
 
 _MOST_ELEMENTS = 1 << 28  # a gigabyte of float32: what a file that protobuf can read may hold

@@ -10,14 +10,12 @@ from resizefix.document.names import FreshNames
 from resizefix.document.scopes import DEFAULT_DOMAINS, default_opset, names_in
 from resizefix.error_bound import ErrorBound
 from resizefix.opsets.constants import constants_to_initializers, replace_nodes
-from resizefix.opsets.folding import fold
+from resizefix.opsets.folding import Unread, fold
 from resizefix.opsets.inference import ValueOf, upsample_scales
 from resizefix.opsets.ir3 import IR3, to_ir3
 from resizefix.opsets.preparation import inline_functions, sort_nodes, spell_default_domain
-from resizefix.opsets.prune import Unread
-from resizefix.opsets.row import Row
 from resizefix.opsets.signatures import schema_of, since_version, violation
-from resizefix.opsets.site import Draft, Site
+from resizefix.opsets.site import Draft, Row, Site
 from resizefix.opsets.table import ABSENT, TO_OPSET_8
 from resizefix.opsets.value_info_map import ValueInfoMap
 from resizefix.opsets.verdict import OLDER_EXPORT, Blocked, Blocker, Downgrade, Step

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from resizefix.opsets.row import Row
-from resizefix.opsets.site import Site
+from resizefix.opsets.site import Row, Site
 from resizefix.opsets.verdict import OLDER_EXPORT, Blocked
 
 

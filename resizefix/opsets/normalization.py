@@ -6,8 +6,7 @@ import numpy as np
 from onnx import TensorProto
 
 from resizefix.error_bound import ErrorBound
-from resizefix.opsets.row import Row
-from resizefix.opsets.site import Site
+from resizefix.opsets.site import Row, Site
 from resizefix.opsets.verdict import FIX_SHAPES, Blocked
 
 

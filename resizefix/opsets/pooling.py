@@ -8,8 +8,7 @@ as long as no window lies in padding alone: the padding must stay smaller than t
 from __future__ import annotations
 
 from resizefix.error_bound import ErrorBound
-from resizefix.opsets.row import Row
-from resizefix.opsets.site import Site
+from resizefix.opsets.site import Row, Site
 from resizefix.opsets.verdict import OLDER_EXPORT, Blocked
 
 _GONE = ("ceil_mode", "dilations")

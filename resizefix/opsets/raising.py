@@ -25,7 +25,6 @@ from resizefix.document.names import FreshNames
 from resizefix.document.scopes import DEFAULT_DOMAINS, Scope, default_opset, names_in
 from resizefix.document.values import Array, Dims
 from resizefix.errors import RefusedError
-from resizefix.opsets.half_precision import first_computed_otherwise
 from resizefix.opsets.newest import NEWEST_RAISED
 from resizefix.opsets.node_schema import why_incomplete
 
@@ -182,10 +181,6 @@ def _split_18(raised: Raised) -> None:
         raised.put("num_outputs", len(raised.node.output))
 
 
-def _roi_align_16(raised: Raised) -> None:
-    raised.put("coordinate_transformation_mode", "output_half_pixel")
-
-
 def _grid_sample_20(raised: Raised) -> None:
     words = {b"bilinear": "linear", b"bicubic": "cubic", b"nearest": "nearest"}
     mode = raised.take("mode")
@@ -226,13 +221,25 @@ ROWS: dict[int, dict[str, Rewrite]] = {
     },
     # training_mode: with more than one output the old node trained
     14: {"BatchNormalization": lambda raised: _refused()(raised) if len(raised.node.output) > 1 else None},
-    16: {"RoiAlign": _roi_align_16},
+    16: {"RoiAlign": lambda raised: raised.put("coordinate_transformation_mode", "output_half_pixel")},
     18: {**dict.fromkeys(_REDUCTIONS_18, _to_inputs("axes")), "Split": _split_18},
     # not in ONNX, but in onnxruntime: the last bit of a mean differs
     19: {"AveragePool": _refused("opsets.raise-sums")},
     20: {"GridSample": _grid_sample_20, "DFT": _refused()},
     # scale and bias per channel instead of per group
     21: {"GroupNormalization": _refused()},
+}
+
+_FROM_18_ON = range(18, 1000)
+# Operators that onnxruntime computes by ONNX's function body in half precision, and at which opsets. Its CPU has no
+# float16 kernel of them: it computes them in float32 between Casts of its own, except at these opsets. There it puts
+# the operators of the function body in their place, which round to float16 at other points: Relu becomes Max, which has
+# such a kernel. Read off the graphs that onnxruntime 1.32.0 runs with optimisation disabled.
+BODY_OPSETS: dict[str, range] = {
+    **dict.fromkeys(("LeakyRelu", "PRelu"), range(16, 19)),
+    **dict.fromkeys(("Relu", "Elu", "Selu", "ThresholdedRelu", "Softplus", "Softsign", "Mish"), range(18, 19)),
+    **dict.fromkeys(("HardSigmoid", "HardSwish", "ReduceL2", "ReduceLogSumExp"), range(18, 19)),
+    **dict.fromkeys(("ReduceL1", "ReduceLogSum", "ReduceSumSquare"), _FROM_18_ON),
 }
 
 
@@ -245,7 +252,7 @@ def raised_to(document: Document, opset: int, leave: frozenset[str] = frozenset(
         raise RefusedError("opsets.raise-unread", opset=opset, newest=NEWEST_RAISED)
     made = document.copy()
     before = default_opset(made.proto.opset_import, fallback=1)
-    moved = first_computed_otherwise(ModelView(made), before, opset)
+    moved = _first_computed_otherwise(ModelView(made), before, opset)
     if moved is not None:
         raise _refusal(moved, opset, Diagnostic("opsets.raise-half", before=before))
     for version in range(before + 1, opset + 1):
@@ -327,3 +334,18 @@ def _require_taken(node: NodeProto, version: int) -> None:
 def _refusal(node: NodeProto, version: int, why: str) -> RefusedError:
     label = node.name or (node.output[0] if node.output else "")
     return RefusedError("opsets.raise-refused", operator=node.op_type, label=label, opset=version, why=why)
+
+
+def _first_computed_otherwise(view: ModelView, before: int, after: int) -> NodeProto | None:
+    """The first node that onnxruntime computes in another way at opset `after` than at `before`; None: there is none.
+
+    Local functions have an opset of their own, and are passed over.
+    """
+    moved = {name for name, opsets in BODY_OPSETS.items() if (before in opsets) != (after in opsets)}
+    for scope in view.scopes.all:
+        nodes: Sequence[NodeProto] = () if scope.in_function else scope.body.node
+        for node in nodes:
+            found = node.op_type in moved and node.domain in DEFAULT_DOMAINS and bool(node.input)
+            if found and view.elem_type(scope, node.input[0]) == TensorProto.FLOAT16:
+                return node
+    return None

@@ -6,8 +6,7 @@ from typing import Any
 
 from onnx import TensorProto
 
-from resizefix.opsets.row import Row
-from resizefix.opsets.site import Site
+from resizefix.opsets.site import Row, Site
 from resizefix.opsets.verdict import Blocked
 
 # With nothing to reduce these return their input; the others would still apply their function to each element, and

@@ -14,8 +14,7 @@ from onnx import TensorProto
 
 from resizefix.opsets.comparison import is_number, less
 from resizefix.opsets.inference import Dims
-from resizefix.opsets.row import Row
-from resizefix.opsets.site import Site
+from resizefix.opsets.site import Row, Site
 from resizefix.opsets.verdict import EQUAL, FIX_SHAPES, Blocked
 
 # A choice by index writes one int64 per element into the file; beyond this a model would grow by more than 32 MB.

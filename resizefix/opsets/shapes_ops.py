@@ -12,8 +12,7 @@ from resizefix.diagnostics import Diagnostic
 from resizefix.document.operator_semantics.moving import slice_positions
 from resizefix.document.text import counted
 from resizefix.error_bound import ErrorBound
-from resizefix.opsets.row import Row, keep
-from resizefix.opsets.site import Site
+from resizefix.opsets.site import Row, Site, keep
 from resizefix.opsets.verdict import FIX_SHAPES, MAKE_CONSTANT, Blocked
 
 _TO_THE_END = (1 << 31) - 1  # INT_MAX: "slicing to the end of a dimension with unknown size" (Slice-1)

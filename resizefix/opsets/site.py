@@ -1,8 +1,10 @@
-"""One node under rewriting: what it says, what is known of its values, and the nodes that take its place."""
+"""One node under rewriting: what it says, what is known of its values, and the nodes that take its place; and the rows
+that rewrite it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,7 +19,7 @@ from resizefix.error_bound import ErrorBound
 from resizefix.opsets.inference import Dims
 from resizefix.opsets.signatures import output_types
 from resizefix.opsets.value_info_map import ValueInfoMap
-from resizefix.opsets.verdict import FIX_SHAPES, MAKE_CONSTANT, Blocked
+from resizefix.opsets.verdict import BITWISE, FIX_SHAPES, MAKE_CONSTANT, Blocked
 
 
 class Draft:
@@ -219,3 +221,27 @@ class Site(NodeBuilder):
         """A node made elsewhere; the types of its outputs are known from here on."""
         self._draft.note_types(node)
         return super().append(node)
+
+
+Rewrite = Callable[[Site], None]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One operator of the ai.onnx domain.
+
+    `reads` lists every version the rewrite was written and tested for: a newer one is refused until somebody has read
+    its changes. `writes` is the version the target opset knows, 0 where the operator did not exist. `rewrite` adds the
+    nodes that take the node's place; types are checked afterwards, against the target's schema.
+    """
+
+    op_type: str
+    reads: tuple[int, ...]
+    writes: int
+    rewrite: Rewrite
+    error: ErrorBound = BITWISE
+
+
+def keep(site: Site) -> None:
+    """The older version says the same in the same words; at most it takes fewer types."""
+    site.copy_node()

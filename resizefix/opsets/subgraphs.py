@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from resizefix.opsets.inference import Dims
-from resizefix.opsets.row import Row
-from resizefix.opsets.site import Site
+from resizefix.opsets.site import Row, Site
 from resizefix.opsets.verdict import Blocked
 
 

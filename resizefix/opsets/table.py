@@ -1,8 +1,8 @@
-"""All rows, to opset 8 from any newer one. What is neither in the table nor in ABSENT has not changed."""
+"""All operators that changed since opset 8: rows for those that it can say, and why it has no form for the others."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from typing import NamedTuple
 
 from resizefix.opsets import (
     activations,
@@ -17,33 +17,58 @@ from resizefix.opsets import (
     shapes_ops,
     subgraphs,
 )
-from resizefix.opsets.absent import ABSENT
-from resizefix.opsets.row import Row
+from resizefix.opsets.site import Row
+from resizefix.opsets.verdict import OLDER_EXPORT
 
-__all__ = ["ABSENT", "TO_OPSET_8"]
-
-
-def _by_operator(rows: Iterable[Row]) -> dict[str, Row]:
-    table: dict[str, Row] = {}
-    for row in rows:
-        if row.op_type in table:
-            raise ValueError(f"two rows for {row.op_type}")
-        table[row.op_type] = row
-    return table
+ROOMS = (
+    activations, comparison, constants, elementwise, linear, normalization, pooling, reductions, selection, shapes_ops,
+    subgraphs,
+)  # fmt: skip
+TO_OPSET_8: dict[str, Row] = {row.op_type: row for room in ROOMS for row in room.ROWS}
 
 
-TO_OPSET_8: dict[str, Row] = _by_operator(
-    (
-        *activations.ROWS,
-        *comparison.ROWS,
-        *constants.ROWS,
-        *elementwise.ROWS,
-        *linear.ROWS,
-        *normalization.ROWS,
-        *pooling.ROWS,
-        *reductions.ROWS,
-        *selection.ROWS,
-        *shapes_ops.ROWS,
-        *subgraphs.ROWS,
-    )
-)
+class Absent(NamedTuple):
+    """Why an operator is refused, and what the user can do about it."""
+
+    reason: str
+    fix: str = OLDER_EXPORT
+
+
+_GROUPS: tuple[tuple[Absent, tuple[str, ...]], ...] = (
+    (Absent("opsets.resize-is-no-row", "opsets.fix-rewrite-resize"), ("Resize", "Upsample")),
+    (Absent("opsets.no-quantisation", "opsets.fix-unquantised"), (
+        "QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear", "QLinearConv", "QLinearMatMul",
+        "ConvInteger", "MatMulInteger",
+    )),
+    (Absent("opsets.no-bits"), ("BitShift", "BitwiseAnd", "BitwiseOr", "BitwiseXor", "BitwiseNot", "BitCast")),
+    (Absent("opsets.no-sequences", "opsets.fix-pass-tensors"), (
+        "SequenceAt", "SequenceConstruct", "SequenceEmpty", "SequenceErase", "SequenceInsert", "SequenceLength",
+        "SequenceMap", "SplitToSequence", "ConcatFromSequence",
+    )),
+    (Absent("opsets.no-optional-values", "opsets.fix-plain-inputs"), (
+        "Optional", "OptionalGetElement", "OptionalHasElement",
+    )),
+    (Absent("opsets.no-shape-from-data"), ("NonZero", "Unique", "Compress", "NonMaxSuppression")),
+    (Absent("opsets.no-scatter"), ("Scatter", "ScatterElements", "ScatterND", "TensorScatter", "MaxUnpool", "Col2Im")),
+    (Absent("opsets.no-gather-elements"), ("GatherElements",)),
+    (Absent("opsets.no-one-hot"), ("OneHot",)),
+    (Absent("opsets.no-eye-like", "opsets.fix-fold"), ("EyeLike",)),
+    (Absent("opsets.no-reverse-sequence"), ("ReverseSequence",)),
+    (Absent("opsets.no-center-crop-pad", "opsets.fix-slice-and-pad"), ("CenterCropPad",)),
+    (Absent("opsets.no-running-sum"), ("CumSum",)),
+    (Absent("opsets.no-running-product"), ("CumProd",)),
+    (Absent("opsets.no-determinant"), ("Det",)),
+    (Absent("opsets.no-spectrum"), ("DFT", "STFT", "MelWeightMatrix", "BlackmanWindow", "HammingWindow", "HannWindow")),
+    (Absent("opsets.loses-precision-near-zero"), ("Acosh", "Asinh", "Atanh", "Sinh", "Cosh")),
+    (Absent("opsets.is-for-training", "opsets.fix-export-for-inference"), (
+        "Bernoulli", "NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss",
+    )),
+    (Absent("opsets.no-text-or-images", "opsets.fix-outside-the-model"), (
+        "StringNormalizer", "StringConcat", "StringSplit", "RegexFullMatch", "TfIdfVectorizer", "ImageDecoder",
+    )),
+    (Absent("opsets.no-sampling-by-data"), ("AffineGrid", "GridSample", "RoiAlign", "DeformConv")),
+    (Absent("opsets.is-for-language-models"), ("Attention", "RotaryEmbedding")),
+)  # fmt: skip
+"""For each reason the operators that have it."""
+
+ABSENT: dict[str, Absent] = {operator: absent for absent, operators in _GROUPS for operator in operators}

@@ -9,9 +9,8 @@ from opset_pair import run, same_bits
 
 from resizefix.document.document import Document
 from resizefix.errors import RefusedError
-from resizefix.opsets.half_precision import BODY_OPSETS
 from resizefix.opsets.newest import NEWEST_RAISED as NEWEST
-from resizefix.opsets.raising import ROWS, raised_to, why_not_raised
+from resizefix.opsets.raising import BODY_OPSETS, ROWS, raised_to, why_not_raised
 
 X = np.random.default_rng(0).standard_normal((2, 3, 4, 6)).astype(np.float32)
 IN = "float[2,3,4,6] x"

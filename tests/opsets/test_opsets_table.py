@@ -3,7 +3,7 @@
 from onnx import defs
 
 from resizefix.opsets.signatures import since_version
-from resizefix.opsets.table import ABSENT, TO_OPSET_8
+from resizefix.opsets.table import ABSENT, ROOMS, TO_OPSET_8
 
 NEWEST = min(26, defs.onnx_opset_version())
 OPERATORS = sorted({schema.name for schema in defs.get_all_schemas_with_history() if schema.domain == ""})
@@ -42,3 +42,7 @@ def test_a_row_reads_versions_that_exist():
     rows = TO_OPSET_8.values()
     read = {(row.op_type, version) for row in rows for version in row.reads if version <= newest}
     assert read <= HISTORY
+
+
+def test_no_two_rows_are_of_one_operator():
+    assert sum(len(room.ROWS) for room in ROOMS) == len(TO_OPSET_8)

@@ -24,12 +24,12 @@ CALLS = {
 }
 
 
-def run(model: onnx.ModelProto) -> np.ndarray:
+def run(model):
     x = np.random.default_rng(0).random((1, 3, *SIZE), np.float32)
     return ort_runs.run(model, {model.graph.input[0].name: x})[0]
 
 
-def sizes(model: onnx.ModelProto) -> list[int]:
+def sizes(model):
     return [dim.dim_value for dim in model.graph.input[0].type.tensor_type.shape.dim][2:]
 
 

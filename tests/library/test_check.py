@@ -1,7 +1,5 @@
 """The verdicts: rules for every target, and what a parser says beside them. Models are those of fixtures/."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import onnx
@@ -15,7 +13,7 @@ from resizefix.library.check import Verdict, check, check_all
 from resizefix.runtimes import tensorrt as tensorrt_live
 from resizefix.runtimes.tensorrt import LiveVerdict
 from resizefix.runtimes.tensorrt_errors import LiveError
-from resizefix.targets.target import Effect, Violation
+from resizefix.targets.target import Effect
 from resizefix.targets.tensorrt import TENSORRT_TARGETS
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
@@ -23,7 +21,7 @@ HANDMADE = FIXTURES / "handmade"
 NAMES = [target.name for target in TENSORRT_TARGETS]
 
 
-def rules(name: str, target: str) -> dict[str, Violation]:
+def rules(name, target):
     verdict = check(HANDMADE / f"{name}.onnx", target=target)
     found = {violation.rule: violation for violation in verdict.violations}
     assert len(found) == len(verdict.violations)
@@ -34,7 +32,7 @@ def rules(name: str, target: str) -> dict[str, Violation]:
 
 
 @pytest.mark.parametrize("target", NAMES[1:])
-def test_the_hybrid_of_old_tutorials_is_reported_once_for_what_it_is(target: str) -> None:
+def test_the_hybrid_of_old_tutorials_is_reported_once_for_what_it_is(target):
     found = rules("upsample9_hybrid", target)
     violation = found.pop("upsample-not-hybrid")
     assert "Old tutorials write this form; it is no valid ONNX, and no parser since 5.1 takes it" in violation.because
@@ -44,14 +42,14 @@ def test_the_hybrid_of_old_tutorials_is_reported_once_for_what_it_is(target: str
     assert "exactly-two-inputs" not in found
 
 
-def test_tensorrt_5_0_takes_the_hybrid_which_is_noted() -> None:
+def test_tensorrt_5_0_takes_the_hybrid_which_is_noted():
     found = rules("upsample9_hybrid", "tensorrt-5.0")
     assert found["hybrid-is-taken-here-alone"].effect is Effect.NOTED
     assert "other parsers forbid it" in found["hybrid-is-taken-here-alone"].because
 
 
 @pytest.mark.parametrize("target", NAMES[6:])
-def test_a_float_input_is_refused_with_the_way_to_an_integer_one(target: str) -> None:
+def test_a_float_input_is_refused_with_the_way_to_an_integer_one(target):
     violation = rules("scales_graph_input", target)["runtime-extent-is-integer"]
     assert violation.effect is Effect.REJECTED
     assert "must be int32 or int64" in violation.because
@@ -60,7 +58,7 @@ def test_a_float_input_is_refused_with_the_way_to_an_integer_one(target: str) ->
 
 
 @pytest.mark.parametrize("target", NAMES[6:])
-def test_an_initializer_that_is_an_input_too_is_noted_as_a_silent_constant(target: str) -> None:
+def test_an_initializer_that_is_an_input_too_is_noted_as_a_silent_constant(target):
     verdict = check(HANDMADE / "scales_graph_input_default.onnx", target=target)
     (violation,) = verdict.violations
     assert verdict.accepted
@@ -70,25 +68,25 @@ def test_an_initializer_that_is_an_input_too_is_noted_as_a_silent_constant(targe
 
 
 @pytest.mark.parametrize("target", NAMES)
-def test_in_ir_3_an_initializer_is_listed_as_an_input_without_being_one(target: str) -> None:
+def test_in_ir_3_an_initializer_is_listed_as_an_input_without_being_one(target):
     assert "default-becomes-constant" not in rules("ir3_weights_as_inputs", target)
 
 
 @pytest.mark.parametrize("target", NAMES[6:])
-def test_a_node_of_another_domain_is_taken_for_onnx_s_where_it_has_its_form(target: str) -> None:
+def test_a_node_of_another_domain_is_taken_for_onnx_s_where_it_has_its_form(target):
     (violation,) = rules("foreign_upsample", target).values()
     assert (violation.rule, violation.effect) == ("domain-is-overlooked", Effect.DIFFERENT)
     assert "Upsample of the domain acme" in violation.because
     assert "rename the operator" in violation.fix
 
 
-def foreign(text: str) -> onnx.ModelProto:
+def foreign(text):
     return onnx.parser.parse_model(
         f'<ir_version: 8, opset_import: ["" : 13, "acme" : 1]> g (float[1,2,4,5] x) => (float[a,b,c,d] y) {{ {text} }}'
     )
 
 
-def test_a_node_of_another_domain_and_another_form_is_refused_with_the_rule_it_breaks() -> None:
+def test_a_node_of_another_domain_and_another_form_is_refused_with_the_rule_it_breaks():
     (violation,) = check(foreign("[up] y = acme.Resize (x)"), target="tensorrt-rtx").violations
     assert (violation.node, violation.effect) == ("up", Effect.REJECTED)
     assert "names neither scales nor sizes" in violation.because
@@ -101,15 +99,15 @@ def test_a_node_of_another_domain_and_another_form_is_refused_with_the_rule_it_b
         ("y = acme.ResizeNearest (x)", "tensorrt-rtx"),
     ],
 )
-def test_other_names_and_other_runtimes_have_no_such_violation(text: str, target: str) -> None:
+def test_other_names_and_other_runtimes_have_no_such_violation(text, target):
     assert check(foreign(text), target=target).violations == ()
 
 
-def test_the_default_domain_spelled_out_is_not_another_one() -> None:
+def test_the_default_domain_spelled_out_is_not_another_one():
     assert check(HANDMADE / "explicit_ai_onnx_domain.onnx", target="tensorrt-rtx").violations == ()
 
 
-def test_half_scales_are_refused_as_a_tensor_and_taken_for_zeros_as_a_constant() -> None:
+def test_half_scales_are_refused_as_a_tensor_and_taken_for_zeros_as_a_constant():
     folded = rules("scales_half_precision", "tensorrt-rtx")["tensor-scales-are-float"]
     assert (folded.effect, "float16" in folded.because) == (Effect.REJECTED, True)
     constant = onnx.parser.parse_model(
@@ -128,13 +126,13 @@ YES = LiveVerdict("TensorRT-RTX 9.9", True)
 NO = LiveVerdict("TensorRT-RTX 9.9", False, (LiveError("conv", "y", 0, "Conv", "no"),))
 
 
-def test_no_parser_is_asked_unless_one_is_wanted(stand_in) -> None:
+def test_no_parser_is_asked_unless_one_is_wanted(stand_in):
     parser = stand_in()
     verdict = check(SRCNN, target="tensorrt-rtx")
     assert (verdict.live, verdict.live_reason, parser.time_limits) == (None, None, [])
 
 
-def test_tensorrt_is_asked_once_for_all_targets_it_speaks_for_and_says_for_which_it_stands_in(stand_in) -> None:
+def test_tensorrt_is_asked_once_for_all_targets_it_speaks_for_and_says_for_which_it_stands_in(stand_in):
     parser = stand_in(YES)
     rtx, ten = check_all(SRCNN, ["tensorrt-rtx", "tensorrt-10"], live=True, timeout=7)
     assert rtx.live is not None
@@ -144,20 +142,20 @@ def test_tensorrt_is_asked_once_for_all_targets_it_speaks_for_and_says_for_which
     assert (len(parser.asked), parser.time_limits) == (1, [7])
 
 
-def test_a_model_that_the_parser_refuses_is_not_taken_though_every_rule_is_kept(stand_in) -> None:
+def test_a_model_that_the_parser_refuses_is_not_taken_though_every_rule_is_kept(stand_in):
     stand_in(NO)
     verdict = check(SRCNN, target="tensorrt-rtx", live=True)
     assert (verdict.accepted, verdict.taken) == (True, False)
 
 
-def test_a_model_that_breaks_a_rule_is_not_taken_though_the_parser_takes_it(stand_in) -> None:
+def test_a_model_that_breaks_a_rule_is_not_taken_though_the_parser_takes_it(stand_in):
     stand_in(YES)
     verdict = check(HANDMADE / "foreign_upsample.onnx", target="tensorrt-rtx", live=True)
     assert (verdict.accepted, verdict.taken) == (False, False)
 
 
 @pytest.mark.parametrize("target", [name for name in NAMES if name not in ("tensorrt-10", "tensorrt-rtx")])
-def test_an_older_target_has_no_parser_and_the_verdict_says_so(stand_in, target: str) -> None:
+def test_an_older_target_has_no_parser_and_the_verdict_says_so(stand_in, target):
     parser = stand_in()
     verdict = check(HANDMADE / "upsample7_attribute.onnx", target=target, live=True)
     assert verdict.live is None
@@ -166,9 +164,7 @@ def test_an_older_target_has_no_parser_and_the_verdict_says_so(stand_in, target:
     assert parser.asked == []
 
 
-def test_without_the_extra_the_verdict_is_that_of_the_rules_and_says_how_to_get_it(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_without_the_extra_the_verdict_is_that_of_the_rules_and_says_how_to_get_it(monkeypatch):
     monkeypatch.setattr(tensorrt_live, "MODULE", "no_such_bindings")
     monkeypatch.setattr(tensorrt_live.platform, "machine", lambda: "x86_64")
     monkeypatch.setattr(tensorrt_live.sys, "platform", "linux")
@@ -177,14 +173,14 @@ def test_without_the_extra_the_verdict_is_that_of_the_rules_and_says_how_to_get_
     assert "pip install 'resizefix[tensorrt]'" in str(verdict.live_reason)
 
 
-def test_elsewhere_than_on_linux_it_is_said_that_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_elsewhere_than_on_linux_it_is_said_that_there_is_none(monkeypatch):
     monkeypatch.setattr(tensorrt_live, "MODULE", "no_such_bindings")
     monkeypatch.setattr(tensorrt_live.sys, "platform", "darwin")
     verdict = check(SRCNN, target="tensorrt-rtx", live=True)
     assert "runs on x86-64 Linux alone" in str(verdict.live_reason)
 
 
-def test_onnxruntime_is_asked_itself() -> None:
+def test_onnxruntime_is_asked_itself():
     verdict = check(SRCNN, target="onnxruntime", live=True)
     assert verdict.live is not None
     assert (verdict.live.parser, verdict.live.accepted, verdict.taken) == ("onnxruntime, CPU", True, True)
@@ -194,14 +190,14 @@ def test_onnxruntime_is_asked_itself() -> None:
     assert "acme:Blur" in unknown.live.errors[0].message
 
 
-def test_what_cannot_be_asked_is_a_usage_error() -> None:
+def test_what_cannot_be_asked_is_a_usage_error():
     with pytest.raises(UsageError, match=r"there is no target 'tensorrt-99'"):
         check(SRCNN, target="tensorrt-99", live=True)
     with pytest.raises(UsageError, match="tensorrt-rtx or tensorrt-10 only"):
         check(SRCNN, target="tensorrt-8.0", build=True, profile={"input": {"opt": [1]}})
 
 
-def test_the_public_names_are_there() -> None:
+def test_the_public_names_are_there():
     assert resizefix.check is check
     assert resizefix.Verdict is Verdict
 
@@ -210,7 +206,7 @@ def test_the_public_names_are_there() -> None:
 
 
 @needs_tensorrt
-def test_the_rules_and_tensorrt_rtx_agree_on_every_resize_of_every_fixture() -> None:
+def test_the_rules_and_tensorrt_rtx_agree_on_every_resize_of_every_fixture():
     from resizefix.runtimes.tensorrt import LiveParser
 
     too_lax, too_strict, judged = [], [], 0
@@ -233,7 +229,7 @@ def test_the_rules_and_tensorrt_rtx_agree_on_every_resize_of_every_fixture() -> 
 
 
 @needs_tensorrt
-def test_a_dynamic_model_is_parsed_and_built_and_the_ranges_are_reported() -> None:
+def test_a_dynamic_model_is_parsed_and_built_and_the_ranges_are_reported():
     verdict = check(FIXTURES / "srcnn_x3_opset11_dynamic.onnx", target="tensorrt-10", build=True)
     assert verdict.live is not None
     assert (verdict.live.built, verdict.taken, verdict.live_reason) == (True, True, None)
@@ -242,7 +238,7 @@ def test_a_dynamic_model_is_parsed_and_built_and_the_ranges_are_reported() -> No
 
 
 @needs_tensorrt
-def test_a_parser_that_takes_too_long_is_not_waited_for() -> None:
+def test_a_parser_that_takes_too_long_is_not_waited_for():
     verdict = check(HANDMADE / "foreign_upsample.onnx", target="tensorrt-rtx", live=True, timeout=0.001)
     assert verdict.live is None
     assert verdict.live_reason == "TensorRT-RTX did not answer within 0.001 s"

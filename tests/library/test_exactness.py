@@ -16,7 +16,7 @@ HALVES = onnx.parser.parse_model(
 )
 
 
-def run(model: onnx.ModelProto, **feeds: np.ndarray) -> np.ndarray:
+def run(model, **feeds):
     x = np.random.default_rng(0).normal(size=(1, 4, 5)).astype(np.float16)
     return ort_runs.run(model, {"x": x, **feeds})[0]
 

@@ -21,7 +21,7 @@ TARGET_NAMES = {target.name for target in TARGETS}
 S = "float[4] s = {1, 1, 2, 2}"
 
 
-def text_model(opset: int, nodes: str, rest: str = S, kind: str = "float", data: str = "[1,3,8,8]") -> onnx.ModelProto:
+def text_model(opset, nodes, rest=S, kind="float", data="[1,3,8,8]"):
     return onnx.parser.parse_model(
         f'<ir_version: 8, opset_import: ["" : {opset}]> g ({kind}{data} x) => ({kind}[a, b, c, d] y) <{rest}> {{ {nodes} }}'
     )
@@ -185,7 +185,7 @@ OTHERS: dict[str, onnx.ModelProto] = {
 }
 
 
-def written(model: str | onnx.ModelProto, folder: Path) -> Path:
+def written(model, folder):
     path = folder / "model.onnx"
     if isinstance(model, str):
         return FIXTURES / f"{model}.onnx"
@@ -255,7 +255,7 @@ CONVOLVED = text_model(
 FED = text_model(13, 'y = Resize <mode = "cubic"> (x, "", s)', "").SerializeToString()
 
 
-def with_input(name: str) -> onnx.ModelProto:
+def with_input(name):
     model = onnx.load_from_string(FED)
     model.graph.input.append(onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [4]))
     return model

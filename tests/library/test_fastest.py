@@ -1,7 +1,5 @@
 """`legalize --fastest` with a clock that runs as the test says: no test depends on a time."""
 
-from __future__ import annotations
-
 import itertools
 
 import onnx

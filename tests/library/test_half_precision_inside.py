@@ -1,7 +1,5 @@
 """Half precision before outputs of another type: its last bits come through."""
 
-from __future__ import annotations
-
 import onnx.parser
 from onnx import TensorProto
 
@@ -9,7 +7,7 @@ from resizefix.library.rewrite import legalize
 from resizefix.verification.bounds import half_units
 
 
-def model(kind: str) -> onnx.ModelProto:
+def model(kind):
     return onnx.parser.parse_model(
         '<ir_version: 6, opset_import: ["" : 11]> '
         f"g ({kind}[2,2] x) => (float[?,?] z) "

@@ -4,35 +4,35 @@ import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto
-from size_networks import NEW, OLD, Net, assert_follows, built, followed, refused, run
+from size_networks import NEW, OLD, assert_follows, built, followed, refused, run
 
 import resizefix
 from resizefix.errors import UsageError
 from resizefix.outcome import Status
 
 
-def unet(n: Net, h: int, w: int) -> str:
+def unet(n, h, w):
     skip = n.conv("x", 3, 4)
     deep = n.conv(skip, 4, 4, 2)
     up = n.add("Resize", deep, "", "", n.const([1, 4, h, w]), mode="nearest")
     return n.conv(n.add("Concat", up, skip, axis=1), 8, 2)
 
 
-def to_input(n: Net, h: int, w: int) -> str:
+def to_input(n, h, w):
     return n.add("Resize", n.conv("x", 3, 2, 2), "", "", n.const([1, 2, h, w]), mode="linear")
 
 
-def flat(n: Net, h: int, w: int) -> str:
+def flat(n, h, w):
     return n.add("Reshape", n.conv("x", 3, 4, 2), n.const([1, 4, h // 2 * (w // 2)]))
 
 
-def shuffle(n: Net, h: int, w: int) -> str:
+def shuffle(n, h, w):
     y = n.add("Reshape", n.conv("x", 3, 8, 2), n.const([1, 2, 4, h // 2, w // 2]))
     y = n.add("Transpose", y, perm=[0, 2, 1, 3, 4])
     return n.add("Reshape", y, n.const([1, 8, h // 2, w // 2]))
 
 
-def heads(n: Net, h: int, w: int) -> str:
+def heads(n, h, w):
     made = []
     x, ins = "x", 3
     for level in (2, 4):
@@ -42,16 +42,16 @@ def heads(n: Net, h: int, w: int) -> str:
     return n.add("Concat", *made, axis=1)
 
 
-def global_pool(n: Net, h: int, w: int) -> str:
+def global_pool(n, h, w):
     return n.add("AveragePool", n.conv("x", 3, 4, 2), kernel_shape=[h // 2, w // 2], strides=[h // 2, w // 2])
 
 
-def grid(n: Net, h: int, w: int) -> str:
+def grid(n, h, w):
     ys, xs = np.meshgrid(np.arange(h // 2), np.arange(w // 2), indexing="ij")
     return n.add("Add", n.conv("x", 3, 2, 2), n.const(np.stack([xs, ys])[None], np.float32))
 
 
-def linspace_channels(n: Net, h: int, w: int) -> str:
+def linspace_channels(n, h, w):
     def line(size):
         i = np.arange(size, dtype=np.float32)
         return i / np.float32(size - 1) * np.float32(2) - np.float32(1)
@@ -60,17 +60,17 @@ def linspace_channels(n: Net, h: int, w: int) -> str:
     return n.conv(n.add("Concat", "x", n.const(np.stack([xs, ys])[None], np.float32), axis=1), 5, 2)
 
 
-def divided(n: Net, h: int, w: int) -> str:
+def divided(n, h, w):
     line = n.add("Div", n.const(np.arange(w).reshape(1, 1, 1, w), np.float32), n.const(w - 1, np.float32))
     return n.add("Add", n.conv("x", 3, 2), line)
 
 
-def mean(n: Net, h: int, w: int) -> str:
+def mean(n, h, w):
     total = n.add("ReduceSum", n.conv("x", 3, 4, 2), n.const([2, 3]))
     return n.add("Div", total, n.const(h // 2 * (w // 2), np.float32))
 
 
-def windows(n: Net, h: int, w: int) -> str:
+def windows(n, h, w):
     y = n.add("Transpose", n.conv("x", 3, 4, 2), perm=[0, 2, 3, 1])
     y = n.add("Reshape", y, n.const([1, h // 8, 4, w // 8, 4, 4]))
     y = n.add("Transpose", y, perm=[0, 1, 3, 2, 4, 5])
@@ -80,17 +80,17 @@ def windows(n: Net, h: int, w: int) -> str:
     return n.add("Reshape", y, n.const([1, h // 2, w // 2, 4]))
 
 
-def pixel_unshuffle(n: Net, h: int, w: int) -> str:
+def pixel_unshuffle(n, h, w):
     y = n.add("Reshape", "x", n.const([1, 3, h // 2, 2, w // 2, 2]))
     y = n.add("Transpose", y, perm=[0, 1, 3, 5, 2, 4])
     return n.conv(n.add("Reshape", y, n.const([1, 12, h // 2, w // 2])), 12, 4)
 
 
-def fixed_target(n: Net, h: int, w: int) -> str:
+def fixed_target(n, h, w):
     return n.add("Resize", n.conv("x", 3, 2), "", "", n.const([1, 2, 37, 41]), mode="linear")
 
 
-def pyramid(n: Net, h: int, w: int) -> str:
+def pyramid(n, h, w):
     y = n.conv("x", 3, 4, 2)
     made = [y]
     for bins in (2, 4):
@@ -100,7 +100,7 @@ def pyramid(n: Net, h: int, w: int) -> str:
     return n.add("Concat", *made, axis=1)
 
 
-def sizes_of_parts(n: Net, h: int, w: int) -> str:
+def sizes_of_parts(n, h, w):
     one = n.add("Reshape", n.conv("x", 3, 4), n.const([1, 4, h * w]))
     two = n.add("Reshape", n.conv("x", 3, 4, 2), n.const([1, 4, h * w // 4]))
     both = n.add("Concat", one, two, axis=2)
@@ -108,7 +108,7 @@ def sizes_of_parts(n: Net, h: int, w: int) -> str:
     return n.add("Reshape", small, n.const([1, 4, h // 2, w // 2]))
 
 
-def frozen_scales(n: Net, h: int, w: int) -> str:
+def frozen_scales(n, h, w):
     """Sizes over the shape at run time: what torch writes for interpolate(size=...) before opset 11."""
     skip = n.conv("x", 3, 4)
     deep = n.conv(skip, 4, 4, 2)
@@ -118,14 +118,14 @@ def frozen_scales(n: Net, h: int, w: int) -> str:
     return n.add("Add", n.add("Resize", deep, "", scales, mode="nearest"), skip)
 
 
-def same_padded(n: Net, h: int, w: int) -> str:
+def same_padded(n, h, w):
     """Pads of "SAME" that tf2onnx wrote as numbers: an even size is padded behind alone, an odd one on both sides."""
     pads = [(0 if size % 2 == 0 else 1) for size in (h, w)] + [1, 1]
     y = n.add("Conv", "x", n.weight(4, 3, 3, 3), pads=pads, strides=[2, 2])
     return n.add("Relu", y)
 
 
-def stretched(n: Net, h: int, w: int) -> str:
+def stretched(n, h, w):
     """A global pool that is stretched over a map by scales, at an opset without sizes."""
     y = n.conv("x", 3, 4, 2)
     pooled = n.add("GlobalAveragePool", y)
@@ -165,7 +165,7 @@ def test_pads_of_same_follow_to_an_odd_size():
 
 
 def test_scales_before_opset_11_are_computed():
-    def stretched_by_scales(n: Net, h: int, w: int) -> str:
+    def stretched_by_scales(n, h, w):
         y = n.conv("x", 3, 4, 2)
         scales = n.const([1, 1, h // 2, w // 2], np.float32)
         return n.add("Concat", y, n.add("Resize", n.add("GlobalAveragePool", y), scales, mode="nearest"), axis=1)
@@ -180,13 +180,13 @@ def test_any_batch_with_a_fixed_size():
     assert [dim.dim_param or dim.dim_value for dim in shape.dim] == ["batch", 3, *NEW]
 
 
-def decimal(n: Net, h: int, w: int) -> str:
+def decimal(n, h, w):
     """interpolate(scale_factor=1.7, recompute_scale_factor=True) leaves nothing but sizes in the file."""
     y = n.conv("x", 3, 2)
     return n.add("Resize", y, "", "", n.const([1, 2, h * 17 // 10, w * 17 // 10]), mode="linear")
 
 
-def halved(n: Net, h: int, w: int) -> str:
+def halved(n, h, w):
     """A resize to 16x16 of 32x32: a fixed thumbnail, or half of the image."""
     return n.add("Resize", n.conv("x", 3, 2), "", "", n.const([1, 2, h // 2, w // 2]), mode="linear")
 
@@ -202,15 +202,15 @@ def test_two_readings_are_refused_until_the_user_chooses_one(build, old):
     assert_follows(build, old=old, follow_input=["Resize_*"])
 
 
-def dense(n: Net, h: int, w: int) -> str:
+def dense(n, h, w):
     return n.add("Gemm", n.add("Flatten", n.conv("x", 3, 2, 2)), n.weight(h * w // 2, 5))
 
 
-def learned(n: Net, h: int, w: int) -> str:
+def learned(n, h, w):
     return n.add("Add", n.conv("x", 3, 2, 2), n.weight(1, 2, h // 2, w // 2))
 
 
-def normalized_map(n: Net, h: int, w: int) -> str:
+def normalized_map(n, h, w):
     return n.add("LayerNormalization", n.conv("x", 3, 2, 2), n.weight(h // 2, w // 2), axis=-2)
 
 
@@ -234,7 +234,7 @@ def test_a_batch_goes_along():
 
 
 def test_a_shared_constant_is_left_to_those_who_keep_it():
-    def both(n: Net, h: int, w: int) -> str:
+    def both(n, h, w):
         shape = n.const([1, 4, 24])  # the sizes of a map, and a split of channels that has the same numbers
         y = n.add("ReduceMean", n.conv("x", 3, 4), axes=[2])
         y = n.add("Reshape", y, shape if w == 24 else n.const([1, 4, w]))
@@ -245,7 +245,7 @@ def test_a_shared_constant_is_left_to_those_who_keep_it():
 
 
 def test_sizes_that_do_not_fit_are_refused_with_the_nearest_that_do():
-    def strided(n: Net, h: int, w: int) -> str:
+    def strided(n, h, w):
         skip = n.conv("x", 3, 4)
         up = n.add("Resize", n.conv(skip, 4, 4, 2), "", n.const([1, 1, 2, 2], np.float32), mode="nearest")
         return n.add("Add", up, skip)

@@ -10,7 +10,7 @@ from resizefix.library.result import VerificationFailedError
 from resizefix.outcome import Status
 
 
-def hidden(n: Net, h: int, w: int) -> str:
+def hidden(n, h, w):
     """A grid that begins at 3, behind a product with 0: no output shows what it computes."""
     y = n.conv("x", 3, 4, 2)
     grid = np.arange(3, 3 + w // 2, dtype=np.float32).reshape(1, 1, 1, w // 2)
@@ -74,7 +74,7 @@ def test_a_dynamic_model_that_runs_at_no_size_is_refused_with_the_node_that_does
 def test_a_changed_node_that_is_read_no_more_is_not_looked_at():
     """torch's interpolate(size=...): the sizes joined to those of the shape go where scales say the same."""
 
-    def joined(n: Net, h: int, w: int) -> str:
+    def joined(n, h, w):
         start = n.add("Slice", n.add("Shape", "x"), n.const([0]), n.const([2]), n.const([0]))
         return n.add("Resize", "x", "", "", n.add("Concat", start, n.const([2 * h, 2 * w]), axis=0), mode="nearest")
 

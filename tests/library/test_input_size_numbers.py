@@ -6,7 +6,7 @@ import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto
-from size_networks import NEW, OLD, Net, assert_follows, built, followed, refused, run
+from size_networks import NEW, OLD, assert_follows, built, followed, refused, run
 
 import resizefix
 from resizefix.outcome import Status
@@ -14,13 +14,13 @@ from resizefix.outcome import Status
 HOSTILE = Path(__file__).parents[2] / "fixtures" / "hostile"
 
 
-def line(n: Net, size: int, along: int) -> str:
+def line(n, size, along):
     shape = [1, 1, 1, 1]
     shape[along] = size
     return n.const(np.arange(size).reshape(shape), np.float32)
 
 
-def box_head(n: Net, h: int, w: int) -> str:
+def box_head(n, h, w):
     """Centres of boxes count positions and are divided by the size of the map; so are their widths."""
     y = n.conv("x", 3, 4)
     centre = n.add("Div", n.add("Add", n.add("Sigmoid", y), line(n, w, 3)), n.const(w, np.float32))
@@ -28,23 +28,23 @@ def box_head(n: Net, h: int, w: int) -> str:
     return n.add("Concat", centre, width, axis=1)
 
 
-def flow_in_shares(n: Net, h: int, w: int) -> str:
+def flow_in_shares(n, h, w):
     return n.add("Div", n.conv("x", 3, 2), n.const((w - 1) / 2, np.float32))
 
 
-def gram(n: Net, h: int, w: int) -> str:
+def gram(n, h, w):
     y = n.add("Reshape", n.conv("x", 3, 6), n.const([1, 6, h * w]))
     return n.add("Div", n.add("MatMul", y, n.add("Transpose", y, perm=[0, 2, 1])), n.const(6 * h * w, np.float32))
 
 
-def best_positions(n: Net, h: int, w: int) -> str:
+def best_positions(n, h, w):
     y = n.add("Reshape", n.conv("x", 3, 1), n.const([1, h * w]))
     best = n.add("ArgMax", y, axis=1)
     row, column = n.add("Div", best, n.const(w)), n.add("Mod", best, n.const(w))
     return n.add("Cast", n.add("Concat", row, column, axis=1), to=TensorProto.FLOAT)
 
 
-def two_coordinates(n: Net, h: int, w: int) -> str:
+def two_coordinates(n, h, w):
     """Each of two coordinates is divided by its own size, also where the image is square."""
     ys, xs = np.meshgrid(np.arange(h), np.arange(w), indexing="ij")
     grid = n.add("Add", n.conv("x", 3, 2), n.const(np.stack([xs, ys])[None], np.float32))
@@ -55,28 +55,28 @@ def two_coordinates(n: Net, h: int, w: int) -> str:
     return n.add("Concat", *made, axis=1)
 
 
-def boxes_in_pixels(n: Net, h: int, w: int) -> str:
+def boxes_in_pixels(n, h, w):
     y = n.add("Transpose", n.add("Reshape", n.conv("x", 3, 4), n.const([1, 4, h * w])), perm=[0, 2, 1])
     return n.add("Mul", y, n.const([w, h, w, h], np.float32))
 
 
-def spatial_maximum(n: Net, h: int, w: int) -> str:
+def spatial_maximum(n, h, w):
     return n.add("MaxPool", n.conv("x", 3, 4), kernel_shape=[h, w], strides=[h, w])
 
 
-def strip(n: Net, h: int, w: int) -> str:
+def strip(n, h, w):
     y = n.conv("x", 3, 4)
     return n.add("Add", y, n.add("AveragePool", y, kernel_shape=[1, w], strides=[1, w]))
 
 
-def old_arange(n: Net, h: int, w: int) -> str:
+def old_arange(n, h, w):
     """How torch wrote arange before opset 11: the positions of the ones in a list of ones."""
     ones = n.add("ConstantOfShape", n.const([w]), value=n.tensor([1]))
     positions = n.add("Cast", n.add("NonZero", ones), to=TensorProto.FLOAT)
     return n.add("Add", n.conv("x", 3, 2), n.add("Div", positions, n.const(w - 1, np.float32)))
 
 
-def uneven_pads(n: Net, h: int, w: int) -> str:
+def uneven_pads(n, h, w):
     return n.add("Pad", n.conv("x", 3, 2), n.const([0, 0, 2, 3, 0, 0, 4, 1]))
 
 
@@ -94,17 +94,17 @@ def test_numbers_follow_as_they_are_built_at_that_size(build, size):
     assert_follows(build, size, old=SQUARE if build is two_coordinates else OLD, rtol=1e-5 if inexact else 0)
 
 
-def data_over_width(n: Net, h: int, w: int) -> str:
+def data_over_width(n, h, w):
     return n.add("Div", n.conv("x", 3, 2), n.const(w, np.float32))
 
 
-def half_a_roll(n: Net, h: int, w: int) -> str:
+def half_a_roll(n, h, w):
     y = n.conv("x", 3, 2)
     last = n.add("Slice", y, n.const([-(h // 2)]), n.const([2**62]), n.const([2]))
     return n.add("Concat", last, n.add("Slice", y, n.const([0]), n.const([-(h // 2)]), n.const([2])), axis=2)
 
 
-def bins_of_maxima(n: Net, h: int, w: int) -> str:
+def bins_of_maxima(n, h, w):
     return n.add("MaxPool", n.conv("x", 3, 2), kernel_shape=[8, 8], strides=[8, 8])
 
 
@@ -125,14 +125,14 @@ def test_the_user_decides_what_a_number_is(choice):
 
 
 def test_pixels_divided_by_255_are_no_shares_of_an_image_of_256():
-    def normalized(n: Net, h: int, w: int) -> str:
+    def normalized(n, h, w):
         return n.add("Relu", n.add("Div", "x", n.const(255, np.float32)))
 
     assert_follows(normalized, old=(256, 256))
 
 
 def test_a_model_that_does_not_run_at_its_own_size_is_refused_with_the_reason():
-    def doubled(n: Net, h: int, w: int) -> str:
+    def doubled(n, h, w):
         return n.add("Resize", n.conv("x", 3, 2), "", n.const([1, 1, 2, 2], np.float64), mode="linear")
 
     result = resizefix.input_size(built(doubled, OLD), size=NEW)
@@ -142,7 +142,7 @@ def test_a_model_that_does_not_run_at_its_own_size_is_refused_with_the_reason():
 
 
 def test_a_square_that_stays_one_need_not_say_which_side_a_number_follows():
-    def diagonal(n: Net, h: int, w: int) -> str:
+    def diagonal(n, h, w):
         both = n.add("Add", line(n, w, 3), line(n, h, 2))
         return n.add("Add", n.conv("x", 3, 2), n.add("Div", both, n.const(w - 1, np.float32)))
 
@@ -150,7 +150,7 @@ def test_a_square_that_stays_one_need_not_say_which_side_a_number_follows():
     assert refused(built(diagonal, SQUARE), NEW)
 
 
-def linspaced(n: Net, h: int, w: int) -> str:
+def linspaced(n, h, w):
     """torch.linspace(-1, 1, n): the first half counted from the start, the second from the end."""
 
     def spaced(size):
@@ -166,7 +166,7 @@ def test_a_table_as_torch_spaces_it_is_computed_for_any_size():
 
 
 def test_positions_times_frequencies_are_a_grid():
-    def frequencies(n: Net, h: int, w: int) -> str:
+    def frequencies(n, h, w):
         rows = np.arange(h, dtype=np.float32)[:, None] * np.array([1, 0.31622776], np.float32)
         y = n.add("Transpose", n.conv("x", 3, 2), perm=[0, 3, 2, 1])
         return n.add("Mul", y, n.add("Cos", n.const(rows, np.float32)))
@@ -175,7 +175,7 @@ def test_positions_times_frequencies_are_a_grid():
         assert_follows(frequencies, size)
 
 
-def sampled(n: Net, h: int, w: int) -> str:
+def sampled(n, h, w):
     """A grid as large as the map that is sampled at it has a position for each sample of the map."""
     ys, xs = np.meshgrid((np.arange(h) * 2 + 1) / h - 1, (np.arange(w) * 2 + 1) / w - 1, indexing="ij")
     return n.add("GridSample", "x", n.const(np.stack([xs, ys], -1)[None], np.float32), mode="bilinear")
@@ -191,7 +191,7 @@ def test_a_grid_as_large_as_the_image_follows_it_unless_the_user_keeps_it(size):
 
 
 def test_a_grid_of_another_size_than_the_map_is_refused_until_the_user_keeps_it():
-    def halved(n: Net, h: int, w: int) -> str:
+    def halved(n, h, w):
         ys, xs = np.meshgrid(np.linspace(-1, 1, h // 2), np.linspace(-1, 1, w // 2), indexing="ij")
         return n.add("GridSample", "x", n.const(np.stack([xs, ys], -1)[None], np.float32), mode="bilinear")
 
@@ -203,7 +203,7 @@ def test_a_grid_of_another_size_than_the_map_is_refused_until_the_user_keeps_it(
 def test_a_box_as_large_as_the_image_by_chance_keeps_its_pixels():
     """The width of a prior box as a share of the image: 48 pixels of it, whatever its size."""
 
-    def prior(n: Net, h: int, w: int) -> str:
+    def prior(n, h, w):
         share = n.add("Mul", n.add("Reciprocal", n.const(w, np.float32)), n.const(OLD[1], np.float32))
         boxes = n.add("Add", n.const(np.zeros((1, 1, h, w)), np.float32), share)
         return n.add("Add", n.conv("x", 3, 2), boxes)
@@ -211,7 +211,7 @@ def test_a_box_as_large_as_the_image_by_chance_keeps_its_pixels():
     assert_follows(prior)
 
 
-def scaled_by_fractions(n: Net, h: int, w: int) -> str:
+def scaled_by_fractions(n, h, w):
     """The scales of 32×48 → 83×134, as tf2onnx writes a resize to a fixed size: one over the other."""
     scales = [1, 1, 83 / 32, 134 / 48]
     none = n.const([], np.float32)
@@ -232,7 +232,7 @@ def test_fractional_scales_make_their_size_or_scale_as_the_user_says(choice, mad
     assert result.resolution.inferred == (f"Resize_1: {inference}",)
 
 
-def to_a_fixed_size(n: Net, h: int, w: int) -> str:
+def to_a_fixed_size(n, h, w):
     none = n.const([], np.float32)
     return n.add("Resize", n.conv("x", 3, 2), none, none, n.const([1, 2, 37, 41]), mode="linear")
 

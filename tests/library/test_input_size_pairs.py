@@ -15,15 +15,15 @@ FOLDER = Path(__file__).parents[2] / "fixtures" / "sizes"
 PAIRS = json.loads((FOLDER / "index.json").read_text())["pairs"]
 
 
-def outputs(model: onnx.ModelProto, shape: list[int]) -> list[np.ndarray]:
+def outputs(model, shape):
     return ort_runs.run(model, {model.graph.input[0].name: np.random.default_rng(11).random(shape, np.float32)})
 
 
-def loaded(pair: dict, which: str) -> onnx.ModelProto:
+def loaded(pair, which):
     return onnx.load(FOLDER / f"{pair['name']}_{which}.onnx")
 
 
-def shape_of(model: onnx.ModelProto) -> list[int]:
+def shape_of(model):
     return [dim.dim_value for dim in model.graph.input[0].type.tensor_type.shape.dim]
 
 

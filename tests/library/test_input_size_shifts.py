@@ -3,20 +3,20 @@
 import numpy as np
 import pytest
 from onnx import TensorProto, helper
-from size_networks import NEW, OLD, Net, assert_follows, built, followed, refused, run
+from size_networks import NEW, OLD, assert_follows, built, followed, refused, run
 
 
-def rolled(n: Net, h: int, w: int) -> str:
+def rolled(n, h, w):
     """torch.roll by two as dynamo writes it: the last two rows, before all others."""
     y = n.conv("x", 3, 4)
     ends = [n.add("Slice", y, n.const([a]), n.const([b]), n.const([2])) for a, b in ((h - 2, h), (0, h - 2))]
     return n.add("Concat", *ends, axis=2)
 
 
-def affine_grid(n: Net, h: int, w: int) -> str:
+def affine_grid(n, h, w):
     """Positions between the middles of the first and last sample, as torch's affine_grid makes them."""
 
-    def line(size: int) -> np.ndarray:
+    def line(size):
         end = np.float32(size - 1) / np.float32(size)
         step = (end + end) / np.float32(size - 1)
         i = np.arange(size, dtype=np.float32)
@@ -27,7 +27,7 @@ def affine_grid(n: Net, h: int, w: int) -> str:
     return n.add("Add", n.conv("x", 3, 2), n.add("Mul", table, n.const(3, np.float32)))
 
 
-def squeezed(n: Net, h: int, w: int) -> str:
+def squeezed(n, h, w):
     """torch writes squeeze(1) as an If where it does not know the axis."""
     y = n.conv("x", 3, 1)
     channels = n.add("Gather", n.add("Shape", y), n.const([1]), axis=0)
@@ -41,7 +41,7 @@ def squeezed(n: Net, h: int, w: int) -> str:
     return n.add("Reshape", z, n.const([1, h * w]))
 
 
-def maps_of_one_size(n: Net, h: int, w: int) -> str:
+def maps_of_one_size(n, h, w):
     """Maps are resized to the size that the first has already, and joined."""
     first = n.conv(n.conv("x", 3, 4, 2), 4, 4, 2)
     size = n.const([1, 4, h // 4, w // 4])
@@ -49,7 +49,7 @@ def maps_of_one_size(n: Net, h: int, w: int) -> str:
     return n.add("Concat", *made, axis=1)
 
 
-def prior_shares(n: Net, h: int, w: int) -> str:
+def prior_shares(n, h, w):
     """Sizes of boxes as shares of the image that are no whole number of pixels."""
     ys, xs = np.meshgrid((np.arange(h) + 0.5) / h, (np.arange(w) + 0.5) / w, indexing="ij")
     boxes = np.stack([xs, ys, np.full((h, w), 0.13), np.full((h, w), 0.21)])
@@ -57,14 +57,14 @@ def prior_shares(n: Net, h: int, w: int) -> str:
 
 
 @pytest.mark.parametrize("build", [rolled, affine_grid, squeezed, maps_of_one_size, prior_shares])
-def test_more_that_follows(build) -> None:
+def test_more_that_follows(build):
     old = (32, 32) if build is maps_of_one_size else OLD
     for size in (NEW, "any"):
         assert_follows(build, size, old=old)
 
 
-def test_shares_of_whole_pixels_are_refused() -> None:
-    def pixels(n: Net, h: int, w: int) -> str:
+def test_shares_of_whole_pixels_are_refused():
+    def pixels(n, h, w):
         boxes = np.stack([np.full((h, w), 12 / h), np.full((h, w), 0.13)])
         ys = np.broadcast_to(np.arange(h, dtype=np.float32)[:, None], (h, w))
         return n.add("Add", n.conv("x", 3, 3), n.const(np.concatenate([boxes, ys[None]])[None], np.float32))
@@ -72,10 +72,10 @@ def test_shares_of_whole_pixels_are_refused() -> None:
     assert refused(built(pixels, OLD), NEW)[1] in ("origins.input-size-table", "library.input-size-positions")
 
 
-def test_scales_that_are_not_followed_are_refused() -> None:
+def test_scales_that_are_not_followed_are_refused():
     """Scales of an unknown formula made the sizes after them unknown, and what follows kept its numbers in silence."""
 
-    def unknown(n: Net, h: int, w: int) -> str:
+    def unknown(n, h, w):
         y = n.conv("x", 3, 2)
         sides = n.add("Cast", n.add("Slice", n.add("Shape", y), n.const([2]), n.const([4])), to=TensorProto.FLOAT)
         scales = n.add("Div", n.add("Mul", sides, sides), n.const([h * h, w * w], np.float32))
@@ -89,7 +89,7 @@ def test_scales_that_are_not_followed_are_refused() -> None:
 # ---- masks of shifted windows ----
 
 
-def window_mask(h: int, w: int, window: int) -> np.ndarray:
+def window_mask(h, w, window):
     """As Swin makes it: samples of a window that come from other ends of the map do not see each other."""
     regions = np.zeros((h, w))
     cuts = [slice(0, -window), slice(-window, -window // 2), slice(-window // 2, None)]
@@ -99,7 +99,7 @@ def window_mask(h: int, w: int, window: int) -> np.ndarray:
     return np.where(windows[:, None] != windows[:, :, None], -100, 0).astype(np.float32)
 
 
-def shifted_windows(n: Net, h: int, w: int) -> str:
+def shifted_windows(n, h, w):
     h, w, window = h // 4, w // 4, 4
     windows = h // window * (w // window)
     y = n.add("Transpose", n.conv(n.conv("x", 3, 4, 2), 4, 4, 2), perm=[0, 2, 3, 1])
@@ -113,18 +113,18 @@ def shifted_windows(n: Net, h: int, w: int) -> str:
     return n.add("Reshape", n.add("Transpose", y, perm=[0, 1, 3, 2, 4, 5]), n.const([1, h, w, 4]))
 
 
-def test_masks_of_shifted_windows() -> None:
+def test_masks_of_shifted_windows():
     old, new = (48, 64), (80, 96)
     for size in (new, "any"):
         assert_follows(shifted_windows, size, old=old, at=[new])
 
 
-def test_masks_of_two_rows_of_windows_are_refused() -> None:
+def test_masks_of_two_rows_of_windows_are_refused():
     """Which of two rows is like the others of a larger map is not in the file."""
     assert refused(built(shifted_windows, (32, 64)), (48, 64))[1] != "origins.input-size-split"
 
 
-def small_pool(n: Net, h: int, w: int) -> str:
+def small_pool(n, h, w):
     """What a pool of two by two samples meets is always so large: it would have to be an adaptive pool."""
     corner = n.add("Slice", "x", n.const([0, 0]), n.const([4, 6]), n.const([2, 3]))
     sides = n.add("Slice", n.add("Shape", corner), n.const([2]), n.const([4]))
@@ -133,19 +133,19 @@ def small_pool(n: Net, h: int, w: int) -> str:
     return n.add("Add", n.add("AveragePool", "x", kernel_shape=[2, 2], strides=[2, 2]), corner)
 
 
-def test_a_step_down_is_no_adaptive_pool_unless_the_user_says_so() -> None:
+def test_a_step_down_is_no_adaptive_pool_unless_the_user_says_so():
     assert refused(built(small_pool, OLD), NEW) == ("AveragePool_6", "origins.input-size-pool")
     found = followed(built(small_pool, OLD), (64, 96), follow_input=["AveragePool_6"])
     assert run(found, (64, 96)).shape == (1, 3, OLD[0] // 2, OLD[1] // 2)
 
 
-def doubled(n: Net, h: int, w: int) -> str:
+def doubled(n, h, w):
     """Twice the input, which is four times the map at even sizes."""
     small = n.add("MaxPool", "x", kernel_shape=[2, 2], strides=[2, 2])
     return n.add("Resize", small, "", "", n.const([1, 3, 2 * h, 2 * w]), mode="nearest")
 
 
-def test_two_shares_are_taken_where_they_agree() -> None:
+def test_two_shares_are_taken_where_they_agree():
     odd = (33, 49)
     assert_follows(doubled)
     assert refused(built(doubled, OLD), odd) == ("Resize_1", "origins.input-size-misfit")
@@ -155,7 +155,7 @@ def test_two_shares_are_taken_where_they_agree() -> None:
 # ---- what TensorFlow folds ----
 
 
-def best_cell(n: Net, h: int, w: int) -> str:
+def best_cell(n, h, w):
     """The largest sample of a map with channels last: its row and column, as shares of the map."""
     h, w = h // 2, w // 2
     y = n.add("Transpose", n.conv("x", 3, 2, 2), perm=[0, 2, 3, 1])
@@ -169,12 +169,12 @@ def best_cell(n: Net, h: int, w: int) -> str:
 
 
 @pytest.mark.parametrize("size", [NEW, "any"])
-def test_rows_and_columns_of_indices(size) -> None:
+def test_rows_and_columns_of_indices(size):
     assert_follows(best_cell, size)
 
 
-def test_indices_that_are_divided_by_another_maps_size() -> None:
-    def other(n: Net, h: int, w: int) -> str:
+def test_indices_that_are_divided_by_another_maps_size():
+    def other(n, h, w):
         y = n.add("Reshape", n.conv("x", 3, 1), n.const([1, h * w]))
         beside = n.add("ReduceMean", n.conv("x", 3, 1, 2), axes=[2], keepdims=0)
         column = n.add("Div", n.add("ArgMax", y, axis=1), n.const(w // 2))
@@ -183,10 +183,10 @@ def test_indices_that_are_divided_by_another_maps_size() -> None:
     assert refused(built(other, OLD), NEW) == ("Div_5", "origins.input-size-scalar-or")
 
 
-def test_boxes_in_shares_of_the_image_are_refused() -> None:
+def test_boxes_in_shares_of_the_image_are_refused():
     """Anchors in pixels over the image's size, folded to shares."""
 
-    def boxes(n: Net, h: int, w: int) -> str:
+    def boxes(n, h, w):
         shares = np.array([[10, 13], [16, 30]], np.float32).reshape(4, 1, 1) / np.float32(OLD[0])
         return n.add("Mul", n.add("Exp", n.conv("x", 3, 4)), n.const(shares, np.float32))
 
@@ -194,10 +194,10 @@ def test_boxes_in_shares_of_the_image_are_refused() -> None:
     assert_follows(boxes, keep=["Mul_2"])
 
 
-def test_two_nodes_of_one_name_are_told_apart() -> None:
+def test_two_nodes_of_one_name_are_told_apart():
     """A converter gave two casts one output: onnxruntime refuses the model, and so does input-size, with its reason."""
 
-    def casts(n: Net, h: int, w: int) -> str:
+    def casts(n, h, w):
         y = n.add("Cast", n.conv("x", 3, 2), to=TensorProto.FLOAT)
         n.add("Cast", n.conv("x", 3, 2), to=TensorProto.FLOAT)
         n.nodes[-1].output[0], n.nodes[-1].name = y, n.nodes[-3].name
@@ -206,8 +206,8 @@ def test_two_nodes_of_one_name_are_told_apart() -> None:
     assert refused(built(casts, OLD), NEW)[1] == "verification.input-size-original"
 
 
-def test_an_operator_of_another_domain_is_no_function() -> None:
-    def custom(n: Net, h: int, w: int) -> str:
+def test_an_operator_of_another_domain_is_no_function():
+    def custom(n, h, w):
         n.nodes.append(helper.make_node("Swish", [n.conv("x", 3, 2)], ["y"], name="swish", domain="custom"))
         return "y"
 

@@ -4,7 +4,7 @@ import numpy as np
 import onnxruntime as ort
 import pytest
 from onnx import TensorProto, helper
-from size_networks import Net, built, run
+from size_networks import built, run
 
 import resizefix
 from resizefix.outcome import Status
@@ -13,11 +13,11 @@ OLD, NEW = (48, 32), (64, 56)
 TOKEN = np.linspace(-1, 1, 4, dtype=np.float32).reshape(1, 1, 4)
 
 
-def table(height: int, width: int) -> np.ndarray:
+def table(height, width):
     return np.random.default_rng(5).standard_normal((1, 4, height, width)).astype(np.float32)
 
 
-def transformer(n: Net, h: int, w: int, positions: np.ndarray | None = None) -> str:
+def transformer(n, h, w, positions=None):
     """Patches of 8, a class token in front, and a row of a learned table for each."""
     rows, columns = h // 8, w // 8
     patches = n.add("Conv", "x", n.weight(4, 3, 8, 8), strides=[8, 8])
@@ -28,7 +28,7 @@ def transformer(n: Net, h: int, w: int, positions: np.ndarray | None = None) -> 
     return n.add("Add", tokens, n.const(flat, np.float32))
 
 
-def resized(grid: np.ndarray, height: int, width: int) -> np.ndarray:
+def resized(grid, height, width):
     """onnxruntime's cubic Resize of the table: what torch.nn.functional.interpolate(mode="bicubic") computes."""
     node = helper.make_node("Resize", ["x", "", "", "s"], ["y"], mode="cubic", cubic_coeff_a=-0.75)
     graph = helper.make_graph(
@@ -63,7 +63,7 @@ def test_without_the_option_the_refusal_offers_it(size):
 
 
 def test_weights_that_are_no_positions_are_refused_with_the_option_too():
-    def dense(n: Net, h: int, w: int) -> str:
+    def dense(n, h, w):
         return n.add("Gemm", n.add("Flatten", n.conv("x", 3, 2, 8)), n.weight(h * w // 32, 5))
 
     (outcome,) = resizefix.input_size(built(dense, OLD), size=NEW, interpolate_positions=True).outcomes

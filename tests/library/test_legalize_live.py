@@ -1,7 +1,5 @@
 """What `legalize` does with the answer of the target's runtime: it is asked before the file is written."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from types import SimpleNamespace
@@ -33,7 +31,7 @@ CUBIC = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["" : 13]>
 RAN = Run(values={}, shapes={}, optimized=False, bitwise=True, max_abs_diff=0.0)
 
 
-def drift(differs: bool, input_rel_diff: float = 0.0) -> SiteDrift:
+def drift(differs, input_rel_diff=0.0):
     return SiteDrift("Resize", "y", 1.0, 1.0, input_rel_diff, differs)
 
 
@@ -45,7 +43,7 @@ def answered(monkeypatch, *answers, target="openvino"):
     return prove_live(document, document, find_sites(document), target_named(target), conditions())
 
 
-def failed(*sites: SiteDrift, runs: tuple[Run, ...] = (RAN,), runtime: str | None = "OpenVINO 1") -> Verification:
+def failed(*sites, runs=(RAN,), runtime="OpenVINO 1"):
     return Verification(Status.FAILED, "it differs", runs, runtime=runtime, sites=sites)
 
 
@@ -86,7 +84,7 @@ def test_what_does_not_fit_is_not_given_back(monkeypatch):
     proof = LiveProof(False, Diagnostic("library.rules-alone-no-runtime", target="mnn"))
     monkeypatch.setattr(live_runtimes, "prove_live", lambda *_: proof)
     result = SimpleNamespace(verification=PASSED)
-    unasked = _proven_live(result, None, None, (), target_named("tensorrt-10"), conditions())  # type: ignore[arg-type]
+    unasked = _proven_live(result, None, None, (), target_named("tensorrt-10"), conditions())
     assert unasked is result
     made = resizefix.legalize(str(MODEL), target="qnn", live=False)
     with pytest.raises(VerificationFailedError, match="built-in rules only"):

@@ -1,13 +1,11 @@
 """How questions to TensorRT are put, with another in its place; the real one is asked where it is installed."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
 import onnx
 import pytest
-from live_parser import StandIn, needs_tensorrt
+from live_parser import needs_tensorrt
 from onnx import parser
 
 from resizefix.document.document import Document
@@ -30,16 +28,16 @@ BUILT = LiveVerdict("TensorRT-RTX 9.9", True, built=True, inputs=(X,))
 FAILED = LiveVerdict("TensorRT-RTX 9.9", True, built=False, inputs=(X,))
 
 
-def document(text: str) -> Document:
+def document(text):
     return Document.from_proto(parser.parse_model(text))
 
 
-def profiles(stand: StandIn) -> list[object]:
+def profiles(stand):
     return [options.get("profile") for options in stand.asked]
 
 
-def verdict(text: str, **options: object) -> LiveVerdict:
-    found = live_verdict(document(text), **options)  # type: ignore[arg-type]
+def verdict(text, **options):
+    found = live_verdict(document(text), **options)
     assert isinstance(found, LiveVerdict)
     return found
 
@@ -47,7 +45,7 @@ def verdict(text: str, **options: object) -> LiveVerdict:
 # ---- building -------------------------------------------------------------------------------------------------------
 
 
-def test_an_engine_is_built_for_a_range_around_what_the_model_runs_at(stand_in) -> None:
+def test_an_engine_is_built_for_a_range_around_what_the_model_runs_at(stand_in):
     stand = stand_in(PARSED, BUILT)
     found = verdict(DYNAMIC, build=True)
     wide = {"x": {"min": [1, 3, 32, 48], "opt": [1, 3, 64, 96], "max": [1, 3, 128, 192]}}
@@ -55,7 +53,7 @@ def test_an_engine_is_built_for_a_range_around_what_the_model_runs_at(stand_in) 
     assert (found.built, found.profile, found.chosen) == (True, wide, ("x",))
 
 
-def test_where_that_range_is_too_much_one_size_is_tried_and_reported(stand_in) -> None:
+def test_where_that_range_is_too_much_one_size_is_tried_and_reported(stand_in):
     stand = stand_in(PARSED, FAILED, BUILT)
     found = verdict(DYNAMIC, build=True)
     one = {"x": {bound: [1, 3, 32, 48] for bound in ("min", "opt", "max")}}
@@ -63,7 +61,7 @@ def test_where_that_range_is_too_much_one_size_is_tried_and_reported(stand_in) -
     assert (found.built, found.profile) == (True, one)
 
 
-def test_a_range_that_the_user_gave_is_not_narrowed(stand_in) -> None:
+def test_a_range_that_the_user_gave_is_not_narrowed(stand_in):
     stand = stand_in(PARSED, FAILED)
     given = {"x": {"min": [1, 3, 8, 8], "opt": [1, 3, 8, 8], "max": [1, 3, 16, 16]}}
     found = verdict(DYNAMIC, build=True, profile=given)
@@ -71,19 +69,19 @@ def test_a_range_that_the_user_gave_is_not_narrowed(stand_in) -> None:
     assert (found.built, found.chosen) == (False, ())
 
 
-def test_nothing_is_built_of_what_does_not_parse(stand_in) -> None:
+def test_nothing_is_built_of_what_does_not_parse(stand_in):
     stand = stand_in(LiveVerdict("TensorRT-RTX 9.9", False, (LiveError("up", "y", 1, "Resize", "no"),)))
     assert verdict(DYNAMIC, build=True).built is None
     assert len(stand.asked) == 1
 
 
-def test_a_builder_without_an_answer_leaves_that_of_the_parser(stand_in) -> None:
+def test_a_builder_without_an_answer_leaves_that_of_the_parser(stand_in):
     stand_in(PARSED, LiveUnavailable("it gave up"))
     found = verdict(DYNAMIC, build=True)
     assert (found.accepted, found.built, found.unanswered, found.taken) == (True, None, "it gave up", True)
 
 
-def test_an_error_at_a_node_without_a_name_gets_the_label_of_the_reports(stand_in) -> None:
+def test_an_error_at_a_node_without_a_name_gets_the_label_of_the_reports(stand_in):
     errors = (LiveError("", "y", 1, "Resize", "no"), LiveError("", "r", 0, "Relu", "no"))
     stand_in(LiveVerdict("TensorRT-RTX 9.9", False, errors))
     assert [error.node for error in verdict(DYNAMIC).errors] == ["#0", "Relu#0"]
@@ -102,40 +100,40 @@ CRASH = LiveError(None, None, None, "", "the parser crashed")
 CRASHED = LiveVerdict("TensorRT-RTX 9.9", False, (CRASH,))
 
 
-def refusal(after: str = AFTER) -> str | None:
+def refusal(after=AFTER):
     before = document(BEFORE)
     return why_live_refuses(before, document(after), find_sites(before))
 
 
-def test_a_rewritten_node_that_is_refused_is_the_rewrites_fault(stand_in) -> None:
+def test_a_rewritten_node_that_is_refused_is_the_rewrites_fault(stand_in):
     stand_in(LiveVerdict("TensorRT-RTX 9.9", False, (AT_RESIZE,)))
     assert refusal() == "TensorRT-RTX 9.9 refuses what was written in the place of up, at node 'up': I do not like it"
 
 
 @pytest.mark.parametrize("errors", [(AT_RELU,), (AT_RELU, AT_RESIZE)])
-def test_a_node_that_was_there_before_is_not(stand_in, errors: tuple[LiveError, ...]) -> None:
+def test_a_node_that_was_there_before_is_not(stand_in, errors):
     stand_in(LiveVerdict("TensorRT-RTX 9.9", False, errors))
     assert refusal() is None
 
 
-def test_a_node_that_was_left_as_it_is_is_not(stand_in) -> None:
+def test_a_node_that_was_left_as_it_is_is_not(stand_in):
     stand_in(LiveVerdict("TensorRT-RTX 9.9", False, (AT_RESIZE,)))
     assert refusal(after=BEFORE) is None
 
 
-def test_a_crash_is_its_fault_if_the_original_does_not_crash(stand_in) -> None:
+def test_a_crash_is_its_fault_if_the_original_does_not_crash(stand_in):
     stand_in(CRASHED, PARSED)
     assert "takes the original and refuses the rewritten model: the parser crashed" in str(refusal())
     stand_in(CRASHED, CRASHED)
     assert refusal() is None
 
 
-def test_nobody_is_asked_where_nothing_is_installed(stand_in) -> None:
+def test_nobody_is_asked_where_nothing_is_installed(stand_in):
     stand_in(LiveUnavailable("not here"))
     assert refusal() is None
 
 
-def test_legalize_refuses_a_result_that_tensorrt_refuses(stand_in, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_legalize_refuses_a_result_that_tensorrt_refuses(stand_in, monkeypatch):
     text = """<ir_version: 8, opset_import: ["" : 13]> g (float[1,3,8,8] x) => (float[1,3,16,16] y)
     <float[4] s = {1,1,2,2}> { [up] y = Resize <mode = "nearest",
     coordinate_transformation_mode = "tf_half_pixel_for_nn", nearest_mode = "floor"> (x, , s) }"""
@@ -157,7 +155,7 @@ def test_legalize_refuses_a_result_that_tensorrt_refuses(stand_in, monkeypatch: 
 
 @needs_tensorrt
 @pytest.mark.parametrize("denominator", [1, 1000])
-def test_a_factor_that_is_fed_is_recognized_and_given_a_range_that_builds(denominator: int) -> None:
+def test_a_factor_that_is_fed_is_recognized_and_given_a_range_that_builds(denominator):
     text = f"""<ir_version: 8, opset_import: ["" : 13]>
     g (float[1,3,h,w] x, int64[1] f) => (float[a,b,c,d] y) <int64[1] d = {{{denominator}}}> {{
       shape = Shape (x) all = Concat <axis = 0> (d, d, f, f) more = Mul (shape, all) z = Div (more, d)
@@ -169,7 +167,7 @@ def test_a_factor_that_is_fed_is_recognized_and_given_a_range_that_builds(denomi
 
 
 @needs_tensorrt
-def test_sizes_that_are_fed_get_a_range_of_sizes() -> None:
+def test_sizes_that_are_fed_get_a_range_of_sizes():
     text = """<ir_version: 8, opset_import: ["" : 13]>
     g (float[1,3,8,8] x, int64[2] hw) => (float[a,b,c,d] y) {
       shape = Shape <end = 2> (x) z = Concat <axis = 0> (shape, hw) y = Resize (x, , , z)
@@ -181,15 +179,15 @@ def test_sizes_that_are_fed_get_a_range_of_sizes() -> None:
 
 @needs_tensorrt
 @pytest.mark.parametrize("name", ["srcnn_x3_opset11", "srcnn_x3_opset11_dynamic", "esrgan_x4_opset17"])
-def test_a_promotion_for_tensorrt_builds_with_its_own_profile(name: str) -> None:
+def test_a_promotion_for_tensorrt_builds_with_its_own_profile(name):
     result = promote_scales(FIXTURES / f"{name}.onnx", for_="tensorrt", verify=False)
-    found = live_verdict(result.model, build=True, profile=result.profile)  # type: ignore[arg-type]
+    found = live_verdict(result.model, build=True, profile=result.profile)
     assert isinstance(found, LiveVerdict)
     assert (found.built, found.chosen) == (True, ()), found.errors
 
 
 @needs_tensorrt
-def test_large_weights_stay_in_the_file(tmp_path: Path) -> None:
+def test_large_weights_stay_in_the_file(tmp_path):
     model = parser.parse_model(
         '<ir_version: 8, opset_import: ["" : 13]> g (float[1,4] x) => (float[1,65536] y) { y = MatMul (x, w) }'
     )

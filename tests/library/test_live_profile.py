@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 from onnx import parser
 
@@ -12,20 +10,20 @@ from resizefix.runtimes.tensorrt import NetworkInput
 X = NetworkInput("x", (1, 3, None, None))
 
 
-def document(text: str, *, opset: int = 13) -> Document:
+def document(text, *, opset=13):
     return Document.from_proto(parser.parse_model(f'<ir_version: 8, opset_import: ["" : {opset}]> {text}'))
 
 
 PLAIN = document("g (float[1,3,h,w] x, int64[1] f) => (float[a,b,c,d] y) { y = Relu (x) }")
 
 
-def test_opt_alone_stands_for_all_three_as_in_trtexec() -> None:
+def test_opt_alone_stands_for_all_three_as_in_trtexec():
     assert checked({"x": {"opt": (1, 3, 8, 8)}}, PLAIN) == {
         "x": {"min": [1, 3, 8, 8], "opt": [1, 3, 8, 8], "max": [1, 3, 8, 8]}
     }
 
 
-def test_the_profile_of_a_promotion_is_one() -> None:
+def test_the_profile_of_a_promotion_is_one():
     assert checked({"f": Range((1,), (2,), (4,))}, PLAIN) == {"f": {"min": [1], "opt": [2], "max": [4]}}
 
 
@@ -39,7 +37,7 @@ def test_the_profile_of_a_promotion_is_one() -> None:
         ({"x": {"min": [1, 3, 8], "opt": [1, 3, 8, 8], "max": [1, 3, 8, 8]}}, "min ≤ opt ≤ max"),
     ],
 )
-def test_a_profile_that_is_none_is_a_usage_error(given: dict[str, dict[str, list[int]]], says: str) -> None:
+def test_a_profile_that_is_none_is_a_usage_error(given, says):
     with pytest.raises(UsageError, match=says):
         checked(given, PLAIN)
 
@@ -53,27 +51,27 @@ def test_a_profile_that_is_none_is_a_usage_error(given: dict[str, dict[str, list
         (NetworkInput("other", ()), [1, 3, 8, 8], "'x' has a default, which TensorRT treats as a constant"),
     ],
 )
-def test_a_range_that_does_not_fit_its_input_is_a_usage_error(entry: NetworkInput, opt: list[int], says: str) -> None:
+def test_a_range_that_does_not_fit_its_input_is_a_usage_error(entry, opt, says):
     with pytest.raises(UsageError, match=says):
         planned(PLAIN, [entry], checked({"x": {"opt": opt}}, PLAIN))
 
 
-def test_nothing_is_chosen_where_every_size_is_known() -> None:
+def test_nothing_is_chosen_where_every_size_is_known():
     plan = planned(PLAIN, [NetworkInput("x", (1, 3, 8, 8))], {})
     assert (plan.wide, plan.narrow, plan.chosen) == ({}, {}, ())
 
 
-def test_heights_and_widths_grow_and_batch_and_channels_do_not() -> None:
+def test_heights_and_widths_grow_and_batch_and_channels_do_not():
     plan = planned(document("g (float[n,c,h,w] x) => (float[n,c,h,w] y) { y = Relu (x) }"), [_open(4)], {})
     assert plan.wide["x"] == {"min": [1, 3, 32, 48], "opt": [1, 3, 64, 96], "max": [1, 3, 128, 192]}
     assert plan.narrow["x"]["max"] == [1, 3, 32, 48]
 
 
-def _open(rank: int, name: str = "x") -> NetworkInput:
+def _open(rank, name="x"):
     return NetworkInput(name, (None,) * rank)
 
 
-def test_what_the_user_gave_of_one_input_holds_for_the_others() -> None:
+def test_what_the_user_gave_of_one_input_holds_for_the_others():
     model = document("g (float[1,3,h,w] x, float[1,3,h,w] z) => (float[1,3,h,w] y) { y = Add (x, z) }")
     z = NetworkInput("z", (1, 3, None, None))
     plan = planned(model, [X, z], checked({"x": {"opt": [1, 3, 10, 20]}}, model))
@@ -81,7 +79,7 @@ def test_what_the_user_gave_of_one_input_holds_for_the_others() -> None:
     assert plan.narrow["z"]["opt"] == [1, 3, 10, 20]
 
 
-def test_the_sizes_are_such_that_the_model_runs() -> None:
+def test_the_sizes_are_such_that_the_model_runs():
     """A skip connection over five halvings fits multiples of 32 alone."""
     model = document(
         "g (float[1,1,h,w] x) => (float[a,b,c,d] y) <float[4] s = {1,1,64,64}> {"
@@ -92,7 +90,7 @@ def test_the_sizes_are_such_that_the_model_runs() -> None:
     assert plan.wide["x"]["max"] == [1, 1, 256, 256]
 
 
-def test_a_model_that_onnxruntime_cannot_run_gets_the_likeliest_sizes() -> None:
+def test_a_model_that_onnxruntime_cannot_run_gets_the_likeliest_sizes():
     model = document("g (float[1,3,h,w] x) => (float[1,3,h,w] y) { y = Relu (x) z = acme.Unknown (x) }")
     model.proto.opset_import.add(domain="acme", version=1)
     assert planned(model, [X], {}).narrow["x"]["opt"] == [1, 3, 32, 48]
@@ -115,9 +113,7 @@ FACTOR = "shape = Shape (x) all = Concat <axis = 0> (d, d, f, f) more = Mul (sha
         ("int64[4] f", "y = Reshape (x, f)", [[1, 3, 8, 8]] * 3),
     ],
 )
-def test_an_input_that_decides_shapes_is_given_values_by_what_it_is_used_for(
-    inputs: str, body: str, expected: list[list[int]]
-) -> None:
+def test_an_input_that_decides_shapes_is_given_values_by_what_it_is_used_for(inputs, body, expected):
     unit = 1000 if "(more, k)" in body else 1
     model = document(
         f"g (float[1,3,8,8] x, {inputs}) => (float[a,b,c,d] y) <int64[1] d = {{{unit}}}, int64[1] k = {{1000}}>"

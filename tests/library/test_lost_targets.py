@@ -1,7 +1,5 @@
 """Which TensorRT versions a promotion loses: told by one node of each kind, whatever the number of nodes."""
 
-from __future__ import annotations
-
 import pytest
 from onnx import TensorProto, helper
 

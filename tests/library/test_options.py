@@ -1,7 +1,5 @@
 """Whatever an option is given, a call answers, or raises an error that says what the option takes."""
 
-from __future__ import annotations
-
 import inspect
 import math
 import unicodedata
@@ -59,7 +57,7 @@ things = st.recursive(
 )
 
 
-def called(call: str, **options: object) -> object:
+def called(call, **options):
     models = [MODEL, MODEL] if call == "verify" else [MODEL]
     return getattr(resizefix, call)(*models, **{**NEEDED.get(call, {}), **options})
 
@@ -77,7 +75,7 @@ def test_no_value_of_an_option_raises_anything_but_a_resizefix_error(call, optio
         assert_is_shown(error, option)
 
 
-def assert_is_shown(error: resizefix.ResizefixError, option: str) -> None:
+def assert_is_shown(error, option):
     """A short sentence, of characters that can be shown."""
     assert 10 < len(str(error)) < 600  # all targets are listed
     assert not any(unicodedata.category(character) in ("Cc", "Cs") for character in set(str(error)))

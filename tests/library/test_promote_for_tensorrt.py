@@ -9,7 +9,7 @@ import pytest
 import resizefix
 
 
-def model(nodes: str, extra: str, *, opset: int = 13, x: str = "float[1,3,8,8]") -> onnx.ModelProto:
+def model(nodes, extra, *, opset=13, x="float[1,3,8,8]"):
     return onnx.parser.parse_model(
         f'<ir_version: 8, opset_import: ["" : {opset}]> g ({x} x) => (float[?,?,?,?] y) {extra} {{ {nodes} }}'
     )
@@ -18,7 +18,7 @@ def model(nodes: str, extra: str, *, opset: int = 13, x: str = "float[1,3,8,8]")
 DOUBLE = ("[up] y = Resize (x, , s)", "<float[4] s = {1, 1, 2, 2}>")
 
 
-def run(promoted: onnx.ModelProto, value: list[int], size: int = 8) -> np.ndarray:
+def run(promoted, value, size=8):
     session = ort.InferenceSession(promoted.SerializeToString(), providers=["CPUExecutionProvider"])
     x = np.arange(3 * size * size, dtype=np.float32).reshape(1, 3, size, size)
     return session.run(None, {"x": x, session.get_inputs()[1].name: np.array(value, np.int64)})[0]

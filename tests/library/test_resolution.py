@@ -2,12 +2,11 @@
 
 import numpy as np
 import pytest
-from onnx import ModelProto
-from size_networks import OLD, Net, built
+from size_networks import OLD, built
 
 from resizefix.dialects.model_view import ModelView
 from resizefix.interop import opened
-from resizefix.library.resolution import Freedom, InputResolution, resolution_of
+from resizefix.library.resolution import Freedom, resolution_of
 from resizefix.origins.input_sizes.following import follow
 from resizefix.origins.input_sizes.input_axes import image_inputs
 from resizefix.origins.input_sizes.maps_alone import is_maps_alone
@@ -15,19 +14,19 @@ from resizefix.origins.input_sizes.refusal import Choices
 from resizefix.reports.resolution import resolution_json, resolution_line
 
 
-def seen(model: ModelProto) -> InputResolution:
+def seen(model):
     return resolution_of(ModelView(opened(model)))
 
 
-def to_input(n: Net, h: int, w: int) -> str:
+def to_input(n, h, w):
     return n.add("Resize", n.conv("x", 3, 2, 2), "", "", n.const([1, 2, h, w]), mode="linear")
 
 
-def dense(n: Net, h: int, w: int) -> str:
+def dense(n, h, w):
     return n.add("Gemm", n.add("Flatten", n.conv("x", 3, 2, 2)), n.weight(h * w // 2, 5))
 
 
-def plain(n: Net, h: int, w: int) -> str:
+def plain(n, h, w):
     return n.conv("x", 3, 2)
 
 
@@ -55,7 +54,7 @@ def test_an_open_input_is_free():
 
 
 def test_a_large_model_is_not_followed():
-    def deep(n: Net, h: int, w: int) -> str:
+    def deep(n, h, w):
         y = "x"
         for _ in range(601):
             y = n.add("Relu", y)
@@ -64,28 +63,28 @@ def test_a_large_model_is_not_followed():
     assert seen(built(deep, OLD)).freedom is Freedom.FIXED
 
 
-def shrunk_and_grown(n: Net, h: int, w: int) -> str:
+def shrunk_and_grown(n, h, w):
     y = n.add("Relu", n.conv("x", 3, 4, 2))
     return n.add("Resize", y, "", n.const([1, 1, 4, 2], np.float32), mode="nearest")
 
 
-def by_a_fraction(n: Net, h: int, w: int) -> str:
+def by_a_fraction(n, h, w):
     return n.add("Resize", "x", "", n.const([1, 1, 1.5, 1.5], np.float32), mode="nearest")
 
 
-def infinite(n: Net, h: int, w: int) -> str:
+def infinite(n, h, w):
     return n.add("Resize", "x", "", n.const([1, 1, np.inf, 2], np.float32), mode="nearest")
 
 
-def of_truths(n: Net, h: int, w: int) -> str:
+def of_truths(n, h, w):
     return n.add("Resize", "x", "", n.const([True, True, True, True], np.bool_), mode="nearest")
 
 
-def unevenly_padded(n: Net, h: int, w: int) -> str:
+def unevenly_padded(n, h, w):
     return n.add("Conv", "x", n.weight(4, 3, 3, 3), pads=[0, 0, 1, 1], strides=[2, 2])
 
 
-def shifted(n: Net, h: int, w: int) -> str:
+def shifted(n, h, w):
     return n.add("Add", n.conv("x", 3, 4), n.weight(1, 4, h, w))
 
 

@@ -23,7 +23,7 @@ HEAD = '<ir_version: 8, opset_import: ["" : 18]> g (float[1,2,4,6] x, float[1,2,
 UP = "<float[4] s = {1, 1, 2, 2}, float[2,2] w = {1, 2, 3, 4}, int64[2] flat = {1, 192}, int64[4] fixed = {1, 2, 8, 12}"
 
 
-def sites(nodes: str, constants: str = "") -> list[resizefix.Site]:
+def sites(nodes, constants=""):
     text = f"{HEAD} {UP}{constants}> {{ [up] a = Resize (x, , s) {nodes} }}"
     return resizefix.inspect(onnx.parser.parse_model(text))
 

@@ -4,8 +4,6 @@ The runtime is a package `openvino` that asks onnxruntime and moves the tensors 
 known place. With `onnxruntime` as the runtime nothing is moved.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 
@@ -55,7 +53,7 @@ class Core:
 def openvino(tmp_path):
     """The option that names a Python whose openvino moves these tensors and refuses models with this node."""
 
-    def made(moved: dict[str, float], refused: str = "") -> dict[str, str]:
+    def made(moved, refused=""):
         place = tmp_path / "packages"
         place.mkdir()
         (place / "openvino.py").write_text(OPENVINO.format(moved=moved, refused=refused))

@@ -8,8 +8,6 @@ tolerance wherever onnxruntime gives it for the original, and onnxruntime's own 
 where the outcome says exact.
 """
 
-from __future__ import annotations
-
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence

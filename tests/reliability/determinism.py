@@ -5,8 +5,6 @@ differ in all that must not matter (hash seed, time zone, locale, working folder
 folder that holds the models, the interpreter) and prints what comes out differently.
 """
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import hashlib

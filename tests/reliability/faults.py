@@ -6,8 +6,6 @@ or the name of an errno, which is raised instead; from there on each further cal
 fault, but no write takes more than 1000 bytes, as a system may do at any time. Without `how` calls are only counted.
 """
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import os

@@ -5,8 +5,6 @@ the tests: `pip install atheris` (Python 3.11 or 3.12) into an environment of it
 is kept as `crash-…` in the working folder; `test_fuzz_corpus.py` replays the corpus without atheris.
 """
 
-from __future__ import annotations
-
 import random
 import sys
 from pathlib import Path

@@ -4,8 +4,6 @@ Bytes flipped at random almost always break a length, and such a file never gets
 mutations are made on the tree of records instead.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 

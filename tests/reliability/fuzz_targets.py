@@ -5,8 +5,6 @@ commands run, without onnxruntime. Errors that are answers (`ResizefixError`) en
 a false assertion above all, is a finding.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -1,7 +1,5 @@
 """Bytes that were a model once: cut off, with bits flipped, with any numbers for scales."""
 
-from __future__ import annotations
-
 import random
 import struct
 from collections.abc import Iterator

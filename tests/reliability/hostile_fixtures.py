@@ -1,8 +1,6 @@
 """The files in fixtures/hostile and what is answered to them: `python tests/reliability/hostile_fixtures.py` writes the
 answers of today into the index."""
 
-from __future__ import annotations
-
 import json
 import tempfile
 from collections.abc import Sequence

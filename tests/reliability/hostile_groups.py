@@ -1,25 +1,12 @@
 """References to data that lead out of a model's folder, or to what is no data; and the groups of all hostile files."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 from hostile_kinds import kinds
-from hostile_models import (
-    Fill,
-    attributes,
-    file_of,
-    functions,
-    graphs,
-    model,
-    not_models,
-    operands,
-    resize,
-    scales,
-)
+from hostile_models import Fill, attributes, file_of, functions, graphs, model, not_models, operands, resize, scales
 from hostile_names import names
 from onnx import TensorProto, helper
 

@@ -1,8 +1,6 @@
 """Resizes of every spelling whose operands are of every element type, whose input is of every rank, and whose constants
 lie at any place of another file."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 

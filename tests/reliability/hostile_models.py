@@ -1,7 +1,5 @@
 """Files that a stranger might send: each row a name, and how its folder is filled. The model is always `model.onnx`."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import os

@@ -1,7 +1,5 @@
 """Texts that mean to do something to whoever prints them, as every name of a model."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from hostile_models import Fill, file_of, model, resize, scales, value

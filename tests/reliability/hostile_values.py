@@ -1,8 +1,6 @@
 """Small files whose values are large: a vector of 2²⁷ or 2⁴⁰ elements said in a few bytes, and the scales or sizes of a
 resize taken from it. Whoever follows values, and does not ask how many there are, fills the memory."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np

@@ -4,8 +4,6 @@ Each case prints nothing but what breaks a law, with the number that repeats it 
 numbers. `--minutes M` ends a run in time; `--keep FOLDER` keeps the models that broke a law.
 """
 
-from __future__ import annotations
-
 import argparse
 import random
 import shutil

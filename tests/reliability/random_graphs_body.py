@@ -1,7 +1,5 @@
 """A graph under construction: nodes with or without names, constants in every spelling, metadata nobody reads."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -2,8 +2,6 @@
 alone.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from dataclasses import replace

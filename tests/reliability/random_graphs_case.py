@@ -1,7 +1,5 @@
 """One drawn model as a file, run once, and the book in which its laws are counted."""
 
-from __future__ import annotations
-
 import random
 import re
 from collections import Counter

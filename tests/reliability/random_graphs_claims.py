@@ -1,7 +1,5 @@
 """What a result claims about its numbers, as a bound: 0 where it calls every change exact."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What a proof may have fed: it does not know the values drawn for an input that decides how a node resizes."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import Any

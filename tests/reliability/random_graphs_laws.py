@@ -1,7 +1,5 @@
 """The laws: an operation refuses truly, or makes a file that independent runs cannot tell from the original."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Draws a whole model with resizes in it and knows what stands there: `draw(random.Random(7))`."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import dataclass
 

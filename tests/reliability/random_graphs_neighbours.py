@@ -1,7 +1,5 @@
 """What stands before and after a drawn resize: casts, QDQ pairs, skips that couple, readers of its shape."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Where a drawn node's scales or sizes come from: every origin that `inspect` tells apart, in several spellings."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

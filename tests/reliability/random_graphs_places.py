@@ -1,7 +1,5 @@
 """Where a drawn resize node stands: in the main graph, a branch, a loop's or a scan's body, or a local function."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 

@@ -1,7 +1,5 @@
 """Whether a refusal is true: each reason that an operation has, with what must hold in the model then."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from typing import Any

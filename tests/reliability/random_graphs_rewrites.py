@@ -1,7 +1,5 @@
 """The laws of the rewrites that keep a model's signature: legalize and trt-legacy."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import onnx

@@ -2,8 +2,6 @@
 file. Nothing of resizefix is used here.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What may change in a node that no outcome names: the rank of what a Scan's body gives, if onnxruntime demands it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 

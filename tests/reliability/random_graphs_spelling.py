@@ -3,8 +3,6 @@
 What a kernel refuses is drawn now and then all the same: such a model must be refused, or proven around the node.
 """
 
-from __future__ import annotations
-
 import random
 from dataclasses import dataclass, field
 

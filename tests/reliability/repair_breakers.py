@@ -1,7 +1,5 @@
 """What converters do to the operands of a resize: a function breaks one node in place, or raises NotHere."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 

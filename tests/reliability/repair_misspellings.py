@@ -1,7 +1,5 @@
 """What converters do to the operator, the opset and the attributes of a resize; and changes that break nothing."""
 
-from __future__ import annotations
-
 import random
 
 import numpy as np

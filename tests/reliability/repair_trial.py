@@ -9,8 +9,6 @@ and it computes something else), `moved` (a node far from any resize was changed
 Exit code 1 for wrong, moved and harmed.
 """
 
-from __future__ import annotations
-
 import argparse
 import random
 import sys

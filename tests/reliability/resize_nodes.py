@@ -1,7 +1,5 @@
 """The resize nodes of a raw model, their operands and attributes, read and written with onnx alone."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Commands that write a model, and what the files may be afterwards: all as they were, or all new."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 from typing import NamedTuple

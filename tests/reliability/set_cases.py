@@ -1,7 +1,5 @@
 """Random models of one resize, each with settings that are to be made."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import dataclass, field
 from typing import Any

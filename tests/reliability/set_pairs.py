@@ -7,8 +7,6 @@ called exact is equal bit by bit; the reported difference is the one that the ju
 changes; what was set can be set back; and what onnxruntime runs, with a node edited by hand, is not refused.
 """
 
-from __future__ import annotations
-
 import argparse
 import random
 import sys

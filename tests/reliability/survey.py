@@ -4,8 +4,6 @@
 `truncated` (a small model cut off at every byte) and `flipped` (each of its bits the other way round).
 """
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import fnmatch

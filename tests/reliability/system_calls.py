@@ -4,8 +4,6 @@
 often as there is time for; this strikes below everything, in every call of every kind, and takes minutes.
 """
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

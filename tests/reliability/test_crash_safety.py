@@ -1,9 +1,5 @@
 """Whatever happens while a file is written, the input is as it was and OUT the old file or the complete new one."""
 
-from __future__ import annotations
-
-from collections.abc import Iterable
-
 import pytest
 from exhaustive import EXHAUSTIVE
 from saves import SAVES, before_and_after, files, is_old_or_new, prepared, run
@@ -11,7 +7,7 @@ from saves import SAVES, before_and_after, files, is_old_or_new, prepared, run
 ERRORS = ("ENOSPC", "EIO", "EROFS", "EACCES", "EDQUOT", "EFBIG", "EPERM", "EXDEV", "ENOSYS", "EINVAL")
 
 
-def some(calls: list[str]) -> Iterable[int]:
+def some(calls):
     """All calls, or of several in a row of the same kind the first and the last."""
     ends = {0, len(calls) - 1}
     turning = {i for i in range(1, len(calls)) if calls[i] != calls[i - 1]}

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from pathlib import Path
 
 from determinism import COMMANDS, PLACES, differing, in_a_process
@@ -24,7 +22,7 @@ KINDS = (
 )
 
 
-def models() -> list[str]:
+def models():
     every = sorted(str(path.relative_to(FIXTURES)) for path in FIXTURES.rglob("*.onnx") if "hostile" not in path.parts)
     return every if EXHAUSTIVE else [f"{name}.onnx" for name in KINDS]
 

@@ -1,17 +1,13 @@
 """Where there is no room or no right to write, all files stay as they were, and a sentence says why."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from exhaustive import EXHAUSTIVE
 from saves import SAVES, before_and_after, files, prepared, run
-from worker import Report
 
 PAGE = 4096
 each_save = pytest.mark.parametrize(
@@ -19,7 +15,7 @@ each_save = pytest.mark.parametrize(
 )
 
 
-def refused(report: Report, because: str) -> bool:
+def refused(report, because):
     last = report.last
     assert last.error is None, last.error
     return last.code == 2 and f"cannot be written: {because}. Nothing was changed." in " ".join(last.stderr.split())
@@ -44,7 +40,7 @@ def test_a_file_that_may_not_become_large_enough_is_not_written(worker, tmp_path
 
 
 @pytest.fixture
-def disk(tmp_path: Path) -> Iterator[Path]:
+def disk(tmp_path):
     """A file system of its own, whose size `resized` sets."""
     place = tmp_path / "disk"
     place.mkdir()
@@ -55,7 +51,7 @@ def disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", place], check=True)
 
 
-def remounted(disk: Path, options: str) -> None:
+def remounted(disk, options):
     subprocess.run(["mount", "-o", f"remount,{options}", disk], check=True)
 
 

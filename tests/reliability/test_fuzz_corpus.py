@@ -4,11 +4,8 @@ The mutations are the same in every run; RESIZEFIX_FUZZ_SEED=… makes others, R
 A failure prints the seed, and where the file is that it failed with.
 """
 
-from __future__ import annotations
-
 import os
 import random
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -27,11 +24,11 @@ MUTATIONS = {"document": 500, "commands": 100}  # a second or three of each
 MOST_FILES, MOST_BYTES = 150, 200_000
 
 
-def corpus(target: str) -> list[Path]:
+def corpus(target):
     return sorted((CORPUS / target).iterdir())
 
 
-def by_bytes(value: bytes, rng: random.Random) -> bytes:
+def by_bytes(value, rng):
     """One byte flipped, removed or put in; nothing becomes something."""
     at = rng.randrange(len(value) + 1)
     match rng.randrange(3):
@@ -43,7 +40,7 @@ def by_bytes(value: bytes, rng: random.Random) -> bytes:
             return value[:at] + rng.randbytes(1) + value[at:]
 
 
-def mutations(target: str, count: int) -> Iterator[bytes]:
+def mutations(target, count):
     rng = random.Random(f"{SEED} {target}")
     originals = [path.read_bytes() for path in corpus(target)]
     for _ in range(count):
@@ -84,7 +81,7 @@ def test_the_corpus_is_small_and_reaches_what_the_operations_tell_apart():
     assert None in [origins(path.read_bytes()) for path in corpus("document")]
 
 
-def origins(data: bytes) -> set[OriginKind] | None:
+def origins(data):
     """Where the scales of the resizes in a file come from; None if the file cannot be read."""
     with folder() as place:
         (place / "in.onnx").write_bytes(data)

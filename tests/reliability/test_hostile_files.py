@@ -6,12 +6,9 @@ answers for a dozen files. With RESIZEFIX_EXHAUSTIVE=1 (or `python tests/reliabi
 command, in a process of its own.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from itertools import cycle, islice
-from pathlib import Path
 
 import pytest
 from exhaustive import EXHAUSTIVE
@@ -21,7 +18,6 @@ from hostile_models import file_of, model
 from hostile_names import NAMES, named
 from survey import COMMANDS, answered, judged, raw_characters
 from watching import Watch
-from worker import Worker
 
 AT_A_TIME = 1 if EXHAUSTIVE else 12  # files to one process, whose first command takes ten times as long as the next
 
@@ -41,7 +37,7 @@ def test_hostile_files_are_answered(worker, tmp_path, cases):
     assert answered(worker, tmp_path, cases)[1] == {}
 
 
-def many(worker: Worker, place: Path, files: list[bytes], command: list[str]) -> None:
+def many(worker, place, files, command):
     """One command on many small files."""
     for number, content in enumerate(files):
         (place / f"{number}.onnx").write_bytes(content)
@@ -103,7 +99,7 @@ def test_a_good_model_is_not_taken_for_a_hostile_one(worker, tmp_path):
 def test_a_file_that_is_read_outside_of_the_folder_is_noticed(worker, tmp_path):
     """The checks above can fail: a command is told to read what it should not by itself."""
 
-    def filled(folder: Path) -> None:
+    def filled(folder):
         (folder.parent / SECRET_NAME).write_bytes(model().SerializeToString())
         file_of(model())(folder)
 

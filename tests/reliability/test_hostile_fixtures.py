@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import contextlib
 import json
 
@@ -64,7 +62,7 @@ def test_a_promoted_graph_in_three_parts_keeps_every_record_that_is_not_edited(w
 RESIZE, INITIALIZER, INPUT, OUTPUT = (bytes((number << 3 | 2,)) for number in (1, 5, 11, 12))
 
 
-def _records_of_graphs(data: bytes) -> list[bytes]:
+def _records_of_graphs(data):
     """The records of all parts of the graph, as they stand in the file."""
     parts = [record for record in records(data, 0, len(data)) if record.number == 7]
     return [data[inner.start : inner.end] for part in parts for inner in records(data, part.body, part.end)]
@@ -87,7 +85,7 @@ def test_groups_that_no_schema_knows_are_carried_through(worker, tmp_path, line)
     assert groups[0] == groups[1]
 
 
-def _groups(data: bytes, start: int, end: int) -> list[bytes]:
+def _groups(data, start, end):
     """Every group of the model, its graph, and the graph's inputs and outputs; nodes and constants may go."""
     found = []
     for record in records(data, start, end):

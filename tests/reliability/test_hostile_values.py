@@ -1,7 +1,5 @@
 """No command that runs no model fills the memory, however many values a small file says that there are."""
 
-from __future__ import annotations
-
 import pytest
 from hostile_models import model
 from hostile_values import values

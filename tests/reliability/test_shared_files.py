@@ -1,17 +1,14 @@
 """Files that others use too: who reads OUT meanwhile, who writes it as well, and files with more names or owners."""
 
-from __future__ import annotations
-
 import os
 import re
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import onnx
 import pytest
-from saves import SAVES, Files, files, prepared, with_weights
-from worker import Run, Worker
+from saves import SAVES, files, prepared, with_weights
+from worker import Worker
 
 from resizefix.document.document import Document
 
@@ -19,17 +16,17 @@ FORMS = ("scales", "sizes")
 PROMOTE = ["promote-scales", "--no-verify"]
 
 
-def promoted(worker: Worker, folder: Path, *arguments: str) -> Run:
+def promoted(worker, folder, *arguments):
     return worker.run([*PROMOTE, *arguments], folder=folder).last
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path):
     return prepared(tmp_path, SAVES["new"])
 
 
 @pytest.fixture
-def expected(worker: Worker, folder: Path) -> bytes:
+def expected(worker, folder):
     """What promotion makes of the model."""
     assert promoted(worker, folder, "model.onnx", "expected.onnx").code == 0
     content = (folder / "expected.onnx").read_bytes()
@@ -47,7 +44,7 @@ def test_who_reads_out_meanwhile_reads_one_whole_model_or_the_other(tmp_path):
     done = threading.Event()
     seen: set[bytes] = set()
 
-    def read() -> int:
+    def read():
         count = 0
         while not done.is_set():
             seen.add(path.read_bytes())
@@ -66,7 +63,7 @@ def test_who_reads_out_meanwhile_reads_one_whole_model_or_the_other(tmp_path):
 
 
 def test_of_two_writers_of_a_new_out_one_succeeds_and_the_other_is_reported(worker, folder, expected):
-    def writing(by: Worker, form: str) -> Run:
+    def writing(by, form):
         return promoted(by, folder, "model.onnx", "out.onnx", "--form", form)
 
     with Worker() as other, ThreadPoolExecutor(2) as both:
@@ -84,7 +81,7 @@ def test_of_two_writers_that_replace_out_one_is_last_and_its_model_is_whole(work
     assert promoted(worker, folder, "model.onnx", "sizes.onnx", "--form", "sizes").code == 0
     sizes = (folder / "sizes.onnx").read_bytes()
 
-    def writing(by: Worker, form: str) -> Run:
+    def writing(by, form):
         return promoted(by, folder, "model.onnx", "out.onnx", "--force", "--form", form)
 
     with Worker() as other, ThreadPoolExecutor(2) as both:
@@ -95,7 +92,7 @@ def test_of_two_writers_that_replace_out_one_is_last_and_its_model_is_whole(work
             assert files(folder).keys() == {"model.onnx", "sizes.onnx", "out.onnx"}
 
 
-def same_file(folder: Path, how: str) -> str:
+def same_file(folder, how):
     """Another name of `model.onnx`."""
     match how:
         case "dot":
@@ -156,8 +153,7 @@ def test_in_place_keeps_the_owner(worker, folder):
 
 
 @pytest.mark.parametrize(
-    ("link", "sentence"),
-    [("nowhere.onnx", None), ("away", "is a folder"), ("/dev/null", "is not a regular file")],
+    ("link", "sentence"), [("nowhere.onnx", None), ("away", "is a folder"), ("/dev/null", "is not a regular file")]
 )
 def test_out_may_be_a_link_to_what_is_not_there_and_to_nothing_else_but_a_file(worker, folder, link, sentence):
     (folder / "out.onnx").symlink_to(link)
@@ -174,7 +170,7 @@ def test_out_may_be_a_link_to_what_is_not_there_and_to_nothing_else_but_a_file(w
         assert files(folder) == old
 
 
-def sharing(folder: Path) -> Files:
+def sharing(folder):
     """Two models whose weights are the same parts of one file."""
     for name in ("a.onnx", "b.onnx"):
         onnx.save(
@@ -218,7 +214,7 @@ def test_weights_that_two_models_share_stay_as_they_are(worker, folder, argument
     assert weights_of(written) == weights_of(before)
 
 
-def weights_of(model: onnx.ModelProto) -> list[bytes]:
+def weights_of(model):
     tensors = [tensor for tensor in model.graph.initializer if tensor.name == "v"]
     tensors += [attribute.t for node in model.graph.node for attribute in node.attribute if attribute.name == "value"]
     return [tensor.raw_data for tensor in tensors]

@@ -4,8 +4,6 @@ The hook sees what Python opens, with the path; libraries written in C++ open fi
 asked too, where it has inotify: whether a given file was opened at all, by whomever.
 """
 
-from __future__ import annotations
-
 import ctypes
 import os
 import site
@@ -75,7 +73,7 @@ class Watch:
         """Whether this system has inotify."""
         return sys.platform == "linux" and hasattr(ctypes.CDLL(None), "inotify_init1")
 
-    def __enter__(self) -> Watch:
+    def __enter__(self) -> "Watch":
         system = ctypes.CDLL(None, use_errno=True)
         self._descriptor = system.inotify_init1(_NOT_BLOCKING)
         if self._descriptor < 0 or system.inotify_add_watch(

@@ -4,8 +4,6 @@ A job is a list of command lines, run one after the other in one child under lim
 is written down as it ends, so a child that is killed has lost only its last. Speaks JSON, a job and its report a line.
 """
 
-from __future__ import annotations
-
 import ctypes
 import json
 import os
@@ -67,7 +65,7 @@ class Report:
 class Worker:
     """The process that forks. Use as a context manager."""
 
-    def __enter__(self) -> Worker:
+    def __enter__(self) -> "Worker":
         self._process = subprocess.Popen(
             [sys.executable, str(HERE / "worker.py")], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )

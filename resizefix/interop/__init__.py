@@ -1,4 +1,4 @@
-"""Models of any kind in, the same kind out; the argument is never changed. One file per kind of model.
+"""Models of any kind in, the same kind out; the argument is never changed. One file per package that has its own.
 
 | given | what comes back in `result.model` |
 |---|---|
@@ -21,7 +21,8 @@ from onnx import ModelProto
 
 from resizefix.document.document import Document
 from resizefix.errors import UsageError
-from resizefix.interop import graphsurgeon_graph, ir_model, model_file, model_proto, onnx_program
+from resizefix.interop import graphsurgeon_graph, ir_model, onnx_program
+from resizefix.interop.in_memory import complete, light_document
 
 if TYPE_CHECKING:
     import onnx_ir
@@ -34,7 +35,7 @@ Model = Union[str, "os.PathLike[str]", Document, ModelProto, OfAnotherPackage]
 
 
 class Kind(Protocol):
-    """What the module of a kind of model knows."""
+    """What the module of another package's kind of model knows."""
 
     def is_one(self, model: object) -> bool:
         """Whether `model` is of this kind."""
@@ -46,7 +47,7 @@ class Kind(Protocol):
         """The document as a model of this kind; `like` is the one that was given."""
 
 
-KINDS: tuple[Kind, ...] = (model_file, model_proto, graphsurgeon_graph, ir_model, onnx_program)
+KINDS: tuple[Kind, ...] = (graphsurgeon_graph, ir_model, onnx_program)
 
 
 def opened(model: Model) -> Document:
@@ -55,12 +56,18 @@ def opened(model: Model) -> Document:
     Raises UsageError for what is no model, or cannot be used as it is; UnreadableModelError for a file that cannot be
     read; RefusedError where the package of that kind of model would write something else than it holds.
     """
-    return _kind(model).opened(model)
+    if isinstance(model, (str, os.PathLike)):
+        return Document.open(model)
+    if isinstance(model, ModelProto):
+        return light_document(model)
+    return model if isinstance(model, Document) else _kind(model).opened(model)
 
 
 def returned(document: Document, like: Model) -> Any:
     """The document as the kind of thing that `like` is. Raises RefusedError where that kind cannot hold the result."""
-    return _kind(like).returned(document, like)
+    if isinstance(like, (str, os.PathLike, Document)):
+        return document
+    return complete(document) if isinstance(like, ModelProto) else _kind(like).returned(document, like)
 
 
 def _kind(model: Model) -> Kind:

@@ -33,10 +33,9 @@ from resizefix.runtimes.limits import BrokenOffError
 from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError
 from resizefix.runtimes.runtime import ModelToTime, Runtime
 from resizefix.targets.target import Target
-from resizefix.verification.conditions import Conditions
+from resizefix.verification.conditions import Conditions, Progress
 from resizefix.verification.extraction import Extraction
 from resizefix.verification.in_runtime import cut_out, fed, judged, values_in, write_sizes
-from resizefix.verification.progress import Progress
 
 Values = Mapping[str, Value]
 # Rounds at least, and the seconds in which there may be more.

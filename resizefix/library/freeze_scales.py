@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
@@ -18,10 +17,7 @@ from resizefix.operations.site import Site
 from resizefix.operations.sites import select, sites_in
 from resizefix.outcome import Outcome, Status
 from resizefix.verification.bounds import half_units
-from resizefix.verification.conditions import RunOptions, conditions
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
+from resizefix.verification.conditions import RunOptions, Unpack, conditions
 
 
 @operation

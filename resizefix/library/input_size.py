@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING
 
 from onnx import ValueInfoProto
 
@@ -25,13 +24,9 @@ from resizefix.origins.input_sizes.input_axes import ImageInput, image_inputs, i
 from resizefix.origins.input_sizes.refusal import Choices, SizeRefusedError
 from resizefix.outcome import Outcome
 from resizefix.outcome import Status as Happened
-from resizefix.verification.conditions import Conditions, RunOptions, conditions
+from resizefix.verification.conditions import Conditions, RunOptions, Unpack, conditions
 from resizefix.verification.touched_nodes import Step, unplanned
 from resizefix.verification.verification import Status, Verification
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
 
 ANY = "any"
 SAME_SIZE = Diagnostic("library.input-size-same")

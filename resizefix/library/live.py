@@ -16,8 +16,7 @@ from resizefix.operations.sites import find_sites
 from resizefix.printable import one_paragraph
 from resizefix.runtimes.answers import LiveUnavailable
 from resizefix.runtimes.catalogue import RUNTIMES
-from resizefix.runtimes.tensorrt import LiveParser, LiveVerdict
-from resizefix.runtimes.tensorrt_errors import LiveError
+from resizefix.runtimes.tensorrt import LiveError, LiveParser, LiveVerdict
 from resizefix.verification.conditions import Conditions
 
 if TYPE_CHECKING:  # with it comes onnxruntime, which most calls need not load

@@ -16,8 +16,7 @@ from resizefix.process import DEFAULT_TIMEOUT
 from resizefix.runtimes.answers import Ending, LiveUnavailable, NodeAnswer
 from resizefix.runtimes.catalogue import RUNTIMES, RuntimeRow, runtime_named
 from resizefix.runtimes.runtime import Runtime
-from resizefix.runtimes.tensorrt import LiveVerdict
-from resizefix.runtimes.tensorrt_errors import LiveError, of_the_whole
+from resizefix.runtimes.tensorrt import LiveError, LiveVerdict, of_the_whole
 from resizefix.targets.catalogue import TARGETS
 from resizefix.targets.collect_facts import facts_in
 from resizefix.targets.target import Effect, Target, Violation, judge

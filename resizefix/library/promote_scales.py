@@ -30,13 +30,11 @@ from resizefix.runtimes.limits import BrokenOffError
 from resizefix.targets.collect_facts import facts_in
 from resizefix.targets.target import Effect, judge
 from resizefix.targets.tensorrt import TENSORRT_TARGETS
-from resizefix.verification.conditions import RunOptions, conditions
+from resizefix.verification.conditions import RunOptions, Unpack, conditions
 from resizefix.verification.scale_points import asked_points
 from resizefix.verification.verification import Status, Verification
 
 if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
     from resizefix.verification.proof import Prover
 
 _NEWEST = TENSORRT_TARGETS[-1]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.model_view import ModelView
@@ -20,10 +19,7 @@ from resizefix.operations.repair import repair as make_repair
 from resizefix.operations.site import ReadSite, Site
 from resizefix.operations.sites import find_sites, select, sites_in
 from resizefix.outcome import Status
-from resizefix.verification.conditions import Conditions, RunOptions, conditions
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
+from resizefix.verification.conditions import Conditions, RunOptions, Unpack, conditions
 
 
 def known_faults(model: Model) -> list[tuple[str, Fault]]:

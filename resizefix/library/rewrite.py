@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.model_view import ModelView
@@ -36,11 +35,8 @@ from resizefix.scope_path import Key
 from resizefix.targets.catalogue import target_named
 from resizefix.targets.target import Target
 from resizefix.verification.bounds import half_units
-from resizefix.verification.conditions import Conditions, RunOptions, conditions
+from resizefix.verification.conditions import Conditions, RunOptions, Unpack, conditions
 from resizefix.verification.verification import Status, Verification
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
 
 # Of an output's largest value, where a node was replaced by others that add in another order.
 LOWERED_BOUND = 1e-5

@@ -18,11 +18,9 @@ from resizefix.operations.settings import Settings, settings_of
 from resizefix.operations.sites import find_sites, select
 from resizefix.outcome import Outcome, Status
 from resizefix.runtimes.inputs import model_inputs
-from resizefix.verification.conditions import RunOptions, conditions
+from resizefix.verification.conditions import RunOptions, Unpack, conditions
 
 if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
     from resizefix.verification.changed_nodes import Feed, Measured
 
 

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from resizefix.errors import UsageError
 from resizefix.interop import Model, opened
 from resizefix.interop.feed_file import read_feeds
 from resizefix.library.bounded import bounded
 from resizefix.runtimes.inputs import model_inputs
-from resizefix.verification.conditions import RunOptions, conditions
+from resizefix.verification.conditions import RunOptions, Unpack, conditions
 from resizefix.verification.verification import Verification
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
 
 
 @bounded

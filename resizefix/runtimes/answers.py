@@ -51,11 +51,6 @@ class RuntimeAnswer:
     message: str = ""
     results: tuple[Mapping[str, Array], ...] = ()
 
-    @property
-    def loaded(self) -> bool:
-        """Whether it has taken the model."""
-        return self.ending in (Ending.RAN, Ending.REFUSED_RUN, Ending.CRASHED_RUN)
-
 
 @dataclass(frozen=True)
 class NodeAnswer:

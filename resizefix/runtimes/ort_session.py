@@ -78,11 +78,7 @@ class _RefusedByOrtError(ResizefixError):
 
 
 class CannotLoadError(_RefusedByOrtError):
-    """onnxruntime does not accept the model. `custom_op`: it uses operators that are not registered."""
-
-    def __init__(self, message: str, /, *, custom_op: bool, **arguments: Any) -> None:
-        super().__init__(message, **arguments)
-        self.custom_op = custom_op
+    """onnxruntime does not accept the model."""
 
 
 class CannotRunError(_RefusedByOrtError):
@@ -308,7 +304,7 @@ def _cannot_load(error: Exception, label: str, model: ModelProto, libraries_give
         unregistered = tuple(name for name in unregistered if name in str(error))
     if unregistered:
         code, reason = "runtimes.custom-op", Diagnostic("runtimes.no-implementation", operators=", ".join(unregistered))
-        return CannotLoadError(code, label=label, why=reason, reason=reason, node=None, op_type=None, custom_op=True)
+        return CannotLoadError(code, label=label, why=reason, reason=reason)
     where = f" (node '{complaint.node}', {complaint.op_type})" if complaint.node else ""
     return CannotLoadError(
         "verification.does-not-load",
@@ -318,7 +314,6 @@ def _cannot_load(error: Exception, label: str, model: ModelProto, libraries_give
         reason=complaint.reason,
         node=complaint.node,
         op_type=complaint.op_type,
-        custom_op=False,
     )
 
 

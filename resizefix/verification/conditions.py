@@ -1,16 +1,20 @@
-"""What the user says about how a model is run for a verification."""
+"""What the user says about how a model is run for a verification, and what is told of how far it has come."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from resizefix.runtimes.limits import Limits
-from resizefix.verification.progress import ProgressCallback
 
 if TYPE_CHECKING:
-    from typing_extensions import Unpack
+    from typing_extensions import Unpack as Unpack
+else:
+    Unpack = None  # annotations are not evaluated
+
+ProgressCallback = Callable[[int, int, str], None]
+"""Called with the steps done, the steps there are as far as is known, and what is being done."""
 
 
 class RunOptions(TypedDict, total=False):
@@ -32,6 +36,26 @@ DEFAULTS: Mapping[str, Any] = {
     "memory_limit": None,
     "progress": None,
 }
+
+
+@dataclass
+class Progress:
+    """Counts the runs of a model. `tell` None: nothing is reported."""
+
+    tell: ProgressCallback | None = None
+    made: int = 0
+    total: int = 0
+
+    def expect(self, count: int) -> None:
+        """So many more steps are to come."""
+        self.total += count
+
+    def done(self, what: str, count: int = 1) -> None:
+        """`count` steps were made."""
+        self.made += count
+        self.total = max(self.total, self.made)
+        if self.tell is not None:
+            self.tell(self.made, self.total, what)
 
 
 @dataclass

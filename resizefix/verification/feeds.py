@@ -19,8 +19,18 @@ from resizefix.document.values import Array
 from resizefix.errors import RefusedError, ResizefixError, UsageError
 from resizefix.process import free_memory
 from resizefix.runtimes.inputs import InputKind, TensorInput, Value
-from resizefix.verification.scale_feed_candidates import FACTORS, RARER_FACTORS, is_small_vector, vector_value
-from resizefix.verification.sizing import SIZINGS, Role, Shape, image_of, roles_of, sized
+from resizefix.verification.sizing import (
+    FACTORS,
+    RARER_FACTORS,
+    SIZINGS,
+    Role,
+    Shape,
+    image_of,
+    is_small_vector,
+    roles_of,
+    sized,
+    vector_value,
+)
 
 _DRAWN_WIDTH = 8  # bytes: values are drawn as doubles, whatever the type of the input
 MOST_AXES = 64 if int(np.__version__.split(".")[0]) >= 2 else 32  # of a numpy array

@@ -23,8 +23,8 @@ from resizefix.interpolation import ExtentKind
 from resizefix.promotion import Coupling, Freedom, InputBinding, PromotedInput
 from resizefix.runtimes.inputs import Value
 from resizefix.runtimes.ort_session import CannotRunError
+from resizefix.verification.conditions import Progress
 from resizefix.verification.dependence import Dependence
-from resizefix.verification.progress import Progress
 from resizefix.verification.scale_points import ScalePoint, other_values
 
 MOST_ALONE = 32

@@ -1,4 +1,7 @@
-"""Concrete sizes for the dimensions that a file leaves open: a table of attempts, the most sensible first."""
+"""Concrete sizes for the dimensions that a file leaves open: a table of attempts, the most sensible first.
+
+Small vectors beside an image mostly say how to resize it: what they would say for a given factor stands here too.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
 from typing import NamedTuple
 
+import numpy as np
+
+from resizefix.document.values import Array
 from resizefix.runtimes.inputs import Dimension, TensorInput
 
 Shape = tuple[int, ...]
@@ -60,6 +66,14 @@ _ROLE_BY_NAME = {
     "width": Role.SPATIAL,
 }
 _MOST_COLOURS = 4  # a last dimension up to this size, with a larger or open one in the channels' place, is NHWC
+
+# By which factor a small vector may ask to resize; None: it is data like any other.
+FACTORS: tuple[float | None, ...] = (2.0, None, 1.0, 0.5)
+# Tried when all of those fail or leave nothing: a later node may shrink what comes to it, or want one certain size.
+# One for all, or another one for the last axis.
+RARER_FACTORS = ((3.0, 3.0), (1.5, 1.5), (4.0, 4.0), (2.0, 1.5), (1.5, 2.0))
+
+_MOST_ENTRIES = 8  # a roi of a rank-4 tensor
 
 
 def roles_of(shape: Sequence[Dimension]) -> tuple[Role, ...]:
@@ -132,3 +146,44 @@ def _size(role: Role, spatial_after: int, sizing: Sizing, image_rank: int | None
     if spatial_after < len(sizing.spatial):
         return sizing.spatial[-1 - spatial_after]
     return max(sizing.spatial[0] // 4, 1)  # depth and time, kept short
+
+
+def is_small_vector(shape: Shape, kind: str) -> bool:
+    """Whether a number, a vector, or (integers alone) a table may be scales, sizes, a roi, a count or a condition."""
+    if kind == "b":
+        return int(np.prod(shape)) == 1
+    if kind in "iu":
+        return len(shape) <= 2 and (not shape or 0 < shape[-1] <= _MOST_ENTRIES)
+    return kind in "fV" and len(shape) <= 1 and (not shape or 0 < shape[0] <= _MOST_ENTRIES)
+
+
+def vector_value(
+    shape: Shape, kind: str, image: Shape, roles: Sequence[Role], factor: float, last: float | None = None
+) -> Array | None:
+    """The vector that asks for `image`, whose dimensions count what `roles` say, to be resized by `factor`; by `last`
+    on the last axis that is.
+
+    By length: one entry per dimension or per spatial dimension are sizes (integers) or scales; two per dimension a roi;
+    a single one the factor itself or a count. None: neither.
+    """
+    length = shape[-1] if shape else 1
+    spatial = [at for at, role in enumerate(roles) if role is Role.SPATIAL]
+    scales = [factor if at in spatial else 1.0 for at in range(len(image))]
+    if spatial and last is not None:
+        scales[spatial[-1]] = last
+    entries = [max(int(size * scale), 1) for size, scale in zip(image, scales, strict=True)] if kind in "iu" else scales
+    if shape and length == len(image):
+        row = entries
+    elif shape and length == len(spatial):
+        row = [entries[at] for at in spatial]
+    elif length == 1:
+        row = [max(int(factor), 1) if kind in "iu" else factor]
+    elif length == 2 * len(image) and kind not in "iu":
+        row = [
+            *(0.25 * (at in spatial) for at in range(len(image))),
+            *(1 - 0.25 * (at in spatial) for at in range(len(image))),
+        ]
+    else:
+        return None
+    value: Array = np.broadcast_to(np.array(row if shape else row[0]), shape).copy()
+    return value

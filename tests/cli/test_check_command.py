@@ -11,8 +11,7 @@ import pytest
 from live_parser import missing, needs_tensorrt
 
 from resizefix.runtimes import tensorrt as tensorrt_live
-from resizefix.runtimes.tensorrt import LiveVerdict, NetworkInput
-from resizefix.runtimes.tensorrt_errors import LiveError
+from resizefix.runtimes.tensorrt import LiveError, LiveVerdict, NetworkInput
 from resizefix.targets.catalogue import TARGETS
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"

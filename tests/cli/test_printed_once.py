@@ -9,8 +9,7 @@ import onnx.parser
 import pytest
 
 from resizefix.reports.text import show_lost_targets
-from resizefix.runtimes.tensorrt import LiveVerdict
-from resizefix.runtimes.tensorrt_errors import LiveError
+from resizefix.runtimes.tensorrt import LiveError, LiveVerdict
 from resizefix.targets.catalogue import target_named
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"

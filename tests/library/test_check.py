@@ -11,8 +11,7 @@ from resizefix.document.document import Document
 from resizefix.errors import UnreadableModelError, UsageError
 from resizefix.library.check import Verdict, check, check_all
 from resizefix.runtimes import tensorrt as tensorrt_live
-from resizefix.runtimes.tensorrt import LiveVerdict
-from resizefix.runtimes.tensorrt_errors import LiveError
+from resizefix.runtimes.tensorrt import LiveError, LiveVerdict
 from resizefix.targets.target import Effect
 from resizefix.targets.tensorrt import TENSORRT_TARGETS
 

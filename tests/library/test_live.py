@@ -15,8 +15,7 @@ from resizefix.library.promote_scales import promote_scales
 from resizefix.library.result import VerificationFailedError
 from resizefix.operations.sites import find_sites
 from resizefix.runtimes.answers import LiveUnavailable
-from resizefix.runtimes.tensorrt import LiveVerdict, NetworkInput
-from resizefix.runtimes.tensorrt_errors import LiveError
+from resizefix.runtimes.tensorrt import LiveError, LiveVerdict, NetworkInput
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 

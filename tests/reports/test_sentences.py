@@ -21,7 +21,7 @@ SENTENCES = {
 }
 CODE = re.compile(rf"({'|'.join(TABLES)})\.[a-z0-9-]*[a-z0-9]")
 # Keywords of the errors themselves.
-OWN = {"node", "rule", "retry_args", "result", "reason", "op_type", "custom_op", "unchanged", "outcome"}
+OWN = {"node", "rule", "retry_args", "result", "reason", "op_type", "unchanged", "outcome"}
 TEXTS = {"reason", "mend", "fix", "because", "message", "error"}
 # What these rooms say are codes and arguments;
 WITHOUT_SENTENCES = (

@@ -1,7 +1,7 @@
 import pytest
 from onnx import parser
 
-from resizefix.runtimes.tensorrt_errors import LiveError, builder_errors, of_the_whole, parser_errors
+from resizefix.runtimes.tensorrt import LiveError, builder_errors, of_the_whole, parser_errors
 
 NODES = parser.parse_model("""<ir_version: 8, opset_import: ["" : 13]>
 g (float[1,3,8,8] x, bool c) => (float[a,b,c,d] y) <float[4] s = {1,1,2,2}> {

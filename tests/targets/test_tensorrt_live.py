@@ -12,8 +12,7 @@ from matrix_sources import build
 from onnx import numpy_helper, parser
 
 from resizefix.runtimes import tensorrt as tensorrt_live
-from resizefix.runtimes.tensorrt import LiveParser, LiveUnavailable, LiveVerdict, NetworkInput
-from resizefix.runtimes.tensorrt_errors import LiveError
+from resizefix.runtimes.tensorrt import LiveError, LiveParser, LiveUnavailable, LiveVerdict, NetworkInput
 
 GOOD = """<ir_version: 8, opset_import: ["" : 13]>
 g (float[1,3,8,8] x) => (float[a,b,c,d] y) <float[4] s = {1,1,2,2}> { [up] y = Resize (x, , s) }"""

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from resizefix.verification.scale_feed_candidates import is_small_vector, vector_value
-from resizefix.verification.sizing import Role, roles_of
+from resizefix.verification.sizing import Role, is_small_vector, roles_of, vector_value
 
 NCHW = (1, 3, 4, 6)
 NHWC = (1, 8, 6, 3)

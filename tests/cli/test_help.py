@@ -13,19 +13,9 @@ FIXTURES = Path(__file__).parents[2] / "fixtures"
 COMMANDS = group.list_commands(None)  # type: ignore[arg-type]
 # Each after the one that writes what it reads.
 IN_ORDER = [
-    "inspect",
-    "promote-scales",
-    "freeze-scales",
-    "trt-legacy",
-    "legalize",
-    "repair",
-    "set",
-    "input-size",
-    "check",
-    "verify",
-    "explain",
-    "diff",
-]
+    "inspect", "promote-scales", "freeze-scales", "trt-legacy", "legalize", "repair", "set", "input-size", "check",
+    "verify", "explain", "diff",
+]  # fmt: skip
 ANSWERS_NO = {"check", "diff"}
 
 

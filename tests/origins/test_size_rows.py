@@ -166,26 +166,12 @@ def transpose(draw):
 
 
 NODES = {
-    "Add": broadcast(),
-    "Pow": broadcast("Pow"),
-    "Max": broadcast("Max"),
-    "Where": where(),
-    "PRelu": slope(),
-    "Concat": concat(),
-    "MatMul": matmul(),
-    "Gemm": gemm(),
-    "Reshape": reshape(),
-    "Expand": expand(),
-    "Split": split(),
-    "Squeeze": squeeze(),
-    "SpaceToDepth": space_to_depth(),
-    "Conv": convolution(),
-    "MaxPool": convolution("MaxPool"),
-    "AveragePool": convolution("AveragePool"),
-    "ReduceMean": reduction(),
-    "Transpose": transpose(),
+    "Add": broadcast(), "Pow": broadcast("Pow"), "Max": broadcast("Max"), "Where": where(), "PRelu": slope(),
+    "Concat": concat(), "MatMul": matmul(), "Gemm": gemm(), "Reshape": reshape(), "Expand": expand(), "Split": split(),
+    "Squeeze": squeeze(), "SpaceToDepth": space_to_depth(), "Conv": convolution(), "MaxPool": convolution("MaxPool"),
+    "AveragePool": convolution("AveragePool"), "ReduceMean": reduction(), "Transpose": transpose(),
     "GlobalAveragePool": IMAGE.map(lambda shape: (node_of("GlobalAveragePool", 1), floats(shape))),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("operator", NODES)

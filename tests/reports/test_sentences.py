@@ -25,19 +25,9 @@ OWN = {"node", "rule", "retry_args", "result", "reason", "op_type", "unchanged",
 TEXTS = {"reason", "mend", "fix", "because", "message", "error"}
 # What these rooms say are codes and arguments;
 WITHOUT_SENTENCES = (
-    "dialects/",
-    "document/",
-    "equivalences/",
-    "faults/",
-    "interop/",
-    "library/",
-    "lowerings/",
-    "operations/",
-    "opsets/",
-    "origins/",
-    "runtimes/",
-    "verification/",
-)
+    "dialects/", "document/", "equivalences/", "faults/", "interop/", "library/", "lowerings/", "operations/",
+    "opsets/", "origins/", "runtimes/", "verification/",
+)  # fmt: skip
 # but for these files: rows that are data, patterns of what others say, and what runs in another Python.
 WITH_TEXTS = (
     "document/foreign_formats.py",
@@ -56,14 +46,8 @@ WITH_TEXTS = (
 )
 # Python's own errors are no user's: they are caught, or speak to who calls a function wrongly.
 OF_PYTHON = (
-    "ValueError",
-    "TypeError",
-    "AssertionError",
-    "AttributeError",
-    "RuntimeError",
-    "UnpicklingError",
-    "PermissionError",
-)
+    "ValueError", "TypeError", "AssertionError", "AttributeError", "RuntimeError", "UnpicklingError", "PermissionError",
+)  # fmt: skip
 
 
 @functools.cache

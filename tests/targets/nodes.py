@@ -6,23 +6,11 @@ from resizefix.interpolation import ExtentKind
 from resizefix.targets.facts import OperandSource, Roi, SiteFacts
 
 UPSAMPLE_7 = SiteFacts(
-    node="up",
-    op_type="Upsample",
-    opset=8,
-    ir_version=3,
-    attributes=frozenset({"mode", "scales"}),
-    n_inputs=1,
-    extent=ExtentKind.SCALES,
-    source=OperandSource.ATTRIBUTE,
-    values=(1.0, 1.0, 2.0, 2.0),
-    length=4,
-    operand_rank=1,
-    operand_type=TensorProto.FLOAT,
-    rank=4,
-    input_shape=(1, 3, 8, 8),
-    output_shape=(1, 3, 16, 16),
+    node="up", op_type="Upsample", opset=8, ir_version=3, attributes=frozenset({"mode", "scales"}), n_inputs=1,
+    extent=ExtentKind.SCALES, source=OperandSource.ATTRIBUTE, values=(1.0, 1.0, 2.0, 2.0), length=4, operand_rank=1,
+    operand_type=TensorProto.FLOAT, rank=4, input_shape=(1, 3, 8, 8), output_shape=(1, 3, 16, 16),
     elem_type=TensorProto.FLOAT,
-)
+)  # fmt: skip
 
 
 def changed(facts: SiteFacts, **changes: object) -> SiteFacts:
@@ -35,15 +23,9 @@ def changed(facts: SiteFacts, **changes: object) -> SiteFacts:
 UPSAMPLE_9 = changed(UPSAMPLE_7, opset=9, attributes=frozenset({"mode"}), n_inputs=2, source=OperandSource.INITIALIZER)
 RESIZE_10 = changed(UPSAMPLE_9, op_type="Resize", opset=10)
 RESIZE_11 = changed(
-    RESIZE_10,
-    opset=11,
-    ir_version=6,
-    attributes=frozenset({"mode", "coordinate_transformation_mode", "nearest_mode"}),
-    coordinate_transformation_mode="asymmetric",
-    nearest_mode="floor",
-    n_inputs=3,
-    roi=Roi.EMPTY,
-)
+    RESIZE_10, opset=11, ir_version=6, attributes=frozenset({"mode", "coordinate_transformation_mode", "nearest_mode"}),
+    coordinate_transformation_mode="asymmetric", nearest_mode="floor", n_inputs=3, roi=Roi.EMPTY,
+)  # fmt: skip
 SIZED_11 = changed(
     RESIZE_11, n_inputs=4, extent=ExtentKind.SIZES, values=(1.0, 3.0, 16.0, 16.0), operand_type=TensorProto.INT64
 )

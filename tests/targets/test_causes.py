@@ -18,14 +18,9 @@ from resizefix.targets.facts import OperandSource, Roi  # noqa: E402
 from resizefix.targets.target import Effect, judge  # noqa: E402
 
 CASE = {
-    "id": "",
-    "op": "Resize",
-    "opset": "13",
-    "mode": "nearest",
-    "form": "scales",
-    "values": "1,1,2,2",
+    "id": "", "op": "Resize", "opset": "13", "mode": "nearest", "form": "scales", "values": "1,1,2,2",
     "shape": "1x2x5x7",
-}
+}  # fmt: skip
 
 
 def judged(name, columns):
@@ -146,14 +141,9 @@ def test_opencv_takes_the_chain_of_shapes_for_one_node_below_opset_13_alone(opse
     chain = frozenset({"Cast", "Concat", "Constant", "Floor", "Gather", "Mul", "Shape", "Slice", "Unsqueeze"})
     (known,) = facts_of(opened(model_of({**CASE, "form": "sizes", "values": "1,2,10,14", "opset": str(opset)})[0]))
     found = replace(
-        known,
-        source=OperandSource.SHAPE,
-        values=None,
-        computed_by=chain,
-        n_inputs=4,
-        roi=Roi.EMPTY,
+        known, source=OperandSource.SHAPE, values=None, computed_by=chain, n_inputs=4, roi=Roi.EMPTY,
         unnamed_scales=False,
-    )
+    )  # fmt: skip
     broken = [one.rule for one in judge(next(target for target in TARGETS if target.name == "opencv-5"), found)]
     assert [rule for rule in broken if rule == "lengths-stay-whole"] == rules
     cubic = replace(found, mode="cubic")

@@ -32,30 +32,13 @@ def test_an_ordinary_node_has_all_its_facts():
            }""",
         opset=18,
     ) == SiteFacts(
-        node="up",
-        op_type="Resize",
-        opset=18,
-        ir_version=8,
-        attributes=frozenset({"mode", "coordinate_transformation_mode", "antialias", "cubic_coeff_a"}),
-        mode="linear",
-        coordinate_transformation_mode="asymmetric",
-        antialias=True,
-        cubic_coeff_a=-0.5,
-        n_inputs=3,
-        roi=Roi.UNNAMED,
-        extent=ExtentKind.SCALES,
-        initializers_are_inputs=False,
-        source=S.INITIALIZER,
-        values=(1.0, 1.0, 2.0, 2.0),
-        length=4,
-        operand_rank=1,
-        operand_type=TensorProto.FLOAT,
-        is_at_the_edges=True,
-        rank=4,
-        input_shape=(1, 3, 8, None),
-        output_shape=(1, 3, 16, None),
-        elem_type=TensorProto.FLOAT,
-    )
+        node="up", op_type="Resize", opset=18, ir_version=8,
+        attributes=frozenset({"mode", "coordinate_transformation_mode", "antialias", "cubic_coeff_a"}), mode="linear",
+        coordinate_transformation_mode="asymmetric", antialias=True, cubic_coeff_a=-0.5, n_inputs=3, roi=Roi.UNNAMED,
+        extent=ExtentKind.SCALES, initializers_are_inputs=False, source=S.INITIALIZER, values=(1.0, 1.0, 2.0, 2.0),
+        length=4, operand_rank=1, operand_type=TensorProto.FLOAT, is_at_the_edges=True, rank=4,
+        input_shape=(1, 3, 8, None), output_shape=(1, 3, 16, None), elem_type=TensorProto.FLOAT,
+    )  # fmt: skip
 
 
 def test_attributes_that_are_not_written_have_the_onnx_default():

@@ -26,26 +26,13 @@ from resizefix.targets.target import Effect, judge
 
 MODES = ("nearest", "linear", "cubic", "bilinear")
 COORDINATES = (
-    "half_pixel",
-    "half_pixel_symmetric",
-    "pytorch_half_pixel",
-    "align_corners",
-    "asymmetric",
-    "tf_half_pixel_for_nn",
-    "tf_crop_and_resize",
-    "no_such_mode",
-)
+    "half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners", "asymmetric", "tf_half_pixel_for_nn",
+    "tf_crop_and_resize", "no_such_mode",
+)  # fmt: skip
 TYPES = (
-    TensorProto.FLOAT,
-    TensorProto.FLOAT,
-    TensorProto.FLOAT,
-    TensorProto.FLOAT16,
-    TensorProto.INT8,
-    TensorProto.UINT8,
-    TensorProto.INT32,
-    TensorProto.DOUBLE,
-    TensorProto.INT64,
-)
+    TensorProto.FLOAT, TensorProto.FLOAT, TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.INT8, TensorProto.UINT8,
+    TensorProto.INT32, TensorProto.DOUBLE, TensorProto.INT64,
+)  # fmt: skip
 
 
 of_this_release = pytest.mark.skipif(

@@ -62,14 +62,8 @@ EXPLAINED: dict[str, dict[str, tuple[str, str]]] = {
 
 def facts(**columns):
     case = {
-        "id": "",
-        "op": "Resize",
-        "opset": "13",
-        "form": "scales",
-        "values": "1,1,2,2",
-        "shape": "1x2x5x7",
-        **columns,
-    }
+        "id": "", "op": "Resize", "opset": "13", "form": "scales", "values": "1,1,2,2", "shape": "1x2x5x7", **columns,
+    }  # fmt: skip
     (found,) = facts_of(opened(model_of(case)[0]))
     return found
 
@@ -153,24 +147,16 @@ def test_sizes_that_follow_open_lengths_are_looked_at_where_these_are_usual_ones
 
 
 NEXT_TO_A_TIE = {
-    "mode": "nearest",
-    "ct": "asymmetric",
-    "nm": "round_prefer_ceil",
-    "form": "sizes",
-    "values": "1,2,5,16",
+    "mode": "nearest", "ct": "asymmetric", "nm": "round_prefer_ceil", "form": "sizes", "values": "1,2,5,16",
     "shape": "1x2x5x13",
-}
+}  # fmt: skip
 VOLUME = {"mode": "nearest", "ct": "pytorch_half_pixel", "form": "sizes", "shape": "1x4x3x7x4"}
 TO_NEGATIVE_AXES = {"mode": "linear", "opset": "18", "form": "sizes", "values": "10,16", "policy": "not_smaller"}
 TO_OPEN_LENGTHS = {"mode": "linear", "values": "1,1,1,2", "dyn": "d2"}
 SMOOTH_CROP = {
-    "mode": "cubic",
-    "ct": "tf_crop_and_resize",
-    "aa": "1",
-    "opset": "18",
-    "form": "sizes",
+    "mode": "cubic", "ct": "tf_crop_and_resize", "aa": "1", "opset": "18", "form": "sizes",
     "roi": "0,0,0,0.1,1,1,1,0.8",
-}
+}  # fmt: skip
 LISTED_SIZES = {"opset": "18", "axes": "2,3", "form": "sizes", "values": "10,14", "dyn": "d0"}
 
 

@@ -96,16 +96,9 @@ def test_an_unknown_target_is_a_usage_error_that_lists_them_all():
 
 
 NOT_KNOWN = {
-    "source": OperandSource.UNKNOWN,
-    "values": None,
-    "length": None,
-    "operand_rank": None,
-    "operand_type": None,
-    "rank": None,
-    "input_shape": None,
-    "output_shape": None,
-    "elem_type": None,
-}
+    "source": OperandSource.UNKNOWN, "values": None, "length": None, "operand_rank": None, "operand_type": None,
+    "rank": None, "input_shape": None, "output_shape": None, "elem_type": None,
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)
@@ -127,46 +120,24 @@ numbers = st.one_of(
 )
 texts = st.sampled_from(
     [
-        "nearest",
-        "linear",
-        "cubic",
-        "bilinear",
-        "half_pixel",
-        "asymmetric",
-        "floor",
-        "ceil",
-        "not_larger",
-        "stretch",
+        "nearest", "linear", "cubic", "bilinear", "half_pixel", "asymmetric", "floor", "ceil", "not_larger", "stretch",
         "{x}",
     ]
-)
+)  # fmt: skip
 any_facts = st.builds(
-    SiteFacts,
-    node=st.sampled_from(["n", "{f}"]),
-    op_type=st.sampled_from(["Upsample", "Resize"]),
-    opset=st.integers(1, 30),
-    ir_version=st.integers(1, 12),
-    attributes=st.frozensets(st.sampled_from(["scales", "mode", "axes", "height_scale", "width_scale"])),
-    mode=texts,
-    coordinate_transformation_mode=texts,
-    nearest_mode=texts,
-    keep_aspect_ratio_policy=texts,
-    antialias=st.booleans(),
+    SiteFacts, node=st.sampled_from(["n", "{f}"]), op_type=st.sampled_from(["Upsample", "Resize"]),
+    opset=st.integers(1, 30), ir_version=st.integers(1, 12),
+    attributes=st.frozensets(st.sampled_from(["scales", "mode", "axes", "height_scale", "width_scale"])), mode=texts,
+    coordinate_transformation_mode=texts, nearest_mode=texts, keep_aspect_ratio_policy=texts, antialias=st.booleans(),
     axes=st.one_of(st.none(), st.lists(st.integers(-9, 9), min_size=1, max_size=4).map(tuple)),
-    n_inputs=st.integers(0, 5),
-    roi=st.sampled_from(Roi),
-    trailing_empty_input=st.booleans(),
-    extent=st.one_of(st.none(), st.sampled_from(ExtentKind)),
-    empty_sizes=st.booleans(),
-    enclosing=st.frozensets(st.sampled_from(["If", "Loop", "function"])),
-    source=st.sampled_from(OperandSource),
+    n_inputs=st.integers(0, 5), roi=st.sampled_from(Roi), trailing_empty_input=st.booleans(),
+    extent=st.one_of(st.none(), st.sampled_from(ExtentKind)), empty_sizes=st.booleans(),
+    enclosing=st.frozensets(st.sampled_from(["If", "Loop", "function"])), source=st.sampled_from(OperandSource),
     values=st.one_of(st.none(), st.lists(numbers, max_size=6).map(tuple)),
-    length=st.one_of(st.none(), st.integers(0, 9)),
-    operand_rank=st.one_of(st.none(), st.integers(0, 3)),
-    operand_type=st.one_of(st.none(), st.sampled_from(TensorProto.DataType.values())),
-    output_shape=shapes,
+    length=st.one_of(st.none(), st.integers(0, 9)), operand_rank=st.one_of(st.none(), st.integers(0, 3)),
+    operand_type=st.one_of(st.none(), st.sampled_from(TensorProto.DataType.values())), output_shape=shapes,
     elem_type=st.one_of(st.none(), st.sampled_from(TensorProto.DataType.values())),
-)
+)  # fmt: skip
 
 
 @settings(max_examples=300, deadline=None)

@@ -297,21 +297,9 @@ def test_the_bodies_that_each_generation_enters(target):
 def test_what_is_taken_in_silence_and_comes_out_otherwise_is_marked_as_different():
     different = {rule.name for target in TENSORRT_TARGETS for rule in target.rules if rule.effect is Effect.DIFFERENT}
     assert different == {
-        "antialias-ignored",
-        "aspect-policy-ignored",
-        "axes-ignored",
-        "axis-behind-the-last",
-        "batch-is-not-scaled",
-        "coordinates-survive-align-corners",
-        "cubic-elsewhere-is-not-checked",
-        "extent-is-not-float16",
-        "linear-by-a-tensor-is-not-checked",
-        "linear-upsample-becomes-half-pixel",
-        "nearest-resize-10",
-        "other-modes-become-linear",
-        "resize-scales-are-float32",
-        "shrinking-nearest-rounds-up",
-        "sizes-not-in-value-ints",
-        "tensor-scales-sample-by-size",
-        "tf-half-pixel-is-for-nearest",
-    }
+        "antialias-ignored", "aspect-policy-ignored", "axes-ignored", "axis-behind-the-last", "batch-is-not-scaled",
+        "coordinates-survive-align-corners", "cubic-elsewhere-is-not-checked", "extent-is-not-float16",
+        "linear-by-a-tensor-is-not-checked", "linear-upsample-becomes-half-pixel", "nearest-resize-10",
+        "other-modes-become-linear", "resize-scales-are-float32", "shrinking-nearest-rounds-up",
+        "sizes-not-in-value-ints", "tensor-scales-sample-by-size", "tf-half-pixel-is-for-nearest",
+    }  # fmt: skip

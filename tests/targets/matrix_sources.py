@@ -1,7 +1,9 @@
 """The second half of matrix_models.py: where scales and sizes come from (groups J, K), and whole small nets (L, P)."""
 
+import csv
 import re
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 from matrix_models import (
@@ -19,6 +21,8 @@ from matrix_models import (
 )
 from onnx import ModelProto, TensorProto, helper, numpy_helper
 
+with (Path(__file__).with_name("matrix.tsv")).open(newline="") as lines:
+    MATRIX = list(csv.DictReader(lines, delimiter="\t"))
 INT64, INT32, FLOAT = TensorProto.INT64, TensorProto.INT32, TensorProto.FLOAT
 
 

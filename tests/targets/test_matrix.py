@@ -4,12 +4,10 @@ matrix.tsv holds the verdicts, and how the resize layer of the parsed network wa
 the same verdict in every case.
 """
 
-import csv
 import functools
-from pathlib import Path
 
 import pytest
-from matrix_sources import build
+from matrix_sources import MATRIX, build
 
 from resizefix.document.document import Document
 from resizefix.targets.collect_facts import facts_of
@@ -20,9 +18,6 @@ from resizefix.targets.tensorrt import TENSORRT_TARGETS
 
 TENSORRT_10, TENSORRT_RTX = TENSORRT_TARGETS[-2:]
 RULES = {rule.name: rule for rule in TENSORRT_RTX.rules}
-
-with (Path(__file__).with_name("matrix.tsv")).open(newline="") as lines:
-    MATRIX = list(csv.DictReader(lines, delimiter="\t"))
 
 # What no rule about a resize node can know.
 NOT_THE_NODE = {
@@ -125,8 +120,4 @@ def test_every_target_gives_every_case_a_verdict_in_words(target):
             for violation in judge(target, node):
                 assert violation.node
                 assert "{" not in violation.because + violation.fix
-                assert (
-                    "onnx-tensorrt" in violation.source
-                    or "measured" in violation.source
-                    or "NvInfer" in violation.source
-                )
+                assert any(word in violation.source for word in ("onnx-tensorrt", "measured", "NvInfer"))

@@ -10,13 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from nodes import NODES, RESIZE_11, SIZED_11, UPSAMPLE_7, changed
 from onnx import TensorProto, helper, numpy_helper
-from onnxruntime.capi.onnxruntime_pybind11_state import (
-    Fail,
-    InvalidArgument,
-    InvalidGraph,
-    NotImplemented,
-    RuntimeException,
-)
+from onnxruntime.capi import onnxruntime_pybind11_state as ort_errors
+from ort_runs import run
 
 from resizefix.document.document import Document
 from resizefix.targets.collect_facts import facts_of
@@ -39,21 +34,16 @@ of_this_release = pytest.mark.skipif(
     ONNXRUNTIME.parser != f"onnxruntime {onnxruntime.__version__}, CPU",
     reason=f"the rules are those of {ONNXRUNTIME.parser}; this is {onnxruntime.__version__}",
 )
-COMPLAINTS = (Fail, InvalidArgument, InvalidGraph, NotImplemented, RuntimeException)
-
-
-def options() -> onnxruntime.SessionOptions:
-    quiet = onnxruntime.SessionOptions()
-    quiet.log_severity_level = 4
-    quiet.intra_op_num_threads = 1
-    return quiet
+COMPLAINTS = tuple(
+    getattr(ort_errors, name)
+    for name in ("Fail", "InvalidArgument", "InvalidGraph", "NotImplemented", "RuntimeException")
+)
 
 
 def runs(model: onnx.ModelProto, x: np.ndarray) -> str | None:
     """None where onnxruntime runs the model, else its complaint."""
     try:
-        session = onnxruntime.InferenceSession(model.SerializeToString(), options(), ["CPUExecutionProvider"])
-        session.run(None, {"x": x})
+        run(model, {"x": x}, optimized=True)
     except COMPLAINTS as complaint:
         return str(complaint)
     return None
@@ -94,14 +84,11 @@ def cases(draw: st.DrawFn) -> tuple[onnx.ModelProto, np.ndarray]:
     if opset <= 10:
         names = ["x"] if opset < 9 else ["x", "s"]
         attributes |= {"scales": scales} if opset < 9 else {}
-        return model_of(
-            helper.make_node("Upsample" if opset < 10 else "Resize", names, ["y"], **attributes), opset, x, constants
-        ), x
+        node = helper.make_node("Upsample" if opset < 10 else "Resize", names, ["y"], **attributes)
+        return model_of(node, opset, x, constants), x
     constants["r"] = np.array([0.0] * listed + [1.0] * listed, np.float32)
     constants["e"] = np.array([], np.float32)
-    cropped = (
-        attributes["coordinate_transformation_mode"] == "tf_crop_and_resize"
-    )  # without roi it reads what it should not
+    cropped = attributes["coordinate_transformation_mode"] == "tf_crop_and_resize"  # whose roi must be there
     names = ["x", "r" if cropped else draw(st.sampled_from(["r", "e"]))]
     if draw(st.booleans()):
         names.append("s")
@@ -114,9 +101,7 @@ def cases(draw: st.DrawFn) -> tuple[onnx.ModelProto, np.ndarray]:
 
 def is_empty_output(model: onnx.ModelProto, x: np.ndarray) -> bool:
     """A scale, or an aspect policy, that leaves no element makes an output without any; no kernel is asked for it."""
-    session = onnxruntime.InferenceSession(model.SerializeToString(), options(), ["CPUExecutionProvider"])
-    (y,) = session.run(None, {"x": x})
-    return bool(y.size == 0)
+    return run(model, {"x": x}, optimized=True)[0].size == 0
 
 
 @of_this_release
@@ -194,8 +179,7 @@ def test_with_a_policy_and_negative_axes_onnxruntime_returns_the_size_of_its_inp
         node = helper.make_node("Resize", ["x", "", "", "z"], ["y"], axes=axes, keep_aspect_ratio_policy="not_larger")
         x = np.ones((1, 1, 4, 4), np.float32)
         model = model_of(node, 18, x, {"z": np.array([8, 12], np.int64)})
-        session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
-        return tuple(session.run(None, {"x": x})[0].shape)
+        return tuple(run(model, {"x": x}, optimized=True)[0].shape)
 
     assert shape([2, 3]) == (1, 1, 8, 8)
     assert shape([-2, -1]) == (1, 1, 4, 4)

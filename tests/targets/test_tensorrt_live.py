@@ -1,4 +1,3 @@
-import csv
 import json
 import subprocess
 import sys
@@ -8,7 +7,7 @@ import numpy as np
 import onnx
 import pytest
 from live_parser import needs_tensorrt
-from matrix_sources import build
+from matrix_sources import MATRIX, build
 from onnx import numpy_helper, parser
 
 from resizefix.runtimes import tensorrt as tensorrt_live
@@ -30,8 +29,8 @@ def ask(model: bytes, folder: Path | None = None, **options: object) -> LiveVerd
         return live.ask(model, folder, **options)  # type: ignore[arg-type]
 
 
-def verdict(text: str, **options: object) -> LiveVerdict:
-    found = ask(model(text), **options)
+def verdict(given: str | bytes, **options: object) -> LiveVerdict:
+    found = ask(model(given) if isinstance(given, str) else given, **options)
     assert isinstance(found, LiveVerdict)
     return found
 
@@ -85,16 +84,14 @@ def test_a_crash_after_the_answer_keeps_the_answer(tmp_path, monkeypatch):
 
 def test_a_crash_while_parsing_is_a_rejection_that_says_so(tmp_path, monkeypatch):
     play(monkeypatch, tmp_path, ANSWER + "os.kill(os.getpid(), signal.SIGSEGV)")
-    found = ask(model(GOOD))
-    assert isinstance(found, LiveVerdict)
+    found = verdict(GOOD)
     assert not found.accepted
     assert found.errors == (LiveError(None, None, None, "", "the parser crashed (SIGSEGV)"),)
 
 
 def test_a_crash_while_building_keeps_what_the_parser_said(tmp_path, monkeypatch):
     play(monkeypatch, tmp_path, ANSWER + "say('parsed', **parsed); sys.exit(3)")
-    found = ask(model(GOOD), build=True)
-    assert isinstance(found, LiveVerdict)
+    found = verdict(GOOD, build=True)
     assert (found.accepted, found.built) == (True, False)
     assert found.errors[0].message == "the builder ended with exit code 3"
 
@@ -111,14 +108,10 @@ def test_a_process_that_dies_at_its_start_is_a_reason(tmp_path, monkeypatch):
 
 
 def test_the_folder_and_the_profile_reach_the_process(tmp_path, monkeypatch):
-    play(
-        monkeypatch,
-        tmp_path,
-        ANSWER + "parsed['layers'] = [json.dumps(request), str(len(data))]; say('parsed', **parsed)",
-    )
+    script = "parsed['layers'] = [json.dumps(request), str(len(data))]; say('parsed', **parsed)"
+    play(monkeypatch, tmp_path, ANSWER + script)
     profile = {"f": {"min": [1], "opt": np.array([2]), "max": (4,)}}
-    found = ask(model(GOOD), tmp_path, build=True, profile=profile)
-    assert isinstance(found, LiveVerdict)
+    found = verdict(GOOD, folder=tmp_path, build=True, profile=profile)
     request = json.loads(found.layers[0])
     assert request["path"] == str(tmp_path / "model.onnx")
     assert request["profile"] == {"f": {"min": [1], "opt": [2], "max": [4]}}
@@ -220,29 +213,22 @@ def test_external_weights_are_found_in_the_folder_and_only_there(tmp_path):
     proto.graph.initializer.append(numpy_helper.from_array(np.array([1, 1, 2, 2], np.float32), "s"))
     onnx.save_model(proto, tmp_path / "m.onnx", save_as_external_data=True, location="w.bin", size_threshold=64)
     light = (tmp_path / "m.onnx").read_bytes()
-    found = ask(light, tmp_path, build=True)
-    assert isinstance(found, LiveVerdict)
-    assert found.built
-    elsewhere = ask(light, tmp_path / "..")
-    assert isinstance(elsewhere, LiveVerdict)
-    assert not elsewhere.accepted
+    assert verdict(light, folder=tmp_path, build=True).built
+    assert not verdict(light, folder=tmp_path / "..").accepted
 
 
 @needs_tensorrt
 def test_bytes_that_are_no_model_are_refused():
-    found = ask(b"\xff\xff\xff\xff")
-    assert isinstance(found, LiveVerdict)
+    found = verdict(b"\xff\xff\xff\xff")
     assert not found.accepted
     assert found.errors
 
 
 @needs_tensorrt
 def test_the_rebuilt_cases_of_the_matrix_get_the_recorded_verdict_of_the_parser():
-    with (Path(__file__).with_name("matrix.tsv")).open(newline="") as lines:
-        rows = list(csv.DictReader(lines, delimiter="\t"))
     wrong = []
     with LiveParser() as live:
-        for row in rows:
+        for row in MATRIX:
             found = live.ask(build(row["case"])[0].SerializeToString())
             assert isinstance(found, LiveVerdict)
             if found.accepted != (row["rtx_1.7.1"] != "parse-fail"):
@@ -252,10 +238,8 @@ def test_the_rebuilt_cases_of_the_matrix_get_the_recorded_verdict_of_the_parser(
 
 @needs_tensorrt
 def test_rebuilt_cases_get_the_recorded_verdict_of_the_builder():
-    with (Path(__file__).with_name("matrix.tsv")).open(newline="") as lines:
-        rows = list(csv.DictReader(lines, delimiter="\t"))
-    failing = [row for row in rows if row["rtx_1.7.1"] == "build-fail"]
-    building = [row for row in rows if row["rtx_1.7.1"] == "ok"][::25]
+    failing = [row for row in MATRIX if row["rtx_1.7.1"] == "build-fail"]
+    building = [row for row in MATRIX if row["rtx_1.7.1"] == "ok"][::25]
     with LiveParser() as live:
         for row in failing + building:
             proto, profile = build(row["case"])

@@ -6,18 +6,15 @@ import copyreg
 import re
 
 from resizefix.errors import UsageError
-from resizefix.targets.migraphx import MIGRAPHX
+from resizefix.targets.accelerators import MIGRAPHX, RKNN, TIDL
 from resizefix.targets.mnn import MNN
 from resizefix.targets.ncnn import NCNN
 from resizefix.targets.onnxruntime_target import ONNXRUNTIME
 from resizefix.targets.opencv import OPENCV
 from resizefix.targets.openvino import OPENVINO
-from resizefix.targets.phone_providers import COREML, NNAPI
-from resizefix.targets.qnn import QNN
-from resizefix.targets.rknn import RKNN
+from resizefix.targets.providers import COREML, NNAPI, QNN
 from resizefix.targets.target import Target
 from resizefix.targets.tensorrt import TENSORRT_TARGETS
-from resizefix.targets.tidl import TIDL
 from resizefix.targets.tract import TRACT
 from resizefix.targets.tvm import TVM
 

@@ -2,14 +2,30 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import numpy as np
 from onnx import TensorProto
 
-from resizefix.targets import mnn_conditions as conditions
+from resizefix.equivalences.index_map import Floats
+from resizefix.interpolation import CoordinateTransformationMode as Coordinates
 from resizefix.targets import shared_rules as shared
 from resizefix.targets.conditions import FED
-from resizefix.targets.deviations import without_antialias, without_exclusion
+from resizefix.targets.deviations import by_ratio, instead, old_resize, without_antialias, without_exclusion
+from resizefix.targets.facts import SiteFacts
 from resizefix.targets.operators import OperatorLimit
-from resizefix.targets.sampling import moves_images_alone, samples_alike
+from resizefix.targets.sampling import (
+    Positions,
+    Sampling,
+    by,
+    copied,
+    copies_alike,
+    is_resized,
+    moves_images_alone,
+    resized,
+    samples_alike,
+    samplings,
+)
 from resizefix.targets.target import Release, Rule, differs, targets_of
 
 _RELEASE = "MNN 3.6.1"
@@ -19,6 +35,166 @@ _SHAPE = f"MNN 4d40bdb, source/shape/ShapeInterp.cpp; measured on {_RELEASE}"
 _KERNEL = f"MNN 4d40bdb, source/geometry/ConvertUtils.hpp and source/backend/cpu/CPUResize.hpp; measured on {_RELEASE}"
 _DIMENSIONS = f"MNN 4d40bdb, source/geometry/GeometryImageOp.cpp; measured on {_RELEASE}"
 _COUNTS = "counts for a dimension more, of which MNN takes five and interpolates four"
+_WIDE = frozenset({TensorProto.INT32, TensorProto.INT64})
+
+
+def _dimensions(f: SiteFacts) -> int | None:
+    """How many dimensions Interp works on: batch and channels get two or one more where they are resized."""
+    if f.rank is None:
+        return None
+    in_order = f.axes is not None and len(f.axes) == f.rank  # the order of `axes` is not read
+    stretched = replace(f, keep_aspect_ratio_policy="stretch", axes=None if in_order else f.axes)
+    first = min((axis for axis, size, out, _ in resized(stretched) if size != out), default=2)
+    return f.rank + 2 - min(first, 2)
+
+
+def _is_spread(f: SiteFacts) -> bool:
+    """Dimensions were put in front of it, as of a line whose only axis is resized."""
+    return not f.is_upsample and f.rank is not None and _dimensions(f) == 3 and f.rank < 3
+
+
+def _is_volume(f: SiteFacts, mode: str) -> bool:
+    """A Resize over five dimensions, in this mode."""
+    return not f.is_upsample and _dimensions(f) == 5 and _computed_mode(f) == mode
+
+
+def _computed_mode(f: SiteFacts) -> str:
+    """Without the attribute Resize is linear."""
+    return f.mode if f.is_upsample or "mode" in f.attributes else "linear"
+
+
+def _is_misread(f: SiteFacts) -> bool:
+    """Integers that Interp has no kernel for: linear takes those of one byte, cubic none."""
+    mode = _computed_mode(f)
+    return f.elem_type in shared.INTEGERS and (mode == "cubic" or (mode == "linear" and f.elem_type in _WIDE))
+
+
+def _lists_the_image(f: SiteFacts) -> bool:
+    """Two sizes are taken for height and width."""
+    if f.axes_in_order:
+        return True
+    if not f.by_sizes or f.axes is None or f.rank != 4:
+        return False
+    axes, values = tuple(axis % 4 for axis in f.axes), f.values or ()
+    return axes == (2, 3) or (axes == (3, 2) and len(set(values)) == 1)
+
+
+def _two_scales(f: SiteFacts) -> bool:
+    """Of axes that are listed, two scales are taken for a height and a width: 0 of them is no size."""
+    if f.axes is None or len(f.axes) == f.rank:
+        return True
+    return len(f.axes) == 2 and (not f.by_scales or f.values is None or all(scale >= 1 for scale in f.values))
+
+
+# ---- sampling -------------------------------------------------------------------------------------------------------
+
+
+def _step(coordinates: Coordinates, ratio: np.float32, size: int, out: int) -> tuple[np.float32, np.float32]:
+    """Step and offset of the positions, in the float32 of ConvertUtils.hpp; `ratio`: of the input to the output."""
+    half = np.float32(0.5)
+    match coordinates:
+        case Coordinates.ALIGN_CORNERS:
+            return (np.float32(0) if out == 1 else np.float32(size - 1) / np.float32(out - 1)), np.float32(0)
+        case Coordinates.HALF_PIXEL:
+            return ratio, half * ratio - half
+        case Coordinates.PYTORCH_HALF_PIXEL:
+            return (ratio, half * ratio - half) if out > 1 else (np.float32(0), np.float32(0))
+        case Coordinates.TF_HALF_PIXEL_FOR_NN:
+            return ratio, half * ratio
+        case _:
+            return ratio, np.float32(0)
+
+
+def _positions(coordinates: Coordinates, by_lengths: bool) -> Positions:
+    """Of sizes, and of Upsample, the two lengths are divided; of scales their inverse is taken."""
+
+    def positions(scale: float, size: int, out: int) -> Floats:
+        ratio = np.float32(size) / np.float32(out) if by_lengths else np.float32(1) / np.float32(scale)
+        step, offset = _step(coordinates, ratio, size, out)
+        return np.asarray(np.arange(out, dtype=np.float32) * step + offset, np.float32)
+
+    return positions
+
+
+_POSITIONS = {(mode, divided): _positions(mode, divided) for mode in Coordinates for divided in (False, True)}
+
+
+def _tie_down(x: Floats) -> Floats:
+    return np.asarray(np.floor(x + np.float32(0.499)), np.float32)
+
+
+def _has_a_mode(f: SiteFacts) -> bool:
+    """The mode is written, or it is Upsample, which asks for it."""
+    return "mode" in f.attributes or f.is_upsample
+
+
+def _kept_channels(f: SiteFacts, sampling: Sampling) -> Sampling:
+    """Batch and channels that keep their length are copied, whatever their scale."""
+    kept = sampling.axis < 2 < (f.rank or 0) and sampling.size == sampling.out
+    return copied(sampling) if kept else sampling
+
+
+def _between(x: Floats) -> Floats:
+    """Whole numbers without the rounding of the last bits; what lies between two samples stays."""
+    nearest = np.round(x)
+    return np.asarray(np.where(np.abs(x - nearest) < 2e-5, nearest, x), np.float32)
+
+
+def _linear_without_a_mode(f: SiteFacts, sampling: Sampling) -> Sampling:
+    """Linear reads what nearest reads where no output lies between two samples."""
+    if _has_a_mode(f):
+        return sampling
+    changed = sampling if f.has_coordinates else by("half_pixel")(sampling)
+    return changed._replace(rounding=_between)
+
+
+def _nearest(f: SiteFacts, sampling: Sampling) -> Sampling:
+    """Down where nearest_mode is floor, and for Upsample; else to the nearest, ties down."""
+    if sampling.mode != "nearest" or not _has_a_mode(f):
+        return sampling
+    floor = f.is_upsample or (f.nearest_mode == "floor" and not f.is_old_resize)
+    coordinates = Coordinates.HALF_PIXEL if f.is_old_resize else sampling.form[0]
+    sampling = _upsampled_by_ratio(f, sampling)
+    by_lengths = f.is_upsample or f.by_sizes
+    return sampling._replace(positions=_POSITIONS[coordinates, by_lengths], rounding=np.floor if floor else _tie_down)
+
+
+def _upsampled_by_ratio(f: SiteFacts, sampling: Sampling) -> Sampling:
+    return by_ratio(f, sampling) if f.is_upsample else sampling
+
+
+def _depth_is_kept(f: SiteFacts) -> bool:
+    """pytorch_half_pixel writes the depth's offset over its scale; from one sample, or for one, the first is read."""
+    if f.coordinates != "pytorch_half_pixel" or _dimensions(f) != 5 or f.rank is None:
+        return True
+    axis = f.rank - 3
+    depth = f.input_shape[axis] if f.input_shape else None
+    if depth is not None:
+        outs = [out for resized_axis, _, out, _ in resized(f) if resized_axis == axis]
+        return depth == 1 or (bool(outs) and all(out == 1 for out in outs))
+    return bool(f.by_sizes and f.axes_are_trivial and f.values and f.values[axis] == 1)
+
+
+def _reads_before_the_first(f: SiteFacts) -> bool:
+    """Cubic takes int(x) for the sample and x - floor(x) for the weight, which do not go together below 0."""
+    if f.mode != "cubic":
+        return True
+    for sampling in samplings(f):
+        if sampling.size == 1:
+            continue
+        x = sampling.positions(sampling.scale, sampling.size, sampling.out)
+        if np.any((x < -2e-5) & (x > np.floor(x) + 2e-5)):
+            return False
+    return True
+
+
+_SYMMETRIC = instead(("half_pixel_symmetric",), "asymmetric", None, ("linear", "cubic"))
+_OLD = old_resize("half_pixel", "round_prefer_floor", ("linear",))
+_BEFORE = (without_antialias, without_exclusion, _SYMMETRIC, _OLD)
+_COPYING = (*_BEFORE, _upsampled_by_ratio, _linear_without_a_mode, _nearest, _kept_channels)
+_READS_THE_NEAREST = samples_alike(_linear_without_a_mode)
+_COPIES = copies_alike(_linear_without_a_mode)
+_UPSAMPLED = samples_alike(by_ratio, after=(_nearest,))
 
 
 MNN = targets_of(
@@ -36,7 +212,7 @@ MNN = targets_of(
         ),
         differs(
             name="no-mode-is-linear",
-            holds=lambda f: conditions.has_a_mode(f) or (conditions.READS_THE_NEAREST(f) and conditions.COPIES(f)),
+            holds=lambda f: _has_a_mode(f) or (_READS_THE_NEAREST(f) and _COPIES(f)),
             because="the attribute `mode` is not written, and linear is computed; ONNX says nearest",
             source=_CONVERTER,
             fix="write mode=nearest",
@@ -57,7 +233,7 @@ MNN = targets_of(
         ),
         Rule(
             name="lines-are-not-interpolated",
-            holds=lambda f: conditions.computed_mode(f) != "linear" or not conditions.is_spread(f),
+            holds=lambda f: _computed_mode(f) != "linear" or not _is_spread(f),
             because="one axis of {f.rank_name} is resized; MNN makes three dimensions of them, and reads a fourth, "
             'which is 0 ("Acquire buffer size = 0")',
             source=_DIMENSIONS,
@@ -65,7 +241,7 @@ MNN = targets_of(
         ),
         differs(
             name="lines-are-read",
-            holds=lambda f: not conditions.is_spread(f),
+            holds=lambda f: not _is_spread(f),
             because="one axis of {f.rank_name} is resized; MNN makes three dimensions of them, and reads a fourth, "
             "which is any number",
             source=_DIMENSIONS,
@@ -81,7 +257,7 @@ MNN = targets_of(
         ),
         Rule(
             name="five-axes-at-most",
-            holds=conditions.dimensions_are_known,
+            holds=lambda f: f.is_upsample or (_dimensions(f) or 0) <= 5,
             because="the rank is {f.rank_name}; MNN counts a resized batch as two more axes, and resized channels as "
             "one more "
             '("MNN Interp don\'t support >= 6 dimension Interp")',
@@ -90,27 +266,25 @@ MNN = targets_of(
         ),
         Rule(
             name="no-linear-volumes",
-            holds=lambda f: not conditions.is_volume(f, "linear"),
+            holds=lambda f: not _is_volume(f, "linear"),
             because="mode is linear over five dimensions (resized channels count as one more); MNN has nearest alone "
             "there, and aborts",
         ),
         differs(
             name="no-cubic-volumes",
-            holds=lambda f: not conditions.is_volume(f, "cubic"),
+            holds=lambda f: not _is_volume(f, "cubic"),
             because="mode is cubic over five dimensions (resized channels count as one more); MNN has nearest alone "
             "there, and reads memory that is not the tensor's",
         ),
         differs(
             name="no-integer-volumes",
-            holds=lambda f: (
-                not conditions.is_volume(f, "nearest") or f.elem_type not in shared.INTEGERS - {TensorProto.INT32}
-            ),
+            holds=lambda f: not _is_volume(f, "nearest") or f.elem_type not in shared.INTEGERS - {TensorProto.INT32},
             because="the tensor is {f.type_name} and has five dimensions, of which MNN resizes elements of four bytes",
             fix=shared.CAST,
         ),
         differs(
             name="depth-of-pytorch-half-pixel",
-            holds=conditions.depth_is_kept,
+            holds=_depth_is_kept,
             because="pytorch_half_pixel over five dimensions writes the offset of the depth over its scale",
             source=_KERNEL,
             fix="half_pixel is the same where no output has length 1",
@@ -126,14 +300,15 @@ MNN = targets_of(
         ),
         differs(
             name="crop-is-not-known",
-            holds=lambda f: not conditions.crops(f),
+            # Where no scale changes a length, onnxruntime copies, as MNN does.
+            holds=lambda f: not f.crops or not (f.by_sizes or is_resized(f)),
             because="tf_crop_and_resize is taken and not computed",
             source=_KERNEL,
             fix=shared.FIRST_CROP,
         ),
         Rule(
             name="two-axes",
-            holds=conditions.two_scales,
+            holds=_two_scales,
             because="`axes` is {f.axes}, which is not read: {f.counted_extent} are taken for height and width "
             '("Compute Shape Error")',
             source=_SHAPE,
@@ -141,7 +316,7 @@ MNN = targets_of(
         ),
         differs(
             name="axes-ignored",
-            holds=conditions.lists_the_image,
+            holds=_lists_the_image,
             because="`axes` is not read: {f.counted_extent} are taken for height and width in this order",
             source=_SHAPE,
             fix=shared.EVERY_DIMENSION,
@@ -149,35 +324,33 @@ MNN = targets_of(
         shared.POLICY_IGNORED.read_in(_CONVERTER),
         differs(
             name="no-interpolated-integers",
-            holds=lambda f: not conditions.is_misread(f),
+            holds=lambda f: not _is_misread(f),
             because="the tensor is {f.type_name}: {f.mode} is computed as if it held floats, even of a copy",
             fix=shared.CAST,
         ),
         shared.INTEGERS_ARE_ROUNDED,
         shared.antialias_ignored().read_in(_CONVERTER),
         shared.exclusion_ignored((without_antialias,)).read_in(_CONVERTER),
-        shared.whole_copies_are_sampled(*conditions.COPYING).read_in(_KERNEL),
-        shared.coefficient_fixed(conditions.BEFORE),
-        shared.symmetric_is_asymmetric(conditions.SYMMETRIC, (without_antialias, without_exclusion)).read_in(
-            _CONVERTER
-        ),
-        shared.old_resize_is_half_pixel(conditions.OLD).read_in(_CONVERTER),
+        shared.whole_copies_are_sampled(*_COPYING).read_in(_KERNEL),
+        shared.coefficient_fixed(_BEFORE),
+        shared.symmetric_is_asymmetric(_SYMMETRIC, (without_antialias, without_exclusion)).read_in(_CONVERTER),
+        shared.old_resize_is_half_pixel(_OLD).read_in(_CONVERTER),
         differs(
             name="nearest-mode-ignored",
-            holds=samples_alike(conditions.nearest),
+            holds=samples_alike(_nearest),
             because="nearest rounds down, or to the nearest with ties down, and nothing else: {f.op_type} of opset "
             "{f.opset}, nearest_mode {f.nearest_mode}",
             source=f"{_CONVERTER}; {_KERNEL}",
         ),
         differs(
             name="ratio-instead-of-scales",
-            holds=lambda f: not f.is_upsample or conditions.UPSAMPLED(f),
+            holds=lambda f: not f.is_upsample or _UPSAMPLED(f),
             because="Upsample follows the two lengths instead of the scales {f.values}, and these differ",
             source=_UPSAMPLE,
         ),
         differs(
             name="kept-channels-are-copied",
-            holds=lambda f: f.mode == "cubic" or (f.rank or 0) < 3 or samples_alike(conditions.kept_channels)(f),
+            holds=lambda f: f.mode == "cubic" or (f.rank or 0) < 3 or samples_alike(_kept_channels)(f),
             because="batch or channels keep their length with a scale other than 1 ({f.values}), and are copied "
             "instead of sampled",
             source=_DIMENSIONS,
@@ -185,13 +358,11 @@ MNN = targets_of(
         ),
         differs(
             name="cubic-before-the-first-sample",
-            holds=conditions.reads_before_the_first,
+            holds=_reads_before_the_first,
             because="a coordinate below 0 is cut off for the samples and rounded down for the weights of cubic",
             source=_KERNEL,
         ),
-        shared.factors_are_not_known(*conditions.BEFORE, conditions.linear_without_a_mode, conditions.nearest).read_in(
-            _KERNEL
-        ),
+        shared.factors_are_not_known(*_BEFORE, _linear_without_a_mode, _nearest).read_in(_KERNEL),
         shared.FED_AXES.saying(f"each that is resized {_COUNTS}").read_in(_DIMENSIONS),
         shared.OPEN_BATCH_OF_SIZES.saying(f"it {_COUNTS}").read_in(_DIMENSIONS),
     ),

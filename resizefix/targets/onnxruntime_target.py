@@ -20,7 +20,8 @@ from resizefix.targets.shared_rules import CAST, coordinate_modes
 from resizefix.targets.target import Release, Rule, differs, targets_of
 
 _RELEASE = "onnxruntime 1.32.0, CPU"
-_KERNEL = f"measured on {_RELEASE}; upsamplebase.h"
+_MEASURED = f"measured on {_RELEASE}"
+_KERNEL = f"{_MEASURED}; upsamplebase.h"
 _LAST_OPSET = 28
 _MODES = frozenset({"nearest", "linear", "cubic"})
 _INTEGERS = frozenset({TensorProto.INT32, TensorProto.INT8, TensorProto.UINT8})
@@ -143,13 +144,14 @@ RULES = (
         holds=lambda f: 7 <= f.opset <= 9 if f.is_upsample else 10 <= f.opset <= _LAST_OPSET,
         because="{f.op_type} at opset {f.opset}: there are kernels for Upsample at opset 7 to 9 and Resize at 10 "
         f"to {_LAST_OPSET}",
+        source=_MEASURED,
         fix="import the opset the node was written for",
     ),
     Rule(
         name="attributes-of-its-opset",
         holds=_known_attributes,
         because="an attribute that {f.op_type} has not at opset {f.opset}",
-        source=f"onnx schemas; measured on {_RELEASE}",
+        source=f"onnx schemas; {_MEASURED}",
         fix="drop the attribute, or import the opset that has it",
     ),
     Rule(
@@ -158,70 +160,65 @@ RULES = (
             f.n_inputs in ((1,) if f.opset < 9 else (2,) if f.opset < 11 else (3, 4) if f.opset < 13 else (1, 2, 3, 4))
         ),
         because="{f.op_type} at opset {f.opset} has {f.counted_inputs}",
-        source=f"onnx schemas; measured on {_RELEASE}",
+        source=f"onnx schemas; {_MEASURED}",
         fix="write the form of the model's opset",
     ),
     Rule(
         name="resize-11-names-its-inputs",
         holds=lambda f: not (not f.is_upsample and 11 <= f.opset < 13 and (f.roi is Roi.UNNAMED or f.unnamed_scales)),
         because="'' stands for roi or scales, which Resize-11 requires, though they may be empty tensors",
-        source=f"onnx schema Resize-11; measured on {_RELEASE}",
+        source=f"onnx schema Resize-11; {_MEASURED}",
         fix="give an empty float32 tensor",
     ),
     Rule(
         name="extent-given",
         holds=lambda f: f.extent is not None,
         because="neither scales nor sizes have a value",
-        source=_KERNEL,
         fix="give one of them",
     ),
     Rule(
         name="one-extent",
         holds=lambda f: not f.both_extents and not f.empty_sizes,
         because="scales and sizes are both given",
+        source=_MEASURED,
         fix="leave one of the two inputs out",
     ),
     Rule(
         name="mode",
         holds=lambda f: f.mode in _MODES,
         because="mode is {f.mode}; the kernel has nearest, linear, cubic",
-        source=_KERNEL,
         fix="write one of these",
     ),
-    coordinate_modes(_COORDINATES, "", "write one that ONNX has").read_in(_KERNEL),
+    coordinate_modes(_COORDINATES, "", "write one that ONNX has"),
     Rule(
         name="nearest-mode",
         holds=lambda f: f.coordinates is None or f.mode != "nearest" or f.nearest_mode in _NEAREST_MODES,
         because="nearest_mode is {f.nearest_mode}",
-        source=_KERNEL,
         fix="write one that ONNX has",
     ),
     Rule(
         name="aspect-policy",
         holds=lambda f: f.keep_aspect_ratio_policy in ("stretch", "not_larger", "not_smaller"),
         because="keep_aspect_ratio_policy is {f.keep_aspect_ratio_policy}",
-        source=_KERNEL,
         fix="write one that ONNX has",
     ),
     Rule(
         name="policy-with-sizes",
         holds=lambda f: f.keep_aspect_ratio_policy == "stretch" or not f.by_scales,
         because="keep_aspect_ratio_policy={f.keep_aspect_ratio_policy} goes with sizes; the node has scales",
-        source=f"onnx shape inference; measured on {_RELEASE}",
+        source=f"onnx shape inference; {_MEASURED}",
         fix="drop the attribute",
     ),
     Rule(
         name="antialias-mode",
         holds=lambda f: not f.antialias or f.mode != "nearest",
         because="antialias goes with linear and cubic; mode is nearest",
-        source=_KERNEL,
         fix="drop the attribute",
     ),
     Rule(
         name="exclude-outside-mode",
         holds=lambda f: not f.exclude_outside or f.mode == "cubic" or (f.antialias and f.mode == "linear"),
         because="exclude_outside goes with cubic, or with linear and antialias; mode is {f.mode}",
-        source=_KERNEL,
         fix="drop the attribute",
     ),
     Rule(
@@ -235,7 +232,7 @@ RULES = (
             )
         ),
         because="axes {f.axes} of an input of rank {f.rank_name}",
-        source=f"onnx shape inference; measured on {_RELEASE}",
+        source=f"onnx shape inference; {_MEASURED}",
         fix="name each axis of the input once at most",
     ),
     Rule(
@@ -248,13 +245,13 @@ RULES = (
             or f.rank is None
         ),
         because="the graph input that gives the sizes has no fixed length, which shape inference takes for 0",
+        source=_MEASURED,
         fix="declare the input with its length",
     ),
     Rule(
         name="one-value-per-axis",
         holds=lambda f: f.length is None or f.rank is None or f.length == (len(f.axes) if f.axes else f.rank),
         because="it has {f.counted_extent} for {f.counted_axes}",
-        source=_KERNEL,
         fix="give one value per axis",
     ),
     Rule(
@@ -264,21 +261,19 @@ RULES = (
             or f.operand_type in (None, TensorProto.FLOAT if f.by_scales else TensorProto.INT64)
         ),
         because="scales are float32 and sizes int64; these {f.extent_name} are {f.operand_type_name}",
-        source=f"onnx schemas; measured on {_RELEASE}",
+        source=f"onnx schemas; {_MEASURED}",
         fix="cast them",
     ),
     Rule(
         name="scales-in-range",
         holds=_scale_values,
         because="the scales are {f.values}; Resize takes finite ones above 0, Upsample from 1 on",
-        source=_KERNEL,
         fix="for a shrinking Upsample write Resize-10",
     ),
     Rule(
         name="sizes-in-range",
         holds=_size_values,
         because="the sizes are {f.values}; each must be above 0",
-        source=_KERNEL,
         fix="give sizes above 0",
     ),
     Rule(
@@ -286,6 +281,7 @@ RULES = (
         holds=_has_type,
         because="the tensor is {f.type_name}; there are kernels for float, float16, int32, int8 and uint8, of "
         "cubic for integers only with antialias or where the last axis is the channels'",
+        source=_MEASURED,
         fix=CAST,
     ),
     Rule(
@@ -293,7 +289,6 @@ RULES = (
         holds=lambda f: f.mode != "linear" or _layout(f),
         because="linear runs on rank 2 and 3, on rank 4 with the first and the second or last scale 1, on rank 5 "
         "with the first two 1. The rank is {f.rank_name}, {f.extent_name} {f.values}",
-        source=_KERNEL,
         fix="reshape or transpose around the node",
     ),
     Rule(
@@ -301,22 +296,21 @@ RULES = (
         holds=lambda f: f.mode != "cubic" or _layout(f),
         because="cubic runs on rank 2, and on rank 4 with the first and the second or last scale 1; the rank is "
         "{f.rank_name}, {f.extent_name} {f.values}",
-        source=_KERNEL,
         fix="reshape or transpose around the node",
     ),
     Rule(
         name="crop-has-a-roi",
         holds=lambda f: not f.crops or f.roi is Roi.TENSOR,
         because="tf_crop_and_resize reads roi, which is {f.roi.value}",
+        source=_MEASURED,
         fix="give the roi, two values per axis",
     ),
     differs(
         name="policy-with-negative-axes",
         holds=lambda f: f.keep_aspect_ratio_policy == "stretch" or counts_from_the_front(f),
         because="with keep_aspect_ratio_policy and the negative axes {f.axes} the kernel returns the input's size",
-        source=_KERNEL,
         fix="count the axes from the front",
     ),
 )
 
-(ONNXRUNTIME,) = targets_of("onnxruntime", (Release("", _RELEASE),), RULES, source=f"measured on {_RELEASE}")
+(ONNXRUNTIME,) = targets_of("onnxruntime", (Release("", _RELEASE),), RULES, source=_KERNEL)

@@ -6,10 +6,8 @@ from onnx import TensorProto
 
 from resizefix.targets.operators import EVERY_MOVE, OperatorLimit
 from resizefix.targets.target import Release, Target, targets_of
-from resizefix.targets.tensorrt_extent import EXTENT
-from resizefix.targets.tensorrt_form import FORM
-from resizefix.targets.tensorrt_sampling import SAMPLING
-from resizefix.targets.tensorrt_tensors import TENSORS
+from resizefix.targets.tensorrt_form import EXTENT, FORM
+from resizefix.targets.tensorrt_sampling import SAMPLING, TENSORS
 
 _UINT8 = frozenset({TensorProto.UINT8})
 
@@ -58,7 +56,9 @@ LIMITS = (
     ),
 )
 
-TENSORRT_TARGETS: tuple[Target, ...] = targets_of("tensorrt", RELEASES, (*FORM, *EXTENT, *SAMPLING, *TENSORS), LIMITS)
+TENSORRT_TARGETS: tuple[Target, ...] = targets_of(
+    "tensorrt", RELEASES, (*FORM, *EXTENT, *SAMPLING, *TENSORS), LIMITS, "measured on TensorRT-RTX 1.7.1"
+)
 # Those that the form of `trt-legacy` is for.
 LEGACY_TARGETS = tuple(
     target for target in TENSORRT_TARGETS if target.version in ("5.0", "5.1", "6.0", "7.0", "7.1", "7.2")

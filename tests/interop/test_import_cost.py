@@ -41,10 +41,10 @@ FOR_INSPECT = {
     "origins": {"classify", "origin", "size_flow", "size_reach", "size_rows"},
     "runtimes": {"inputs"},
     "targets": {"catalogue", "facts", "collect_facts", "onnxruntime_target", "operators", "target", "tensorrt"}
-    | {"conditions", "mnn_conditions", "opencv_conditions", "shared_rules"}
-    | {f"tensorrt_{part}" for part in ("extent", "form", "sampling", "sources", "tensors")}
+    | {"conditions", "shared_rules"}
+    | {f"tensorrt_{part}" for part in ("form", "sampling")}
     | {"as_written", "deviations", "sampling", "static_values"}
-    | {"migraphx", "mnn", "ncnn", "opencv", "openvino", "phone_providers", "qnn", "rknn", "tidl", "tract", "tvm"},
+    | {"accelerators", "mnn", "ncnn", "opencv", "openvino", "providers", "tract", "tvm"},
     "verification": {"scale_points", "sizing"},
 }
 NOT_FOR_JSON = {"library.plans", "library.verdict", "reports.terminal", "reports.screen"}

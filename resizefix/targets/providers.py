@@ -1,17 +1,21 @@
-"""onnxruntime's CoreML and NNAPI providers, read in their source and not run here: what they leave to the CPU.
+"""onnxruntime's CoreML, NNAPI and QNN providers, not run here: what they leave to the CPU, read in their source.
 
 A node that is refused runs on the CPU all the same, and cuts the graph in two; with `session.disable_cpu_ep_fallback`
-the session fails.
+the session fails. What QNN's HTP computes was measured on Qualcomm's x86 simulator.
 """
 
 from __future__ import annotations
 
+import numpy as np
 from onnx import TensorProto
 
+from resizefix.dialects.resized_length import inference_length
+from resizefix.interpolation import CoordinateTransformationMode as Coordinates
 from resizefix.targets import shared_rules as shared
 from resizefix.targets.conditions import S, output_sizes
+from resizefix.targets.deviations import BY_LENGTHS, half_up, old_resize, without_exclusion
 from resizefix.targets.facts import SiteFacts
-from resizefix.targets.sampling import last_two_axes, resized
+from resizefix.targets.sampling import Sampling, by, last_two_axes, resized, samples_alike
 from resizefix.targets.target import Release, Rule, differs, targets_of
 
 _COREML = (
@@ -200,4 +204,126 @@ NNAPI = targets_of(
         ),
     ),
     source=_NNAPI,
+)
+
+
+# ---- QNN on the HTP --------------------------------------------------------------------------------------------------
+
+_QNN_PROVIDER = "onnxruntime, core/providers/qnn/builder/opbuilder/resize_op_builder.cc"
+_QNN_SIMULATOR = "measured on the HTP simulator of onnxruntime-qnn (x86-64); not run here"
+_QNN_BOTH = f"{_QNN_PROVIDER}; {_QNN_SIMULATOR}"
+_OTHER_LENGTH = "the output's length is taken from shape inference, which differs from the kernel's: {f.values}"
+_QNN_MODES = ("half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric")
+_QNN_CONSTANTS = frozenset({S.ATTRIBUTE, S.INITIALIZER, S.CONSTANT, S.CONSTANT_LIST, S.FOLDED, S.UNKNOWN})
+
+
+def _qnn_is_constant(f: SiteFacts) -> bool:
+    return f.source in _QNN_CONSTANTS or (f.source is S.SHAPE and not f.is_open)
+
+
+def _sizes_agree(f: SiteFacts) -> bool:
+    return not f.by_scales or all(inference_length(scale, size) == out for _, size, out, scale in resized(f))
+
+
+def _nearest_combination(f: SiteFacts) -> bool:
+    asymmetric = f.mode == "nearest" and f.coordinates == "asymmetric"
+    return not asymmetric or f.nearest_mode in ("floor", "round_prefer_ceil")
+
+
+def _nearest_rank(f: SiteFacts) -> bool:
+    if f.mode != "nearest" or f.rank in (None, 4):
+        return True
+    return f.rank == 3 and f.coordinate_transformation_mode == "asymmetric" and f.nearest_mode == "floor"
+
+
+_FROM_ZERO, _HALF = BY_LENGTHS[Coordinates.ASYMMETRIC], BY_LENGTHS[Coordinates.TF_HALF_PIXEL_FOR_NN]
+
+
+def _qnn_nearest(f: SiteFacts, sampling: Sampling) -> Sampling:
+    """The rounding follows the coordinate mode, the positions the two lengths."""
+    if sampling.mode != "nearest" or not f.has_coordinates:
+        return sampling
+    match sampling.form[0]:
+        case Coordinates.HALF_PIXEL:
+            return sampling._replace(positions=_HALF, rounding=np.floor)
+        case Coordinates.ALIGN_CORNERS:
+            return by("align_corners", "round_prefer_ceil")(sampling)._replace(rounding=half_up)
+        case Coordinates.ASYMMETRIC if f.nearest_mode == "round_prefer_ceil":
+            return sampling._replace(positions=_FROM_ZERO, rounding=half_up)
+        case _:
+            return sampling._replace(positions=_FROM_ZERO, rounding=np.floor)
+
+
+_QNN_OLD = old_resize("half_pixel", "round_prefer_floor", ("linear",))
+_QNN_BEFORE = (without_exclusion, _QNN_OLD, _qnn_nearest)
+
+QNN = targets_of(
+    "qnn",
+    (Release("", "QNN provider of onnxruntime, HTP (simulator, not run here)"),),
+    (
+        Rule(
+            name="shapes-are-static",
+            holds=lambda f: not f.is_open,
+            because="the input is {f.shown_input_shape}; QNN compiles for fixed shapes",
+            source=_QNN_BOTH,
+            fix="write the input's size into the file",
+        ),
+        shared.EXTENT_IS_CONSTANT.saying("; the output's shape must be known", _qnn_is_constant).read_in(_QNN_BOTH),
+        Rule(
+            name="image-axes-alone",
+            holds=lambda f: all(axis >= 2 for axis, *_ in resized(f)),
+            because='another axis is resized ("QNN EP: Resize may only change the spatial dimensions.")',
+            source=_QNN_BOTH,
+            fix=shared.TRANSPOSE,
+        ),
+        shared.NO_ANTIALIAS.saying('"QNN EP: Resize doesn\'t support anti-aliasing."').read_in(_QNN_BOTH),
+        shared.coordinate_modes(
+            _QNN_MODES, ' ("QNN EP: Resize does not support coordinate_transformation_mode")'
+        ).read_in(_QNN_BOTH),
+        Rule(
+            name="nearest-combination",
+            holds=_nearest_combination,
+            because="nearest_mode {f.nearest_mode} with asymmetric is a combination that the NPU does not take",
+            source=_QNN_BOTH,
+            fix="write asymmetric with floor where that is the same, or replace the node",
+        ),
+        Rule(
+            name="nearest-of-four-axes",
+            holds=_nearest_rank,
+            because="nearest of rank {f.rank_name}; the NPU takes four axes",
+            source=_QNN_BOTH,
+            fix="reshape around the node to four axes",
+        ),
+        Rule(
+            name="cubic-grows",
+            holds=lambda f: f.mode != "cubic" or all(scale >= 1 for *_, scale in resized(f)),
+            because="cubic with scales below 1: {f.values}",
+        ),
+        Rule(
+            name="length-by-float64",
+            holds=lambda f: _sizes_agree(f) or not f.has_coordinates,
+            because=_OTHER_LENGTH,
+            fix="write sizes instead of scales",
+        ),
+        differs(
+            name="old-length-by-float64",
+            holds=lambda f: _sizes_agree(f) or f.has_coordinates,
+            because=_OTHER_LENGTH,
+        ),
+        shared.exclusion_ignored(),
+        differs(
+            name="resize-10-is-half-pixel",
+            holds=samples_alike(_QNN_OLD),
+            because="linear Resize at opset 10 is computed as half_pixel",
+            fix="raise the model to opset 11 and write asymmetric, or replace the node",
+        ),
+        differs(
+            name="nearest-mode-ignored",
+            holds=samples_alike(_qnn_nearest),
+            because="nearest with {f.coordinate_transformation_mode} is rounded by the coordinate mode alone; "
+            "nearest_mode is {f.nearest_mode}",
+        ),
+        shared.ratio_instead_of_scales(_QNN_BEFORE),
+    ),
+    source=_QNN_SIMULATOR,
 )

@@ -27,11 +27,11 @@ BOTH_EXTENTS = "both-extents"
 NO_EXTENT = "no-extent"
 SHORT_EXTENT = "short-extent"
 PLACEHOLDER = "placeholder-size"
-IMPOSSIBLE = "impossible-extent"
 UNIT_SCALE = "unit-scale"
-LOST_PIXEL = "lost-pixel"
 FROZEN_BATCH = "frozen-batch"
 IDENTITY = "identity"
+IMPOSSIBLE = "impossible-extent"
+LOST_PIXEL = "lost-pixel"
 
 _FEW_PIXELS = 1 << 22  # one more of fewer changes a quotient of lengths by more than a float32 is rounded
 _NEARLY_ONE = 1e-3  # farther than a 16-bit or fixed-point format moves 1
@@ -158,7 +158,7 @@ def short_scales(node: ResizeNode, _: Preferences) -> Fault | None:
         fix = Diagnostic("faults.scales-of-which-axes", scales=numbers_text(full))
         return Fault(SHORT_EXTENT, because, fix)
     fix = Diagnostic("faults.scales-as-stored", scales=numbers_text(full))
-    return Fault(SHORT_EXTENT, because, fix, _new_scales(node, scales, full))
+    return Fault(SHORT_EXTENT, because, fix, node.with_constant(scales.position, "scales", full, resized=True))
 
 
 def _made(scale: float, size: int) -> int | None:
@@ -172,11 +172,6 @@ def _gives(scales: Array, dims: Sequence[Any], stored: Sequence[Any]) -> bool:
     known = [(s, n, out) for s, n, out in zip(scales, dims, stored, strict=True) if isinstance(out, int)]
     seen = [_made(float(s), n) == out for s, n, out in known if isinstance(n, int)]
     return all(seen) and any(s != 1 and isinstance(n, int) for s, n, _ in known)
-
-
-def _new_scales(node: ResizeNode, old: Operand, value: Array) -> Change:
-    tensor = node.constant("scales", value.astype(np.float32))
-    return Change(node.with_input(old.position, tensor.name), initializers=[tensor], resized=True)
 
 
 def impossible(node: ResizeNode, preferences: Preferences) -> Fault | None:
@@ -233,7 +228,8 @@ def nearly_one(node: ResizeNode, _: Preferences) -> Fault | None:
         return None
     because = Diagnostic("faults.nearly-one", scales=numbers_text(scales.value))
     fix = Diagnostic("faults.become", value=numbers_text(value))
-    return Fault(UNIT_SCALE, because, fix, _new_scales(node, scales, value), keeps_numbers=False)
+    change = node.with_constant(scales.position, "scales", value, resized=True)
+    return Fault(UNIT_SCALE, because, fix, change, keeps_numbers=False)
 
 
 def _is_one(node: ResizeNode, axis: int, scale: float, scales: int) -> bool:
@@ -309,8 +305,9 @@ def lost_pixel(node: ResizeNode, preferences: Preferences) -> Fault | None:
     elif lost:
         because = Diagnostic("faults.short-of-stored", scales=old, shape=list(node.stored_dims or ()))
     fix = Diagnostic("faults.size-in-every-runtime", scales=numbers_text(value))
+    change = node.with_constant(scales.position, "scales", value, resized=True)
     # A scale one unit in the last place higher moves the samples by as much.
-    return Fault(LOST_PIXEL, because, fix, _new_scales(node, scales, value), keeps_numbers=False)
+    return Fault(LOST_PIXEL, because, fix, change, keeps_numbers=False)
 
 
 def _two_lengths(scale: float, size: int, made: int) -> Fault:

@@ -10,6 +10,7 @@ from onnx import NodeProto, TensorProto, TypeProto, helper, numpy_helper
 
 from resizefix.dialects.dialect import RESIZES
 from resizefix.dialects.model_view import ModelView
+from resizefix.document.edits import Change
 from resizefix.document.names import FreshNames
 from resizefix.document.scopes import DEFAULT_DOMAINS, Definition, Scope, is_operator, names_in
 from resizefix.document.values import Array, Dims, known_types
@@ -261,6 +262,11 @@ class ResizeNode:
         inputs = [*self.node.input, *[""] * (position + 1 - len(self.node.input))]
         inputs[position] = name
         return self.rewritten(inputs=inputs)
+
+    def with_constant(self, position: int, what: str, value: Array, *, resized: bool = False) -> Change:
+        """The node reads a new constant as input `position`."""
+        tensor = self.constant(what, value)
+        return Change(self.with_input(position, tensor.name), initializers=[tensor], resized=resized)
 
     def constant(self, what: str, value: Array) -> TensorProto:
         """A tensor with a free name that ends with `what`."""

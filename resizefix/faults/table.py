@@ -8,9 +8,7 @@ from resizefix.faults import (
     channels,
     conversions,
     extents,
-    external,
     operators,
-    quantised_scales,
     types,
     whole_numbers,
 )
@@ -22,7 +20,7 @@ FINDERS: tuple[Finder, ...] = (
     # the spelling of attributes, which the others read
     attributes.wrong_type,
     attributes.align_corners,
-    quantised_scales.quantised_scales,
+    conversions.quantised_scales,
     # the version of the operator
     operators.upsample_beyond_9,
     operators.upsample_of_another_version,
@@ -39,7 +37,7 @@ FINDERS: tuple[Finder, ...] = (
     types.scales_of_another_type,
     types.rounded_to_half,
     types.sizes_of_another_type,
-    external.external_extent,
+    conversions.external_extent,
     # what they say
     whole_numbers.not_a_vector,
     extents.both_extents,

@@ -190,8 +190,8 @@ def _cast(node: ResizeNode, operand: Operand, to: int, name: str, because: Diagn
 def _replaced(
     node: ResizeNode, operand: Operand, value: Array, name: str, because: Diagnostic, fix: Diagnostic
 ) -> Fault:
-    tensor = node.constant("sizes" if value.dtype == np.int64 else "scales", value)
-    return Fault(name, because, fix, Change(node.with_input(operand.position, tensor.name), initializers=[tensor]))
+    what = "sizes" if value.dtype == np.int64 else "scales"
+    return Fault(name, because, fix, node.with_constant(operand.position, what, value))
 
 
 def mixed_chain(node: ResizeNode, _: Preferences) -> Fault | None:

@@ -141,7 +141,6 @@ def not_a_vector(node: ResizeNode, _: Preferences) -> Fault | None:
         because = Diagnostic("faults.no-vector", what=what, shape=list(value.shape))
         if value.size != max(value.shape):
             return Fault(EXTENT_SHAPE, because, Diagnostic("faults.no-row"))
-        tensor = node.constant(what, value.reshape(-1))
-        change = Change(node.with_input(operand.position, tensor.name), initializers=[tensor])
-        return Fault(EXTENT_SHAPE, because, Diagnostic("faults.become", value=value.reshape(-1).tolist()), change)
+        fix = Diagnostic("faults.become", value=value.reshape(-1).tolist())
+        return Fault(EXTENT_SHAPE, because, fix, node.with_constant(operand.position, what, value.reshape(-1)))
     return None

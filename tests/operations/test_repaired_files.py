@@ -16,7 +16,7 @@ from ort_runs import opened
 import resizefix
 from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
-from resizefix.faults import attributes, channels, conversions, extents, external, operators, types, whole_numbers
+from resizefix.faults import attributes, channels, conversions, extents, operators, types, whole_numbers
 from resizefix.library.plans import Plans, repair_helps
 from resizefix.library.result import Result
 from resizefix.operations.sites import sites_in
@@ -154,7 +154,7 @@ NO_FAULT = {"identity"}  # removed on request
 
 ALL_FAULTS = {
     value
-    for module in (attributes, channels, conversions, extents, external, operators, types, whole_numbers)
+    for module in (attributes, channels, conversions, extents, operators, types, whole_numbers)
     for name, value in vars(module).items()
     if name.isupper() and not name.startswith("_") and isinstance(value, str)
 }

@@ -7,7 +7,6 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from onnx import GraphProto, NodeProto, numpy_helper
 
 from resizefix.diagnostics import Diagnostic
@@ -23,7 +22,7 @@ from resizefix.origins.input_sizes import (
     resize_row,
     window_rows,
 )
-from resizefix.origins.input_sizes.dim import Dim, Lengths, Sizes
+from resizefix.origins.input_sizes.dim import Dim, Sizes
 from resizefix.origins.input_sizes.input_axes import ImageInput
 from resizefix.origins.input_sizes.node_reading import (
     AttributeUse,
@@ -72,24 +71,14 @@ class PadUse(NamedTuple):
         return (self.before.old or 0) + (self.after.old or 0)
 
 
-class PadRule(NamedTuple):
-    """A pad whose amounts could be those that a window wants at the old size: at a size that leaves the same remainder
-    by the window's `step` they are the same in any case. `uneven`: the file pads by one more behind."""
+class RemainderRule(NamedTuple):
+    """Amounts that could be those that a window wants at the old size: at a size that leaves the same remainder by the
+    window's `step` they are the same in any case. `uneven`: the file pads by one more behind."""
 
     node: str
     dim: Dim
     step: int
-    uneven: bool
-
-    def holds(self, lengths: Lengths) -> npt.NDArray[np.bool_]:
-        """Where another size fits."""
-        return np.asarray((lengths - (self.dim.old or 0)) % self.step == 0)
-
-    def why(self, new: int) -> Diagnostic:
-        """Why another size does not fit."""
-        if self.uneven:
-            return Diagnostic("origins.input-size-parity", old=self.dim.old, new=new)
-        return Diagnostic("origins.input-size-same", old=self.dim.old, new=new)
+    uneven: bool = False
 
 
 class Flow:
@@ -122,7 +111,7 @@ class Flow:
         self.cuts: list[tuple[str, Dim, Dim, Dim]] = []
         self.tails: list[tuple[str, Dim, Dim, Dim]] = []
         """Cuts up to the end of an axis: where they begin, the axis, and how much is left."""
-        self.parities: list[PadRule] = []
+        self.remainders: list[RemainderRule] = []
         self.readings: list[tuple[str, Dim, Dim]] = []
         """Nodes whose size follows the input, or the map that is resized: only where both are equal is it known."""
         self.even_pads: list[tuple[str, Dim, int, int, int]] = []

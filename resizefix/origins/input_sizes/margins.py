@@ -9,7 +9,7 @@ import numpy as np
 
 from resizefix.document.output_lengths import same_padding
 from resizefix.origins.input_sizes.dim import Dim, Sizes
-from resizefix.origins.input_sizes.flow import Flow, PadRule, PadUse
+from resizefix.origins.input_sizes.flow import Flow, PadUse, RemainderRule
 from resizefix.origins.input_sizes.refusal import refuse
 from resizefix.origins.input_sizes.solver import describe
 
@@ -107,7 +107,7 @@ def _hold_to_remainder(flow: Flow, use: PadUse) -> None:
     uneven = after == before + 1 and before > 0
     leads_up = use.total < multiple and (uneven or (use.total > 3 and multiple % 8 == 0))
     if leads_up and old % multiple and not flow.keeps(use.node):
-        flow.parities.append(PadRule(use.node, use.dim, min(multiple, _COARSEST), uneven=False))
+        flow.remainders.append(RemainderRule(use.node, use.dim, min(multiple, _COARSEST)))
 
 
 def _always(sizes: Sizes, dim: Dim, number: int) -> bool:
@@ -135,7 +135,7 @@ def _constant_pad(flow: Flow, use: PadUse) -> None:
         raise refuse(use.node, "origins.input-size-padding", old=old, total=use.total, whole=whole)
     if use.after.old == (use.before.old or 0) + 1 and not flow.keeps(use.node):
         # Keras pads an odd size by one more in front of a window.
-        flow.parities.append(PadRule(use.node, use.dim, 2, uneven=True))
+        flow.remainders.append(RemainderRule(use.node, use.dim, 2, uneven=True))
     for amount in (use.before, use.after):
         flow.bind(amount, sizes.const(amount.old or 0))
     flow.bind(use.made, sizes.total([use.before, use.dim, use.after]))
@@ -161,8 +161,8 @@ def even_pads(flow: Flow) -> None:
             flow.wished += [(node, dim, side) for dim in wished]
     for node, dim in flow.uneven_windows:
         if not flow.keeps(node) and flow.sizes.fixed(dim) is None:
-            flow.parities.append(PadRule(node, dim, _COARSEST, uneven=False))
+            flow.remainders.append(RemainderRule(node, dim, _COARSEST))
     for node, dim, amount, extent, stride in flow.even_pads:
         same = same_padding(dim.old or 0, stride, extent)
         if stride > 1 and same == 2 * amount and not flow.keeps(node) and flow.sizes.fixed(dim) is None:
-            flow.parities.append(PadRule(node, dim, stride, uneven=False))
+            flow.remainders.append(RemainderRule(node, dim, stride))

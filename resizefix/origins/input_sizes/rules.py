@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
 
@@ -18,19 +17,16 @@ from resizefix.origins.input_sizes.flow import Flow
 _AROUND = 512  # sizes on each side of the wished one that are looked at
 
 
-@dataclass(frozen=True)
-class Broken:
+class Broken(NamedTuple):
     """A node at which two sizes differ, or one is nothing, and how."""
 
     node: str
     why: str
 
 
-@dataclass(frozen=True)
-class SizeRule:
-    """For each symbol, the sizes near the wished one that fit, and their common step (1: any)."""
+class SizeRule(NamedTuple):
+    """For each symbol, after how many sizes the fitting ones recur (1: all fit, 0: never), and the rule in words."""
 
-    fitting: Mapping[str, tuple[int, ...]]
     steps: Mapping[str, int]
     text: str
 
@@ -48,6 +44,8 @@ _WHY: dict[str, Callable[..., Diagnostic]] = {
     "apart": lambda one, other: Diagnostic("origins.input-size-apart", one=one, other=other),
     "two-shares": lambda one, other: Diagnostic("origins.input-size-two-shares", one=one, other=other),
     "wished": lambda made, wished: Diagnostic("origins.input-size-wished", made=made, wished=wished),
+    "uneven": lambda old, new: Diagnostic("origins.input-size-parity", old=old, new=new),
+    "even": lambda old, new: Diagnostic("origins.input-size-same", old=old, new=new),
     "quotient": lambda size, made: Diagnostic("origins.input-size-quotient", size=size, made=made),
     "pad-side": lambda amount: Diagnostic("origins.input-size-pad-side", amount=amount),
     "empty": lambda length: Diagnostic("origins.input-size-empty", length=length),
@@ -63,8 +61,9 @@ def _conditions(flow: Flow) -> Iterator[_Condition]:
         yield _Condition(node, pair, np.equal, _WHY["two-shares"])
     for node, *pair in flow.wished:
         yield _Condition(node, pair, np.equal, _WHY["wished"])
-    for rule in flow.parities:
-        yield _Condition(rule.node, [rule.dim], rule.holds, rule.why)
+    for node, dim, step, uneven in flow.remainders:
+        holds = partial(_leaves_remainder, dim.old or 0, step)
+        yield _Condition(node, [dim], holds, partial(_WHY["uneven" if uneven else "even"], dim.old))
     for node, *pair in flow.quotients:
         yield _Condition(node, pair, _makes, _WHY["quotient"])
     for node, dim, most in flow.limits:
@@ -95,6 +94,10 @@ def _makes(size: Lengths, made: Lengths) -> npt.NDArray[np.bool_]:
     with np.errstate(all="ignore"):
         scales: Scales = np.divide(made, size, dtype=np.float32)
         return np.asarray((kernel_lengths(scales, size) == made) & (inference_lengths(scales, size) == made))
+
+
+def _leaves_remainder(old: int, step: int, lengths: Lengths) -> npt.NDArray[np.bool_]:
+    return np.asarray((lengths - old) % step == 0)
 
 
 def _is_up_to(most: int, amount: Lengths) -> npt.NDArray[np.bool_]:
@@ -132,7 +135,6 @@ def broken_at(flow: Flow, symbols: Mapping[str, int]) -> Broken | None:
 
 def rule_of(flow: Flow, symbols: Mapping[str, int]) -> SizeRule:
     """The sizes that fit around a wished one, each symbol by itself with the others as they are in the file."""
-    fitting: dict[str, tuple[int, ...]] = {}
     steps: dict[str, int] = {}
     said: list[str] = []
     for name, wished in symbols.items():
@@ -145,14 +147,14 @@ def rule_of(flow: Flow, symbols: Mapping[str, int]) -> SizeRule:
         good = [int(size) for size in around[fits]]
         below = [size for size in good if size <= wished][-1:]
         above = [size for size in good if size >= wished][:1]
-        fitting[name] = tuple(dict.fromkeys([*below, *above]))
+        fitting = list(dict.fromkeys([*below, *above]))
         steps[name] = _period(fits[around >= wished])  # below, a map may be too small for the network
-        if fitting[name] != (wished,):
-            nearest = " and ".join(str(size) for size in fitting[name]) or "none"
+        if fitting != [wished]:
+            nearest = " and ".join(str(size) for size in fitting) or "none"
             whole = steps[name] > 1 and all(size % steps[name] == 0 for size in good)
             code = "origins.input-size-rule" if whole else "origins.input-size-nearest"
             said.append(Diagnostic(code, symbol=name, step=steps[name], nearest=nearest))
-    return SizeRule(fitting, steps, ". ".join(said) or Diagnostic("origins.input-size-no-rule"))
+    return SizeRule(steps, ". ".join(said) or Diagnostic("origins.input-size-no-rule"))
 
 
 def _period(fits: npt.NDArray[np.bool_]) -> int:

@@ -48,6 +48,9 @@ def _why_not(model: ModelProto) -> str | None:
             return Diagnostic("document.operator-set-version", version=entry.version, domain=domain)
     scopes = View(model).scopes
     for scope in scopes.all:
+        repeated = [name for name, count in Counter(_inputs(scope)).items() if count > 1]
+        if repeated:
+            return Diagnostic("document.input-twice", name=repr(repeated[0]))
         for name, elem_type in _unknown_types(scope):
             return Diagnostic(
                 "document.unknown-element-type", name=repr(name), elem_type=elem_type, version=onnx.__version__
@@ -64,6 +67,10 @@ def _why_not(model: ModelProto) -> str | None:
     if why is None and (label := node_of_many_axes(scopes)) is not None:
         return Diagnostic("document.too-many-axes-made", label=repr(label), most=MOST_AXES)
     return why
+
+
+def _inputs(scope: Scope) -> list[str]:
+    return [value.name for value in scope.body.input if isinstance(value, ValueInfoProto)]
 
 
 def _unknown_types(scope: Scope) -> Iterator[tuple[str, int]]:

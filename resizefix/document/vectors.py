@@ -143,7 +143,7 @@ class Vectors:
             for name in node.output:
                 made = sum(known) if node.op_type == "Concat" else longest
                 listed[name] = max(made, listed.get(name) or 0)
-        if longest is None or node.op_type in BY_BODY or (node.op_type in ("Gather", "Squeeze") and lengths[0] == 0):
+        if longest is None or node.op_type in BY_BODY or (node.op_type in ("Gather", "Squeeze") and lengths[:1] == [0]):
             return [None]  # of what is no vector, one may be taken
         return [sum(known) if node.op_type == "Concat" else longest]
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from resizefix.dialects.resized_length import sampled_scale
+from resizefix.equivalences.axis_forms import LONGEST
 from resizefix.equivalences.index_map import Form, samples
 from resizefix.equivalences.output_size import every_rule_gives
 from resizefix.interpolation import Mode
@@ -32,12 +33,14 @@ def scale_for_size(size: int, out: int, mode: Mode, form: Form, *, antialias: bo
 
     Sizes make onnxruntime sample by the quotient. A neighbour of it that has the right length may move coordinates by a
     unit in the last place, which flips some nearest indices and changes the bits of other modes; only a scale for which
-    the samples are the same is returned.
+    the samples are the same is returned. Samples of axes longer than `LONGEST` are not compared: there is none.
 
     Raises:
         ValueError: a size below 1, or coordinates that depend on a roi.
 
     """
+    if max(size, out) > LONGEST:
+        return None
     wanted = samples(mode, antialias, form, sampled_scale(size, out), size, out)
     for scale in _neighbours(size, out):
         if every_rule_gives(scale, size, out) and samples(mode, antialias, form, scale, size, out) == wanted:

@@ -75,6 +75,8 @@ def faults_in(view: ModelView) -> list[list[Fault]]:
 def faults_of(node: ResizeNode, preferences: Preferences | None = None) -> list[Fault]:
     """Every fault that shows in the node as it is; the fix of one may make another visible."""
     wanted = preferences or Preferences()
+    if not _is_complete(node):
+        return []
     sound = node.surroundings.sound
     written = node.node.op_type, node.opset, *[one.SerializeToString() for one in node.node.attribute]
     finders = _OF_ALL_ELSE if written in sound else FINDERS
@@ -86,4 +88,10 @@ def faults_of(node: ResizeNode, preferences: Preferences | None = None) -> list[
 
 def first_fault(node: ResizeNode, preferences: Preferences) -> Fault | None:
     """The fault to be fixed first."""
-    return next((fault for find in FINDERS if (fault := find(node, preferences)) is not None), None)
+    finders = FINDERS if _is_complete(node) else ()
+    return next((fault for find in finders if (fault := find(node, preferences)) is not None), None)
+
+
+def _is_complete(node: ResizeNode) -> bool:
+    """Whether the node reads a tensor and makes one; no fix gives it another."""
+    return any(node.node.input[:1]) and any(node.node.output[:1])

@@ -97,6 +97,8 @@ def _as_array(declared: ValueInfoProto, values: Sequence[float]) -> Array:
     fixed = [size for size in dims if isinstance(size, int)]
     shape = tuple(fixed) if len(fixed) == len(dims) else (given.size,)
     label = f"{TensorProto.DataType.Name(tensor.elem_type).lower()}[{','.join(str(size or '?') for size in dims)}]"
+    if not tensor.elem_type:  # no tensor, or one of no type
+        raise UsageError("operations.set-no-values", name=declared.name, values=list(values), label=label)
     if math.prod(shape) != given.size or (len(fixed) != len(dims) and len(dims) != 1):
         raise UsageError(
             "operations.set-does-not-fit", name=declared.name, values=counted(len(values), "value"), label=label

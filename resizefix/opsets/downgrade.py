@@ -7,6 +7,7 @@ from onnx import GraphProto, ModelProto, NodeProto, TensorProto
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.document.names import FreshNames
+from resizefix.document.operator_semantics.operand import MISFITS
 from resizefix.document.scopes import DEFAULT_DOMAINS, default_opset, names_in
 from resizefix.error_bound import ErrorBound
 from resizefix.opsets.constants import constants_to_initializers, replace_nodes
@@ -96,7 +97,7 @@ def _rewrite_node(node: NodeProto, index: int, draft: Draft) -> Step | Blocker |
         elif row is None or since not in row.reads:
             raise _refusal(node, since, draft.scope.opset, row)
         else:
-            row.rewrite(site)
+            _rewrite_by(row, site)
         for written in site.nodes:
             wrong = violation(written, draft.opset, draft.type_of)
             if wrong is not None:
@@ -110,6 +111,13 @@ def _rewrite_node(node: NodeProto, index: int, draft: Draft) -> Step | Blocker |
     if site.nodes == [node] and error.exact:
         return None
     return Step(site.label, node.op_type, since, _account(site.nodes), error)
+
+
+def _rewrite_by(row: Row, site: Site) -> None:
+    try:
+        row.rewrite(site)
+    except MISFITS as error:
+        raise Blocked("opsets.node-does-not-fit", "opsets.fix-invalid-model", operator=site.node.op_type) from error
 
 
 def _refuse_invalid(node: NodeProto, draft: Draft) -> None:

@@ -16,6 +16,7 @@ from onnx import NodeProto, TensorProto, TypeProto, checker, defs, helper, numpy
 
 from resizefix.dialects.dialect import RESIZES
 from resizefix.dialects.resized_length import agreed_length
+from resizefix.document.operator_semantics.operand import MISFITS
 from resizefix.document.scopes import DEFAULT_DOMAINS
 from resizefix.document.values import Array
 from resizefix.opsets.node_schema import why_incomplete
@@ -59,7 +60,7 @@ def infer(
             found = [_resized(node, opset, type_of, constant_of)]
         else:
             return _by_schema(node, opset, type_of, constant_of)
-    except (LookupError, ValueError, TypeError):
+    except MISFITS:
         return {}
     return {name: kind for name, kind in zip(node.output, found, strict=False) if name and kind is not None}
 

@@ -22,7 +22,9 @@ from resizefix.dialects.read import read
 from resizefix.document.document import Document
 from resizefix.document.edits import add_initializer, replace_nodes, set_default_opset
 from resizefix.document.names import FreshNames
+from resizefix.document.operator_semantics.operand import MISFITS
 from resizefix.document.scopes import DEFAULT_DOMAINS, Scope, default_opset, names_in
+from resizefix.document.text import counted
 from resizefix.document.values import Array, Dims
 from resizefix.errors import RefusedError
 from resizefix.opsets.newest import NEWEST_RAISED
@@ -294,6 +296,9 @@ def _step(document: Document, version: int, leave: frozenset[str]) -> None:
                 row(raised)
             except NotRaisedError as error:
                 raise _refusal(node, version, error.diagnostic) from error
+            except MISFITS as error:
+                why = Diagnostic("opsets.node-does-not-fit", operator=node.op_type)
+                raise _refusal(node, version, why) from error
             _require_taken(raised.node, version)
             for tensor in raised.tensors:
                 add_initializer(document.proto, tensor)
@@ -304,6 +309,8 @@ def _step(document: Document, version: int, leave: frozenset[str]) -> None:
 
 def _why_invalid(node: NodeProto, opset: int) -> str | None:
     """What is wrong with the node in its own opset; None: nothing."""
+    if not any(node.output):
+        return Diagnostic("opsets.has-outputs", count=counted(0, "output"), version=f"{node.op_type} in ONNX")
     if node.op_type not in RESIZES:
         return why_incomplete(node, opset)
     try:

@@ -77,6 +77,8 @@ def state(subject: Subject, entry: Entry, axis: int) -> AxisRelation:
     if value is not None and fixed is not None:
         exact = _at_fixed(subject, value, fixed)
         scale = exact if subject.kind is ExtentKind.SCALES else _robust(value, fixed)
+        if subject.kind is ExtentKind.SCALES:
+            why = _why_unusable(value, axis_names([axis], subject.rank)) or why
         return AxisRelation(axis, text, scale, value, exact, None if exact is not None else why)
     return AxisRelation(axis, text, None, value, None, why)
 
@@ -95,8 +97,8 @@ def _value_in_file(subject: Subject, entry: Entry) -> float | int | None:
 
 def _constant(subject: Subject, axis: int, value: float | int, fixed: int | None) -> AxisRelation:
     name = axis_names([axis], subject.rank)
-    if value <= 0:
-        refused = Diagnostic("origins.not-above-zero", value=figure(value), axis=name)
+    refused = _why_unusable(value, name)
+    if refused is not None:
         return AxisRelation(axis, figure(value), None, value, None, refused)
     if subject.kind is ExtentKind.SCALES:
         return AxisRelation(axis, _multiple_text(value), value, value, value)
@@ -106,6 +108,13 @@ def _constant(subject: Subject, axis: int, value: float | int, fixed: int | None
     text = _OWN_SIZE if value == fixed else str(value)
     why = None if exact is not None else _no_scale_at(subject, value, fixed)
     return AxisRelation(axis, text, _robust(value, fixed), value, exact, why)
+
+
+def _why_unusable(value: float | int, name: str) -> Diagnostic | None:
+    """Why no axis can be resized by, or to, a number; a division by a size of 0 makes those that are not finite."""
+    if not np.isfinite(value):
+        return Diagnostic("origins.not-finite", value=figure(value), axis=name)
+    return Diagnostic("origins.not-above-zero", value=figure(value), axis=name) if value <= 0 else None
 
 
 def _no_scale_at(subject: Subject, value: float | int, fixed: int) -> str:
@@ -122,7 +131,7 @@ def _whatever_the_input(name: str, length: str) -> str:
 def _at_fixed(subject: Subject, value: float | int, fixed: int) -> float | None:
     """The scale that says the same as the entry for the one size that the file allows."""
     if subject.kind is ExtentKind.SCALES:
-        return float(np.float32(value))
+        return float(np.float32(value)) if 0 < value < np.inf else None
     if value < 1 or fixed < 1 or subject.crops:
         return None
     read = subject.interpolation

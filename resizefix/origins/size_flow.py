@@ -18,6 +18,7 @@ import numpy as np
 from onnx import NodeProto, TensorProto, TypeProto, helper
 
 from resizefix.dialects.model_view import ModelView
+from resizefix.document.operator_semantics.operand import MISFITS
 from resizefix.document.operator_semantics.table import SHAPE_READERS, has_row, values_or_none
 from resizefix.document.output_lengths import BROADCASTING
 from resizefix.document.scopes import DEFAULT_DOMAINS, Scope, node_label
@@ -160,7 +161,7 @@ class SizeFlow:
                 raise UnknownSizesError
             try:
                 return row(view)
-            except (LookupError, TypeError, ValueError, ArithmeticError, AttributeError):  # a node that is not valid
+            except MISFITS:
                 raise UnknownSizesError from None
 
         try:

@@ -39,6 +39,11 @@ class Extraction:
         before, after = self._pair
         return before.view.scopes.by_path.keys() & after.view.scopes.by_path.keys()
 
+    def is_common(self, key: Key) -> bool:
+        """Whether a node makes this tensor in both documents; a downgrade leaves out what nothing depends on."""
+        path, output = key
+        return all(output in one.view.scopes.by_path[path].producers for one in self._pair)
+
     def extract(
         self, data: Mapping[Key, str], *, open_sizes: bool = False, sizes_stay: bool = False
     ) -> tuple[Document, Document]:

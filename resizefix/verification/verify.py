@@ -329,6 +329,8 @@ class _Nodes:
 
     def _around(self, key: Key) -> Verification:
         """What comparing the two models around one node comes to."""
+        if not self._extraction.is_common(key):
+            return Verification(Status.FAILED, Diagnostic("verification.node-left-out", key=key[1]))
         sizes_stay = not self._open_sizes
         parts = self._extraction.extract({key: self._sites[key]}, open_sizes=self._open_sizes, sizes_stay=sizes_stay)
         names = {value.name for document in parts for value in document.proto.graph.input}

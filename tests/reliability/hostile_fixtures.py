@@ -23,6 +23,8 @@ COMMANDS = {
         "legalize", "model.onnx", "--dry-run", "--no-verify", "--allow-inexact", "--target", "tensorrt-5.0",
     ],
     "check": ["check", "model.onnx", "--target", "tensorrt-10"],
+    "repair": ["repair", "model.onnx", "--dry-run", "--no-verify"],
+    "input-size": ["input-size", "model.onnx", "any", "--dry-run", "--no-verify"],
 }  # fmt: skip
 
 

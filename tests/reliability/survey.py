@@ -35,6 +35,10 @@ COMMANDS = [
     ["legalize", "model.onnx", "--dry-run", "--target", "tensorrt-5.0", "--no-verify", "--allow-inexact"],
     ["check", "model.onnx", "--target", "tensorrt-5.0", "--target", "tensorrt-10", "--target", "onnxruntime"],
     ["check", "model.onnx", "--target", "tensorrt-rtx", "--json"],
+    ["repair", "model.onnx", "repaired.onnx", "--json"],
+    ["set", "model.onnx", "--dry-run", "--no-verify", "mode=linear"],
+    ["input-size", "model.onnx", "any", "--dry-run", "--no-verify"],
+    ["input-size", "model.onnx", "sized.onnx", "64x96", "--json"],
     ["verify", "model.onnx", "model.onnx", "--json"],
     ["verify", "model.onnx", "other.onnx"],
     ["diff", "other.onnx", "model.onnx"],
@@ -43,7 +47,17 @@ COMMANDS = [
 EACH_ONCE = [line for line in COMMANDS if "--json" not in line and line[-1] not in ("other.onnx", "-q")]
 """Of each command one line or two: for files of which there are thousands."""
 
-WRITTEN = {"promoted.onnx", "proven.onnx", "frozen.onnx", "legacy.onnx", "legal.onnx", "page.html", "report.md"}
+WRITTEN = {
+    "promoted.onnx",
+    "proven.onnx",
+    "frozen.onnx",
+    "legacy.onnx",
+    "legal.onnx",
+    "repaired.onnx",
+    "sized.onnx",
+    "page.html",
+    "report.md",
+}
 PAGES = ("page.html", "report.md")
 MOST_SECONDS = 10  # of computing
 HIDDEN = {"Cc", "Cf", "Cs", "Cn", "Zl", "Zp"}

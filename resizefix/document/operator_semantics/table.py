@@ -13,7 +13,7 @@ from resizefix.document.operator_semantics import moving
 from resizefix.document.operator_semantics.elementwise import OPERATORS, are_ordered, cast, is_cast_defined
 from resizefix.document.operator_semantics.expression import UntraceableError, computed
 from resizefix.document.operator_semantics.moving import Row
-from resizefix.document.operator_semantics.operand import DTYPES, MOST_ELEMENTS, Call, Known, require_few
+from resizefix.document.operator_semantics.operand import DTYPES, MISFITS, MOST_ELEMENTS, Call, Known, require_few
 from resizefix.document.scopes import DEFAULT_DOMAINS
 from resizefix.document.text import counted
 from resizefix.document.values import Array, longest_extent
@@ -154,7 +154,7 @@ def apply(call: Call) -> list[Known]:
         raise UntraceableError("document.operator-is-not-followed", operator=call.operator)
     try:
         return row(call)
-    except (ValueError, LookupError, TypeError, OverflowError) as error:  # what numpy and onnx say of what does not fit
+    except MISFITS as error:  # what numpy and onnx say of what does not fit
         raise UntraceableError("document.operands-do-not-fit", operator=call.operator, error=error) from error
 
 

@@ -23,6 +23,7 @@ from resizefix.document.operator_semantics.expression import Expression, Size, e
 Lengths = npt.NDArray[np.int64]
 
 PERIOD = 13440
+_BEYOND = 1 << 63
 _LONGEST = 1 << 48  # at any size of the input that is tried, int64 holds what follows it
 # Small steps in general position: no two polynomials of the degrees that occur agree on all of them by accident.
 _STEPS = {
@@ -78,7 +79,9 @@ class Sizes:
         return Dim(self._count, kind, parts, data, old)
 
     def const(self, value: int) -> Dim:
-        """A number."""
+        """A number; not followed beyond int64, where no runtime has it."""
+        if not -_BEYOND <= value < _BEYOND:
+            return self.opaque()
         return self._make("const", (), int(value), int(value))
 
     def symbol(self, name: str) -> Dim:

@@ -12,8 +12,9 @@ from onnx import GraphProto, NodeProto, numpy_helper
 from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.model_view import ModelView
 from resizefix.document.constants import value_of_node
-from resizefix.document.operator_semantics.operand import attribute_of
+from resizefix.document.operator_semantics.operand import MISFITS, attribute_of
 from resizefix.document.scopes import DEFAULT_DOMAINS, node_label, reads
+from resizefix.opsets.node_schema import why_incomplete
 from resizefix.origins.input_sizes import (
     cutting_rows,
     elementwise_rows,
@@ -139,7 +140,14 @@ class Flow:
         for index, node in enumerate(self.view.model.graph.node):
             if node.op_type == "Constant" and node.domain in DEFAULT_DOMAINS:
                 continue
-            self._step(index, node)
+            why = why_incomplete(node, self.operands.opset)
+            if why is not None:  # also where nothing follows the input: every pass looks at all nodes
+                raise refuse(self.labels[index], "origins.input-size-incomplete", why=why)
+            try:
+                self._step(index, node)
+            except MISFITS as error:
+                label = self.labels[index]
+                raise refuse(label, "origins.input-size-misfit-node", operator=node.op_type) from error
         self.solver.settle()
 
     def keeps(self, label: str) -> bool:

@@ -128,13 +128,13 @@ class Following:
                 size, wanted = length(before), length(after)
                 if size < 1:
                     raise refuse(use.label, "origins.input-size-empty", length=size)
-                if kernel_length(float(old[at]), size) != wanted or self.sizes.fixed(before) is not None:
+                if kernel_length(float(old.flat[at]), size) != wanted or self.sizes.fixed(before) is not None:
                     scale = np.float32(wanted) / np.float32(size)
                     if kernel_length(float(scale), size) != wanted:
                         scale = np.nextafter(scale, np.float32(np.inf))
                     if scale < 1 and node.op_type == "Upsample":
                         raise refuse(use.label, "origins.input-size-upsample-shrinks", length=size, made=wanted)
-                    new[at] = scale
+                    new.flat[at] = scale
             if np.array_equal(new, old):
                 continue
             if use.position is None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from onnx import ModelProto, ValueInfoProto
@@ -12,6 +13,7 @@ from resizefix.document.values import dims_of
 from resizefix.errors import RefusedError, UsageError
 
 _MOST_CHANNELS = 4  # grey, with alpha, RGB, RGBD: an axis of so few is no height
+_MOST_ELEMENTS = 1 << 40
 
 
 class ImageInput(NamedTuple):
@@ -40,17 +42,26 @@ def image_inputs(model: ModelProto, names: Sequence[str]) -> list[ImageInput]:
         if name not in images:
             raise UsageError("origins.input-size-no-image", name=name, shape=_shape(inputs[name]))
     if names:
+        _require_possible(images[name] for name in names)
         return [images[name] for name in names]
     if not images:
         raise RefusedError(
             "origins.input-size-no-images", known=", ".join(f"{n} {_shape(v)}" for n, v in inputs.items())
         )
+    _require_possible(images.values())
     first = max(images.values(), key=lambda image: (image.old("height") or 0) * (image.old("width") or 0))
     return [
         image
         for image in images.values()
         if image.old("height") == first.old("height") and image.old("width") == first.old("width")
     ]
+
+
+def _require_possible(images: Iterable[ImageInput]) -> None:
+    """Raises RefusedError for an image that no memory holds: arithmetic on such sizes says nothing."""
+    for image in images:
+        if math.prod(size or 1 for size in image.dims) > _MOST_ELEMENTS:
+            raise RefusedError("origins.input-size-too-large", name=image.name, shape=list(image.dims))
 
 
 def open_images(model: ModelProto) -> list[ImageInput]:

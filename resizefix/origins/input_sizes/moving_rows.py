@@ -38,8 +38,8 @@ def unsqueeze(n: NodeReading) -> list[DimList]:
     given = n.numbers(1, "axes") or []
     rank = len(dims) + len(given)
     new = {axis_of(axis, rank) for axis in given}
-    old = iter(dims)
-    return [tuple(n.const(1) if axis in new else next(old) for axis in range(rank))]
+    old = list(dims)
+    return [tuple(n.const(1) if axis in new else old.pop(0) for axis in range(rank))]
 
 
 def concat(n: NodeReading) -> list[DimList]:

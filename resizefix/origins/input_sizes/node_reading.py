@@ -165,7 +165,9 @@ class NodeReading:
 
 
 def axis_of(axis: int, rank: int) -> int:
-    """An axis counted from 0."""
+    """An axis counted from 0. Raises IndexError for one that a tensor of this rank does not have."""
+    if not -rank <= axis < rank:
+        raise IndexError(axis)
     return axis + rank if axis < 0 else axis
 
 

@@ -154,7 +154,8 @@ def _note_leading(n: NodeReading, taken: list[Dim]) -> None:
 def flatten(n: NodeReading) -> list[DimList]:
     """Two axes: all before `axis`, and the rest."""
     dims = n.dims(0)
-    axis = axis_of(n.attribute("axis", 1), len(dims))
+    axis = n.attribute("axis", 1)
+    axis = axis if axis == len(dims) else axis_of(axis, len(dims))
     return [(n.sizes.product(dims[:axis]), n.sizes.product(dims[axis:]))]
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.dialect import dialect_of
 from resizefix.dialects.read import read
 from resizefix.document.operator_semantics.expression import Number
@@ -37,14 +38,17 @@ class ResizeUse:
 
 def resize(n: NodeReading) -> list[DimList]:
     """The sizes that the operand gives, or those that scales make. Raises SizeRefusedError for an invalid node."""
+    if not any(n.node.output[:1]):
+        raise n.refuse("origins.input-size-resize-invalid", why=Diagnostic("operations.no-output"))
     try:
         read(n.node, dialect_of(n.node.op_type, n.opset))
     except RefusedError as error:
         raise n.refuse("origins.input-size-resize-invalid", why=error.diagnostic) from error
     dims = n.dims(0)
-    axes = [axis_of(axis, len(dims)) for axis in n.attribute("axes", range(len(dims)))]
-    if not set(axes) <= set(range(len(dims))):
-        raise n.refuse("origins.input-size-resize-axes", axes=n.attribute("axes"), rank=len(dims))
+    given, rank = n.attribute("axes", range(len(dims))), len(dims)
+    if not all(-rank <= axis < rank for axis in given):
+        raise n.refuse("origins.input-size-resize-axes", axes=given, rank=rank)
+    axes = [axis_of(axis, rank) for axis in given]
     if n.attribute("keep_aspect_ratio_policy", b"stretch") != b"stretch":
         raise n.refuse("origins.input-size-attribute", name="keep_aspect_ratio_policy")
     sizes_at = 3 if n.node.op_type == "Resize" and n.opset >= 11 else None

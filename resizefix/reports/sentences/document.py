@@ -94,6 +94,7 @@ SENTENCES = {
     "document.operator-set-version": "it imports version {version} of the operator set {domain}",
     "document.unknown-element-type": "{name} has the element type {elem_type}, which onnx {version} does not know",
     "document.node-not-sound": "{label} {why}",
+    "document.input-twice": "its input {name} is listed twice",
     "document.twice-in-model": "{path} is in it {count} times",
     "document.too-many-axes-made": "{label} makes a tensor of more than {most} axes",
     "document.body-without-output": "({op_type}) has no output",

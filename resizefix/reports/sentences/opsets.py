@@ -43,6 +43,7 @@ SENTENCES = {
     "opsets.no-row": "resizefix has no older form for {operator}-{since}{known}",
     "opsets.not-inlined": "the local function cannot be inlined",
     "opsets.node-is-invalid": "the node is invalid in its own opset: {wrong}",
+    "opsets.node-does-not-fit": "its inputs and attributes do not fit {operator}: the node is invalid",
     "opsets.fix-invalid-node": "repair the model first: onnx.checker.check_model reports the same",
     "opsets.no-operator": "opset {opset} has no operator {operator}",
     "opsets.fix-invalid-model": "repair the model first: it is invalid",

@@ -40,7 +40,7 @@ class Extraction:
         return before.view.scopes.by_path.keys() & after.view.scopes.by_path.keys()
 
     def is_common(self, key: Key) -> bool:
-        """Whether a node makes this tensor in both documents; a downgrade leaves out what nothing depends on."""
+        """Whether a node makes this tensor in both documents; a downgrade leaves out what is not read, or cast away."""
         path, output = key
         return all(output in one.view.scopes.by_path[path].producers for one in self._pair)
 

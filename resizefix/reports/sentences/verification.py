@@ -12,7 +12,7 @@ SENTENCES = {
     "verification.no-values-of-no-type": "The type of input '{name}' is not known; values cannot be made for such an input.",
     "verification.not-run": "{label} was not run: {why}",
     "verification.not-run-by-runtime": "{label} was not run: {error}",
-    "verification.node-left-out": "nothing depends on {key!r}, and the new model lacks the node that makes it",
+    "verification.node-left-out": "no node of the new model makes {key!r}, so it cannot be compared alone",
     "verification.function-was-inlined": "{key!r} cannot be verified alone: its function was inlined",
     "verification.promoted-does-not-run": "at {at} ({level}) the model does not run{where}: {why}",
     "verification.original-does-not-load": "at {at} onnxruntime does not load the original with these scales: {why}",

@@ -33,15 +33,23 @@ class Net:
     def weight(self, *shape: int) -> str:
         return self.const(self._random.standard_normal(shape), np.float32)
 
-    def add(self, op_type: str, *inputs: str, **attributes) -> str:
-        output = f"t{len(self.nodes)}"
-        self.nodes.append(
-            helper.make_node(op_type, inputs, [output], name=f"{op_type}_{len(self.nodes)}", **attributes)
-        )
-        return output
+    def floats(self, values) -> str:
+        return self.const(values, np.float32)
+
+    def __getattr__(self, op_type: str):
+        """`n.Reshape(y, [1, -1])` adds such a node; what is no name becomes a constant of whole numbers."""
+
+        def added(*inputs, outputs: Sequence[str] = (), **attributes) -> str:
+            number = len(self.nodes)
+            names = [one if isinstance(one, str) else self.const(one) for one in inputs]
+            outputs = outputs or [f"t{number}"]
+            self.nodes.append(helper.make_node(op_type, names, outputs, name=f"{op_type}_{number}", **attributes))
+            return outputs[0]
+
+        return added
 
     def conv(self, x: str, ins: int, outs: int, stride: int = 1) -> str:
-        return self.add("Conv", x, self.weight(outs, ins, 3, 3), pads=[1] * 4, strides=[stride] * 2)
+        return self.Conv(x, self.weight(outs, ins, 3, 3), pads=[1] * 4, strides=[stride] * 2)
 
     def model(self, output: str) -> ModelProto:
         graph = helper.make_graph(
@@ -52,6 +60,11 @@ class Net:
             self.constants,
         )
         return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+
+
+def grid(rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    """The column and the row of every position, as two channels."""
+    return np.stack(np.meshgrid(columns, rows))[None]
 
 
 def built(build: Build, size: tuple[int, int], opset: int = 13) -> ModelProto:

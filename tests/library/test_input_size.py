@@ -1,156 +1,37 @@
-"""`resizefix.input_size` over small models of each kind: the same network built at two sizes is the truth."""
+"""`resizefix.input_size` over small networks: the same network built at two sizes is the truth."""
 
+from pathlib import Path
+
+import following_numbers
+import following_shapes
 import numpy as np
 import onnx
 import pytest
-from onnx import TensorProto
-from size_networks import NEW, OLD, assert_follows, built, followed, refused, run
+from following_shapes import IN_ATTRIBUTES, same_padded, unet, windows
+from size_networks import NEW, OLD, assert_follows, built, followed, grid, refused, run
 
 import resizefix
 from resizefix.errors import UsageError
+from resizefix.origins.input_sizes.sequences import readings
 from resizefix.outcome import Status
 
-
-def unet(n, h, w):
-    skip = n.conv("x", 3, 4)
-    deep = n.conv(skip, 4, 4, 2)
-    up = n.add("Resize", deep, "", "", n.const([1, 4, h, w]), mode="nearest")
-    return n.conv(n.add("Concat", up, skip, axis=1), 8, 2)
-
-
-def to_input(n, h, w):
-    return n.add("Resize", n.conv("x", 3, 2, 2), "", "", n.const([1, 2, h, w]), mode="linear")
-
-
-def flat(n, h, w):
-    return n.add("Reshape", n.conv("x", 3, 4, 2), n.const([1, 4, h // 2 * (w // 2)]))
-
-
-def shuffle(n, h, w):
-    y = n.add("Reshape", n.conv("x", 3, 8, 2), n.const([1, 2, 4, h // 2, w // 2]))
-    y = n.add("Transpose", y, perm=[0, 2, 1, 3, 4])
-    return n.add("Reshape", y, n.const([1, 8, h // 2, w // 2]))
-
-
-def heads(n, h, w):
-    made = []
-    x, ins = "x", 3
-    for level in (2, 4):
-        x, ins = n.conv(x, ins, 4, 2), 4
-        head = n.add("Transpose", n.conv(x, 4, 6), perm=[0, 2, 3, 1])
-        made.append(n.add("Reshape", head, n.const([1, h // level * (w // level) * 2, 3])))
-    return n.add("Concat", *made, axis=1)
-
-
-def global_pool(n, h, w):
-    return n.add("AveragePool", n.conv("x", 3, 4, 2), kernel_shape=[h // 2, w // 2], strides=[h // 2, w // 2])
-
-
-def grid(n, h, w):
-    ys, xs = np.meshgrid(np.arange(h // 2), np.arange(w // 2), indexing="ij")
-    return n.add("Add", n.conv("x", 3, 2, 2), n.const(np.stack([xs, ys])[None], np.float32))
-
-
-def linspace_channels(n, h, w):
-    def line(size):
-        i = np.arange(size, dtype=np.float32)
-        return i / np.float32(size - 1) * np.float32(2) - np.float32(1)
-
-    ys, xs = np.meshgrid(line(h), line(w), indexing="ij")
-    return n.conv(n.add("Concat", "x", n.const(np.stack([xs, ys])[None], np.float32), axis=1), 5, 2)
-
-
-def divided(n, h, w):
-    line = n.add("Div", n.const(np.arange(w).reshape(1, 1, 1, w), np.float32), n.const(w - 1, np.float32))
-    return n.add("Add", n.conv("x", 3, 2), line)
-
-
-def mean(n, h, w):
-    total = n.add("ReduceSum", n.conv("x", 3, 4, 2), n.const([2, 3]))
-    return n.add("Div", total, n.const(h // 2 * (w // 2), np.float32))
-
-
-def windows(n, h, w):
-    y = n.add("Transpose", n.conv("x", 3, 4, 2), perm=[0, 2, 3, 1])
-    y = n.add("Reshape", y, n.const([1, h // 8, 4, w // 8, 4, 4]))
-    y = n.add("Transpose", y, perm=[0, 1, 3, 2, 4, 5])
-    y = n.add("Softmax", n.add("Reshape", y, n.const([-1, 16, 4])), axis=1)
-    y = n.add("Reshape", y, n.const([1, h // 8, w // 8, 4, 4, 4]))
-    y = n.add("Transpose", y, perm=[0, 1, 3, 2, 4, 5])
-    return n.add("Reshape", y, n.const([1, h // 2, w // 2, 4]))
-
-
-def pixel_unshuffle(n, h, w):
-    y = n.add("Reshape", "x", n.const([1, 3, h // 2, 2, w // 2, 2]))
-    y = n.add("Transpose", y, perm=[0, 1, 3, 5, 2, 4])
-    return n.conv(n.add("Reshape", y, n.const([1, 12, h // 2, w // 2])), 12, 4)
-
-
-def fixed_target(n, h, w):
-    return n.add("Resize", n.conv("x", 3, 2), "", "", n.const([1, 2, 37, 41]), mode="linear")
-
-
-def pyramid(n, h, w):
-    y = n.conv("x", 3, 4, 2)
-    made = [y]
-    for bins in (2, 4):
-        window = [h // 2 // bins, w // 2 // bins]
-        pooled = n.add("AveragePool", y, kernel_shape=window, strides=window)
-        made.append(n.add("Resize", pooled, "", "", n.const([1, 4, h // 2, w // 2]), mode="linear"))
-    return n.add("Concat", *made, axis=1)
-
-
-def sizes_of_parts(n, h, w):
-    one = n.add("Reshape", n.conv("x", 3, 4), n.const([1, 4, h * w]))
-    two = n.add("Reshape", n.conv("x", 3, 4, 2), n.const([1, 4, h * w // 4]))
-    both = n.add("Concat", one, two, axis=2)
-    small = n.add("Slice", both, n.const([h * w]), n.const([h * w + h * w // 4]), n.const([2]))
-    return n.add("Reshape", small, n.const([1, 4, h // 2, w // 2]))
-
-
-def frozen_scales(n, h, w):
-    """Sizes over the shape at run time: what torch writes for interpolate(size=...) before opset 11."""
-    skip = n.conv("x", 3, 4)
-    deep = n.conv(skip, 4, 4, 2)
-    shape = n.add("Slice", n.add("Shape", deep), n.const([2]), n.const([4]), n.const([0]))
-    scales = n.add("Div", n.const([h, w], np.float32), n.add("Cast", shape, to=TensorProto.FLOAT))
-    scales = n.add("Concat", n.const([1, 1], np.float32), scales, axis=0)
-    return n.add("Add", n.add("Resize", deep, "", scales, mode="nearest"), skip)
-
-
-def same_padded(n, h, w):
-    """Pads of "SAME" that tf2onnx wrote as numbers: an even size is padded behind alone, an odd one on both sides."""
-    pads = [(0 if size % 2 == 0 else 1) for size in (h, w)] + [1, 1]
-    y = n.add("Conv", "x", n.weight(4, 3, 3, 3), pads=pads, strides=[2, 2])
-    return n.add("Relu", y)
-
-
-def stretched(n, h, w):
-    """A global pool that is stretched over a map by scales, at an opset without sizes."""
-    y = n.conv("x", 3, 4, 2)
-    pooled = n.add("GlobalAveragePool", y)
-    back = n.add("Resize", pooled, "", n.const([1, 1, h // 2, w // 2], np.float32), mode="nearest")
-    return n.add("Concat", y, back, axis=1)
-
-
-FOLLOWING = [
-    unet, to_input, flat, shuffle, heads, global_pool, grid, linspace_channels, divided, mean, windows,
-    pixel_unshuffle, fixed_target, pyramid, sizes_of_parts, frozen_scales,
-    same_padded, stretched,
-]  # fmt: skip
+HOSTILE = Path(__file__).parents[2] / "fixtures" / "hostile"
+FOLLOWING = {**following_shapes.FOLLOWING, **following_numbers.FOLLOWING}
 
 
 @pytest.mark.parametrize("build", FOLLOWING, ids=lambda build: build.__name__)
-def test_a_model_of_another_size_is_what_is_built_at_that_size(build):
-    assert_follows(build)
+@pytest.mark.parametrize("size", ["fixed", "any"])
+def test_a_model_of_another_size_is_what_is_built_at_that_size(build, size):
+    said = dict(FOLLOWING[build])
+    new = said.pop("new", NEW)
+    at = [new] if said else [OLD, new, (64, 32)]
+    assert_follows(build, **said, **({"size": "any", "at": at} if size == "any" else {"size": new}))
 
 
-@pytest.mark.parametrize("build", FOLLOWING, ids=lambda build: build.__name__)
-def test_a_model_of_any_size_is_at_each_what_is_built_for_it(build):
-    if build is pyramid:
-        assert refused(built(build, OLD), "any")[0] == "AveragePool_1", "a kernel is an attribute"
-    else:
-        assert_follows(build, "any", at=[OLD, NEW, (64, 32), (80, 96)], rtol=1e-5 if build is global_pool else 0)
+@pytest.mark.parametrize("build", IN_ATTRIBUTES)
+def test_sizes_in_attributes_follow_to_a_fixed_size_and_not_to_any(build):
+    assert_follows(build, opset=IN_ATTRIBUTES[build])
+    assert refused(built(build, OLD, IN_ATTRIBUTES[build]), "any")[1] == "origins.input-size-attribute"
 
 
 def test_odd_sizes_follow_the_map_that_is_met():
@@ -164,31 +45,39 @@ def test_pads_of_same_follow_to_an_odd_size():
         assert_follows(same_padded, size)
 
 
-def test_scales_before_opset_11_are_computed():
-    def stretched_by_scales(n, h, w):
-        y = n.conv("x", 3, 4, 2)
-        scales = n.const([1, 1, h // 2, w // 2], np.float32)
-        return n.add("Concat", y, n.add("Resize", n.add("GlobalAveragePool", y), scales, mode="nearest"), axis=1)
-
-    assert_follows(stretched_by_scales, "any", at=[OLD, NEW, (64, 32)], opset=10)
-
-
-def test_any_batch_with_a_fixed_size():
-    result = resizefix.input_size(built(windows, OLD), size=NEW, batch="any")
-    assert [run(result.model, NEW, batch).shape[0] for batch in (1, 4)] == [1, 4]
-    shape = result.model.graph.input[0].type.tensor_type.shape
+def test_any_batch_or_another_with_a_fixed_size():
+    model = resizefix.input_size(built(windows, OLD), size=NEW, batch="any").model
+    assert [run(model, NEW, batch).shape[0] for batch in (1, 4)] == [1, 4]
+    shape = model.graph.input[0].type.tensor_type.shape
     assert [dim.dim_param or dim.dim_value for dim in shape.dim] == ["batch", 3, *NEW]
+    assert run(resizefix.input_size(built(windows, OLD), size=NEW, batch=3).model, NEW, 3).shape == (3, 24, 32, 4)
+
+
+def open_batch(n, h, w):
+    """An axis that is taken apart into windows and put together again, with a batch that the file leaves open."""
+    n.shape = ("batch", 3, h, w)
+    y = n.Reshape("x", [-1, 3, h // 4, 4, w // 4, 4])
+    y = n.Reshape(n.Transpose(y, perm=[0, 2, 4, 1, 3, 5]), [-1, 3, 4, 4])
+    y = n.Reshape(n.conv(y, 3, 2), [-1, h // 4, w // 4, 2, 4, 4])
+    return n.Reshape(n.Transpose(y, perm=[0, 3, 1, 4, 2, 5]), [-1, 2, h, w])
+
+
+@pytest.mark.parametrize("size", [NEW, "any"], ids=["fixed", "any"])
+def test_an_open_batch_hides_no_size(size):
+    found = followed(built(open_batch, OLD), size)
+    for batch in (1, 2):
+        np.testing.assert_array_equal(run(found, NEW, batch), run(built(open_batch, NEW), NEW, batch))
 
 
 def decimal(n, h, w):
     """interpolate(scale_factor=1.7, recompute_scale_factor=True) leaves nothing but sizes in the file."""
     y = n.conv("x", 3, 2)
-    return n.add("Resize", y, "", "", n.const([1, 2, h * 17 // 10, w * 17 // 10]), mode="linear")
+    return n.Resize(y, "", "", [1, 2, h * 17 // 10, w * 17 // 10], mode="linear")
 
 
 def halved(n, h, w):
     """A resize to 16x16 of 32x32: a fixed thumbnail, or half of the image."""
-    return n.add("Resize", n.conv("x", 3, 2), "", "", n.const([1, 2, h // 2, w // 2]), mode="linear")
+    return n.Resize(n.conv("x", 3, 2), "", "", [1, 2, h // 2, w // 2], mode="linear")
 
 
 @pytest.mark.parametrize(("build", "old"), [(decimal, OLD), (halved, (32, 32))], ids=["decimal", "halved"])
@@ -202,56 +91,181 @@ def test_two_readings_are_refused_until_the_user_chooses_one(build, old):
     assert_follows(build, old=old, follow_input=["Resize_*"])
 
 
-def dense(n, h, w):
-    return n.add("Gemm", n.add("Flatten", n.conv("x", 3, 2, 2)), n.weight(h * w // 2, 5))
+def data_over_width(n, h, w):
+    return n.Div(n.conv("x", 3, 2), n.floats(w))
 
 
-def learned(n, h, w):
-    return n.add("Add", n.conv("x", 3, 2, 2), n.weight(1, 2, h // 2, w // 2))
+@pytest.mark.parametrize("choice", ["keep", "follow_input"])
+def test_the_user_decides_what_a_number_is(choice):
+    result = resizefix.input_size(built(data_over_width, OLD), size=NEW, **{choice: ["Div_*"]})
+    kept = run(built(lambda n, h, w: data_over_width(n, h, OLD[1]), NEW), NEW)
+    wanted = kept if choice == "keep" else run(built(data_over_width, NEW), NEW)
+    assert run(result.model, NEW).tobytes() == wanted.tobytes()
 
 
-def normalized_map(n, h, w):
-    return n.add("LayerNormalization", n.conv("x", 3, 2, 2), n.weight(h // 2, w // 2), axis=-2)
+def test_pixels_divided_by_255_are_no_shares_of_an_image_of_256():
+    def normalized(n, h, w):
+        return n.Relu(n.Div("x", n.floats(255)))
 
-
-@pytest.mark.parametrize(
-    ("build", "node", "why"),
-    [(dense, "Gemm_2", "weights fix"), (learned, "Add_1", "learned or unknown table")],
-    ids=["dense", "learned"],
-)
-def test_weights_that_depend_on_the_size_are_refused_with_their_node(build, node, why):
-    model = built(build, OLD)
-    result = resizefix.input_size(model, size=NEW)
-    (outcome,) = result.outcomes
-    assert (outcome.status, outcome.node) == (Status.REFUSED, node)
-    assert why in (outcome.reason or "")
-    assert result.model == model
-
-
-def test_a_batch_goes_along():
-    result = resizefix.input_size(built(windows, OLD), size=NEW, batch=3)
-    assert run(result.model, NEW, 3).shape == (3, 24, 32, 4)
+    assert_follows(normalized, old=(256, 256))
 
 
 def test_a_shared_constant_is_left_to_those_who_keep_it():
     def both(n, h, w):
-        shape = n.const([1, 4, 24])  # the sizes of a map, and a split of channels that has the same numbers
-        y = n.add("ReduceMean", n.conv("x", 3, 4), axes=[2])
-        y = n.add("Reshape", y, shape if w == 24 else n.const([1, 4, w]))
-        z = n.add("Reshape", n.add("GlobalAveragePool", n.conv("x", 3, 96)), shape)
-        return n.add("Concat", y, z, axis=2)
+        shape = [1, 4, 24]  # the sizes of a map, and a split of channels that has the same numbers
+        y = n.ReduceMean(n.conv("x", 3, 4), axes=[2])
+        y = n.Reshape(y, shape if w == 24 else [1, 4, w])
+        z = n.Reshape(n.GlobalAveragePool(n.conv("x", 3, 96)), shape)
+        return n.Concat(y, z, axis=2)
 
     assert_follows(both, (32, 48), old=(32, 24))
 
 
-def test_sizes_that_do_not_fit_are_refused_with_the_nearest_that_do():
-    def strided(n, h, w):
-        skip = n.conv("x", 3, 4)
-        up = n.add("Resize", n.conv(skip, 4, 4, 2), "", n.const([1, 1, 2, 2], np.float32), mode="nearest")
-        return n.add("Add", up, skip)
+def test_as_many_windows_of_unequal_sides_are_bins_of_an_adaptive_pool():
+    """Also where weights behind the pool already say how many there are."""
 
-    result = resizefix.input_size(built(strided, OLD), size=(33, 48))
+    def pooled(n, h, w):
+        side = h // 16, w // 16
+        y = n.MaxPool(n.conv("x", 3, 2, 4), kernel_shape=side, strides=side)
+        return n.MatMul(n.Flatten(y), n.weight(32, 3))
+
+    assert_follows(pooled)
+
+
+def sampled(n, h, w):
+    """A grid as large as the map that is sampled at it has a position for each sample of the map."""
+    places = grid((np.arange(h) * 2 + 1) / h - 1, (np.arange(w) * 2 + 1) / w - 1).transpose(0, 2, 3, 1)
+    return n.GridSample("x", n.floats(places), mode="bilinear")
+
+
+@pytest.mark.parametrize("size", [NEW, "any"])
+def test_a_grid_as_large_as_the_image_follows_it_unless_the_user_keeps_it(size):
+    model = built(sampled, OLD, 16)
+    inferred = resizefix.input_size(model, size=size, verify=False).resolution.inferred
+    assert any("GridSample_0" in str(sentence) for sentence in inferred)
+    assert_follows(sampled, size, opset=16, rtol=1e-5)
+    assert run(followed(model, NEW, keep=["GridSample_0"]), NEW).shape == (1, 3, *OLD)
+
+
+def test_a_box_as_large_as_the_image_by_chance_keeps_its_pixels():
+    """The width of a prior box as a share of the image: 48 pixels of it, whatever its size."""
+
+    def prior(n, h, w):
+        share = n.Mul(n.Reciprocal(n.floats(w)), n.floats(OLD[1]))
+        boxes = n.Add(n.floats(np.zeros((1, 1, h, w))), share)
+        return n.Add(n.conv("x", 3, 2), boxes)
+
+    assert_follows(prior)
+
+
+def scaled_by_fractions(n, h, w):
+    """The scales of 32×48 → 83×134, as tf2onnx writes a resize to a fixed size: one over the other."""
+    scales = [1, 1, 83 / 32, 134 / 48]
+    none = n.floats([])
+    return n.Resize(n.conv("x", 3, 2), none, n.floats(scales), mode="linear")
+
+
+@pytest.mark.parametrize(
+    ("choice", "made", "inference"),
+    [
+        ("keep", (83, 134), "its size 83 x 134 stays"),
+        ("follow_input", (124, 178), "its size 83 x 134 follows the input"),
+    ],
+)
+def test_fractional_scales_make_their_size_or_scale_as_the_user_says(choice, made, inference):
+    assert refused(built(scaled_by_fractions, OLD), NEW)[0] == "Resize_1"
+    result = resizefix.input_size(built(scaled_by_fractions, OLD), size=NEW, **{choice: ["Resize_1"]})
+    assert run(result.model, NEW).shape == (1, 2, *made)
+    assert result.resolution.inferred == (f"Resize_1: {inference}",)
+
+
+def to_a_fixed_size(n, h, w):
+    none = n.floats([])
+    return n.Resize(n.conv("x", 3, 2), none, none, [1, 2, 37, 41], mode="linear")
+
+
+def test_a_size_that_no_factor_makes_stays_and_cannot_be_asked_to_follow():
+    assert run(resizefix.input_size(built(to_a_fixed_size, OLD), size=NEW).model, NEW).shape == (1, 2, 37, 41)
+    (outcome,) = resizefix.input_size(built(to_a_fixed_size, OLD), size=NEW, follow_input=["Resize_1"]).outcomes
+    assert "no factor makes these numbers" in (outcome.reason or "")
+
+
+INVALID = """<ir_version: 8, opset_import: ["" : 9]>
+g (float[1, 1, 8, 8] x) => (float[1, 1, h, w] y) <float[4] s = {1, 1, 1.5, 1.5}, float[0] none = {}> {
+  [up] y = OPERATOR <mode = "linear"> (x, s)
+}"""
+
+
+@pytest.mark.parametrize(
+    ("operator", "keep", "why"),
+    [
+        ("Resize", [], "the node is not valid"),  # an operator of opset 10
+        ("Upsample", ["up"], "Upsample cannot shrink"),  # 12 of 16
+    ],
+)
+def test_a_resize_that_its_opset_does_not_have_is_refused_with_the_rule(operator, keep, why):
+    model = onnx.parser.parse_model(INVALID.replace("OPERATOR", operator))
+    result = resizefix.input_size(model, size=(16, 16), keep=keep, verify=False)
+    assert [(outcome.status, outcome.node) for outcome in result.outcomes] == [(Status.REFUSED, "up")]
+    assert why in (result.outcomes[0].reason or "")
+
+
+def test_a_table_that_does_not_fit_the_new_size_is_refused():
+    values = ", ".join(str(number * number % 7) for number in range(32))
+    model = f"""<ir_version: 8, opset_import: ["" : 13]> g (float[n, 2, h, 2] x) => (float[n, 2, k, w] y)
+        <int64[1] two = {{2}}, int64[1] four = {{4}}, int64[1] zero = {{0}}, int64[2] twice = {{2, 1}},
+         float[1, 2, 8, 2] table = {{{values}}}> {{
+        size = Shape (x)
+        image = Slice (size, two, four, zero)
+        larger = Mul (image, twice)
+        front = Slice (size, zero, two, zero)
+        sizes = Concat <axis: int = 0> (front, larger)
+        up = Resize <mode: string = "nearest"> (x, , , sizes)
+        [add] y = Add (up, table)
+    }}"""
+    result = resizefix.input_size(onnx.parser.parse_model(model), size=(64, 48), verify=False)
     (outcome,) = result.outcomes
+    assert (outcome.status, outcome.node) == (Status.REFUSED, "add")
+    assert "learned or unknown table of positions" in outcome.reason
+
+
+def test_a_size_that_scales_make_and_a_constant_fixes_stays():
+    values = ", ".join(map(str, range(20)))
+    model = f"""<ir_version: 8, opset_import: ["" : 13]> g (float[1, 1, 3, 6] x) => (float[1, 1, 1, 20] y)
+        <int64[4] sizes = {{1, 1, 1, 10}}, float[4] scales = {{1, 1, 1, 2}}, float[1, 1, 1, 20] skip = {{{values}}}> {{
+        [first] up = Resize <mode: string = "nearest"> (x, , , sizes)
+        [second] wide = Resize <mode: string = "nearest"> (up, , scales)
+        y = Add (wide, skip)
+    }}"""
+    result = resizefix.input_size(onnx.parser.parse_model(model), size=(24, 32))
+    assert result.verification.passed
+    assert [str(said) for said in result.resolution.inferred] == [
+        "first: its size 1 x 10 stays",
+        "second: its size 20 stays",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("axes-beyond-the-rank", "its axes [9] are not distinct axes of its input, which has 4"),
+        ("scale-of-infinity", "its scales [1.0, inf, 2.0, 2.0] are not all finite and above 0"),
+    ],
+)
+def test_a_resize_without_a_size_is_refused_with_what_is_wrong(name, why):
+    result = resizefix.input_size(HOSTILE / f"{name}.hostile", size=(24, 32))
+    assert [str(outcome.reason) for outcome in result.outcomes] == [why]
+
+
+def strided(n, h, w):
+    """A skip connection around a halving: at odd sizes it does not fit."""
+    skip = n.conv("x", 3, 4)
+    up = n.Resize(n.conv(skip, 4, 4, 2), "", n.floats([1, 1, 2, 2]), mode="nearest")
+    return n.Add(up, skip)
+
+
+def test_sizes_that_do_not_fit_are_refused_with_the_nearest_that_do():
+    (outcome,) = resizefix.input_size(built(strided, OLD), size=(33, 48)).outcomes
     assert (outcome.status, outcome.node) == (Status.REFUSED, "Add_3")
     assert "multiple of 2" in (outcome.reason or "")
     assert "32 and 34" in (outcome.reason or "")
@@ -285,3 +299,23 @@ def test_an_image_of_another_size_that_stays_is_named_unless_the_inputs_were():
     resolution = resizefix.input_size(model, size=(64, 96)).resolution
     assert resolution.inferred == ("low: its size 8 x 12 stays; --input names the inputs that change",)
     assert resizefix.input_size(model, size=(64, 96), input="x").resolution.inferred == ()
+
+
+# torch.linspace(-1, 1, 19), as float32 bits, on a CPU with AVX2.
+TORCH = {
+    "torch 2.13": (
+        3212836864, 3210972729, 3209108594, 3207244459, 3205380324, 3202584121, 3198855850, 3194195512, 3185806904,
+        2986344448, 1038323256, 1046711864, 1051372202, 1055100473, 1057896676, 1059760811, 1061624946, 1063489081,
+        1065353216,
+    ),
+    "torch 1.7": (
+        3212836864, 3210972729, 3209108594, 3207244458, 3205380324, 3202584120, 3198855850, 3194195512, 3185806904,
+        838860800, 1038323258, 1046711866, 1051372203, 1055100474, 1057896676, 1059760811, 1061624946, 1063489081,
+        1065353216,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("release", TORCH)
+def test_a_linspace_is_read_off_its_bits(release):
+    assert readings(np.array(TORCH[release], np.uint32).view(np.float32))

@@ -14,8 +14,8 @@ def hidden(n, h, w):
     """A grid that begins at 3, behind a product with 0: no output shows what it computes."""
     y = n.conv("x", 3, 4, 2)
     grid = np.arange(3, 3 + w // 2, dtype=np.float32).reshape(1, 1, 1, w // 2)
-    lit = n.add("Add", y, n.const(grid, np.float32))
-    return n.add("Add", y, n.add("Mul", lit, n.const(0, np.float32)))
+    lit = n.Add(y, n.floats(grid))
+    return n.Add(y, n.Mul(lit, n.floats(0)))
 
 
 def test_a_changed_node_that_computes_something_else_is_found_where_no_output_shows_it(monkeypatch):
@@ -61,7 +61,7 @@ def test_no_byte_changes_that_was_not_planned(monkeypatch, touched):
 
 def test_a_dynamic_model_that_runs_at_no_size_is_refused_with_the_node_that_does_not():
     n = Net(*OLD)
-    model = n.model(n.add("Upsample", "x", n.const([1, 1, 2, 2], np.float32), mode="nearest"))
+    model = n.model(n.Upsample("x", n.floats([1, 1, 2, 2]), mode="nearest"))
     model.opset_import[0].version = 7
     for axis in (2, 3):
         model.graph.input[0].type.tensor_type.shape.dim[axis].dim_param = "hw"[axis - 2]
@@ -75,8 +75,8 @@ def test_a_changed_node_that_is_read_no_more_is_not_looked_at():
     """torch's interpolate(size=...): the sizes joined to those of the shape go where scales say the same."""
 
     def joined(n, h, w):
-        start = n.add("Slice", n.add("Shape", "x"), n.const([0]), n.const([2]), n.const([0]))
-        return n.add("Resize", "x", "", "", n.add("Concat", start, n.const([2 * h, 2 * w]), axis=0), mode="nearest")
+        start = n.Slice(n.Shape("x"), [0], [2], [0])
+        return n.Resize("x", "", "", n.Concat(start, [2 * h, 2 * w], axis=0), mode="nearest")
 
     result = resizefix.input_size(built(joined, OLD), size="any")
     assert [one.status for one in result.outcomes] == [Status.CHANGED] * len(result.outcomes)

@@ -20,12 +20,12 @@ def table(height, width):
 def transformer(n, h, w, positions=None):
     """Patches of 8, a class token in front, and a row of a learned table for each."""
     rows, columns = h // 8, w // 8
-    patches = n.add("Conv", "x", n.weight(4, 3, 8, 8), strides=[8, 8])
-    tokens = n.add("Transpose", n.add("Reshape", patches, n.const([1, 4, rows * columns])), perm=[0, 2, 1])
-    tokens = n.add("Concat", n.const(TOKEN, np.float32), tokens, axis=1)
+    patches = n.Conv("x", n.weight(4, 3, 8, 8), strides=[8, 8])
+    tokens = n.Transpose(n.Reshape(patches, [1, 4, rows * columns]), perm=[0, 2, 1])
+    tokens = n.Concat(n.floats(TOKEN), tokens, axis=1)
     grid = table(rows, columns) if positions is None else positions
     flat = np.concatenate([TOKEN * 3, grid.reshape(1, 4, -1).transpose(0, 2, 1)], axis=1)
-    return n.add("Add", tokens, n.const(flat, np.float32))
+    return n.Add(tokens, n.floats(flat))
 
 
 def resized(grid, height, width):
@@ -64,7 +64,7 @@ def test_without_the_option_the_refusal_offers_it(size):
 
 def test_weights_that_are_no_positions_are_refused_with_the_option_too():
     def dense(n, h, w):
-        return n.add("Gemm", n.add("Flatten", n.conv("x", 3, 2, 8)), n.weight(h * w // 32, 5))
+        return n.Gemm(n.Flatten(n.conv("x", 3, 2, 8)), n.weight(h * w // 32, 5))
 
     (outcome,) = resizefix.input_size(built(dense, OLD), size=NEW, interpolate_positions=True).outcomes
     assert outcome.status is Status.REFUSED

@@ -19,11 +19,11 @@ def seen(model):
 
 
 def to_input(n, h, w):
-    return n.add("Resize", n.conv("x", 3, 2, 2), "", "", n.const([1, 2, h, w]), mode="linear")
+    return n.Resize(n.conv("x", 3, 2, 2), "", "", [1, 2, h, w], mode="linear")
 
 
 def dense(n, h, w):
-    return n.add("Gemm", n.add("Flatten", n.conv("x", 3, 2, 2)), n.weight(h * w // 2, 5))
+    return n.Gemm(n.Flatten(n.conv("x", 3, 2, 2)), n.weight(h * w // 2, 5))
 
 
 def plain(n, h, w):
@@ -57,35 +57,35 @@ def test_a_large_model_is_not_followed():
     def deep(n, h, w):
         y = "x"
         for _ in range(601):
-            y = n.add("Relu", y)
+            y = n.Relu(y)
         return y
 
     assert seen(built(deep, OLD)).freedom is Freedom.FIXED
 
 
 def shrunk_and_grown(n, h, w):
-    y = n.add("Relu", n.conv("x", 3, 4, 2))
-    return n.add("Resize", y, "", n.const([1, 1, 4, 2], np.float32), mode="nearest")
+    y = n.Relu(n.conv("x", 3, 4, 2))
+    return n.Resize(y, "", n.floats([1, 1, 4, 2]), mode="nearest")
 
 
 def by_a_fraction(n, h, w):
-    return n.add("Resize", "x", "", n.const([1, 1, 1.5, 1.5], np.float32), mode="nearest")
+    return n.Resize("x", "", n.floats([1, 1, 1.5, 1.5]), mode="nearest")
 
 
 def infinite(n, h, w):
-    return n.add("Resize", "x", "", n.const([1, 1, np.inf, 2], np.float32), mode="nearest")
+    return n.Resize("x", "", n.floats([1, 1, np.inf, 2]), mode="nearest")
 
 
 def of_truths(n, h, w):
-    return n.add("Resize", "x", "", n.const([True, True, True, True], np.bool_), mode="nearest")
+    return n.Resize("x", "", n.const([True, True, True, True], np.bool_), mode="nearest")
 
 
 def unevenly_padded(n, h, w):
-    return n.add("Conv", "x", n.weight(4, 3, 3, 3), pads=[0, 0, 1, 1], strides=[2, 2])
+    return n.Conv("x", n.weight(4, 3, 3, 3), pads=[0, 0, 1, 1], strides=[2, 2])
 
 
 def shifted(n, h, w):
-    return n.add("Add", n.conv("x", 3, 4), n.weight(1, 4, h, w))
+    return n.Add(n.conv("x", 3, 4), n.weight(1, 4, h, w))
 
 
 @pytest.mark.parametrize(

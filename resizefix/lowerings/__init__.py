@@ -1,4 +1,4 @@
-"""Replacements of an interpolation by other operators, for runtimes that lack a mode. One replacement per file.
+"""Replacements of an interpolation by other operators, for runtimes that lack a mode. One file for each kind.
 
 Canonical form in, ONNX nodes out: `lower(ResizeSpec(…), x=…, y=…, opset=…, fresh=…)`. Measured in docs/lowerings.md.
 """

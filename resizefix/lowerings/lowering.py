@@ -11,7 +11,7 @@ from resizefix.diagnostics import Diagnostic
 from resizefix.document.node_builder import NodeBuilder
 from resizefix.equivalences.resize_spec import ResizeSpec
 from resizefix.error_bound import ErrorBound
-from resizefix.lowerings.native import FLOATING, why_not_native
+from resizefix.lowerings.conditions import FLOATING, why_not_native
 
 
 @dataclass(frozen=True)

@@ -7,19 +7,12 @@ from collections.abc import Callable, Mapping, Sequence
 from resizefix.diagnostics import Diagnostic
 from resizefix.equivalences.resize_spec import ResizeSpec
 from resizefix.errors import RefusedError
-from resizefix.lowerings.average_pool import AVERAGE_POOL
-from resizefix.lowerings.conv_transpose import CONV_TRANSPOSE
-from resizefix.lowerings.depthwise_conv_transpose import DEPTHWISE_CONV_TRANSPOSE
-from resizefix.lowerings.gather import GATHER
-from resizefix.lowerings.identity import IDENTITY
+from resizefix.lowerings.conditions import why_not_native
+from resizefix.lowerings.convolutions import AVERAGE_POOL, CONV_TRANSPOSE, DEPTHWISE_CONV_TRANSPOSE
+from resizefix.lowerings.copies import GATHER, IDENTITY, REPEAT, SPLIT_CONCAT, STRIDED_SLICE
+from resizefix.lowerings.kept_resizes import PAD_UPSAMPLE_SLICE, TWO_4D_RESIZES
 from resizefix.lowerings.lowering import Lowered, Lowering
 from resizefix.lowerings.matmul import MATMUL, SMALL_MATMUL, TRANSPOSED_MATMUL
-from resizefix.lowerings.native import why_not_native
-from resizefix.lowerings.pad_upsample_slice import PAD_UPSAMPLE_SLICE
-from resizefix.lowerings.repeat import REPEAT
-from resizefix.lowerings.split_concat import SPLIT_CONCAT
-from resizefix.lowerings.strided_slice import STRIDED_SLICE
-from resizefix.lowerings.two_resizes import TWO_4D_RESIZES
 
 LOWERINGS: tuple[Lowering, ...] = (
     # Copies first: they are exact.

@@ -9,7 +9,7 @@ from resizefix.equivalences.chain import reasons
 from resizefix.equivalences.resize_spec import ResizeSpec
 from resizefix.errors import RefusedError
 from resizefix.interpolation import ExtentKind
-from resizefix.lowerings.native import why_not_native
+from resizefix.lowerings.conditions import why_not_native
 from resizefix.lowerings.table import BY_NAME
 from resizefix.operations.replacement import Allowance, Fresh, Replacement, chain_replacement, rewritten
 from resizefix.operations.settings import AXES, SCALES, SIZES

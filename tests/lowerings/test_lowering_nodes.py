@@ -13,8 +13,8 @@ from resizefix.equivalences.index_map import nearest_indices
 from resizefix.equivalences.resize_spec import Axis
 from resizefix.interpolation import CoordinateTransformationMode, Interpolation, Mode, NearestMode
 from resizefix.lowerings import LOWERINGS
-from resizefix.lowerings.conv_transpose import kernel
-from resizefix.lowerings.repeat import repeats
+from resizefix.lowerings.convolutions import kernel
+from resizefix.lowerings.copies import repeats
 
 OPEN, OPEN_IMAGE = (None, None, None, None), (None, 3, None, None)
 WRITTEN = [

@@ -20,8 +20,7 @@ from typing import NamedTuple
 from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
 from resizefix.errors import ResizefixError
-from resizefix.library.coupling import named_in_original, without_coupled
-from resizefix.library.size_coupling import sites_with_coupling
+from resizefix.library.coupling import named_in_original, sites_with_coupling, without_coupled
 from resizefix.operations.promote_scales import NewInputs, Promotion, promote_scales
 from resizefix.operations.site import Site
 from resizefix.promotion import Coupling, Freedom

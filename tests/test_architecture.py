@@ -66,7 +66,6 @@ ABROAD = (
     "process.py",
     "runtimes/runtime_worker.py",
     "runtimes/confinement.py",
-    "runtimes/clock.py",
     "runtimes/adapters/",
 )
 

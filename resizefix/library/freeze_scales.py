@@ -9,9 +9,8 @@ from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
 from resizefix.library.at_size import at_size
 from resizefix.library.bounded import operation
-from resizefix.library.exactness import measured, without_their_chain
 from resizefix.library.plans import Plans
-from resizefix.library.result import NOT_VERIFIED, Result, failed, skipped
+from resizefix.library.result import NOT_VERIFIED, Result, failed, measured, skipped, without_their_chain
 from resizefix.operations.freeze_scales import freeze_scales as freeze
 from resizefix.operations.site import Site
 from resizefix.operations.sites import select, sites_in

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from resizefix.dialects.model_view import ModelView
 from resizefix.interop import Model, opened
-from resizefix.library.size_coupling import sites_with_coupling
+from resizefix.library.coupling import sites_with_coupling
 from resizefix.operations.site import Site
 
 

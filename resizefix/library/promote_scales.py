@@ -13,10 +13,17 @@ from resizefix.document.document import Document
 from resizefix.document.shapes import Key
 from resizefix.errors import UsageError
 from resizefix.library.bounded import operation
-from resizefix.library.coupling import named_in_original, without_coupled
-from resizefix.library.exactness import measured, without_their_chain
+from resizefix.library.coupling import couplings_of, named_in_original, without_coupled
 from resizefix.library.raising import is_later, require_raised_alike
-from resizefix.library.result import NOT_VERIFIED, Result, VerificationFailedError, failed, skipped
+from resizefix.library.result import (
+    NOT_VERIFIED,
+    Result,
+    VerificationFailedError,
+    failed,
+    measured,
+    skipped,
+    without_their_chain,
+)
 from resizefix.library.tensorrt_profile import profile_of
 from resizefix.operations.promote_scales import Integers, NewInputs, Promotion
 from resizefix.operations.promote_scales import promote_scales as promote
@@ -187,8 +194,6 @@ class _Call:
     @cached_property
     def by_sizes(self) -> dict[Key, Coupling]:
         """What sizes alone say of the sites."""
-        from resizefix.library.size_coupling import couplings_of  # where the model runs, that says it
-
         return couplings_of(self.view, self.sites)
 
     @cached_property

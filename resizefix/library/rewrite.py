@@ -15,10 +15,9 @@ from resizefix.faults.loading import repaired_first
 from resizefix.faults.table import faults_in
 from resizefix.library.at_size import at_size
 from resizefix.library.bounded import operation
-from resizefix.library.exactness import measured
 from resizefix.library.live import SPEAKS_FOR, why_live_refuses
 from resizefix.library.raising import raised, require_raised_alike, with_raised
-from resizefix.library.result import NOT_VERIFIED, Result, VerificationFailedError, failed, skipped
+from resizefix.library.result import NOT_VERIFIED, Result, VerificationFailedError, failed, measured, skipped
 from resizefix.operations.candidates import LARGEST_BOUND
 from resizefix.operations.legalize import legalize as make_legal
 from resizefix.operations.replacement import Allowance

@@ -12,7 +12,7 @@ from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
 from resizefix.faults.fault import Fault
 from resizefix.faults.table import faults_in
-from resizefix.library.size_coupling import sites_with_coupling
+from resizefix.library.coupling import sites_with_coupling
 from resizefix.operations.site import Site
 from resizefix.reports.wording import Standing, extent, meaning, operator, origin_kind, standing
 

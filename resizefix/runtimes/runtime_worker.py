@@ -3,12 +3,15 @@
 It may be another Python than this package's own, which has the runtime and numpy and none of our dependencies. The
 answer comes in stages, each sent before the next step, because a later step may crash the process: `started` (or
 `unavailable`, and nothing more), `loaded`, then `ran` for each set of feeds; `refused` wherever the runtime raised.
-Models that are timed against each other are `kept` or `dropped`, each with its number, then `timed` once for all.
+Models that are timed against each other are `kept` or `dropped`, each with its number, then `timed` once for all. They
+take turns, so that whatever else the machine does falls on all of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from importlib import import_module
 from typing import Any
 
@@ -16,6 +19,14 @@ from resizefix.runtimes.confinement import confine
 
 Packed = tuple[str, tuple[int, ...], bytes]  # of an array: the type as numpy spells it, the shape, the elements
 _confined = False
+
+TURN = 0.01
+"""Seconds that one turn takes at least: short runs are repeated, so that threads of the one before are at rest."""
+_MOST_A_TURN = 200
+_HOPELESS = (8.0, 2.0)
+"""How many times as long as the fastest of several a run may take and stay: in the first rounds, and after."""
+_FIRST = 2
+_FEW = 2
 
 
 def work(request: Mapping[str, Any], send: Callable[[dict[str, Any]], None]) -> None:
@@ -45,7 +56,7 @@ def work(request: Mapping[str, Any], send: Callable[[dict[str, Any]], None]) -> 
 
 
 def _load_and_run(adapter: Any, request: Mapping[str, Any], say: Callable[..., None]) -> None:
-    from resizefix.runtimes.adapters.loading import ModelToLoad
+    from resizefix.runtimes.adapters import ModelToLoad
 
     feeds = [{name: unpacked(value) for name, value in one.items()} for one in request["feeds"]]
     outputs = tuple(request["outputs"])
@@ -63,8 +74,7 @@ def _load_and_time(adapter: Any, request: Mapping[str, Any], say: Callable[..., 
     """All models loaded and run once, for what they give; then those that ran, in turns."""
     import os
 
-    from resizefix.runtimes.adapters.loading import ModelToLoad
-    from resizefix.runtimes.clock import take_turns
+    from resizefix.runtimes.adapters import ModelToLoad
 
     runs: dict[int, Callable[[], object]] = {}
     for number, one in enumerate(request["models"]):
@@ -78,13 +88,46 @@ def _load_and_time(adapter: Any, request: Mapping[str, Any], say: Callable[..., 
             say("dropped", number=number, reason=_text(error))
             continue
         say("kept", number=number, outputs=[packed(value) for value in results] if one["shown"] else None)
-        runs[number] = _again(run, feeds)
+        runs[number] = partial(run, feeds)
     times = take_turns(list(runs.values()), request["rounds"], request["seconds"]) if runs else []
     say("timed", times=dict(zip(runs, times, strict=True)))
 
 
-def _again(run: Callable[[Any], Any], feeds: Any) -> Callable[[], object]:
-    return lambda: run(feeds)
+def take_turns(
+    runs: Sequence[Callable[[], object]],
+    rounds: int,
+    seconds: float,
+    now: Callable[[], float] = time.perf_counter,
+) -> list[list[float]]:
+    """For each of `runs` the seconds of its fastest in every round.
+
+    There are `rounds` of them, and more until `seconds` are over, up to four times as many. Of more than two, one that
+    is hopeless stops taking part, but the first never, with which the others are compared. The order of a round is the
+    other way round in the next.
+    """
+    times: list[list[float]] = [[] for _ in runs]
+    begun, left = now(), list(range(len(runs)))
+    done = 0
+    while done < rounds or (now() - begun < seconds and done < 4 * rounds):
+        for index in left if done % 2 == 0 else left[::-1]:
+            times[index].append(_turn(runs[index], now))
+        done += 1
+        if len(runs) > _FEW:
+            limit = _HOPELESS[done > _FIRST] * min(min(times[index]) for index in left)
+            left = [index for index in left if index == 0 or min(times[index]) <= limit]
+    return times
+
+
+def _turn(run: Callable[[], object], now: Callable[[], float]) -> float:
+    begun, best = now(), float("inf")
+    for _ in range(_MOST_A_TURN):
+        start = now()
+        run()
+        end = now()
+        best = min(best, end - start)
+        if end - begun >= TURN:
+            break
+    return best
 
 
 def _text(error: Exception) -> str:

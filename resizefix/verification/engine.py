@@ -16,8 +16,7 @@ from resizefix.runtimes.inputs import Feeds, Value
 from resizefix.runtimes.ort_session import CannotRunError, Session, open_session
 from resizefix.verification.compare import Comparison, compare
 from resizefix.verification.conditions import Conditions, Progress
-from resizefix.verification.declared_shapes import feeds_from_declared_shapes
-from resizefix.verification.feeds import Feeder, TooLargeError
+from resizefix.verification.feeds import Feeder, TooLargeError, feeds_from_declared_shapes
 from resizefix.verification.memory_budget import MemoryBudget
 from resizefix.verification.signatures import Feeding
 from resizefix.verification.sizing import Shape

@@ -32,9 +32,9 @@ from resizefix.scope_path import MAIN, Key
 from resizefix.verification.bounds import Bound, Tolerance, default_level_bounds, within
 from resizefix.verification.compare import compare
 from resizefix.verification.conditions import Conditions
-from resizefix.verification.declared_shapes import feeds_from_declared_shapes
 from resizefix.verification.engine import DifferenceError, Engine, Fitted, OverBudgetError, fit_feeds, run_of
 from resizefix.verification.extraction import Extraction, may_be_passed_over
+from resizefix.verification.feeds import feeds_from_declared_shapes
 from resizefix.verification.memory_budget import MemoryBudget
 from resizefix.verification.signatures import Feeding, NotComparableError, common_inputs, output_names
 from resizefix.verification.verification import Run, Status, Verification

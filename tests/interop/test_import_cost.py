@@ -35,7 +35,7 @@ def test_a_call_is_looked_up_without_running_or_drawing_anything(name):
 # plan, a downgrade or a run needs is imported where it is used: each module costs about half a millisecond.
 FOR_INSPECT = {
     "equivalences": {"index_map", "output_size"},
-    "library": {"coupling", "plans", "resolution", "size_coupling", "verdict"},
+    "library": {"coupling", "plans", "resolution", "verdict"},
     "operations": {"forms", "site", "sites"},
     "opsets": {"evaluation", "inference", "node_schema", "signatures"},
     "origins": {"classify", "origin", "size_flow", "size_reach", "size_rows"},

@@ -10,8 +10,8 @@ from onnx import TensorProto, helper
 import resizefix
 from resizefix.errors import RefusedError, ResizefixError, UsageError
 from resizefix.runtimes.answers import LiveUnavailable, TimedModel, Timings
-from resizefix.runtimes.clock import take_turns
 from resizefix.runtimes.runtime import Runtime
+from resizefix.runtimes.runtime_worker import take_turns
 
 
 def model(*scales, mode="cubic", size=8, dims=None, **attributes):

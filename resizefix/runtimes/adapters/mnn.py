@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
-from resizefix.runtimes.adapters.loading import Arrays, ModelToLoad, Options, RefusedError, Run
+from resizefix.runtimes.adapters import Arrays, ModelToLoad, Options, RefusedError, Run
 
 # What a variable of MNN can hold; the types of ONNX that it lacks are given as its converter has them in the model.
 _HELD = {

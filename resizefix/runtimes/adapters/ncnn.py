@@ -15,7 +15,7 @@ from importlib.metadata import version as installed
 from importlib.util import find_spec
 from typing import Any
 
-from resizefix.runtimes.adapters.loading import Arrays, ModelToLoad, Options, RefusedError, Run
+from resizefix.runtimes.adapters import Arrays, ModelToLoad, Options, RefusedError, Run
 
 _TYPES = {"f4": "f32", "f2": "f16", "f8": "f64", "i4": "i32", "i8": "i64", "u1": "u8", "i1": "i8", "b1": "bool"}
 _REDUCED = ("use_fp16_packed", "use_fp16_storage", "use_fp16_arithmetic", "use_bf16_storage")

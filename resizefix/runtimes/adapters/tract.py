@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
-from resizefix.runtimes.adapters.loading import Arrays, ModelToLoad, Options, Run
+from resizefix.runtimes.adapters import Arrays, ModelToLoad, Options, Run
 
 
 def version(options: Options) -> str:

@@ -1,7 +1,5 @@
 """Attributes that are misspelt, of the wrong type, or of another opset."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Sizes that hold 1 for batch and channels of a tensor that has more: torch 1.3 at opset 11."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from resizefix.diagnostics import Diagnostic

@@ -1,7 +1,5 @@
 """What a converter left that runs, or loads, and is not what was exported."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import numpy as np

@@ -3,8 +3,6 @@
 The witness is the file itself: the shapes that it stores are those of the export.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """What the faults of a model's resizes mean for everything else: which come first, and what does not load."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 
 from resizefix.diagnostics import Diagnostic

@@ -4,8 +4,6 @@ Converters raise or lower `opset_import` and leave Upsample or Resize as they we
 own version says: Upsample and Resize-10 sample asymmetrically, and nearest rounds down where an axis grows.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

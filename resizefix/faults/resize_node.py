@@ -1,7 +1,5 @@
 """One Upsample or Resize node as it is written, valid or not, with what is known of its operands."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import cached_property
 from typing import Any, NamedTuple

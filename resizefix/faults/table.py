@@ -1,17 +1,7 @@
 """Every fault, in the order in which they are looked for: what decides which operator a node is comes first."""
 
-from __future__ import annotations
-
 from resizefix.dialects.model_view import ModelView
-from resizefix.faults import (
-    attributes,
-    channels,
-    conversions,
-    extents,
-    operators,
-    types,
-    whole_numbers,
-)
+from resizefix.faults import attributes, channels, conversions, extents, operators, types, whole_numbers
 from resizefix.faults.fault import Fault, Finder, Preferences
 from resizefix.faults.resize_node import ResizeNode, Surroundings
 

@@ -4,8 +4,6 @@ onnxscript packs `sizes=` in front when roi and scales are left out, and onnx-mo
 sizes then stand in the place of roi or scales. onnx-graphsurgeon makes int64 of scales written without a point.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from onnx import TensorProto

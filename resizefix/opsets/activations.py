@@ -1,7 +1,5 @@
 """Activations that came after opset 8, from operators that were there; and those along one axis."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Comparisons: opset 8 orders floats only, and tests only int32, int64 and bool for equality. All here is exact."""
 
-from __future__ import annotations
-
 import numpy as np
 from onnx import TensorProto
 

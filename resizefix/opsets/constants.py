@@ -4,8 +4,6 @@ Constant-1 (opset 8) knows the attribute `value` alone, and only of floating poi
 type. Sources: Changelog, Constant-11 (sparse_value), -12 (value_float, …), -13 (all types).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 

@@ -1,7 +1,5 @@
 """The whole model in opset 8: constants first, then node by node by the rows of the table."""
 
-from __future__ import annotations
-
 import onnx
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto
 

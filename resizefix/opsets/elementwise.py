@@ -1,7 +1,5 @@
 """Operators whose older version says the same: newer ones take more types, nothing else. And casts, and powers."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from resizefix.opsets.site import Row, Site, keep

@@ -6,8 +6,6 @@ onnxruntime rounds otherwise and which a model of a newer opset may hold, the ra
 computed, and bodies, whose outputs the caller has typed before.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 

@@ -5,8 +5,6 @@ training_info, device configurations), stay: protobuf readers skip them, and onn
 Data in external files came with IR 4 too; whether any is used is decided when the model is saved.
 """
 
-from __future__ import annotations
-
 import onnx
 from onnx import GraphProto, ModelProto, TensorProto, TypeProto, helper
 

@@ -1,7 +1,5 @@
 """Products: Gemm, ConvTranspose and the simple cases of Einsum."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from resizefix.opsets.site import Row, Site

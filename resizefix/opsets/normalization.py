@@ -1,7 +1,5 @@
 """Normalisations: batch statistics at inference only; the others from means, as the specification defines them."""
 
-from __future__ import annotations
-
 import numpy as np
 from onnx import TensorProto
 

@@ -1,7 +1,5 @@
 """Branches of an If whose shapes are known only when the model runs; If-1 demands one shape."""
 
-from __future__ import annotations
-
 from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.model_view import ModelView
 from resizefix.document.scopes import DEFAULT_DOMAINS, node_label

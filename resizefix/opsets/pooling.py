@@ -5,8 +5,6 @@ not, padding by stride - 1 more makes the floor of the new size the ceiling of t
 as long as no window lies in padding alone: the padding must stay smaller than the kernel, as every runtime demands.
 """
 
-from __future__ import annotations
-
 from resizefix.error_bound import ErrorBound
 from resizefix.opsets.site import Row, Site
 from resizefix.opsets.verdict import OLDER_EXPORT, Blocked

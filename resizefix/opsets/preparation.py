@@ -1,7 +1,5 @@
 """What must hold before the first node is rewritten: no local functions, one spelling of the domain, nodes in order."""
 
-from __future__ import annotations
-
 import heapq
 
 from onnx import GraphProto, ModelProto, NodeProto, inliner

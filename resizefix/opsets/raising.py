@@ -4,8 +4,6 @@ onnx.version_converter is not used: it changes numbers (Resize 9 → 10 → 11 l
 row whose new schema does not take the node as it is, is refused. Functions keep the opset that they import themselves.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any

@@ -1,7 +1,5 @@
 """Reductions: axes go back from an input into an attribute, counted from the front."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from onnx import TensorProto
@@ -31,10 +29,7 @@ def reduce(site: Site) -> None:
     # ReduceMax-12, -20: small integers and bool, which no smaller type reduces to anything but themselves
     if site.node.op_type not in ("ReduceMax", "ReduceMin"):
         raise Blocked(
-            "opsets.overflow-differs",
-            "opsets.fix-cast-int32",
-            operator=site.node.op_type,
-            dtype=site.dtype(data),
+            "opsets.overflow-differs", "opsets.fix-cast-int32", operator=site.node.op_type, dtype=site.dtype(data)
         )
     elem_type, found = site.elem_type(data), site.fresh("int32")
     site.copy_node(inputs=[site.cast(data, TensorProto.INT32)], outputs=[found], without=gone, **attributes)

@@ -4,8 +4,6 @@ Multiplying by 0 and 1 is exact for integers, not for floats: 0 · inf is NaN. S
 the shapes are fixed or the condition is a single value; or by Min and Max with infinities, where no NaN can occur.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Operators that move data or ask for sizes: what newer opsets feed as inputs goes back into attributes."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

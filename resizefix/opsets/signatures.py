@@ -3,8 +3,6 @@
 Source: onnx.defs, which is the machine's form of docs/Operators.md and docs/Changelog.md.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 

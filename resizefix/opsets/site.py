@@ -1,8 +1,6 @@
 """One node under rewriting: what it says, what is known of its values, and the nodes that take its place; and the rows
 that rewrite it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any

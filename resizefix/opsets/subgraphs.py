@@ -1,7 +1,5 @@
 """Operators that hold bodies. The bodies themselves are rewritten like any graph, before the node that holds them."""
 
-from __future__ import annotations
-
 from resizefix.opsets.inference import Dims
 from resizefix.opsets.site import Row, Site
 from resizefix.opsets.verdict import Blocked

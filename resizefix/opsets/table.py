@@ -1,7 +1,5 @@
 """All operators that changed since opset 8: rows for those that it can say, and why it has no form for the others."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from resizefix.opsets import (

@@ -1,7 +1,5 @@
 """What is known of every value before run time: its type, sizes and producer, and its value where it is constant."""
 
-from __future__ import annotations
-
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, TypeProto, helper
 
 from resizefix.diagnostics import Diagnostic
@@ -67,11 +65,7 @@ class ValueInfoMap:
             for body, (name, graph) in zip(self._bodies.get((scope.order, index), ()), subgraphs(node), strict=True)
         }
         return infer(
-            node,
-            scope.opset,
-            lambda name: self.type_of(scope, name),
-            lambda name: self.constant(scope, name),
-            bodies,
+            node, scope.opset, lambda name: self.type_of(scope, name), lambda name: self.constant(scope, name), bodies
         )
 
     def _home(self, scope: Scope, name: str) -> Scope | None:

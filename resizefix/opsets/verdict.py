@@ -1,7 +1,5 @@
 """What a downgrade answers: the steps it took, or everything that stands in its way."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

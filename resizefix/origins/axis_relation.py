@@ -1,7 +1,5 @@
 """What one entry of a computed operand says of one axis: a multiple of the input's size, a number, or another thing."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -4,8 +4,6 @@ Every pair (n, out) leaves s the interval [out/n, (out+1)/n). What all pairs lea
 is tried at sizes that had no part in finding it, and where it fails that size joins the others.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Expressions and relations as text: which sizes the size of an output follows."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import numpy as np

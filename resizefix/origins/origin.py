@@ -1,7 +1,5 @@
 """Provenance: where the scales or sizes of one node come from. What they mean is `Interpolation`'s business."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from enum import Enum
 from itertools import islice

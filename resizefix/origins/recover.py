@@ -4,8 +4,6 @@ The walk (`trace`) says what each entry is and the run (`measure`) confirms it, 
 scale is fitted to the sizes that come out, and counts only if it holds at sizes that had no part in finding it.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Which nodes must be looked at to follow sizes: what stands behind resizes that move, and what decides their sizes."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 

@@ -4,8 +4,6 @@ A statement made here holds at every size, in the model's own arithmetic. It is 
 chain in onnxruntime.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

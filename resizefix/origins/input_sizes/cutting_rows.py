@@ -1,7 +1,5 @@
 """Operators that cut axes: numbers that depend on the input's size follow it, and margins and shifts stay."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from onnx import NodeProto

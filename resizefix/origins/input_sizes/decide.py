@@ -4,8 +4,6 @@ Each rule looks at one kind of use. Where two readings remain, the node is refus
 nodes for which the user has decided.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from functools import partial

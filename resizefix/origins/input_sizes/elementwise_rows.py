@@ -1,7 +1,5 @@
 """Operators that keep sizes, broadcast them, or take an axis away: elementwise ones, products, reductions."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from resizefix.document.operator_semantics.table import sizes_read

@@ -1,7 +1,5 @@
 """The walk through a static model: every size as a function of the input's, every constant by what it follows."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import partial
 from typing import NamedTuple

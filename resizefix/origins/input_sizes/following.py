@@ -1,7 +1,5 @@
 """A static model's constants as functions of its input's size: what they are at any other."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial

@@ -1,7 +1,5 @@
 """Which axes of which inputs are height, width and batch."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple

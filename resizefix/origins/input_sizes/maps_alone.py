@@ -1,8 +1,6 @@
 """Whether all that a model does is to filter one image and to resize it by whole factors: then no number in it follows
 the image's size, and sizes need not be followed to know that."""
 
-from __future__ import annotations
-
 import numpy as np
 from onnx import AttributeProto, NodeProto
 

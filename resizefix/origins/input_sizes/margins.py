@@ -1,8 +1,6 @@
 """What is cut off axes and padded to them: fixed amounts, or amounts that follow; where neither is certain, the node is
 refused."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

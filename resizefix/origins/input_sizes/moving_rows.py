@@ -1,7 +1,5 @@
 """Operators that move, join or repeat elements: what becomes of the sizes of their axes."""
 
-from __future__ import annotations
-
 from functools import partial
 
 from resizefix.document.operator_semantics.operand import attribute_of

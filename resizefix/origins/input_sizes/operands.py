@@ -4,8 +4,6 @@ Two nodes that read one constant need not mean the same by it: [2] can be a batc
 a node and the position of its input, has unknowns of its own.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 

@@ -5,8 +5,6 @@ input elsewhere in the model, or where it has no other use ((W - 1) / 2 = 31.5).
 255 are no sizes. All else is refused with both readings, and the user's choice decides.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from fractions import Fraction

@@ -4,8 +4,6 @@ A row for each position, after rows of tokens that have none (a class token), wh
 map is resized as torch's bicubic interpolation does (a = -0.75, half pixels, the border repeated).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

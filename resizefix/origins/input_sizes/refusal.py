@@ -1,7 +1,5 @@
 """Why another input size cannot be had, and what the user says of numbers that admit two readings."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from typing import NamedTuple

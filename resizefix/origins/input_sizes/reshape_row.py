@@ -5,8 +5,6 @@ new sizes from the left: each takes as many as its number says. Where a factor m
 is fixed and the other follows; a `Split` remembers it until something decides.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from resizefix.origins.input_sizes.dim import Dim

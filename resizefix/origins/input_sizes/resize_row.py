@@ -1,7 +1,5 @@
 """Upsample and Resize: sizes that are numbers follow something, and so may a scale that was computed from them."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Sizes of the input at which sizes that must be equal are: "multiples of 32", and the nearest to a wished one."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple

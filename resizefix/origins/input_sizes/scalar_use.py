@@ -1,7 +1,5 @@
 """Numbers that are sizes, or simple functions of them: what a division by the size of a map leaves in a file."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any

@@ -5,8 +5,6 @@ computed of one), or from a sum or mean over it, and where it is exactly that si
 it meets other values and is as large as the image or the map, `plain_numbers` decides.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 

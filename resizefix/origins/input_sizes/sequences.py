@@ -4,8 +4,6 @@ A row of n numbers is a grid if one of these formulas gives its very bits. `abso
 and strides. The others span the map, whatever its size.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -5,8 +5,6 @@ by the first size that it must equal. Sizes that are known must be equal but for
 is kept: at a given size of the input it may fail, which is a rule about the input's size (`rules.py`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """Numbers and tables that stayed as they are though they may follow the input: refused with both readings."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Operators that slide a window: convolutions and pools, with the sizes that onnxruntime gives them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from resizefix.document.output_lengths import Windows, same_padding, windows

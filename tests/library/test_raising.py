@@ -136,6 +136,6 @@ RAISES = {
 def test_a_raise_that_changes_the_last_bit_is_not_written(call, monkeypatch):
     with pytest.raises(RefusedError, match="Relu node 'r'"):
         RAISES[call]()
-    monkeypatch.setattr("resizefix.opsets.raising.first_computed_otherwise", lambda *_: None)
+    monkeypatch.setattr("resizefix.opsets.raising._first_computed_otherwise", lambda *_: None)
     with pytest.raises(VerificationFailedError, match="without optimisation the last bits differ"):
         RAISES[call]()

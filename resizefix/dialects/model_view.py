@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 
 from resizefix.dialects.dialect import RESIZES
-from resizefix.dialects.shapes import shapes_of
+from resizefix.dialects.output_size import shapes_of
 from resizefix.document.constants import Constant, Constants
 from resizefix.document.document import Document
 from resizefix.document.scopes import DEFAULT_DOMAINS, Scope

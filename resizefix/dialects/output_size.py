@@ -6,16 +6,19 @@ there and 9 here. Nothing may build on the 8.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import frexp, isfinite
 
 import numpy as np
-from onnx import NodeProto
+from onnx import ModelProto, NodeProto
 
 from resizefix.dialects.dialect import RESIZES, dialect_of
 from resizefix.dialects.read import Reading, read
 from resizefix.dialects.resized_length import kernel_length
+from resizefix.document import shapes
+from resizefix.document.shapes import Dims, Key, Shapes
 from resizefix.document.size_rules import SizeRule, ValueOf
-from resizefix.document.values import Array, Dims
+from resizefix.document.values import Array
 from resizefix.errors import RefusedError
 from resizefix.interpolation import Interpolation
 
@@ -92,3 +95,13 @@ def _scales(reading: Reading, value_of: ValueOf) -> list[float] | None:
 
 
 RESIZED = SizeRule(RESIZES, _corrected, _may_mislead)
+
+
+def shapes_of(model: ModelProto) -> Shapes:
+    """What is known of every tensor; never the size that onnx gives the output of a resize and onnxruntime does not."""
+    return Shapes(model, RESIZED)
+
+
+def rederive(model: ModelProto, seeds: Mapping[Key, Dims | None]) -> None:
+    """`document.shapes.rederive`: every stored shape that depends on the seeded tensors is made true again."""
+    shapes.rederive(model, seeds, RESIZED)

@@ -1,11 +1,12 @@
 """How long a resized axis is, and what scale is sampled by, in the arithmetic of each runtime. Nowhere else.
 
 onnxruntime's kernels take the float32 product of scale and size, onnx's shape inference (that inside onnxruntime too)
-the float64 product of the float32 scale: 5 scaled by 1.8 is 9 and 8.
+the float64 product of the float32 scale: 5 scaled by 1.8 is 9 and 8, so that an optimised `Shape` is silently wrong.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import lru_cache
 from math import floor
 from typing import Any
@@ -44,6 +45,29 @@ def agreed_length(scale: float, size: int | None) -> int | None:
         return None
     length = kernel_length(scale, size)
     return length if length == inference_length(scale, size) else None
+
+
+def torch_length(scale: float, size: int) -> int:
+    """What the exported network's author saw, of the double that became a float32 in the file
+    (aten/src/ATen/native/UpSample.h, compute_output_size)."""
+    return floor(scale * size)
+
+
+def every_rule_gives(scale: float, size: int, out: int) -> bool:
+    """Whether every runtime makes `size` into `out` with this float32 scale."""
+    return all(length(scale, size) == out for length in (kernel_length, inference_length, torch_length))
+
+
+def first_disagreement(scale: float, sizes: Iterable[int]) -> tuple[int, int, int] | None:
+    """The first of `sizes` whose output is one long in onnxruntime's kernel and another in shape inference, with both.
+
+    There an optimised `Shape` of the output is folded to the wrong number. None: they agree at all of `sizes`.
+    """
+    tried = np.array(tuple(sizes), np.int64)
+    with np.errstate(over="ignore", invalid="ignore"):
+        differing = kernel_lengths(scale, tried) != inference_lengths(scale, tried)
+    found = ((size, kernel_length(scale, size), inference_length(scale, size)) for size in tried[differing].tolist())
+    return next((one for one in found if one[1] != one[2]), None)
 
 
 def kernel_lengths(scale: float | Scales, sizes: Lengths) -> Lengths:

@@ -1,4 +1,4 @@
-"""What a dialect is: one version of Upsample or Resize as data. The rows are in upsample.py and resize.py."""
+"""What a dialect is: one version of Upsample or Resize as data. The rows are in dialect.py."""
 
 from __future__ import annotations
 

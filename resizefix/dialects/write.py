@@ -49,6 +49,7 @@ class _Writer:
     def __init__(self, interpolation: Interpolation, operands: Operands, dialect: Dialect, label: str) -> None:
         self.interpolation = interpolation
         self.operands = operands
+        self.named = {"X": operands.x, "roi": operands.roi, "scales": operands.scales, "sizes": operands.sizes}
         self.dialect = dialect
         self.label = label
 
@@ -60,9 +61,7 @@ class _Writer:
 
     def inputs(self) -> list[str]:
         self.check_operands()
-        operands = self.operands
-        named = {"X": operands.x, "roi": operands.roi, "scales": operands.scales, "sizes": operands.sizes}
-        names = [named[row.name] or "" for row in self.dialect.inputs]
+        names = [self.named[row.name] or "" for row in self.dialect.inputs]
         while names and not names[-1]:  # before TensorRT 8.5 a trailing '' was taken for sizes
             names.pop()
         return names
@@ -77,13 +76,12 @@ class _Writer:
             raise self.refusal("scales", "dialects.scales-are-attribute", scales=operands.scales)
         if operands.scales_attribute is not None and dialect.scales_input is not None:
             raise self.refusal("scales", "dialects.scales-are-input")
-        named = {"X": operands.x, "roi": operands.roi, "scales": operands.scales, "sizes": operands.sizes}
         for row in dialect.inputs:
-            if not row.optional and not named[row.name]:
+            if not row.optional and not self.named[row.name]:
                 may_be_empty = dialect.roi_input is not None and row.name != "X"
                 code = "dialects.input-not-named-or-empty" if may_be_empty else "dialects.input-not-named"
                 raise self.refusal("inputs", code, name=row.name)
-        if "" in named.values():
+        if "" in self.named.values():
             raise self.refusal("inputs", "dialects.operand-without-name")
         extents = (operands.scales, operands.sizes, operands.scales_attribute)
         if all(extent is None for extent in extents):

@@ -32,8 +32,8 @@ NOTHING: frozenset[Form] = frozenset()
 
 THREE_HALF_PIXELS = (HALF_PIXEL, PYTORCH_HALF_PIXEL, HALF_PIXEL_SYMMETRIC)
 _ROUNDS = (ROUND_PREFER_FLOOR, ROUND_PREFER_CEIL)
-_GROWING = frozenset({(ASYMMETRIC, SIMPLE), (ASYMMETRIC, FLOOR)})
-_SHRINKING = frozenset({(ASYMMETRIC, SIMPLE), (ASYMMETRIC, CEIL)})
+GROWING = frozenset({(ASYMMETRIC, SIMPLE), (ASYMMETRIC, FLOOR)})
+SHRINKING = frozenset({(ASYMMETRIC, SIMPLE), (ASYMMETRIC, CEIL)})
 # The p-th copy of sample m lies at m + (p + ½)/s − ½, at least 1/(2s) from a tie; asymmetric is an integer division,
 # where `simple` is `floor`; and (i + ½)/s = m + (p + ½)/s lies strictly between m and m + 1.
 REPEATS = frozenset(
@@ -43,11 +43,11 @@ REPEATS = frozenset(
 """The forms under which a factor of 2 or more repeats every sample, whatever the size."""
 DOUBLES = REPEATS | {(ASYMMETRIC, ROUND_PREFER_FLOOR)}
 """At factor 2 i/2 is whole or a tie, too, and the tie goes to the floor."""
-_UPPER_HALVES = frozenset({(coordinates, CEIL) for coordinates in THREE_HALF_PIXELS}) | {
+UPPER_HALVES = frozenset({(coordinates, CEIL) for coordinates in THREE_HALF_PIXELS}) | {
     (TF_HALF_PIXEL_FOR_NN, ROUND_PREFER_FLOOR)
 }
 _STRIDES = frozenset({(ASYMMETRIC, rounding) for rounding in _ROUNDS})
-_CENTRES = frozenset({(HALF_PIXEL, rounding) for rounding in _ROUNDS} | {(TF_HALF_PIXEL_FOR_NN, FLOOR)})
+CENTRES = frozenset({(HALF_PIXEL, rounding) for rounding in _ROUNDS} | {(TF_HALF_PIXEL_FOR_NN, FLOOR)})
 _FOR_NN = (
     frozenset({(TF_HALF_PIXEL_FOR_NN, FLOOR), (HALF_PIXEL, ROUND_PREFER_CEIL)}),
     frozenset({(TF_HALF_PIXEL_FOR_NN, ROUND_PREFER_FLOOR), (HALF_PIXEL, CEIL)}),
@@ -80,7 +80,8 @@ def _is_short(axis: Axis) -> bool:
     return all(length is None or length <= LONGEST for length in (axis.size, axis.out))
 
 
-def _is_power_of_two(number: int | None) -> bool:
+def is_power_of_two(number: int | None) -> bool:
+    """2ᵏ for a whole k."""
     return number is not None and number & (number - 1) == 0
 
 
@@ -89,21 +90,22 @@ def _if_member(form: Form, family: Iterable[Form]) -> frozenset[Form]:
     return alike if form in alike else NOTHING
 
 
-def _family(family: frozenset[Form], holds: Callable[[Axis], bool]) -> Alike:
+def family(alike: frozenset[Form], holds: Callable[[Axis], bool]) -> Alike:
     """The forms of a family sample alike an axis of which this holds."""
-    return lambda axis, form, interpolation: _if_member(form, family) if holds(axis) else NOTHING
+    return lambda axis, form, interpolation: _if_member(form, alike) if holds(axis) else NOTHING
 
 
-def _symmetric(holds: Callable[[Axis], bool]) -> Alike:
+def symmetric(holds: Callable[[Axis], bool]) -> Alike:
     """half_pixel and half_pixel_symmetric do, whatever the rounding is."""
     pair = HALF_PIXEL, HALF_PIXEL_SYMMETRIC
     return lambda axis, form, interpolation: _swapped(form, *pair) if holds(axis) else NOTHING
 
 
-legacy_growing = _family(_GROWING, lambda axis: axis.scale is not None and axis.scale >= 1)
-"""E2."""
-legacy_shrinking = _family(_SHRINKING, lambda axis: axis.scale is not None and axis.scale < 1)
-"""E3."""
+def for_nn(holds: Callable[[Axis], bool]) -> Alike:
+    """The pairs of tf_half_pixel_for_nn and half_pixel do."""
+    return lambda axis, form, interpolation: (
+        next((pair for pair in _FOR_NN if form in pair), NOTHING) if holds(axis) else NOTHING
+    )
 
 
 def unscaled(axis: Axis, form: Form, interpolation: Interpolation) -> frozenset[Form]:
@@ -115,14 +117,6 @@ def unscaled(axis: Axis, form: Form, interpolation: Interpolation) -> frozenset[
 def _on_the_grid(mode: Mode) -> frozenset[Form]:
     back = (None, FLOOR, ROUND_PREFER_FLOOR) if mode is Mode.NEAREST else ()
     return frozenset(form for form in forms_of(mode) if form[0] is not TF_HALF_PIXEL_FOR_NN or form[1] in back)
-
-
-repeats = _family(REPEATS, lambda axis: factor(axis) is not None)
-"""E5 and, at a factor of two, E6."""
-doubles = _family(DOUBLES, lambda axis: factor(axis) == 2)
-"""E6."""
-upper_halves = _family(_UPPER_HALVES, lambda axis: factor(axis) is not None)
-"""E7."""
 
 
 def strides(axis: Axis, form: Form, interpolation: Interpolation) -> frozenset[Form]:
@@ -139,25 +133,12 @@ def strides(axis: Axis, form: Form, interpolation: Interpolation) -> frozenset[F
     return _if_member(form, family)
 
 
-centres = _family(_CENTRES, lambda axis: (divisor(axis) or 0) % 2 == 1)
-"""E9."""
-
-
 def not_one_long(axis: Axis, form: Form, interpolation: Interpolation) -> frozenset[Form]:
     """E10."""
     clamped = interpolation.mode is not Mode.CUBIC and not interpolation.antialias
     longer = axis.out is not None and axis.out >= 2
     grown = axis.scale is not None and axis.scale >= (1 if clamped else 2)
     return _swapped(form, HALF_PIXEL, PYTORCH_HALF_PIXEL) if longer or grown else NOTHING
-
-
-grown_by_a_power_of_two = _symmetric(lambda axis: _is_power_of_two(factor(axis)))
-"""E11."""
-
-
-def for_nn_by_a_power_of_two(axis: Axis, form: Form, interpolation: Interpolation) -> frozenset[Form]:
-    """E12."""
-    return for_nn(axis, form, interpolation) if _is_power_of_two(divisor(axis)) else NOTHING
 
 
 def same_samples(axis: Axis, form: Form, interpolation: Interpolation) -> frozenset[Form]:
@@ -177,15 +158,6 @@ def _by_samples(mode: Mode, antialias: bool, scale: float, size: int, out: int) 
         digest = samples(mode, antialias, form, scale, size, out)
         found[digest] = found.get(digest, NOTHING) | {form}
     return found
-
-
-grown_by_an_integer = _symmetric(lambda axis: factor(axis) is not None)
-"""E20."""
-
-
-def for_nn(axis: Axis, form: Form, interpolation: Interpolation) -> frozenset[Form]:
-    """E21."""
-    return next((pair for pair in _FOR_NN if form in pair), NOTHING)
 
 
 def _swapped(form: Form, *coordinate_modes: CoordinateTransformationMode) -> frozenset[Form]:

@@ -11,9 +11,8 @@ from dataclasses import replace
 from onnx import TensorProto
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.dialects.resized_length import sampled_scale
+from resizefix.dialects.resized_length import every_rule_gives, sampled_scale
 from resizefix.equivalences.index_map import samples
-from resizefix.equivalences.output_size import every_rule_gives
 from resizefix.equivalences.resize_spec import Axis, ResizeSpec
 from resizefix.equivalences.scale_for_size import robust_scale, scale_for_size
 from resizefix.interpolation import CoordinateTransformationMode, ExtentKind, Mode

@@ -7,10 +7,9 @@ from functools import cached_property
 
 import numpy as np
 
-from resizefix.dialects.resized_length import sampled_scale
+from resizefix.dialects.resized_length import kernel_length, sampled_scale
 from resizefix.document.text import counted
 from resizefix.equivalences.index_map import Form
-from resizefix.equivalences.output_size import output_size
 from resizefix.interpolation import ExtentKind, Interpolation, KeepAspectRatioPolicy
 
 
@@ -150,7 +149,7 @@ class ResizeSpec:
 
 def _by_scale(size: int | None, scale: float | None) -> Axis:
     known = size is not None and scale is not None
-    return Axis(size, output_size(scale, size) if known else None, scale)  # type: ignore[arg-type]
+    return Axis(size, kernel_length(scale, size) if known else None, scale)
 
 
 def _by_size(size: int | None, out: int | None) -> Axis:

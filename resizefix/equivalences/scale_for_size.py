@@ -6,10 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from resizefix.dialects.resized_length import sampled_scale
+from resizefix.dialects.resized_length import every_rule_gives, sampled_scale
 from resizefix.equivalences.axis_forms import LONGEST
 from resizefix.equivalences.index_map import Form, samples
-from resizefix.equivalences.output_size import every_rule_gives
 from resizefix.interpolation import Mode
 
 _REACH = 8

@@ -5,8 +5,13 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from resizefix.equivalences import axis_forms, node_rewrites
 from resizefix.equivalences.equivalence import AxisEquivalence, Equivalence, NodeEquivalence
+
+# Of an axis of unknown length they hold up to 2²².
+_Bounded = partial(AxisEquivalence, longest=axis_forms.LONGEST)
 
 EQUIVALENCES: tuple[Equivalence, ...] = (
     # One meaning, eight spellings: the canonical form has one word for these already, so there is nothing to rewrite.
@@ -22,7 +27,7 @@ EQUIVALENCES: tuple[Equivalence, ...] = (
         "simple is floor",
         "nearest, asymmetric, s ≥ 1: {simple, floor}",
         "the rounding without an attribute truncates where the scale is at least 1",
-        alike=axis_forms.legacy_growing,
+        alike=axis_forms.family(axis_forms.GROWING, lambda axis: axis.scale is not None and axis.scale >= 1),
     ),
     # Legacy nearest where an axis shrinks; so a node that does both has no Resize-11 form by these two alone.
     AxisEquivalence(
@@ -30,7 +35,7 @@ EQUIVALENCES: tuple[Equivalence, ...] = (
         "simple is ceil",
         "nearest, asymmetric, s < 1: {simple, ceil}",
         "the rounding without an attribute is ceil where the scale is below 1",
-        alike=axis_forms.legacy_shrinking,
+        alike=axis_forms.family(axis_forms.SHRINKING, lambda axis: axis.scale is not None and axis.scale < 1),
     ),
     # Batch and channel of nearly every node.
     AxisEquivalence(
@@ -41,53 +46,48 @@ EQUIVALENCES: tuple[Equivalence, ...] = (
         alike=axis_forms.unscaled,
     ),
     # Why nearly every 2x nearest upsample can be said in every dialect.
-    AxisEquivalence(
+    _Bounded(
         5,
         "repeat",
         "nearest, s an integer in 2…4096: {half_pixel, pytorch_half_pixel, half_pixel_symmetric} × "
         "{round_prefer_floor, round_prefer_ceil}; asymmetric + {floor, simple}; tf_half_pixel_for_nn + floor",
         "each repeats every sample s times: no coordinate comes within 1/2s of the edge where it would round away",
-        alike=axis_forms.repeats,
-        longest=axis_forms.LONGEST,
+        alike=axis_forms.family(axis_forms.REPEATS, lambda axis: axis_forms.factor(axis) is not None),
     ),
     # A factor of two puts the odd outputs of asymmetric exactly on a tie.
-    AxisEquivalence(
+    _Bounded(
         6,
         "double",
         "nearest, s = 2: those of E5 and asymmetric + round_prefer_floor",
         "x/2 is exact, and its tie goes to the floor",
-        alike=axis_forms.doubles,
-        longest=axis_forms.LONGEST,
+        alike=axis_forms.family(axis_forms.DOUBLES, lambda axis: axis_forms.factor(axis) == 2),
     ),
     # What tensorflow's half-pixel nearest becomes when round_prefer_floor was written by default.
-    AxisEquivalence(
+    _Bounded(
         7,
         "the next sample from the middle on",
         "nearest, s an integer in 2…4096: {half_pixel, pytorch_half_pixel, half_pixel_symmetric} + ceil; "
         "tf_half_pixel_for_nn + round_prefer_floor",
         "round(c) with ties down is ceil(c - 1/2), and here float32 computes every tie exactly",
-        alike=axis_forms.upper_halves,
-        longest=axis_forms.LONGEST,
+        alike=axis_forms.family(axis_forms.UPPER_HALVES, lambda axis: axis_forms.factor(axis) is not None),
     ),
     # Taking every k-th sample.
-    AxisEquivalence(
+    _Bounded(
         8,
         "stride",
         "nearest, asymmetric, s = float32(1/k), k an integer in 2…4096: {round_prefer_floor, round_prefer_ceil}; "
         "with {ceil, simple} if float32(1/k)·k ≥ 1, with floor if ≤ 1 (both for a power of two)",
         "the coordinate is k·x up to the error of float32(1/k), which ceil and floor forgive on one side only",
         alike=axis_forms.strides,
-        longest=axis_forms.LONGEST,
     ),
     # Taking the middle one of every k samples.
-    AxisEquivalence(
+    _Bounded(
         9,
         "middle of an odd stride",
         "nearest, s = float32(1/k), k an odd integer in 3…4095: half_pixel + {round_prefer_floor, round_prefer_ceil}; "
         "tf_half_pixel_for_nn + floor",
         "the coordinate k·x + (k-1)/2 is a whole number, so no rounding is near its edge",
-        alike=axis_forms.centres,
-        longest=axis_forms.LONGEST,
+        alike=axis_forms.family(axis_forms.CENTRES, lambda axis: (axis_forms.divisor(axis) or 0) % 2 == 1),
     ),
     # pytorch_half_pixel is an exception for outputs one sample long.
     AxisEquivalence(
@@ -98,23 +98,21 @@ EQUIVALENCES: tuple[Equivalence, ...] = (
         alike=axis_forms.not_one_long,
     ),
     # half_pixel_symmetric corrects for a fraction of a pixel cut off the output; an integer scale cuts nothing off.
-    AxisEquivalence(
+    _Bounded(
         11,
         "half_pixel_symmetric is half_pixel for powers of two",
         "s = 2, 4, … 4096",
         "nothing is cut off, so the correction is 0, and division by a power of two is exact in float32 and float64",
-        alike=axis_forms.grown_by_a_power_of_two,
-        longest=axis_forms.LONGEST,
+        alike=axis_forms.symmetric(lambda axis: axis_forms.is_power_of_two(axis_forms.factor(axis))),
     ),
     # The exact part of E21.
-    AxisEquivalence(
+    _Bounded(
         12,
         "tf_half_pixel_for_nn is half_pixel for powers of two",
         "nearest, s = 1/2, 1/4, … 1/4096: tf_half_pixel_for_nn + floor is half_pixel + round_prefer_ceil, "
         "tf_half_pixel_for_nn + round_prefer_floor is half_pixel + ceil",
         "floor(c) is round(c - 1/2) with ties up, and all coordinates are exact",
-        alike=axis_forms.for_nn_by_a_power_of_two,
-        longest=axis_forms.LONGEST,
+        alike=axis_forms.for_nn(lambda axis: axis_forms.is_power_of_two(axis_forms.divisor(axis))),
     ),
     # Everything else that can be proven by computing it: align_corners, lengths of 1, mixed scales.
     AxisEquivalence(
@@ -177,14 +175,13 @@ EQUIVALENCES: tuple[Equivalence, ...] = (
         rewrite=node_rewrites.drop_antialias,
     ),
     # half_pixel_symmetric computes in float64 what half_pixel computes in float32.
-    AxisEquivalence(
+    _Bounded(
         20,
         "half_pixel_symmetric is half_pixel for integers",
         "s an integer in 2…4096",
         "nothing is cut off, so the correction is 0; coordinates differ by their float32 rounding",
         exact=False,
-        alike=axis_forms.grown_by_an_integer,
-        longest=axis_forms.LONGEST,
+        alike=axis_forms.symmetric(lambda axis: axis_forms.factor(axis) is not None),
     ),
     # The mend for TensorRT, which takes tf_half_pixel_for_nn with one rounding only.
     AxisEquivalence(
@@ -195,7 +192,7 @@ EQUIVALENCES: tuple[Equivalence, ...] = (
         "floor(c) is round(c - 1/2) with ties up. Where c should be a whole number and float32 falls just short of it, "
         "newer onnxruntime counts it as a tie on one side only: a neighbouring sample is read",
         exact=False,
-        alike=axis_forms.for_nn,
+        alike=axis_forms.for_nn(lambda axis: True),
     ),
     # Where E17 finds no scale: half of all linear and cubic sizes.
     NodeEquivalence(

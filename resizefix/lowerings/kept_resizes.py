@@ -10,11 +10,11 @@ import numpy as np
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.dialect import Operands, dialect_of
+from resizefix.dialects.resized_length import kernel_length
 from resizefix.dialects.write import write
 from resizefix.document.node_builder import NodeBuilder
 from resizefix.equivalences.axis_forms import THREE_HALF_PIXELS
 from resizefix.equivalences.error_bound import slope
-from resizefix.equivalences.output_size import output_size
 from resizefix.equivalences.resize_spec import Axis, ResizeSpec
 from resizefix.error_bound import ErrorBound
 from resizefix.interpolation import CoordinateTransformationMode, ExtentKind, Interpolation, Mode
@@ -127,7 +127,7 @@ def _why_no_scale(subject: ResizeSpec) -> str | None:
     if subject.extent is ExtentKind.SCALES or subject.axes[0].size is not None:
         return None
     for axis in subject.scaled:
-        if output_size(axis.scale or 1.0, axis.size or 0) != axis.out:
+        if kernel_length(axis.scale or 1.0, axis.size or 0) != axis.out:
             return Diagnostic("lowerings.batch-not-static", size=axis.size, out=axis.out, axis=axis.index)
     return None
 

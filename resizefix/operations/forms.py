@@ -10,10 +10,9 @@ import numpy as np
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.dialect import Dialect, dialect_of
-from resizefix.dialects.resized_length import sampled_scale
+from resizefix.dialects.resized_length import kernel_length, sampled_scale
 from resizefix.document.shapes import Dims
 from resizefix.document.text import counted
-from resizefix.equivalences.output_size import output_size
 from resizefix.errors import RefusedError
 from resizefix.interpolation import CoordinateTransformationMode, ExtentKind
 from resizefix.operations.site import ReadSite
@@ -134,12 +133,12 @@ def _refuse_other_samples(driven: InputBinding) -> None:
         if size is None or float(scale).is_integer():
             continue
         made = size * round(scale * driven.denominator) // driven.denominator
-        if made != output_size(scale, size) or sampled_scale(size, made) != np.float32(scale):
+        if made != kernel_length(scale, size) or sampled_scale(size, made) != np.float32(scale):
             raise RefusedError(
                 "operations.other-scale-in-tensorrt",
                 scale=scale,
                 size=size,
-                output_size=output_size(scale, size),
+                output_size=kernel_length(scale, size),
                 made=made,
             )
 
@@ -182,7 +181,7 @@ def _as_scales(site: _Kind) -> tuple[float, ...]:
     sizes = _static_sizes(site, Diagnostic("operations.sizes-have-no-scales"))
     scales = [sampled_scale(size, int(out)) for out, size in zip(values, sizes, strict=True)]
     for scale, out, size in zip(scales, values, sizes, strict=True):
-        if output_size(scale, size) != out:
+        if kernel_length(scale, size) != out:
             raise RefusedError("operations.no-scale-for-size", out=out, size=size)
     return tuple(scales)
 
@@ -195,7 +194,7 @@ def _as_sizes(site: _Kind) -> tuple[int, ...]:
     dims = _static_sizes(site, Diagnostic("operations.scales-have-no-size"))
     sizes = []
     for scale, size in zip(values, dims, strict=True):
-        out = output_size(scale, size)
+        out = kernel_length(scale, size)
         if out > _LONGEST:
             raise RefusedError("operations.output-too-large", scale=scale, size=size)
         if sampled_scale(size, out) != np.float32(scale):

@@ -15,8 +15,9 @@ from onnx import ModelProto, NodeProto, TensorProto
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.model_view import ModelView
+from resizefix.dialects.output_size import rederive
 from resizefix.dialects.read import read
-from resizefix.dialects.shapes import rederive
+from resizefix.dialects.resized_length import kernel_length
 from resizefix.document.document import Document
 from resizefix.document.edits import drop_named, drop_unread_arguments, remove_unread, set_input
 from resizefix.document.scopes import Scope, Scopes
@@ -24,7 +25,6 @@ from resizefix.document.shapes import Dims, Key
 from resizefix.document.text import counted, node_text
 from resizefix.document.values import Array
 from resizefix.document.view import View
-from resizefix.equivalences.output_size import output_size
 from resizefix.interpolation import ExtentKind
 from resizefix.operations.frozen_constants import ConstantWriter
 from resizefix.operations.given_values import GivenValues
@@ -294,7 +294,7 @@ def _output_dims(plan: _Plan, view: ModelView) -> Dims | None:
         elif plan.kind is ExtentKind.SIZES and value is not None:
             out.append(int(value))
         elif value is not None and isinstance(size, int):
-            out.append(output_size(value, size))
+            out.append(kernel_length(value, size))
         elif value == 1:
             out.append(size)
         else:

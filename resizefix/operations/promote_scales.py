@@ -12,8 +12,8 @@ from onnx import NodeProto, TensorProto, TypeProto, ValueInfoProto, helper, nump
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.model_view import ModelView
+from resizefix.dialects.output_size import rederive
 from resizefix.dialects.read import read
-from resizefix.dialects.shapes import rederive
 from resizefix.document.document import Document
 from resizefix.document.edits import (
     add_graph_input,

@@ -10,7 +10,7 @@ from onnx import TensorProto, helper
 from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.dialect import RESIZES
 from resizefix.dialects.model_view import ModelView
-from resizefix.dialects.shapes import rederive
+from resizefix.dialects.output_size import rederive
 from resizefix.document.document import Document
 from resizefix.document.edits import apply_around, insert_nodes, remove_unread
 from resizefix.document.scopes import Scope, bodies

@@ -10,7 +10,7 @@ from onnx import NodeProto, TensorProto, helper
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.dialect import RESIZES
-from resizefix.dialects.shapes import rederive
+from resizefix.dialects.output_size import rederive
 from resizefix.document.document import Document
 from resizefix.document.edits import add_initializer, remove_unread, replace_nodes
 from resizefix.document.shapes import Key

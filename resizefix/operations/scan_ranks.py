@@ -15,7 +15,7 @@ from onnx import GraphProto, ModelProto, TensorProto, ValueInfoProto, helper, nu
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.model_view import ModelView
-from resizefix.dialects.shapes import shapes_of
+from resizefix.dialects.output_size import shapes_of
 from resizefix.document.dependents import Dependents
 from resizefix.document.document import Document
 from resizefix.document.edits import set_shape

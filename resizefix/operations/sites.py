@@ -14,12 +14,12 @@ from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.dialect import Dialect, dialect_of
 from resizefix.dialects.model_view import ModelView
 from resizefix.dialects.read import Reading, read
+from resizefix.dialects.resized_length import first_disagreement
 from resizefix.document.constants import Constant
 from resizefix.document.document import Document
 from resizefix.document.scopes import DefinitionKind, Scope, is_operator
 from resizefix.document.shapes import Dims
 from resizefix.document.values import held_by
-from resizefix.equivalences.output_size import first_disagreement
 from resizefix.errors import RefusedError, UsageError
 from resizefix.interpolation import ExtentKind, Interpolation
 from resizefix.operations.site import Extent, ReadSite, Site

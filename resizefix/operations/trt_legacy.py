@@ -8,10 +8,9 @@ from dataclasses import dataclass, replace
 from onnx import NodeProto, numpy_helper
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.dialects.dialect import RESIZES, Operands, dialect_of
+from resizefix.dialects.dialect import RESIZES, UPSAMPLE_7, Operands, dialect_of
 from resizefix.dialects.model_view import ModelView
 from resizefix.dialects.read import read
-from resizefix.dialects.upsample import UPSAMPLE_7
 from resizefix.dialects.write import write
 from resizefix.document.document import Document
 from resizefix.document.edits import drop_overridable_inputs, set_default_opset

@@ -13,7 +13,7 @@ from functools import cache, lru_cache
 
 from onnx import GraphProto, ModelProto, TensorProto, helper, numpy_helper
 
-from resizefix.dialects.shapes import shapes_of
+from resizefix.dialects.output_size import shapes_of
 from resizefix.document.constants import Constant, Constants
 from resizefix.document.document import Document
 from resizefix.document.edits import set_shape

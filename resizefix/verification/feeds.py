@@ -19,7 +19,7 @@ from onnx import NodeProto, TensorProto, helper
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.dialect import RESIZES, dialect_of, is_resize
-from resizefix.dialects.shapes import shapes_of
+from resizefix.dialects.output_size import shapes_of
 from resizefix.document.document import Document
 from resizefix.document.edits import set_shape
 from resizefix.document.output_lengths import BROADCASTING, KEEPING

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from resizefix.diagnostics import Diagnostic
+from resizefix.dialects.resized_length import kernel_length
 from resizefix.document.shapes import Key
 from resizefix.document.text import counted
 from resizefix.document.values import Array
-from resizefix.equivalences.output_size import output_size
 from resizefix.errors import UsageError
 from resizefix.interpolation import ExtentKind
 from resizefix.promotion import LARGEST_DENOMINATOR, Form, InputBinding, PromotedInput, common_denominator, numerator
@@ -226,7 +226,7 @@ def _at_scale(driven: InputBinding, position: int, scale: float) -> float:
     size = driven.resized_dims[position]
     if size is None:
         raise UsageError("verification.at-without-size", scale=scale, label=driven.label)
-    return output_size(scale, size)
+    return kernel_length(scale, size)
 
 
 def sampled_by_sizes(

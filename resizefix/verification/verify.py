@@ -17,7 +17,7 @@ import numpy as np
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.model_view import ModelView
-from resizefix.dialects.shapes import shapes_of
+from resizefix.dialects.output_size import shapes_of
 from resizefix.errors import UsageError
 from resizefix.runtimes.inputs import Feeds, Value
 from resizefix.runtimes.limits import BrokenOffError

@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 from onnx import helper, numpy_helper
 
 import resizefix
-from resizefix.dialects.output_size import RESIZED
+from resizefix.dialects.output_size import RESIZED, rederive, shapes_of
 from resizefix.dialects.resized_length import _is_finite, inference_length, kernel_length
-from resizefix.dialects.shapes import rederive, shapes_of
 from resizefix.document.shapes import Shapes
 from resizefix.scope_path import BodyName, ScopePath
 

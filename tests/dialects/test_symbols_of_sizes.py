@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import onnx.parser
 
-from resizefix.dialects.output_size import RESIZED
-from resizefix.dialects.shapes import rederive, shapes_of
+from resizefix.dialects.output_size import RESIZED, rederive, shapes_of
 from resizefix.document.size_rules import inferred
 
 # The roi of a crop is beyond inference: what it says of `c` is hidden from it, and with that the symbol of `c`.

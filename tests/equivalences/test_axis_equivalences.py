@@ -11,6 +11,7 @@ from onnx import TensorProto, helper
 from resize_runs import count_up, interpolate, nearest, noise, open_quietly, run, same_bits, scaled, sized
 
 from resizefix.dialects.dialect import DIALECTS
+from resizefix.dialects.resized_length import kernel_length
 from resizefix.equivalences.axis_forms import (
     ASYMMETRIC,
     CEIL,
@@ -27,7 +28,6 @@ from resizefix.equivalences.axis_forms import (
 )
 from resizefix.equivalences.equivalence import AxisEquivalence
 from resizefix.equivalences.index_map import TIE_TOLERANCES, nearest_indices, samples
-from resizefix.equivalences.output_size import output_size
 from resizefix.equivalences.resize_spec import Axis
 from resizefix.equivalences.table import EQUIVALENCES
 from resizefix.interpolation import CoordinateTransformationMode, Interpolation, Mode
@@ -265,7 +265,7 @@ def test_no_axis_equivalence_exchanges_a_form_that_reads_a_roi():
         interpolation = interpolate(mode, form, extrapolation_value=0.0)
         for equivalence, scale in product(EQUIVALENCES, (1.0, 2.0, 0.5, 1.5)):
             if isinstance(equivalence, AxisEquivalence):
-                assert not equivalence.alike(Axis(8, output_size(scale, 8), scale), form, interpolation)
+                assert not equivalence.alike(Axis(8, kernel_length(scale, 8), scale), form, interpolation)
 
 
 def test_an_axis_too_long_for_float32_is_left_alone():
@@ -284,7 +284,7 @@ def test_e5_and_e8_hold_for_long_axes_under_both_tie_rules(factor, size, data):
         indices = nearest_indices(form, factor, size, size * factor, tolerance)
         assert np.array_equal(indices, np.arange(size * factor) // factor)
         scale = reciprocal(factor)
-        out = output_size(scale, size)
+        out = kernel_length(scale, size)
         family = sorted(
             alike_by_scale(8, scale, (ASYMMETRIC, ROUND_PREFER_CEIL), nearest((ASYMMETRIC, ROUND_PREFER_CEIL)))
         )

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from resize_runs import count_up, nearest, run, scaled
 
+from resizefix.dialects.resized_length import kernel_length
 from resizefix.equivalences.axis_forms import forms_of
 from resizefix.equivalences.index_map import TIE_TOLERANCES, coordinates, nearest_indices, samples
-from resizefix.equivalences.output_size import output_size
 from resizefix.interpolation import CoordinateTransformationMode, Mode, NearestMode
 
 FORMS = forms_of(Mode.NEAREST)
@@ -24,7 +24,7 @@ def test_the_simulated_indices_are_those_onnxruntime_reads(form):
     for size in (*range(1, 24), 31, 32):
         x = count_up(2, size)
         for scale in SCALES:
-            out = output_size(scale, size)
+            out = kernel_length(scale, size)
             if out == 0:
                 continue
             # The first axis is scaled too: with all lengths unchanged onnxruntime copies whatever the scale.

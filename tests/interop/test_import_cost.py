@@ -34,7 +34,7 @@ def test_a_call_is_looked_up_without_running_or_drawing_anything(name):
 # All that `inspect` of a model with one constant scale imports of these rooms. What only a suggestion, a repair, a
 # plan, a downgrade or a run needs is imported where it is used: each module costs about half a millisecond.
 FOR_INSPECT = {
-    "equivalences": {"index_map", "output_size"},
+    "equivalences": {"index_map"},
     "library": {"coupling", "plans", "resolution", "verdict"},
     "operations": {"forms", "site", "sites"},
     "opsets": {"evaluation", "inference", "node_schema", "signatures"},

@@ -7,7 +7,7 @@ import pytest
 from lowering_cases import by_scales
 from lowering_runs import native
 
-from resizefix.equivalences.output_size import output_size
+from resizefix.dialects.resized_length import kernel_length
 from resizefix.interpolation import CoordinateTransformationMode, Interpolation, Mode, NearestMode
 from resizefix.lowerings.weights import matrix
 
@@ -31,7 +31,7 @@ def test_weights_have_the_bits_of_the_kernels(mode, filter_):
     compared = 0
     for size, scale in product(SIZES, SCALES):
         scale = float(np.float32(scale))
-        out = output_size(scale, size)
+        out = kernel_length(scale, size)
         if out in (0, size):
             continue
         subject = by_scales(interpolation, (1, 1, size, size), scale, 1.0)

@@ -32,7 +32,6 @@ WITHOUT_SENTENCES = (
 WITH_TEXTS = (
     "document/foreign_formats.py",
     "document/text.py",
-    "equivalences/output_size.py",
     "equivalences/table.py",
     "library/options.py",
     "operations/settings.py",

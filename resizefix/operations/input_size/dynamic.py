@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 from onnx import NodeProto, helper
 
-from resizefix.dialects.shapes import rederive
+from resizefix.dialects.output_size import rederive
 from resizefix.document.document import Document
 from resizefix.document.edits import (
     add_initializer,

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.dialects.shapes import rederive
+from resizefix.dialects.output_size import rederive
 from resizefix.document.document import Document
 from resizefix.document.edits import set_shape
 from resizefix.document.text import node_text

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from onnx.reference import ReferenceEvaluator
 from resize_runs import nearest, open_quietly, run, scaled
 
-from resizefix.equivalences.output_size import ONNX, ONNXRUNTIME_KERNEL, TORCH, every_rule_gives, output_size
+from resizefix.dialects.resized_length import every_rule_gives, inference_length, kernel_length, torch_length
 from resizefix.interpolation import CoordinateTransformationMode, NearestMode
 
 FLOOR = nearest((CoordinateTransformationMode.ASYMMETRIC, NearestMode.FLOOR))
@@ -30,7 +30,7 @@ def model(size, scale):
 def test_the_kernels_rule_is_what_onnxruntime_allocates(size, out):
     scale = float(np.float32(out / size))
     x = np.zeros((1, size), np.float32)
-    assert run(scaled(FLOOR, (2, scale), x), x).shape[1] == ONNXRUNTIME_KERNEL.length(scale, size)
+    assert run(scaled(FLOOR, (2, scale), x), x).shape[1] == kernel_length(scale, size)
 
 
 @settings(max_examples=100, deadline=None)
@@ -39,7 +39,7 @@ def test_the_kernels_rule_is_what_onnxruntime_allocates(size, out):
 def test_onnxs_rule_is_what_shape_inference_says(size, out):
     scale = float(np.float32(out / size))
     inferred = onnx.shape_inference.infer_shapes(model(size, scale)).graph.output[0].type.tensor_type.shape
-    assert inferred.dim[1].dim_value == ONNX.length(scale, size)
+    assert inferred.dim[1].dim_value == inference_length(scale, size)
 
 
 @settings(max_examples=20, deadline=None)
@@ -47,20 +47,20 @@ def test_onnxs_rule_is_what_shape_inference_says(size, out):
 def test_onnxs_rule_is_what_the_reference_evaluator_computes(size, out):
     scale = float(np.float32(out / size))
     y = ReferenceEvaluator(model(size, scale)).run(["y"], {"x": np.zeros((1, size), np.float32)})[0]
-    assert y.shape[1] == ONNX.length(scale, size)
+    assert y.shape[1] == inference_length(scale, size)
 
 
 def test_torch_sees_the_double_scale():
-    assert TORCH.length(1.8, 5) == 9
-    assert TORCH.length(float(np.float32(1.8)), 5) == ONNX.length(1.8, 5) == 8
+    assert torch_length(1.8, 5) == 9
+    assert torch_length(float(np.float32(1.8)), 5) == inference_length(1.8, 5) == 8
 
 
 @pytest.mark.measured_on("onnx", "1.20", "inference multiplied in float32")
 def test_five_to_nine_is_where_the_kernel_and_its_own_shape_inference_disagree():
     scale = float(np.float32(9 / 5))
     y, shape = open_quietly(model(5, scale).SerializeToString()).run(None, {"x": np.zeros((1, 5), np.float32)})
-    assert y.shape[1] == output_size(scale, 5) == 9
-    assert shape[1] == ONNX.length(scale, 5) == 8
+    assert y.shape[1] == kernel_length(scale, 5) == 9
+    assert shape[1] == inference_length(scale, 5) == 8
     assert not every_rule_gives(scale, 5, 9)
     assert not every_rule_gives(scale, 5, 8)
 
@@ -72,5 +72,5 @@ def test_every_rule_agrees_on_an_exact_scale():
 
 
 def test_a_product_beyond_float32_is_a_length_that_nothing_has():
-    assert output_size(3.4e38, 4) > 2**62
-    assert output_size(1e30, 2**31) > 2**62
+    assert kernel_length(3.4e38, 4) > 2**62
+    assert kernel_length(1e30, 2**31) > 2**62

@@ -27,95 +27,75 @@ def text_model(opset, nodes, rest=S, kind="float", data="[1,3,8,8]"):
     )
 
 
-# By the wording of the message: a model that has its fault, and the command that fixes it.
-MODELS: dict[str, tuple[str | onnx.ModelProto, str]] = {
-    "Attribute not found: height_scale": ("bisenet_x8_nearest_opset9", "trt-legacy"),
-    "No importer registered for op: Resize": ("bisenet_x8_nearest_opset10", "trt-legacy"),
-    "Operator Upsample requires exactly 2 inputs. Current input size = 1": ("handmade/upsample9_hybrid", "repair"),
-    'Assertion failed: attrs.contains("scales"): Attribute scales is missing': (
-        text_model(8, 'y = Upsample <mode = "linear"> (x, s)'),
-        "repair",
-    ),
-    "Assertion failed: scales_input.is_weights()": ("computed_scales_opset9", "legalize"),
-    "Resize scales must be an initializer!": ("handmade/scales_concat", "legalize"),
-    "Assertion failed: ctx->tensors().count(inputName)": ("bisenet_x8_nearest_opset11", "legalize"),
-    "Assertion failed: (nbDims >= 1) && (nbDims <= 3)": ("bisenet_x8_linear_opset9", "legalize"),
-    "This version of TensorRT only supports asymmetric resize!": ("bisenet_x8_linear_opset13", "legalize"),
-    "This version of TensorRT only supports floor nearest_mode!": ("handmade/sizes_constant", "legalize"),
-    "This version of TensorRT does not support cubic interpolation!": ("srcnn_x3_opset11", "legalize"),
-    "is a shape tensor and must have type Int32 or Int64. Type is Float": (
-        "handmade/scales_graph_input",
-        "freeze-scales",
-    ),
-    "Network has dynamic or shape inputs, but no optimization profile has been defined": (
-        "srcnn_x3_opset11",
-        "promote-scales",
-    ),
-    "TensorRT only supports half_pixel, pytorch_half_pixel, tf_half_pixel_for_nn, asymmetric and align_corners "
-    "transformation modes!": ("handmade/resize19_half_pixel_symmetric", "legalize"),
-    "This version of TensorRT only support round_prefer_floor nearest mode in tf_half_pixel_for_nn!": (
-        "handmade/resize11_tf_half_pixel_for_nn",
-        "legalize",
-    ),
-    "Antialiasing is not supported currently.": ("handmade/resize18_antialias", "legalize"),
-    "Only 'stretch' is supported currently as 'keep_aspect_ratio_policy'.": ("handmade/sizes_not_larger", "legalize"),
-    "'axes' attribute is supported with 'scales' tensor only when it's trivial": (
-        text_model(18, 'h = Concat <axis = 0> (p, p) y = Resize <axes = [2, 3]> (x, "", h)', "float[1] p = {2}"),
-        "legalize",
-    ),
-    "The attribute mode can only be nearest, linear, or bilinear.": ("handmade/resize_mode_bilinear", "repair"),
-    "first input has type Int32 but must have type Float, Half": ("handmade/data_int32", "legalize"),
-    "This version of TensorRT only supports FLOAT scales input. Current scales weight type": (
-        "handmade/scales_half_precision",
-        "repair",
-    ),
-    "Type 'tensor(float16)' of input parameter (…) of operator (Resize) in node (…) is invalid": (
-        "broken/fp16_scales_const_13",
-        "repair",
-    ),
-    "Either 'sizes' or 'scales' must be provided, but not both of them": ("handmade/resize_scales_and_sizes", "repair"),
-    "input 1 is marked single but has an empty string in the graph": ("broken/empty_name_opset11_05", "repair"),
-    "Scale value should be greater than 0": ("broken/upsample_downscales_01", "repair"),
-    "mode attribute is bilinear. It can only be nearest(default) or linear or cubic": (
-        "broken/mode_bilinear_opset11",
-        "repair",
-    ),
-    "Op registered for Upsample is deprecated in domain_version of 11": ("handmade/upsample_at_opset_11", "repair"),
-    "Unrecognized attribute: … for operator Resize": (
-        text_model(13, 'y = Resize <mode = "linear", align_corners = 1> (x, "", s)'),
-        "repair",
-    ),
-    "No Op registered for Resize with domain_version of 9": (text_model(9, "y = Resize (x, s)"), "repair"),
-    "Could not find an implementation for Resize(13) node": ("handmade/upsample1_height_scale", "repair"),
-    "(…, Upsample, …) has input size 2 not in range [min=1, max=1]": (text_model(7, "y = Upsample (x, s)"), "repair"),
-    "with schema(::Resize:11) has input size 2 not in range": (text_model(11, "y = Resize (x, s)"), "repair"),
-    "Number of elements of input 'scales' must be same as rank of input 'X'": (
-        "broken/scales_of_two_axes_caffe2onnx",
-        "repair",
-    ),
-    "coordinate_transform_mode:[…] is not supported!": (
-        text_model(13, 'y = Resize <mode = "linear", coordinate_transformation_mode = "align_corners "> (x, "", s)'),
-        "repair",
-    ),
-    "Mismatched attribute type in '… : cubic_coeff_a'": (
-        text_model(13, 'y = Resize <mode = "cubic", exclude_outside = 0.0> (x, "", s)'),
-        "repair",
-    ),
-    "Assertion !isInFlight(p.second.symbolicRep) failed": ("handmade/scales_graph_input", "freeze-scales"),
-    "two nodes with same node name (…)": ("broken/duplicate_output_name_01", "repair"),
-    "Type (tensor(float16)) of output arg (…) of node (…) does not match expected type (tensor(float))": (
-        "broken/fp16_scales_and_stale_type_02",
-        "repair",
-    ),
-    "Attempting to broadcast an axis by a dimension other than 1. 10 by 15": (
-        "handmade/stale_value_info",
-        "promote-scales",
-    ),
-    "Non concat axis dimensions must match": ("handmade/two_sites_together", "promote-scales"),
-    "No Adapter From Version $11 for Resize": ("bisenet_x8_nearest_opset11", "trt-legacy"),
-    "…takes only whole numbers, so 2.5 cannot be fed; add --denominator 2": ("srcnn_x3_opset11", "promote-scales"),
-    "Unsupported Upsample scales !": ("computed_scales_opset9", "freeze-scales"),
-}
+# By the command that fixes it and the wording of the message: a model that has its fault.
+FIXED_BY: dict[str, dict[str, str | onnx.ModelProto]] = {
+    "trt-legacy": {
+        "Attribute not found: height_scale": "bisenet_x8_nearest_opset9",
+        "No importer registered for op: Resize": "bisenet_x8_nearest_opset10",
+        "No Adapter From Version $11 for Resize": "bisenet_x8_nearest_opset11",
+    },
+    "repair": {
+        "Operator Upsample requires exactly 2 inputs. Current input size = 1": "handmade/upsample9_hybrid",
+        'Assertion failed: attrs.contains("scales"): Attribute scales is missing':
+            text_model(8, 'y = Upsample <mode = "linear"> (x, s)'),
+        "The attribute mode can only be nearest, linear, or bilinear.": "handmade/resize_mode_bilinear",
+        "This version of TensorRT only supports FLOAT scales input. Current scales weight type":
+            "handmade/scales_half_precision",
+        "Type 'tensor(float16)' of input parameter (…) of operator (Resize) in node (…) is invalid":
+            "broken/fp16_scales_const_13",
+        "Either 'sizes' or 'scales' must be provided, but not both of them": "handmade/resize_scales_and_sizes",
+        "input 1 is marked single but has an empty string in the graph": "broken/empty_name_opset11_05",
+        "Scale value should be greater than 0": "broken/upsample_downscales_01",
+        "mode attribute is bilinear. It can only be nearest(default) or linear or cubic":
+            "broken/mode_bilinear_opset11",
+        "Op registered for Upsample is deprecated in domain_version of 11": "handmade/upsample_at_opset_11",
+        "Unrecognized attribute: … for operator Resize":
+            text_model(13, 'y = Resize <mode = "linear", align_corners = 1> (x, "", s)'),
+        "No Op registered for Resize with domain_version of 9": text_model(9, "y = Resize (x, s)"),
+        "Could not find an implementation for Resize(13) node": "handmade/upsample1_height_scale",
+        "(…, Upsample, …) has input size 2 not in range [min=1, max=1]": text_model(7, "y = Upsample (x, s)"),
+        "with schema(::Resize:11) has input size 2 not in range": text_model(11, "y = Resize (x, s)"),
+        "Number of elements of input 'scales' must be same as rank of input 'X'":
+            "broken/scales_of_two_axes_caffe2onnx",
+        "coordinate_transform_mode:[…] is not supported!":
+            text_model(13, 'y = Resize <mode = "linear", coordinate_transformation_mode = "align_corners "> (x, "", s)'),
+        "Mismatched attribute type in '… : cubic_coeff_a'":
+            text_model(13, 'y = Resize <mode = "cubic", exclude_outside = 0.0> (x, "", s)'),
+        "two nodes with same node name (…)": "broken/duplicate_output_name_01",
+        "Type (tensor(float16)) of output arg (…) of node (…) does not match expected type (tensor(float))":
+            "broken/fp16_scales_and_stale_type_02",
+    },
+    "legalize": {
+        "Assertion failed: scales_input.is_weights()": "computed_scales_opset9",
+        "Resize scales must be an initializer!": "handmade/scales_concat",
+        "Assertion failed: ctx->tensors().count(inputName)": "bisenet_x8_nearest_opset11",
+        "Assertion failed: (nbDims >= 1) && (nbDims <= 3)": "bisenet_x8_linear_opset9",
+        "This version of TensorRT only supports asymmetric resize!": "bisenet_x8_linear_opset13",
+        "This version of TensorRT only supports floor nearest_mode!": "handmade/sizes_constant",
+        "This version of TensorRT does not support cubic interpolation!": "srcnn_x3_opset11",
+        "TensorRT only supports half_pixel, pytorch_half_pixel, tf_half_pixel_for_nn, asymmetric and align_corners transformation modes!":
+            "handmade/resize19_half_pixel_symmetric",
+        "This version of TensorRT only support round_prefer_floor nearest mode in tf_half_pixel_for_nn!":
+            "handmade/resize11_tf_half_pixel_for_nn",
+        "Antialiasing is not supported currently.": "handmade/resize18_antialias",
+        "Only 'stretch' is supported currently as 'keep_aspect_ratio_policy'.": "handmade/sizes_not_larger",
+        "'axes' attribute is supported with 'scales' tensor only when it's trivial":
+            text_model(18, 'h = Concat <axis = 0> (p, p) y = Resize <axes = [2, 3]> (x, "", h)', "float[1] p = {2}"),
+        "first input has type Int32 but must have type Float, Half": "handmade/data_int32",
+    },
+    "freeze-scales": {
+        "is a shape tensor and must have type Int32 or Int64. Type is Float": "handmade/scales_graph_input",
+        "Assertion !isInFlight(p.second.symbolicRep) failed": "handmade/scales_graph_input",
+        "Unsupported Upsample scales !": "computed_scales_opset9",
+    },
+    "promote-scales": {
+        "Network has dynamic or shape inputs, but no optimization profile has been defined": "srcnn_x3_opset11",
+        "Attempting to broadcast an axis by a dimension other than 1. 10 by 15": "handmade/stale_value_info",
+        "Non concat axis dimensions must match": "handmade/two_sites_together",
+        "…takes only whole numbers, so 2.5 cannot be fed; add --denominator 2": "srcnn_x3_opset11",
+    },
+}  # fmt: skip
+MODELS = {text: (model, command) for command, rows in FIXED_BY.items() for text, model in rows.items()}
 # Messages of which no model is here whose fault can be fixed, and why.
 WITHOUT = {
     "This version of TensorRT only supports linear resizing on the outermost 3 dimensions": "onnxruntime runs no such node",

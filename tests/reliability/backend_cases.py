@@ -10,7 +10,7 @@ where the outcome says exact.
 
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -21,7 +21,7 @@ import onnx
 from random_graphs_called import TARGETS
 from random_graphs_case import plain
 from random_graphs_claims import LOWERED
-from random_graphs_runs import Ran, Runner, difference
+from random_graphs_runs import Ran, Runner, difference, fed_value
 
 import resizefix
 
@@ -65,106 +65,76 @@ def backend_cases() -> tuple[BackendCase, ...]:
     return tuple(found)
 
 
-class Through:
-    """One case, with what came of each operation counted in `book`."""
+def through(case: BackendCase, folder: Path, targets: Sequence[str], book: Counter[str]) -> Ran:
+    """One case through every operation; what came of each is counted in `book`. What the original computes."""
 
-    def __init__(self, case: BackendCase, folder: Path, book: Counter[str]) -> None:
-        self._case = case
-        self._folder = folder
-        self._book = book
-        self._files = 0
-        self._shapes: dict[str, tuple[int, ...]] = {}
-        self.original = self._run(case.model, case.feeds)
-        self._meets = case.is_met(self.original)
-
-    def _run(self, model: onnx.ModelProto, feeds: dict[str, np.ndarray]) -> Ran:
-        path = self._folder / f"{self._files}.onnx"
-        self._files += 1
+    def ran(model: onnx.ModelProto, feeds: dict[str, np.ndarray]) -> Ran:
+        path = folder / f"{book['files written']}.onnx"
+        book["files written"] += 1
         onnx.save(model, path)
         return Runner(path).run(feeds)
 
-    def all(self, targets: Sequence[str] = TARGETS) -> None:
-        """Every operation."""
-        case = self._case
-        self._book["the original gives the expected output" if self._meets else "the original does not"] += 1
-        self._refuses_what_is_fed()
-        fed = {name: case.feeds[name].tolist() for name in ("scales", "sizes") if name in case.feeds}
-        self._shapes = {name: value.shape for name, value in case.feeds.items() if name not in fed}
-        frozen = self._applied("freeze-scales", lambda: resizefix.freeze_scales(case.model, set=fed))
-        if frozen is None:
-            return
-        for form in FORMS:
-            made = self._applied("promote-scales", lambda form=form: self._promoted(frozen, form=form))
-            if made is not None:
-                again = self._applied(
-                    "promote→freeze", lambda made=made: resizefix.freeze_scales(made.model, set=_values(made))
-                )
-                assert again is not None, f"{case.name}: {form}"
-        self._applied("promote-scales", lambda: self._promoted(frozen, keep_default=True))
-        self._applied("promote-scales", lambda: self._promoted(frozen, for_="tensorrt"))
-        for target in targets:
-            self._applied("legalize", lambda target=target: resizefix.legalize(frozen, target=target))
-        self._applied("trt-legacy", lambda: resizefix.trt_legacy(frozen))
-
-    def _promoted(self, model: onnx.ModelProto, **options: Any) -> Any:
-        return resizefix.promote_scales(model, shape=self._shapes, **options)
-
-    def _refuses_what_is_fed(self) -> None:
-        outcomes = resizefix.promote_scales(self._case.model).outcomes
-        assert [outcome.status.value for outcome in outcomes] == ["unchanged"], outcomes
-        assert "already follow the graph input" in (outcomes[0].reason or "")
-        legacy = resizefix.trt_legacy(self._case.model)
-        assert not legacy.changed
-        assert "fed at run time" in (legacy.outcomes[0].reason or "")
-
-    def _applied(self, name: str, call: Callable[[], Any]) -> Any:
-        """The result's model (of a promotion the whole result), compared; None where it was refused."""
-        case = self._case
+    def applied(name: str, call: Callable[..., Any], model: Any, **options: Any) -> Any:
+        """The result, compared; None where the operation is refused or changes nothing."""
         try:
-            result = call()
+            result = call(model, **options)
         except resizefix.VerificationFailedError as error:
-            if self.original.error is None:
+            if original.error is None:
                 raise AssertionError(f"{case.name}: {name}: {error}") from error
-            self._book[f"{name}: not proven: {plain(str(error))}"] += 1
+            book[f"{name}: not proven: {plain(str(error))}"] += 1
             return None
         for outcome in result.outcomes:
-            self._book[f"{name}: {outcome.status.value}"] += 1
-            if outcome.status.value == "refused":
-                assert outcome.reason, f"{case.name}: {name}: no reason"
-                self._book[f"{name} refused: {plain(outcome.reason)}"] += 1
+            book[f"{name}: {outcome.status.value}"] += 1
+            assert outcome.reason or outcome.status.value != "refused", f"{case.name}: {name}: no reason"
         if not result.changed:
             return None
-        feeds = case.feeds | {source.name: _fed(source) for source in result.inputs}
-        ran = self._run(result.model, feeds)
+        made = ran(result.model, case.feeds | {source.name: fed_value(source) for source in result.inputs})
         exact = all(outcome.exact for outcome in result.outcomes)
-        apart = difference(self.original, ran)
         measured = max((outcome.max_abs_diff or 0.0) for outcome in result.outcomes)
         largest = max(float(np.max(np.abs(case.expected), initial=0.0)), 1.0)
-        bound = 0.0 if exact else max(LOWERED, measured * 2)
-        assert apart * largest <= bound * largest, f"{case.name}: {name}: {apart} apart (exact: {exact})"
-        if self._meets and (exact or measured < LOWERED * largest):
-            assert case.is_met(ran), f"{case.name}: {name}: not the expected output"
-        self._book[f"{name}: same {'bits' if apart == 0 else 'within the bound'}"] += 1
-        return result if result.inputs else result.model
+        apart, bound = difference(original, made), 0.0 if exact else max(LOWERED, measured * 2)
+        assert apart <= bound, f"{case.name}: {name}: {apart} apart (exact: {exact})"
+        if case.is_met(original) and (exact or measured < LOWERED * largest):
+            assert case.is_met(made), f"{case.name}: {name}: not the expected output"
+        book[f"{name}: same {'bits' if apart == 0 else 'within the bound'}"] += 1
+        return result
+
+    original = ran(case.model, case.feeds)
+    book["the original gives the expected output" if case.is_met(original) else "the original does not"] += 1
+    assert_what_is_fed_is_refused(case)
+    fed = {name: case.feeds[name].tolist() for name in ("scales", "sizes") if name in case.feeds}
+    shapes = {name: value.shape for name, value in case.feeds.items() if name not in fed}
+    frozen = applied("freeze-scales", resizefix.freeze_scales, case.model, set=fed)
+    if frozen is None:
+        return original
+    for options in ({"form": form} for form in FORMS):
+        made = applied("promote-scales", resizefix.promote_scales, frozen.model, shape=shapes, **options)
+        if made is not None:
+            values = {source.name: source.value for source in made.inputs}
+            again = applied("promote→freeze", resizefix.freeze_scales, made.model, set=values)
+            assert again is not None, f"{case.name}: {options}"
+    for options in ({"keep_default": True}, {"for_": "tensorrt"}):
+        applied("promote-scales", resizefix.promote_scales, frozen.model, shape=shapes, **options)
+    for target in targets:
+        applied("legalize", resizefix.legalize, frozen.model, target=target)
+    applied("trt-legacy", resizefix.trt_legacy, frozen.model)
+    return original
 
 
-def _fed(source: Any) -> np.ndarray:
-    return np.array(source.value, np.int64 if source.elem_type == "int64" else np.float32)
-
-
-def _values(result: Any) -> dict[str, tuple[float, ...]]:
-    return {source.name: source.value for source in result.inputs}
-
-
-def run(cases: Iterator[BackendCase] | tuple[BackendCase, ...], book: Counter[str]) -> None:
-    for case in cases:
-        with tempfile.TemporaryDirectory() as folder:
-            Through(case, Path(folder), book).all()
+def assert_what_is_fed_is_refused(case: BackendCase) -> None:
+    (outcome,) = resizefix.promote_scales(case.model).outcomes
+    assert outcome.status.value == "unchanged", outcome
+    assert "already follow the graph input" in (outcome.reason or "")
+    legacy = resizefix.trt_legacy(case.model)
+    assert not legacy.changed
+    assert "fed at run time" in (legacy.outcomes[0].reason or "")
 
 
 def main() -> None:
     book: Counter[str] = Counter()
-    run(backend_cases(), book)
+    for case in backend_cases():
+        with tempfile.TemporaryDirectory() as folder:
+            through(case, Path(folder), TARGETS, book)
     print(f"{len(backend_cases())} cases")
     for text, count in sorted(book.items()):
         print(f"{count:6d}  {text}")

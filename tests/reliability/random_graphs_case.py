@@ -13,7 +13,7 @@ import numpy as np
 import onnx
 from random_graphs_model import Drawn
 from random_graphs_places import Placed
-from random_graphs_runs import Ran, Runner, holders, lost_records, only_for, signature, visible
+from random_graphs_runs import Ran, Runner, fed_value, holders, lost_records, only_for, signature, visible
 from random_graphs_scans import has_needed_ranks
 
 import resizefix
@@ -188,7 +188,7 @@ class Case:
         model = onnx.ModelProto.FromString(base)
         vanish = only_for(model, changed) | removed
         lost = lost_records(base, after.read_bytes(), holders(model, changed), may_vanish=vanish)
-        fed = {source.name: _fed(source) for source in getattr(result, "inputs", ())}
+        fed = {source.name: fed_value(source) for source in getattr(result, "inputs", ())}
         told = " ".join(o.reason or "" for o in result.outcomes if o.status.value == "changed")
         for name in (node.output[0] for node in self.model.graph.node if node.op_type == "Scan"):
             record, feeds = f"node {name!r}", self.drawn.feeds | fed
@@ -214,10 +214,6 @@ class Case:
             constants = {tensor.name for model in (self.model, made) for tensor in model.graph.initializer}
             wanted, new_inputs = ([e for e in side if e[0] not in constants] for side in (wanted, new_inputs))
         assert new_inputs == wanted, f"inputs {new_inputs} instead of {wanted}"
-
-
-def _fed(source: Any) -> np.ndarray:
-    return np.array(source.value, np.int64 if source.elem_type == "int64" else np.float32)
 
 
 def _copied(model: onnx.ModelProto) -> onnx.ModelProto:

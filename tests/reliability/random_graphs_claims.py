@@ -124,6 +124,10 @@ def infers_other_sizes(case: Case) -> bool:
 
 def as_scales(site: Placed) -> list[float]:
     """The node's scales; of sizes the quotients by those of its input."""
+    return [float(np.float32(value / size)) for value, size in zip(site.values, unscaled(site), strict=True)]
+
+
+def unscaled(site: Placed) -> list[int]:
+    """The values at which the node would scale nothing."""
     axes = site.spelling.axes or range(len(site.values))
-    sizes = [site.x.sizes[axis] if site.spelling.kind == "sizes" else 1 for axis in axes]
-    return [float(np.float32(value / size)) for value, size in zip(site.values, sizes, strict=True)]
+    return [site.x.sizes[axis] if site.spelling.kind == "sizes" else 1 for axis in axes]

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from random_graphs_case import Case
+from random_graphs_claims import as_scales, unscaled
 from random_graphs_feeds import feeds_that_run
 from random_graphs_runs import Runner, baked, bodies
 
@@ -37,18 +38,13 @@ _MOVES = (
 
 def _moved(case: Case, output: str, move: Callable[[float, int], float]) -> tuple[str, list[float]]:
     placed = _placed(case, output)
-    unscaled = _unscaled(placed)
-    moving = [position for position, value in enumerate(placed.values) if value != unscaled[position]]
+    still = unscaled(placed)
+    moving = [position for position, value in enumerate(placed.values) if value != still[position]]
     values = list(placed.values)
     for position in moving or range(len(values)):
-        number = move(values[position], unscaled[position])
+        number = move(values[position], still[position])
         values[position] = max(1, int(number)) if placed.spelling.kind == "sizes" else float(np.float32(number))
     return placed.spelling.kind, values
-
-
-def _unscaled(site: Any) -> list[int]:
-    axes = site.spelling.axes or range(len(site.values))
-    return [site.x.sizes[axis] if site.spelling.kind == "sizes" else 1 for axis in axes]
 
 
 def _static(case: Case, output: str) -> bool:
@@ -58,9 +54,7 @@ def _static(case: Case, output: str) -> bool:
 
 def _several(case: Case, output: str) -> bool:
     placed = _placed(case, output)
-    axes = placed.spelling.axes or range(len(placed.values))
-    sizes = [placed.x.sizes[axis] if placed.spelling.kind == "sizes" else 1 for axis in axes]
-    return len({value / size for value, size in zip(placed.values, sizes, strict=True)}) > 1
+    return len({value / size for value, size in zip(placed.values, unscaled(placed), strict=True)}) > 1
 
 
 def _sampled_elsewhere(case: Case, output: str) -> bool:
@@ -137,13 +131,13 @@ def assert_true_refusal(case: Case, outcome: Any, result: Any) -> None:
         assert true, f"{output}: not true: {reason}; it breaks {rules}"
     elif found := re.search(r"scale (\S+) is not a whole number over (\d+)", reason):
         over, scale = int(found[2]), np.float32(found[1])  # of sizes: a neighbour of the quotient, with their length
-        near = any(abs(float(scale) / value - 1) < 1e-6 for value in _as_scales(_placed(case, output)))
+        near = any(abs(float(scale) / value - 1) < 1e-6 for value in as_scales(_placed(case, output)))
         true = near and np.float32(round(float(scale) * over) / over) != scale
         assert true, f"{output}: not true: {reason}"
     elif "one shared input cannot" in reason:
         mine, theirs = re.findall(r"\[([^\]]*)\]", reason)[:2]
         assert mine != theirs, f"{output}: not true: {reason}"
-        said = _as_sizes if result.inputs and result.inputs[0].sites[0].form.value == "sizes" else _as_scales
+        said = _as_sizes if result.inputs and result.inputs[0].sites[0].form.value == "sizes" else as_scales
         assert len({tuple(said(placed)) for placed in case.drawn.sites}) > 1, f"{output}: not true: {reason}"
     else:
         _assert_listed(case, output, reason)
@@ -245,11 +239,6 @@ def assert_true_blocker(case: Case, blocker: Any) -> None:
 def _violations(case: Case, outcome: Any, target: str) -> list[Any]:
     found = resizefix.check(str(case.path), target=target).violations
     return [violation for violation in found if violation.node == outcome.node]
-
-
-def _as_scales(placed: Any) -> list[float]:
-    sizes = _unscaled(placed)
-    return [float(np.float32(value / size)) for value, size in zip(placed.values, sizes, strict=True)]
 
 
 def _as_sizes(placed: Any) -> list[int]:

@@ -5,6 +5,7 @@ file. Nothing of resizefix is used here.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -89,6 +90,11 @@ def steps_apart(before: Ran, after: Ran, step: float) -> float:
         apart = np.abs(np.nan_to_num(one.astype(np.float64)) - np.nan_to_num(after.outputs[name].astype(np.float64)))
         found = max(found, float(np.max(apart, initial=0.0)) / (1 if one.dtype.kind in "iu" else step))
     return found
+
+
+def fed_value(source: Any, value: Sequence[float] | None = None) -> np.ndarray:
+    """What a new input is fed: the value, or its old one."""
+    return np.array(source.value if value is None else value, np.int64 if source.elem_type == "int64" else np.float32)
 
 
 def bodies(model: ModelProto) -> Iterator[GraphProto | onnx.FunctionProto]:

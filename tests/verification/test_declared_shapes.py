@@ -1,7 +1,8 @@
 """Inputs that decide a size that the file fixes are fed what it says."""
 
-import onnx.parser
+import onnx
 import pytest
+from onnx_text import model
 
 from resizefix.document.document import Document
 from resizefix.library.promote_scales import promote_scales
@@ -9,11 +10,15 @@ from resizefix.library.rewrite import legalize
 from resizefix.verification.feeds import feeds_from_declared_shapes
 
 
-def model(inputs: str, node: str, opset: int = 18, shape: str = "1,3,6,2") -> onnx.ModelProto:
-    return onnx.parser.parse_model(
-        f'<ir_version: 8, opset_import: ["" : {opset}]> g ({inputs}) => (float[{shape}] y, float[?,?,?,?] z) '
-        f"<int64[4] two = {{1, 3, 12, 4}}> {{ y = {node} [up] z = Resize (y, , , two) }}"
-    )
+def made_of(inputs: str, node: str, opset: int = 18, shape: str = "1,3,6,2") -> onnx.ModelProto:
+    nodes = f"y = {node} [up] z = Resize (y, , , two)"
+    outputs = f"float[{shape}] y, float[?,?,?,?] z"
+    return model(f"({inputs}) => ({outputs}) <int64[4] two = {{1, 3, 12, 4}}> {{ {nodes} }}", opset)
+
+
+def fed(made: onnx.ModelProto, shapes: dict[str, list[int]] | None = None) -> dict[str, list[float]]:
+    found = feeds_from_declared_shapes(Document.from_proto(made), shapes or {})
+    return {name: value.tolist() for name, value in found.items()}
 
 
 @pytest.mark.parametrize(
@@ -28,37 +33,35 @@ def model(inputs: str, node: str, opset: int = 18, shape: str = "1,3,6,2") -> on
     ],
 )
 def test_what_the_sizes_before_and_behind_say_is_fed(inputs, node, expected):
-    found = feeds_from_declared_shapes(Document.from_proto(model(inputs, node)), {})
-    assert {name: value.tolist() for name, value in found.items()} == expected
+    assert fed(made_of(inputs, node)) == expected
 
 
 def test_sizes_that_the_user_gives_are_sizes_of_the_file():
-    document = Document.from_proto(model("float[n,3,h,w] x, float[4] s", "Resize (x, , s)"))
-    assert feeds_from_declared_shapes(document, {}) == {}
-    assert feeds_from_declared_shapes(document, {"x": [1, 3, 4, 4]})["s"].tolist() == [1, 1, 1.5, 0.5]
+    made = made_of("float[n,3,h,w] x, float[4] s", "Resize (x, , s)")
+    assert fed(made) == {}
+    assert fed(made, {"x": [1, 3, 4, 4]}) == {"s": [1, 1, 1.5, 0.5]}
 
 
 def test_a_node_that_is_not_valid_tells_nothing():
-    made = model("float[1,3,4,4] x, float[4] s", "Upsample (x, s)", opset=11)
-    assert feeds_from_declared_shapes(Document.from_proto(made), {}) == {}
+    assert fed(made_of("float[1,3,4,4] x, float[4] s", "Upsample (x, s)", opset=11)) == {}
 
 
 def test_a_promotion_behind_such_a_node_is_proven_at_the_sizes_of_the_file():
-    made = model("float[1,3,1,1] x, int64[4] k", "Resize (x, , , k)", shape="1,3,6,2")
+    made = made_of("float[1,3,1,1] x, int64[4] k", "Resize (x, , , k)", shape="1,3,6,2")
     verification = promote_scales(made, form="scales").verification
     assert verification.passed
     assert verification.runs[0].values == {"up_scales": (1.0, 1.0, 2.0, 2.0)}
 
 
 def test_without_a_run_at_what_is_reported_other_values_are_fed():
-    made = model("float[1,3,4,4] x, float[4] s", "Resize (x, , s)", shape="2,3,6,2")
+    made = made_of("float[1,3,4,4] x, float[4] s", "Resize (x, , s)", shape="2,3,6,2")
     made.graph.node[0].attribute.append(onnx.helper.make_attribute("mode", "cubic"))  # takes no batch that changes
-    assert feeds_from_declared_shapes(Document.from_proto(made), {})["s"].tolist() == [2, 1, 1.5, 0.5]
+    assert fed(made) == {"s": [2, 1, 1.5, 0.5]}
     assert [outcome.status.value for outcome in promote_scales(made, form="sizes").outcomes][-1] == "changed"
 
 
 def test_a_rewrite_behind_such_a_node_is_compared_at_the_sizes_of_the_file():
-    made = model("float[1,3,1,1] x, int64[4] k", "Resize (x, , , k)")
+    made = made_of("float[1,3,1,1] x, int64[4] k", "Resize (x, , , k)")
     verification = legalize(made, target="tensorrt-6.0", node=["up"]).verification
     assert verification.passed
     assert verification.runs[0].values == {"k": [1, 3, 6, 2]}
@@ -75,20 +78,13 @@ def test_a_rewrite_behind_such_a_node_is_compared_at_the_sizes_of_the_file():
     ],
 )
 def test_sizes_behind_elementwise_nodes_are_those_of_what_they_read(between, expected):
-    made = onnx.parser.parse_model(
-        '<ir_version: 8, opset_import: ["" : 18]> g (float[1,3,4,4] x, float[4] s) => (float[1,3,6,2] y) '
-        f"{{ r = Resize (x, , s) {between} }}"
-    )
-    found = feeds_from_declared_shapes(Document.from_proto(made), {})
-    assert {name: value.tolist() for name, value in found.items()} == expected
+    graph = f"(float[1,3,4,4] x, float[4] s) => (float[1,3,6,2] y) {{ r = Resize (x, , s) {between} }}"
+    assert fed(model(graph, 18)) == expected
 
 
 def test_a_promotion_that_reads_the_stored_size_of_a_fed_tensor_is_proven_at_that_size():
-    made = onnx.parser.parse_model(
-        '<ir_version: 8, opset_import: ["" : 18]> g (float[1,3,4,4] x, float[4] s) '
-        "=> (float[1,3,6,2] y, float[?,?,?,?] z) <int64[4] two = {1, 3, 12, 4}> "
-        "{ r = Resize (x, , s) y = Abs (r) [up] z = Resize (y, , , two) }"
-    )
+    made = made_of("float[1,3,4,4] x, float[4] s", "Abs (r)")
+    made.graph.node.insert(0, onnx.helper.make_node("Resize", ["x", "", "s"], ["r"]))
     verification = promote_scales(made, form="scales").verification
     assert verification.passed
     assert verification.runs[0].values == {"up_scales": (1.0, 1.0, 2.0, 2.0)}

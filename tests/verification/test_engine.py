@@ -1,24 +1,17 @@
 """What every proof is made of: models run on feeds, comparisons kept as runs, and a verdict over them."""
 
 import numpy as np
-from onnx import parser
+from onnx_text import document
 
-from resizefix.document.document import Document
 from resizefix.verification.conditions import Conditions
 from resizefix.verification.engine import Engine
 from resizefix.verification.verification import Status
 
-HALVED = """
-<ir_version: 8, opset_import: ["":13]>
-agraph (float[1,N] x) => (float[1,N] y) <float two = {2.0}> {
-    half = Div (x, two)
-    y = Add (half, half)
-}
-"""
+HALVED = "(float[1,N] x) => (float[1,N] y) <float two = {2.0}> { half = Div (x, two) y = Add (half, half) }"
 
 
 def engine_and_model():
-    return Engine(Conditions()), Document.from_proto(parser.parse_model(HALVED))
+    return Engine(Conditions()), document(HALVED)
 
 
 def test_a_model_runs_on_the_feeds_that_it_has_an_input_for():

@@ -2,45 +2,44 @@
 
 import numpy as np
 import pytest
-from onnx import parser
+from onnx_text import document
 
-from resizefix.document.document import Document
 from resizefix.runtimes.ort_session import CannotRunError, Session, open_session
 from resizefix.verification.engine import Fitted, fit_feeds
 from resizefix.verification.feeds import Feeder
 
-HEADER = '<ir_version: 8, opset_import: ["":17]>'
+
+def session(graph: str, opset: int = 17) -> Session:
+    return open_session(document(graph, opset), optimized=False)
 
 
-def session(text: str) -> Session:
-    return open_session(Document.from_proto(parser.parse_model(text)), optimized=False)
+def fitted(graph: str) -> Fitted:
+    made = session(graph)
+    return fit_feeds(made, Feeder(made.inputs))
 
 
 def test_the_first_candidate_that_runs_is_taken():
-    square = session(f"{HEADER} g (float[1,3,h,w] x) => (y) {{ t = Transpose<perm = [0, 1, 3, 2]>(x) y = Add(x, t) }}")
-    fitted = fit_feeds(square, Feeder(square.inputs))
-    assert fitted.feeds["x"].shape == (1, 3, 64, 64)
-    assert fitted.outputs["y"].shape == (1, 3, 64, 64)
+    found = fitted("(float[1,3,h,w] x) => (y) { t = Transpose<perm = [0, 1, 3, 2]>(x) y = Add(x, t) }")
+    assert found.feeds["x"].shape == found.outputs["y"].shape == (1, 3, 64, 64)
 
 
-RESIZE = f'{HEADER} g (float[1,3,h,w] x, float[4] s) => (y) {{ y = Resize<mode="nearest">(x, , s) }}'
+RESIZE = '(float[1,3,h,w] x, float[4] s) => (y) { y = Resize<mode="nearest">(x, , s) }'
 
 
 def test_scales_that_are_an_input_are_fed_as_scales():
-    resize = session(RESIZE)
-    fitted = fit_feeds(resize, Feeder(resize.inputs))
-    assert fitted.feeds["s"].tolist() == [1, 1, 2, 2]
-    assert fitted.outputs["y"].shape == (1, 3, 64, 96)
+    found = fitted(RESIZE)
+    assert found.feeds["s"].tolist() == [1, 1, 2, 2]
+    assert found.outputs["y"].shape == (1, 3, 64, 96)
+
+
+SLICED = """(float[1,3,%s] x) => (y) <int64[1] from = {%d}, int64[1] to = {%d}, int64[1] axis = {2}> {
+    y = Slice(x, from, to, axis) }"""
 
 
 def test_a_candidate_with_empty_outputs_is_passed_over():
-    drops_32_rows = session(
-        f"{HEADER} g (float[1,3,h,w] x) => (y) <int64[1] from = {{32}}, int64[1] to = {{999}}, int64[1] axis = {{2}}> "
-        "{ y = Slice(x, from, to, axis) }"
-    )
-    fitted = fit_feeds(drops_32_rows, Feeder(drops_32_rows.inputs))
-    assert not fitted.vacuous
-    assert fitted.feeds["x"].shape[2] == 64
+    found = fitted(SLICED % ("h,w", 32, 999))
+    assert not found.vacuous
+    assert found.feeds["x"].shape[2] == 64
 
 
 @pytest.mark.parametrize(
@@ -48,31 +47,26 @@ def test_a_candidate_with_empty_outputs_is_passed_over():
     [
         # the second node makes a third of what the first one makes, and no axis of a matrix is an image's
         (
-            "g (float[2,6] x, float[2] k) => (y) <float[2] third = {0.33333334, 0.33333334}> "
+            "(float[2,6] x, float[2] k) => (y) <float[2] third = {0.33333334, 0.33333334}> "
             "{ a = Resize(x, , k) y = Resize(a, , third) }",
             [3, 3],
         ),
         # the width becomes 3 and the height stays what is not halved to nothing
         (
-            "g (float[1,1,1,2] x, float[4] s) => (float[1,1,1,3] y) <float[3] w = {1, 2, 3}, "
+            "(float[1,1,1,2] x, float[4] s) => (float[1,1,1,3] y) <float[3] w = {1, 2, 3}, "
             "float[4] half = {1, 1, 0.5, 1}> { a = Resize(x, , s) b = Resize(a, , half) y = Mul(b, w) }",
             [1, 1, 2, 1.5],
         ),
     ],
 )
 def test_what_all_usual_scales_make_empty_is_scaled_otherwise(graph, fed):
-    shrunk = session(f"{HEADER} {graph}")
-    fitted = fit_feeds(shrunk, Feeder(shrunk.inputs))
-    assert not fitted.vacuous
-    assert next(value.tolist() for name, value in fitted.feeds.items() if name != "x") == fed
+    found = fitted(graph)
+    assert not found.vacuous
+    assert next(value.tolist() for name, value in found.feeds.items() if name != "x") == fed
 
 
 def test_only_empty_outputs_are_given_and_named_so():
-    empty = session(
-        f"{HEADER} g (float[1,3,8,8] x) => (y) <int64[1] from = {{0}}, int64[1] to = {{0}}, int64[1] axis = {{2}}> "
-        "{ y = Slice(x, from, to, axis) }"
-    )
-    assert fit_feeds(empty, Feeder(empty.inputs)).vacuous
+    assert fitted(SLICED % ("8,8", 0, 0)).vacuous
 
 
 @pytest.mark.parametrize(
@@ -90,19 +84,15 @@ def test_vacuous_means_no_number_in_any_output(outputs, vacuous):
 
 
 def test_what_the_most_sensible_candidate_met_is_raised():
-    never = session(
-        f"{HEADER} g (float[1,3,h,w] x) => (y) <float[5,5] c> {{ c2 = Identity(c) y = Add(x, c2) }}".replace(
-            "<float[5,5] c>", "<float[1,1,5,5] c = {" + ",".join(["1"] * 25) + "}>"
-        )
-    )
+    ones = ",".join("1" * 25)
     with pytest.raises(CannotRunError, match="5") as caught:
-        fit_feeds(never, Feeder(never.inputs))
+        fitted(f"(float[1,3,h,w] x) => (y) <float[1,1,5,5] c = {{{ones}}}> {{ c2 = Identity(c) y = Add(x, c2) }}")
     assert caught.value.node == "Add#1"
     assert "32" in caught.value.reason or "48" in caught.value.reason
 
 
 def test_the_number_of_attempts_is_kept():
-    resize = session(RESIZE.replace("Resize", "Upsample").replace(":17", ":9").replace("(x, , s)", "(x, s)"))
+    resize = session(RESIZE.replace("Resize", "Upsample").replace("(x, , s)", "(x, s)"), 9)
     feeder = Feeder(resize.inputs, hints={"s": [1, 1, 0.5, 0.5]})
     tried = []
     run = resize.run
@@ -114,11 +104,9 @@ def test_the_number_of_attempts_is_kept():
 
 def test_scales_that_contradict_the_size_of_the_output_are_put_off():
     """Optimised, onnxruntime takes the size that the file fixes for true; the file is right at half the size alone."""
-    text = f'{HEADER} g (float[1,3,8,8] x, float[4] s) => (float[1,3,4,4] y) {{ y = Resize<mode="nearest">(x, , s) }}'
-    resize = session(text)
-    assert fit_feeds(resize, Feeder(resize.inputs)).outputs["y"].shape == (1, 3, 4, 4)
+    text = '(float[1,3,8,8] x, float[4] s) => (float[1,3,4,4] y) { y = Resize<mode="nearest">(x, , s) }'
+    assert fitted(text).outputs["y"].shape == (1, 3, 4, 4)
 
 
 def test_a_file_that_contradicts_itself_at_all_sizes_is_run_all_the_same():
-    stale = session(f"{HEADER} g (float[1,3,8,8] x) => (float[1,3,5,5] y) {{ y = Relu(x) }}")
-    assert fit_feeds(stale, Feeder(stale.inputs)).outputs["y"].shape == (1, 3, 8, 8)
+    assert fitted("(float[1,3,8,8] x) => (float[1,3,5,5] y) { y = Relu(x) }").outputs["y"].shape == (1, 3, 8, 8)

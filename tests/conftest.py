@@ -1,10 +1,12 @@
 """What some tests measure belongs to a version: with an older one they are skipped, and the reason is printed."""
 
 import gc
+import json
 import os
 import signal
 from collections.abc import Callable, Iterator
 from importlib.metadata import version
+from typing import Any
 
 import pytest
 from forked_commands import Commands
@@ -27,6 +29,19 @@ def call(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, st
         said = capsys.readouterr()
         assert "Traceback" not in said.err
         return int(ended.value.code or 0), said.out, said.err
+
+    return run
+
+
+@pytest.fixture
+def answered(call: Callable[..., tuple[int, str, str]]) -> Callable[..., dict[str, Any]]:
+    """The JSON document of a command; its exit code is that of the command."""
+
+    def run(*words: object) -> dict[str, Any]:
+        code, text, _ = call(*words, "--json")
+        answer: dict[str, Any] = json.loads(text)
+        assert answer["exit_code"] == code
+        return answer
 
     return run
 

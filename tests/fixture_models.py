@@ -3,7 +3,8 @@
 from pathlib import Path
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
-SRCNN, DYNAMIC, UNET, ESRGAN = (
-    FIXTURES / f"{name}.onnx"
-    for name in ("srcnn_x3_opset11", "srcnn_x3_opset11_dynamic", "unet_nearest_opset11", "esrgan_x4_opset17")
-)
+SRCNN = FIXTURES / "srcnn_x3_opset11.onnx"
+DYNAMIC = FIXTURES / "srcnn_x3_opset11_dynamic.onnx"
+UNET = FIXTURES / "unet_nearest_opset11.onnx"
+ESRGAN = FIXTURES / "esrgan_x4_opset17.onnx"
+BISENET = FIXTURES / "bisenet_x8_linear_opset9.onnx"

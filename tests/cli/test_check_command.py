@@ -3,20 +3,17 @@
 import json
 import re
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import onnx
 import pytest
+from fixture_models import DYNAMIC, FIXTURES, SRCNN
 from live_parser import missing, needs_tensorrt
 
 from resizefix.runtimes import tensorrt as tensorrt_live
 from resizefix.runtimes.tensorrt import LiveError, LiveVerdict, NetworkInput
 from resizefix.targets.catalogue import TARGETS
 
-FIXTURES = Path(__file__).parents[2] / "fixtures"
-SRCNN = FIXTURES / "srcnn_x3_opset11.onnx"
-DYNAMIC = FIXTURES / "srcnn_x3_opset11_dynamic.onnx"
 ANTIALIAS = FIXTURES / "handmade" / "resize18_antialias.onnx"
 
 
@@ -127,25 +124,6 @@ def test_ranges_that_were_chosen_are_reported_as_such(check, stand_in):
     assert code == 1
     assert "it parses, but no engine is built" in text
     assert "(chosen here)" in text
-
-
-@pytest.mark.parametrize(
-    ("arguments", "says"),
-    [
-        (["--target", "tensorrt-99"], "there is no target 'tensorrt-99'"),
-        (["--target", "tensorrt-rtx", "--min-shapes", "input:1x3x8x8"], "add --build"),
-        (["--target", "tensorrt-rtx", "--build", "--opt-shapes", "nope:1"], "there is no input 'nope'"),
-        (["--target", "tensorrt-rtx", "--build", "--opt-shapes", "1x3x8x8"], "is not a shape"),
-        (["--target", "tensorrt-rtx", "--build", "--opt-shapes", "input:1xAx8x8"], "is not a shape"),
-        (["--target", "tensorrt-rtx", "--build", "--min-shapes", "input:1x1x8x8"], "opt, max is missing"),
-        (["--target", "tensorrt-8.0", "--build", "--opt-shapes", "input:1x1x8x8"], "tensorrt-rtx or tensorrt-10"),
-        (["--target", "tensorrt-rtx", "--live", "--timeout", "0"], "--timeout"),
-    ],
-)
-def test_what_cannot_be_meant_is_exit_2_with_a_sentence(check, arguments, says):
-    code, out, err = check(SRCNN, *arguments)
-    assert (code, out) == (2, "")
-    assert says in err
 
 
 def test_several_shapes_may_stand_in_one_value():

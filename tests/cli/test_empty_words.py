@@ -7,7 +7,7 @@ import pytest
 
 from resizefix.cli import group
 
-COMMANDS = {name: group.get_command(None, name) for name in group.list_commands(None)}  # type: ignore[arg-type]
+COMMANDS = {name: group.get_command(None, name) for name in group.list_commands(None)}
 VALUES = [
     (name, option.opts[0])
     for name, command in COMMANDS.items()

@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
+from fixture_models import SRCNN
 
 from resizefix.reports.png import png
 from resizefix.runtimes.catalogue import runtime_named
 
 Image = pytest.importorskip("PIL.Image")
-SRCNN = Path(__file__).parents[2] / "fixtures" / "srcnn_x3_opset11.onnx"
 
 
 @pytest.fixture(scope="module")

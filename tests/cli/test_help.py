@@ -3,14 +3,13 @@
 import re
 import shlex
 import shutil
-from pathlib import Path
 
 import pytest
+from fixture_models import FIXTURES
 
 from resizefix.cli import group
 
-FIXTURES = Path(__file__).parents[2] / "fixtures"
-COMMANDS = group.list_commands(None)  # type: ignore[arg-type]
+COMMANDS = group.list_commands(None)
 # Each after the one that writes what it reads.
 IN_ORDER = [
     "inspect", "promote-scales", "freeze-scales", "trt-legacy", "legalize", "repair", "set", "input-size", "check",

@@ -1,28 +1,26 @@
-"""`resizefix MODEL` is `resizefix inspect MODEL`."""
+"""`resizefix SRCNN` is `resizefix inspect SRCNN`."""
 
 import json
 import shutil
-from pathlib import Path
 
 import pytest
-
-MODEL = Path(__file__).parents[2] / "fixtures" / "srcnn_x3_opset11.onnx"
+from fixture_models import SRCNN
 
 
 def test_a_model_alone_is_inspected(call):
-    assert call(str(MODEL)) == call("inspect", str(MODEL))
-    code, out, _ = call(str(MODEL), "--json")
+    assert call(str(SRCNN)) == call("inspect", str(SRCNN))
+    code, out, _ = call(str(SRCNN), "--json")
     assert (code, json.loads(out)["command"]) == (0, "inspect")
 
 
 def test_a_file_of_any_name_is_a_model(tmp_path, monkeypatch, call):
-    shutil.copy(MODEL, tmp_path / "network")
+    shutil.copy(SRCNN, tmp_path / "network")
     monkeypatch.chdir(tmp_path)
     assert call("network")[0] == 0
 
 
 def test_a_file_of_the_name_of_a_command_is_no_model(tmp_path, monkeypatch, call):
-    shutil.copy(MODEL, tmp_path / "check")
+    shutil.copy(SRCNN, tmp_path / "check")
     monkeypatch.chdir(tmp_path)
     code, _, error = call("check")
     assert code == 2

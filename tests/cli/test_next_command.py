@@ -6,9 +6,8 @@ import shutil
 from pathlib import Path
 
 import pytest
+from fixture_models import FIXTURES
 from forked_commands import Commands, Terminal
-
-FIXTURES = Path(__file__).parents[2] / "fixtures"
 
 
 @pytest.fixture

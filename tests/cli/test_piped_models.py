@@ -4,16 +4,14 @@ import io
 import json
 import sys
 import types
-from pathlib import Path
 
 import onnx
 import pytest
+from fixture_models import SRCNN
 
 from resizefix.cli import group, main
 from resizefix.cli.piped_model import ModelArgument, with_dash
 
-FIXTURES = Path(__file__).parents[2] / "fixtures"
-SRCNN = FIXTURES / "srcnn_x3_opset11.onnx"
 UNVERIFIED = {
     "promote-scales": [],
     "freeze-scales": ["--set", "scales=1,1,2,2"],

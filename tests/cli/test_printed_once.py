@@ -5,17 +5,15 @@ import shutil
 from pathlib import Path
 
 import onnx
-import onnx.parser
 import pytest
+from fixture_models import FIXTURES, SRCNN, UNET
+from onnx_text import model
 
 from resizefix.reports.text import show_lost_targets
 from resizefix.runtimes.tensorrt import LiveError, LiveVerdict
 from resizefix.targets.catalogue import target_named
 
-FIXTURES = Path(__file__).parents[2] / "fixtures"
-SRCNN, UNET, BISENET = (
-    FIXTURES / f"{name}.onnx" for name in ("srcnn_x3_opset11", "unet_nearest_opset11", "bisenet_x8_linear_opset11")
-)
+BISENET = FIXTURES / "bisenet_x8_linear_opset11.onnx"
 
 
 @pytest.fixture
@@ -39,13 +37,13 @@ def test_the_lines_of_python_run_the_promoted_model(run, options):
     "arguments", [("promote-scales", SRCNN), ("trt-legacy", BISENET), ("legalize", BISENET, "--target", "tensorrt-7.0")]
 )
 def test_a_command_that_writes_says_what_it_wrote(run, arguments):
-    command, model, *options = arguments
-    code, out, _ = run(command, model, "out.onnx", *options)
+    command, given, *options = arguments
+    code, out, _ = run(command, given, "out.onnx", *options)
     assert (code, out.splitlines()[-1]) == (0, "wrote out.onnx")
-    code, out, _ = run(command, model, "other.onnx", *options, "--dry-run")
+    code, out, _ = run(command, given, "other.onnx", *options, "--dry-run")
     assert (code, out.splitlines()[-1]) == (0, "nothing was written (--dry-run)")
     assert not Path("other.onnx").exists()
-    shutil.copy(model, "in.onnx")
+    shutil.copy(given, "in.onnx")
     assert run(command, "in.onnx", "--in-place", *options)[1].splitlines()[-1] == "wrote in.onnx"
 
 
@@ -97,31 +95,28 @@ def test_a_measured_difference_names_the_sizes_of_images_and_no_input_that_holds
 
 
 def test_a_rewritten_model_that_does_not_run_is_not_called_by_the_path_of_the_one_before(run, tmp_path):
-    model = onnx.parser.parse_model(
-        """<ir_version: 8, opset_import: ["" : 13]> g (float[1,1,h,4] x) => (float[a, b, c, d] y, float[1,1,h,4] z)
+    made = model(
+        """(float[1,1,h,4] x) => (float[a, b, c, d] y, float[1,1,h,4] z)
         <float[4] s = {1, 1, 2, 2}, int64[1] zero = {0}, int64[1] two = {2}> {
             z = Relu (x) n = Slice (x, zero, zero, two)
             [up] y = Resize <mode = "linear", coordinate_transformation_mode = "half_pixel"> (n, "", s)
         }"""
     )
-    onnx.save(model, tmp_path / "empty.onnx")
+    onnx.save(made, tmp_path / "empty.onnx")
     _, out, err = run("legalize", "empty.onnx", "out.onnx", "--target", "tensorrt-7.0")
     assert "AFTER cannot be run at node" in out + err
 
 
 def test_no_other_model_is_suggested_where_the_one_that_was_named_is_there(run, tmp_path):
-    model = onnx.parser.parse_model(
-        """<ir_version: 8, opset_import: ["" : 13]> g (float[1,1,4,4] x) => (float[1,1,8,8] y)
-        <float[4] s = {1, 1, 2, 2}> { y = Resize (x, "", s) }"""
-    )
-    weights = model.graph.initializer[0]
+    made = model('(float[1,1,4,4] x) => (float[1,1,8,8] y) <float[4] s = {1, 1, 2, 2}> { y = Resize (x, "", s) }')
+    weights = made.graph.initializer[0]
     weights.ClearField("float_data")
     weights.ClearField("raw_data")
     weights.data_location = onnx.TensorProto.EXTERNAL
     weights.external_data.add(key="location", value="w.bin")
     weights.external_data.add(key="offset", value="1000000")
     (tmp_path / "w.bin").write_bytes(bytes(16))
-    (tmp_path / "broken.onnx").write_bytes(model.SerializeToString())
+    (tmp_path / "broken.onnx").write_bytes(made.SerializeToString())
     shutil.copy(SRCNN, tmp_path / "result1.onnx")
     code, _, err = run("promote-scales", "broken.onnx", "result2.onnx")
     assert code == 2
@@ -147,18 +142,6 @@ def test_the_promotion_for_tensorrt_is_advised_only_where_it_is_made(run):
     assert "reject it now" in out + err
     assert "--for tensorrt" not in out + err
     assert run("promote-scales", scripted_if, "integers.onnx", "--for", "tensorrt")[0] == 1
-
-
-def test_two_numbers_for_one_factor_are_refused_with_the_reason(run):
-    code, _, err = run("promote-scales", SRCNN, "out.onnx", "--form", "factor", "--at", "2,3.5")
-    assert code == 2
-    assert "holds one number for all axes; give one number" in err
-
-
-def test_a_denominator_that_would_be_ignored_is_refused(run):
-    code, _, err = run("promote-scales", SRCNN, "out.onnx", "--denominator", "10", "--dry-run")
-    assert code == 2
-    assert "--denominator 10 --dry-run --for tensorrt" in err
 
 
 def test_what_the_real_parser_refuses_was_tried_and_not_written(run, monkeypatch):

@@ -3,9 +3,9 @@
 from pathlib import Path
 
 import pytest
+from fixture_models import SRCNN
 from forked_commands import Commands, Terminal
 
-MODEL = Path(__file__).parents[2] / "fixtures" / "srcnn_x3_opset11.onnx"
 AT_ONCE = "from resizefix.cli import progress; progress._QUIET_FOR = 0"
 
 
@@ -26,16 +26,16 @@ def on_a_terminal(commands: Commands, *arguments: str) -> str:
 
 @pytest.mark.parametrize("limits", [(), ("--timeout", "60")])
 def test_on_a_terminal_a_line_shows_how_far_it_is_and_goes_away(commands, tmp_path, limits):
-    said = on_a_terminal(commands, "promote-scales", str(MODEL), str(tmp_path / "out.onnx"), *limits)
+    said = on_a_terminal(commands, "promote-scales", str(SRCNN), str(tmp_path / "out.onnx"), *limits)
     assert "verifying" in said
     assert "100%" in said
     assert said.rstrip("\r\n").endswith("\x1b[2K")
 
 
 def test_quietly_nothing_is_shown(commands, tmp_path):
-    assert on_a_terminal(commands, "promote-scales", str(MODEL), str(tmp_path / "out.onnx"), "--quiet") == ""
+    assert on_a_terminal(commands, "promote-scales", str(SRCNN), str(tmp_path / "out.onnx"), "--quiet") == ""
 
 
 def test_into_a_file_nothing_is_shown(commands, tmp_path):
-    done = commands.run(["promote-scales", str(MODEL), str(tmp_path / "out.onnx")], Path.cwd(), before=AT_ONCE)
+    done = commands.run(["promote-scales", str(SRCNN), str(tmp_path / "out.onnx")], Path.cwd(), before=AT_ONCE)
     assert (done.code, done.stderr) == (0, "")

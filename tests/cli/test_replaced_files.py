@@ -6,11 +6,11 @@ from pathlib import Path
 
 import onnx
 import pytest
+from fixture_models import FIXTURES
 
 import resizefix
 from resizefix.cli import group
 
-FIXTURES = Path(__file__).parents[2] / "fixtures"
 WRITES = {
     "promote-scales": ["promote-scales", "--no-verify"],
     "freeze-scales": ["freeze-scales", "--no-verify"],
@@ -26,14 +26,14 @@ REPORTS = {"inspect": [], "check": [], "verify": ["other.onnx"], "diff": ["other
 
 
 def options_of(name: str) -> set[str]:
-    command = group.get_command(None, name)  # type: ignore[arg-type]
+    command = group.get_command(None, name)
     return {option for param in command.params for option in param.opts}
 
 
 def test_every_command_that_writes_is_held_to_this():
-    takes_out = {name for name in group.list_commands(None) if "--in-place" in options_of(name)}  # type: ignore[arg-type]
+    takes_out = {name for name in group.list_commands(None) if "--in-place" in options_of(name)}
     assert takes_out == WRITES.keys()
-    takes_reports = {name for name in group.list_commands(None) if "--html" in options_of(name)}  # type: ignore[arg-type]
+    takes_reports = {name for name in group.list_commands(None) if "--html" in options_of(name)}
     assert takes_reports == REPORTS.keys()
     takes_several = {name for name in WRITES if "--output-dir" in options_of(name)}
     assert takes_several == set(TAKES_SEVERAL)

@@ -12,13 +12,11 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
+from fixture_models import BISENET, DYNAMIC, SRCNN
 
 import resizefix
 from resizefix.reports.png import data_url, png
 
-FIXTURES = Path(__file__).parents[2] / "fixtures"
-SRCNN = str(FIXTURES / "srcnn_x3_opset11.onnx")
-BISENET = str(FIXTURES / "bisenet_x8_linear_opset9.onnx")
 NEAREST = ("mode=nearest", "coordinates=asymmetric", "nearest_mode=floor")
 
 
@@ -50,35 +48,9 @@ def test_json_has_the_differences(set_):
 
 def test_a_setting_may_stand_before_a_file_and_a_file_may_hold_an_equals_sign(set_, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    Path("mode=x.onnx").write_bytes(Path(SRCNN).read_bytes())
+    Path("mode=x.onnx").write_bytes(SRCNN.read_bytes())
     assert set_(*NEAREST, "./mode=x.onnx", "./a=b.onnx")[0] == 0
     assert (tmp_path / "a=b.onnx").exists()
-
-
-@pytest.mark.parametrize(
-    ("words", "code", "expected"),
-    [
-        ((SRCNN, "o.onnx"), 2, "give what to set as KEY=VALUE; the keys are mode, coordinates, nearest_mode"),
-        ((SRCNN, "o.onnx", "mod=nearest"), 2, "there is no key 'mod' to set"),
-        ((SRCNN, "o.onnx", "mode="), 2, "mode=: give nearest, linear, cubic"),
-        ((SRCNN, "o.onnx", "mode=cubic", "mode=linear"), 2, "mode is given twice"),
-        ((SRCNN, "mode=linear"), 2, "no output is given"),
-        (("mode=linear",), 2, "Missing argument 'IN'"),
-        ((SRCNN, "o.onnx", "mode=cubic"), 1, "there is nothing to do: every selected node is like this already"),
-        ((SRCNN, "o.onnx", "nearest_mode=floor"), 1, "nearest_mode has no meaning with mode=cubic; add mode=nearest"),
-        ((BISENET, "o.onnx", "coordinates=half_pixel"), 1, "it works with --opset 11"),
-        ((SRCNN, "o.onnx", *NEAREST, "--feed", "y=a.png"), 2, "the model has no such input to feed; it has input"),
-        ((SRCNN, "o.onnx", *NEAREST, "--feed", "input=a.png"), 2, "there is no file 'a.png' to feed"),
-        ((SRCNN, "o.onnx", *NEAREST, "--feed", "photo"), 2, "is not a feed; write for example input=photo.png"),
-        ((SRCNN, "o.onnx", *NEAREST, "--html", "o.onnx"), 2, "--html and OUT both name o.onnx"),
-    ],
-)
-def test_what_is_not_done_is_reported_and_nothing_is_written(set_, tmp_path, monkeypatch, words, code, expected):
-    monkeypatch.chdir(tmp_path)
-    found, _, text = set_(*words)
-    assert found == code
-    assert expected in " ".join(text.split())
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_the_page_shows_before_after_and_difference(set_, tmp_path):
@@ -110,7 +82,7 @@ def test_the_command_to_type_next_raises_the_model(set_, tmp_path, monkeypatch):
 
 def test_what_is_not_changed_stays_byte_for_byte(set_, tmp_path):
     assert set_(SRCNN, tmp_path / "o.onnx", *NEAREST)[0] == 0
-    before, after = Path(SRCNN).read_bytes(), (tmp_path / "o.onnx").read_bytes()
+    before, after = SRCNN.read_bytes(), (tmp_path / "o.onnx").read_bytes()
     nodes = onnx.load(SRCNN).graph.node
     old = next(node for node in nodes if node.op_type == "Resize").SerializeToString()
     head, tail = before.split(old)
@@ -121,7 +93,7 @@ def test_what_is_not_changed_stays_byte_for_byte(set_, tmp_path):
 
 
 def test_several_models(set_, tmp_path):
-    code, out, _ = set_(SRCNN, FIXTURES / "srcnn_x3_opset11_dynamic.onnx", "--output-dir", tmp_path, *NEAREST, "--json")
+    code, out, _ = set_(SRCNN, DYNAMIC, "--output-dir", tmp_path, *NEAREST, "--json")
     assert code == 0
     assert [model["outcomes"][0]["status"] for model in json.loads(out)["models"]] == ["changed", "changed"]
     assert len(list(tmp_path.iterdir())) == 2

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import onnx
 import pytest
+from fixture_models import FIXTURES
 from forked_commands import Commands
 
 import resizefix
 
-FIXTURES = Path(__file__).parents[2] / "fixtures"
 RESIZEFIX = [sys.executable, "-m", "resizefix"]
 # The code is that of the answer, whoever reads it.
 READING = [

@@ -46,7 +46,6 @@ def reciprocal(k):
 def alike_by_scale(number: int, scale: float, form, interpolation: Interpolation):
     """The forms this equivalence allows when nothing is known but the scale, as with dynamic axes."""
     equivalence = BY_NUMBER[number]
-    assert isinstance(equivalence, AxisEquivalence)
     return equivalence.alike(Axis(None, None, scale), form, interpolation)
 
 

@@ -14,7 +14,7 @@ from resizefix.opsets.ir3 import to_ir3
 from resizefix.opsets.table import TO_OPSET_8
 from resizefix.opsets.verdict import Blocker, Downgrade
 
-Feeds = Mapping[str, np.ndarray]  # type: ignore[type-arg]
+Feeds = Mapping[str, np.ndarray]
 
 
 def model_of(opset: int, graph: str, ir_version: int = 8) -> ModelProto:
@@ -77,7 +77,7 @@ def operators(model: ModelProto) -> list[str]:
     return [node.op_type for node in model.graph.node]
 
 
-def normal(*shape: int, dtype: Any = np.float32, seed: int = 0) -> np.ndarray:  # type: ignore[type-arg]
+def normal(*shape: int, dtype: Any = np.float32, seed: int = 0) -> np.ndarray:
     """Unit-normal data."""
     return np.random.default_rng(seed).standard_normal(shape).astype(dtype)
 

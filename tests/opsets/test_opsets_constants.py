@@ -78,7 +78,7 @@ def test_payloads_in_another_file_are_moved_and_never_read():
     detached.t.data_location = TensorProto.EXTERNAL
     detached.t.external_data.add(key="location", value="elsewhere.bin")
 
-    def never(tensor: TensorProto) -> np.ndarray:  # type: ignore[type-arg]
+    def never(tensor: TensorProto) -> np.ndarray:
         raise AssertionError(f"{tensor.name} was read")
 
     copy = ModelProto()
@@ -101,7 +101,7 @@ def test_a_small_operand_in_another_file_is_read_through_the_caller():
     tensor.external_data.add(key="location", value="elsewhere.bin")
     asked = []
 
-    def value_of(wanted: TensorProto) -> np.ndarray:  # type: ignore[type-arg]
+    def value_of(wanted: TensorProto) -> np.ndarray:
         asked.append(wanted.name)
         return np.array([3, 2])
 

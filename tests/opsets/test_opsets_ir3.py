@@ -103,7 +103,7 @@ def with_optional_input() -> onnx.ModelProto:
         (with_optional_input, "an optional value came after IR 3"),
     ],
 )
-def test_what_ir_3_cannot_hold_is_refused_and_the_model_left_alone(build, reason):  # type: ignore[no-untyped-def]
+def test_what_ir_3_cannot_hold_is_refused_and_the_model_left_alone(build, reason):
     model = build()
     before = model.SerializeToString()
     (blocker,) = to_ir3(model).blockers

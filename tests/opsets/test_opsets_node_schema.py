@@ -7,7 +7,7 @@ node = helper.make_node
 
 
 def untyped(name: str, **fields: object) -> AttributeProto:
-    return AttributeProto(name=name, **fields)  # type: ignore[arg-type]
+    return AttributeProto(name=name, **fields)
 
 
 @pytest.mark.parametrize(

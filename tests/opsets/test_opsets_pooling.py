@@ -71,7 +71,7 @@ def axes_to_pool(draw: st.DrawFn) -> tuple[int, int, int, int, int]:
 
 @settings(max_examples=80, deadline=None)
 @given(axes_to_pool(), axes_to_pool(), st.sampled_from(["MaxPool", "AveragePool"]), st.booleans())
-def test_ceil_mode_on_any_size_is_the_same_or_refused(rows, columns, op_type, dynamic):  # type: ignore[no-untyped-def]
+def test_ceil_mode_on_any_size_is_the_same_or_refused(rows, columns, op_type, dynamic):
     sizes, kernel, strides, begins, ends = (list(pair) for pair in zip(rows, columns, strict=True))
     attributes = f"kernel_shape={kernel}, strides={strides}, pads={begins + ends}, ceil_mode=1"
     shape = "1,2,H,W" if dynamic else f"1,2,{sizes[0]},{sizes[1]}"

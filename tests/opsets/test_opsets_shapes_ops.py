@@ -40,7 +40,7 @@ SLICES = [
 
 @pytest.mark.parametrize(("op_type", "version"), read_versions("Slice"))
 @pytest.mark.parametrize(("starts", "ends", "axes", "steps"), SLICES)
-def test_slices_become_attributes_and_steps_a_gather(op_type, version, starts, ends, axes, steps):  # type: ignore[no-untyped-def]
+def test_slices_become_attributes_and_steps_a_gather(op_type, version, starts, ends, axes, steps):
     if version < 11 and axes and min(axes) < 0:
         axes = [axis % 4 for axis in axes]
     operands = {"starts": starts, "ends": ends, "axes": axes, "steps": steps}

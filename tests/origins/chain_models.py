@@ -53,5 +53,4 @@ def only_site(doc: Document) -> Site:
 def recovered(doc: Document, operand: str = "k", kind: ExtentKind = ExtentKind.SIZES) -> Recovery | str:
     site = only_site(doc)
     view = ModelView(doc)
-    assert site.interpolation is not None
     return Recoverer(view).recover(view.scopes.by_path[site.scope.path], site.input, operand, kind, site.interpolation)

@@ -15,7 +15,6 @@ def meanings_and_chain(nodes: str, inputs: str = "float[n,3,h,w] x, float[n,3,u,
     view = ModelView(document(f"{nodes} y = Resize (x, , , k)", inputs, opset=13))
     tracer = Tracer(view)
     definition = view.scopes.definition(view.scopes.main, "k")
-    assert definition is not None
     return DimResolver(tracer.axis_sizes, X, 4), extract_subgraph(tracer, definition)
 
 

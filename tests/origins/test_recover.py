@@ -40,7 +40,6 @@ def test_sizes_1_8_times_the_inputs_have_a_scale_but_no_constant_computes_the_sa
         "8 in shape inference, the chain makes it 9"
     )
     assert found.values is None
-    assert found.reason is not None
     assert "onnxruntime samples by 57/32" in found.reason
 
 
@@ -121,11 +120,9 @@ def test_the_input_by_another_name_is_the_input():
         "y = Resize (c, e, e, k)"
     )
     found = recovered(document(nodes, "float[n,3,h,w] x, float[4,3,3,3] W", "float[0] e = {}"))
-    assert isinstance(found, Recovery)
     assert found.values == (1, 1, 2, 2)
     strided = recovered(document(nodes.replace("pads", "strides = [2, 2], pads"), "float[n,3,h,w] x, float[4,3,3,3] W",
                                  "float[0] e = {}"))  # fmt: skip
-    assert isinstance(strided, Recovery)
     assert strided.values is None
     assert strided.reason == "follow the size of 'x', so no constant can replace them"
 
@@ -146,13 +143,11 @@ def scaled(steps: str, inputs: str = "float[n,3,h,w] x", extra: str = "c"):
 
 def test_a_quotient_of_twice_the_size_by_the_size_is_2():
     found = recovered(scaled(DOUBLED, extra="float c = {1}"), kind=ExtentKind.SCALES)
-    assert isinstance(found, Recovery)
     assert (found.says, found.values) == ("height and width are 2 × the input's", (1, 1, 2, 2))
 
 
 def test_a_quotient_of_another_multiple_loses_a_pixel_and_says_so():
     found = recovered(scaled(FLOORED, extra="float c = {1.7}"), kind=ExtentKind.SCALES)
-    assert isinstance(found, Recovery)
     assert found.scales == (1, 1, np.float32(1.7), np.float32(1.7))
     assert "1.7 makes 294 into 499, the chain makes it 498" in found.says
     assert found.values is None
@@ -160,7 +155,6 @@ def test_a_quotient_of_another_multiple_loses_a_pixel_and_says_so():
 
 def test_a_quotient_of_a_fixed_size_is_a_fixed_size():
     found = recovered(scaled(FIXED, extra=HW), kind=ExtentKind.SCALES)
-    assert isinstance(found, Recovery)
     assert found.says == "height is 480, width is 640"
     assert found.scales is None
 
@@ -186,7 +180,6 @@ def test_what_is_measured_to_follow_two_sizes_is_no_multiple():
 def test_a_walk_that_onnxruntime_contradicts_is_not_believed(monkeypatch):
     monkeypatch.setitem(expression.OPERATORS, "Mul", expression.OPERATORS["Add"])
     found = recovered(sized(DOUBLED))
-    assert isinstance(found, str)
     assert "onnxruntime computes" in found
 
 
@@ -198,7 +191,6 @@ def test_a_size_of_nothing_is_no_constant():
 def test_an_aspect_ratio_policy_makes_sizes_mean_something_else():
     found = recovered(document("s = Shape (x) k = Mul (s, f) y = Resize <keep_aspect_ratio_policy = \"not_larger\"> "
                                "(x, , , k)", extra="int64[4] f = {1, 1, 2, 3}", opset=18))  # fmt: skip
-    assert isinstance(found, str)
     assert "not_larger" in found
 
 
@@ -214,7 +206,6 @@ def test_of_axes_that_no_scale_stands_for_an_open_one_is_named_before_those_of_f
     nodes = f"s = Shape (x) k = Mul (s, f) y = Resize <{crop}> (x, r, , k)"
     extra = "int64[4] f = {1, 1, 1, 1}, float[8] r = {0, 0, 0, 0, 1, 1, 1, 1}"
     found = recovered(document(nodes, f"float[1,3,4,{width}] x", extra, opset=13))
-    assert isinstance(found, Recovery)
     if width == "w":
         assert found.values is None
         assert found.reason.startswith(reason)
@@ -227,7 +218,6 @@ def test_of_axes_that_no_scale_stands_for_an_open_one_is_named_before_those_of_f
 def test_axes_say_which_sizes_the_operand_speaks_of():
     nodes = "s = Shape <start = -2> (x) k = Mul (s, f) y = Resize <axes = [-2, 3]> (x, , , k)"
     found = recovered(document(nodes, extra="int64[2] f = {2, 3}", opset=18))
-    assert isinstance(found, Recovery)
     assert (found.says, found.values) == ("height is 2 × the input's, width is 3 × the input's", (2, 3))
 
 

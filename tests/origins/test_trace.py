@@ -27,20 +27,17 @@ def traced(nodes: str, **others) -> Known | Untraced:
 
 def test_a_shape_is_the_sizes_of_its_tensor_from_start_to_end():
     found = traced("t = Shape <start = 1, end = -1> (x)")
-    assert isinstance(found, Known)
     assert list(found.elements) == [Size(((), "x"), 1), Size(((), "x"), 2)]
 
 
 def test_the_size_of_a_tensor_is_the_product_of_its_sizes():
     found = traced("t = Size (x)")
-    assert isinstance(found, Known)
     assert found.elements.shape == ()
     assert isinstance(found.elements.item(), Computed)
 
 
 def test_data_behind_a_shape_do_not_matter():
     found = traced("a = NonZero (x) t = Shape (a)")
-    assert isinstance(found, Known)
     assert list(found.elements) == [Size(((), "a"), 0), Size(((), "a"), 1)]
 
 
@@ -68,7 +65,6 @@ def test_a_given_input_is_a_constant():
     found = tracer(model("t = Concat <axis = 0> (k, f)", inputs="float[1] f", extra="<float[2] k = {1, 1}>"),
                    {"f": np.array([3], np.float32)})  # fmt: skip
     result = found.trace(found.scopes.main, "t")
-    assert isinstance(result, Known)
     np.testing.assert_array_equal(result.value, np.array([1, 1, 3], np.float32))
 
 
@@ -80,7 +76,6 @@ IF = """s = Shape (x) t = If (c) <
 
 def test_an_if_with_equal_branches_is_followed_into_one():
     found = traced(IF.format(then="Identity (s)", other="Identity (s)"), inputs="float[n,3,h,w] x, bool c")
-    assert isinstance(found, Known)
     assert found.elements[2] == Size(((), "x"), 2)
 
 
@@ -92,7 +87,6 @@ def test_an_if_with_different_branches_is_chosen_at_run_time():
 @pytest.mark.parametrize(("condition", "is_the_shape"), [("1", True), ("0", False)])
 def test_an_if_with_a_constant_condition_is_followed_into_its_branch(condition, is_the_shape):
     found = traced(IF.format(then="Identity (s)", other="Mul (s, s)"), extra=f"<bool c = {{{condition}}}>")
-    assert isinstance(found, Known)
     assert (found.elements[2] == Size(((), "x"), 2)) is is_the_shape
 
 
@@ -104,15 +98,12 @@ Twice (a) => (b) { s = Shape (a) two = Constant <value_int = 2> () b = Mul (s, t
 
 def test_a_call_of_a_local_function_is_followed_into_it_and_out_at_its_argument():
     found = traced("h = Relu (x) t = local.Twice (h)", more=FUNCTION)
-    assert isinstance(found, Known)
     product = found.elements[3]
-    assert isinstance(product, Computed)
     assert product.operands == (Size(((), "h"), 3), Number(2, "int64"))
 
 
 def test_in_a_function_that_is_called_twice_the_argument_is_not_known():
     found = traced("h = Relu (x) u = local.Twice (h) t = local.Twice (x)", more=FUNCTION)
-    assert isinstance(found, Untraced)
     assert found.reason == "'s': the rank of 'a', whose shape it reads, is not known"
 
 
@@ -124,7 +115,6 @@ Factor <f> () => (b) { b = Constant <value_floats: floats = @f> () }
 
 def test_a_constant_that_the_only_call_gives_is_known():
     found = traced("t = local.Factor <f = [1.0, 2.0]> ()", more=ATTRIBUTE)
-    assert isinstance(found, Known)
     np.testing.assert_array_equal(found.value, np.array([1, 2], np.float32))
 
 

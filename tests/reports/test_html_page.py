@@ -5,10 +5,10 @@ import hashlib
 import re
 import time
 from importlib import resources
-from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from fixture_models import FIXTURES, UNET
 from page_checks import check_page
 from report_models import COMPUTED, FED, HOSTILE, PLAIN, ROUNDED, document, hostile, many, surveyed
 
@@ -20,8 +20,6 @@ from resizefix.reports.html import diff_page, inspect_page
 from resizefix.reports.survey import Survey
 from resizefix.targets.catalogue import TARGETS
 
-FIXTURES = Path(__file__).parents[2] / "fixtures"
-UNET = FIXTURES / "unet_nearest_opset11.onnx"
 CSS = resources.files("resizefix.reports").joinpath("page.css").read_text(encoding="utf-8")
 HALF = PLAIN.replace("<float[4] s = {1, 1, 2, 2}>", "<float16[4] s = {15360, 15360, 16384, 16384}>")
 LARGER = PLAIN.replace("float[1,3,8,8] x", "float[1,3,16,16] x")

@@ -2,9 +2,9 @@
 
 import json
 import math
-from pathlib import Path
 
 import pytest
+from fixture_models import SRCNN
 from hypothesis import given
 from hypothesis import strategies as st
 from page_checks import check_page
@@ -17,7 +17,6 @@ from resizefix.reports.html import diff_page
 from resizefix.reports.markdown import diff_markdown
 from resizefix.verification.verification import Run, Status, Verification
 
-SRCNN = Path(__file__).parents[2] / "fixtures" / "srcnn_x3_opset11.onnx"
 PLAINLY = Run({}, {"x": [1, 3, 8, 8], "n": []}, optimized=False, bitwise=True, max_abs_diff=0.0)
 FUSED = Run(
     {"t": [1.0, 1.0, 2.5, 3.0], "b": [True]}, {"t": [4]}, True, False, max_abs_diff=2e-6, max_rel_diff=1e-6, bound=3e-6

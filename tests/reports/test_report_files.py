@@ -2,13 +2,11 @@
 
 import json
 import os
-from pathlib import Path
 
 import onnx
 import pytest
+from fixture_models import SRCNN, UNET
 
-FIXTURES = Path(__file__).parents[2] / "fixtures"
-SRCNN, UNET = (FIXTURES / f"{name}.onnx" for name in ("srcnn_x3_opset11", "unet_nearest_opset11"))
 COMMANDS = (["inspect", SRCNN], ["diff", SRCNN, UNET], ["check", SRCNN])
 
 
@@ -75,23 +73,6 @@ def test_a_report_never_takes_the_place_of_a_model(call, tmp_path):
         assert code == 2
         assert "is the input model" in err
     assert model.read_bytes() == SRCNN.read_bytes()
-
-
-@pytest.mark.parametrize(
-    ("options", "says"),
-    [
-        (["--html", "a", "--markdown", "a"], "same file"),
-        (["--html", "-"], "--html needs a file name"),
-        (["--html", "no/such/folder/a.html"], "cannot be written"),
-    ],
-)
-def test_what_cannot_be_written_is_said_and_nothing_is(call, tmp_path, monkeypatch, options, says):
-    monkeypatch.chdir(tmp_path)
-    code, out, err = call("inspect", SRCNN, *options)
-    assert code == 2
-    assert says in err
-    assert out == ""
-    assert os.listdir(tmp_path) == []
 
 
 def test_two_reports_are_written_together_or_not_at_all(call, tmp_path):

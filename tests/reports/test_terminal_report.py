@@ -4,16 +4,14 @@ import os
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import onnx
 import pytest
+from fixture_models import SRCNN, UNET
 from report_models import COMPUTED, HOSTILE, ROUNDED, hostile, many, parsed
 
 pty = pytest.importorskip("pty")
-FIXTURES = Path(__file__).parents[2] / "fixtures"
-SRCNN, UNET = (FIXTURES / f"{name}.onnx" for name in ("srcnn_x3_opset11", "unet_nearest_opset11"))
 LONG = "/model/decoder/up_blocks.1/upsamplers.9/Resize"
 SETTINGS = ("NO_COLOR", "FORCE_COLOR", "COLUMNS", "TERM")
 

@@ -196,7 +196,6 @@ def test_a_missing_runtime_gets_the_command_that_installs_it(tmp_path):
 def test_a_python_that_is_none_is_no_error_here(tmp_path):
     with Runtime(runtime_named("openvino"), python=str(tmp_path / "nothing")) as runtime:
         answer = asked(runtime, MODEL, X)
-    assert isinstance(answer, LiveUnavailable)
     assert "nothing does not start" in answer.reason
 
 

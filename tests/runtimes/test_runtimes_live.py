@@ -1,11 +1,11 @@
 """The runtimes themselves, where they are installed, each in its own process."""
 
 import math
-from pathlib import Path
 
 import numpy as np
 import onnx
 import pytest
+from fixture_models import FIXTURES
 from live_runtimes import asked, require
 from ort_runs import opened
 
@@ -14,7 +14,6 @@ from resizefix.runtimes.answers import Ending
 from resizefix.runtimes.catalogue import ROWS, runtime_named
 from resizefix.runtimes.runtime import Runtime
 
-FIXTURES = Path(__file__).parents[2] / "fixtures"
 DOUBLED = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["" : 13]>
     g (float[1,2,3,4] x) => (float[1,2,6,8] y, float[1,2,3,4] r) <float[4] s = {1, 1, 2, 2}> {
         r = Relu (x)

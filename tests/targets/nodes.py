@@ -17,7 +17,7 @@ def changed(facts: SiteFacts, **changes: object) -> SiteFacts:
     """The same node but for these facts."""
     if "rank" in changes and "input_shape" not in changes:
         changes["input_shape"] = None
-    return SiteFacts(**{**vars(facts), **changes})  # type: ignore[arg-type]
+    return SiteFacts(**{**vars(facts), **changes})
 
 
 UPSAMPLE_9 = changed(UPSAMPLE_7, opset=9, attributes=frozenset({"mode"}), n_inputs=2, source=OperandSource.INITIALIZER)

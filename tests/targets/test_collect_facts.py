@@ -20,7 +20,7 @@ def facts(graph: str, opset: int = 13, ir: int = 8, functions: str = "", *, impo
 
 
 def only(graph: str, opset: int = 13, **options: object) -> SiteFacts:
-    (found,) = facts(graph, opset, **options)  # type: ignore[arg-type]
+    (found,) = facts(graph, opset, **options)
     return found
 
 

@@ -25,7 +25,7 @@ def floats(*values: float) -> np.ndarray:
     ],
 )
 def test_the_bound_is_that_of_the_outputs_type(value, relative):
-    bound = default_level_bounds({"y": value}, {"y": value})["y"]  # type: ignore[dict-item]
+    bound = default_level_bounds({"y": value}, {"y": value})["y"]
     assert bound.relative == min(relative, MOST)
 
 

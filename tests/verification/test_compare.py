@@ -20,7 +20,7 @@ def floats(*values: float) -> np.ndarray:
 
 
 def difference(before: object, after: object) -> Comparison:
-    return compare({"y": before}, {"y": after})  # type: ignore[dict-item]
+    return compare({"y": before}, {"y": after})
 
 
 BITS = hnp.arrays(np.uint32, hnp.array_shapes(min_dims=0, max_dims=3, max_side=4))
@@ -125,7 +125,6 @@ def test_values_without_numbers_equal_themselves(value):
 def test_sequences_and_maps_are_compared_piece_by_piece():
     found = difference([floats(1), floats(2)], [floats(1), floats(4)])
     assert found.max_abs_diff == 2
-    assert found.reason is not None
     assert found.reason.startswith("output 'y'[1] differs in 1 of 1 element")
     assert difference([{"a": 1.0}], [{"a": 1.5}]).max_abs_diff == 0.5
 
@@ -139,7 +138,6 @@ def test_the_reason_is_that_of_the_output_that_differs_most():
     found = compare({"a": floats(100), "b": floats(1)}, {"a": floats(101), "b": floats(1.5)})
     assert found.max_abs_diff == 1
     assert found.max_rel_diff == 0.5
-    assert found.reason is not None
     assert found.reason.startswith("output 'b'")
 
 
@@ -170,4 +168,4 @@ def test_types_that_numpy_lacks_are_compared_as_numbers(elem_type):
     ],
 )
 def test_closeness_is_elementwise(before, after, atol, rtol, close):
-    assert allclose(before, after, atol=atol, rtol=rtol) is close  # type: ignore[arg-type]
+    assert allclose(before, after, atol=atol, rtol=rtol) is close

@@ -17,7 +17,7 @@ def entry(name: str, *shape: Dimension, elem_type: int = TensorProto.FLOAT) -> T
 
 
 def first(*inputs: TensorInput, **options: object) -> dict[str, object]:
-    return next(Feeder(inputs, **options).candidates())  # type: ignore[arg-type]
+    return next(Feeder(inputs, **options).candidates())
 
 
 IMAGE = entry("x", "n", 3, "h", "w")
@@ -126,7 +126,7 @@ def test_a_given_shape_that_does_not_fit_is_a_wrong_argument(shape):
 @pytest.mark.parametrize("option", ["shapes", "hints"])
 def test_a_wrong_name_is_answered_with_the_inputs_there_are(option):
     with pytest.raises(UsageError, match=r"no input 'y'.*x \(float\[n,3,h,w\]\)"):
-        Feeder([IMAGE], **{option: {"y": (1,)}})  # type: ignore[arg-type]
+        Feeder([IMAGE], **{option: {"y": (1,)}})
 
 
 def test_chosen_sizes_are_limited_and_given_ones_are_not():

@@ -80,7 +80,7 @@ def test_only_empty_outputs_are_given_and_named_so():
     ],
 )
 def test_vacuous_means_no_number_in_any_output(outputs, vacuous):
-    assert Fitted({}, outputs).vacuous is vacuous  # type: ignore[arg-type]
+    assert Fitted({}, outputs).vacuous is vacuous
 
 
 def test_what_the_most_sensible_candidate_met_is_raised():
@@ -96,7 +96,7 @@ def test_the_number_of_attempts_is_kept():
     feeder = Feeder(resize.inputs, hints={"s": [1, 1, 0.5, 0.5]})
     tried = []
     run = resize.run
-    resize.run = lambda feeds: (tried.append(1), run(feeds))[1]  # type: ignore[method-assign, assignment]
+    resize.run = lambda feeds: (tried.append(1), run(feeds))[1]
     with pytest.raises(CannotRunError):
         fit_feeds(resize, feeder, attempts=3)
     assert len(tried) == 3

@@ -1,14 +1,11 @@
 """A verification opens no session that it does not need, and says how many it opened."""
 
-from pathlib import Path
-
 import onnx.parser
 import pytest
+from fixture_models import SRCNN
 
 import resizefix
 from resizefix.runtimes.ort_session import Session
-
-SRCNN = Path(__file__).parents[2] / "fixtures" / "srcnn_x3_opset11.onnx"
 
 
 def test_a_promotion_opens_two_sessions_for_each_model_that_it_compares():

@@ -1,0 +1,83 @@
+"""What cannot be meant, and what is not done: a sentence, an exit code, the same as JSON, and no file touched."""
+
+import json
+import os
+import shlex
+
+import pytest
+from fixture_models import BISENET, SRCNN
+
+NAMED = {"SRCNN": SRCNN, "BISENET": BISENET}
+NEAREST = "mode=nearest coordinates=asymmetric nearest_mode=floor"
+# The exit code, the command, a part of the sentence.
+ERRORS = f"""
+2 | promote-scales SRCNN | no output is given
+2 | promote-scales SRCNN a.onnx --in-place | --in-place
+2 | promote-scales SRCNN a.onnx -o b.onnx | twice
+2 | promote-scales SRCNN exists.onnx | --force
+2 | promote-scales SRCNN a.onnx -n nope | no resize node matches 'nope'
+2 | promote-scales SRCNN a.onnx --input-name input | already uses
+2 | promote-scales SRCNN a.onnx --at 1,2,3 | --at
+2 | promote-scales SRCNN a.onnx --shape nope:1,3,8,8 | no input 'nope'
+2 | promote-scales SRCNN a.onnx --shape input | not a shape
+2 | promote-scales SRCNN a.onnx --form factor --at 2,3.5 | holds one number for all axes; give one number
+2 | promote-scales SRCNN a.onnx --denominator 10 --dry-run | --denominator 10 --dry-run --for tensorrt
+2 | promote-scales missing.onnx a.onnx | no such file
+2 | promote-scales . a.onnx | folder
+2 | promote-scales text.onnx a.onnx | text.onnx
+2 | promote-scales cut.onnx a.onnx | cut.onnx
+2 | promote-scales noise.onnx a.onnx | noise.onnx
+2 | promote-scales SRCNN nowhere/a.onnx | nowhere
+2 | inspect missing.onnx | no such file
+2 | inspect SRCNN --html a --markdown a | same file
+2 | inspect SRCNN --html - | --html needs a file name
+2 | inspect SRCNN --html no/such/folder/a.html | cannot be written
+2 | verify SRCNN missing.onnx | no such file
+2 | nonsense | nonsense
+2 | check SRCNN --target tensorrt-99 | there is no target 'tensorrt-99'
+2 | check SRCNN --target tensorrt-rtx --min-shapes input:1x3x8x8 | add --build
+2 | check SRCNN --target tensorrt-rtx --build --opt-shapes nope:1 | there is no input 'nope'
+2 | check SRCNN --target tensorrt-rtx --build --opt-shapes 1x3x8x8 | is not a shape
+2 | check SRCNN --target tensorrt-rtx --build --opt-shapes input:1xAx8x8 | is not a shape
+2 | check SRCNN --target tensorrt-rtx --build --min-shapes input:1x1x8x8 | opt, max is missing
+2 | check SRCNN --target tensorrt-8.0 --build --opt-shapes input:1x1x8x8 | tensorrt-rtx or tensorrt-10
+2 | check SRCNN --target tensorrt-rtx --live --timeout 0 | --timeout
+2 | set SRCNN a.onnx | give what to set as KEY=VALUE; the keys are mode, coordinates, nearest_mode
+2 | set SRCNN a.onnx mod=nearest | there is no key 'mod' to set
+2 | set SRCNN a.onnx mode= | mode=: give nearest, linear, cubic
+2 | set SRCNN a.onnx mode=cubic mode=linear | mode is given twice
+2 | set SRCNN mode=linear | no output is given
+2 | set mode=linear | Missing argument 'IN'
+1 | set SRCNN a.onnx mode=cubic | there is nothing to do: every selected node is like this already
+1 | set SRCNN a.onnx nearest_mode=floor | nearest_mode has no meaning with mode=cubic; add mode=nearest
+1 | set BISENET a.onnx coordinates=half_pixel | it works with --opset 11
+2 | set SRCNN a.onnx {NEAREST} --feed y=a.png | the model has no such input to feed; it has input
+2 | set SRCNN a.onnx {NEAREST} --feed input=a.png | there is no file 'a.png' to feed
+2 | set SRCNN a.onnx {NEAREST} --feed photo | is not a feed; write for example input=photo.png
+2 | set SRCNN a.onnx {NEAREST} --html a.onnx | --html and OUT both name a.onnx
+# several models
+2 | promote-scales a.onnx b.onnx c.onnx | use --output-dir DIR
+2 | promote-scales a/m.onnx b/m.onnx --output-dir new | two of the models are called m.onnx
+2 | promote-scales a.onnx b.onnx --output-dir new --in-place | combined with --in-place
+2 | inspect a.onnx b.onnx --html page.html | --html writes the report of one model
+"""
+ROWS = [line.split(" | ") for line in ERRORS.strip().splitlines() if not line.startswith("#")]
+
+
+@pytest.mark.parametrize(("code", "line", "says"), ROWS)
+def test_what_is_not_done_is_said_and_nothing_is_written(call, tmp_path, monkeypatch, code, line, says):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "exists.onnx").write_bytes(b"mine")
+    (tmp_path / "text.onnx").write_text("hello, this is not a model\n" * 40)
+    (tmp_path / "cut.onnx").write_bytes(SRCNN.read_bytes()[:-100])
+    (tmp_path / "noise.onnx").write_bytes(bytes(range(256)) * 4)
+    before = sorted(os.listdir(tmp_path))
+    words = [NAMED.get(word, word) for word in shlex.split(line)]
+    found, _, err = call(*words)
+    assert found == int(code)
+    assert says in " ".join(err.split())
+    found, text, _ = call(*words, "--json")
+    assert found == json.loads(text)["exit_code"] == int(code)
+    assert code == "1" or json.loads(text)["error"]
+    assert sorted(os.listdir(tmp_path)) == before
+    assert (tmp_path / "exists.onnx").read_bytes() == b"mine"

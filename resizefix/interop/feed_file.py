@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from onnx import TensorProto, helper
@@ -13,9 +13,6 @@ from onnx import TensorProto, helper
 from resizefix.document.values import Array
 from resizefix.errors import UsageError
 from resizefix.runtimes.inputs import InputKind, TensorInput
-
-if TYPE_CHECKING:
-    from PIL.Image import Image
 
 NUMPY = ".npy"
 _INSTALL = "pip install 'resizefix[images]'"
@@ -125,7 +122,11 @@ def _picture(path: str, entry: TensorInput) -> tuple[Array, str]:
         value = (pixels / np.float32(255)).astype(helper.tensor_dtype_to_np_dtype(entry.elem_type))
     rank = len(entry.shape or ())
     value = value[None] if rank == 4 else value
-    _require_fit(path, entry, value)
+    if not entry.takes(value.shape):
+        given = list(value.shape)
+        raise UsageError(
+            "interop.feed-does-not-fit", path=path, given=given, name=entry.name, type_text=entry.type_text
+        )
     return np.ascontiguousarray(value), f"{PurePath(path).name}: {', '.join(reading)}"
 
 
@@ -144,37 +145,14 @@ def _layout(path: str, entry: TensorInput) -> tuple[int, bool]:
     return 3, False
 
 
-def _require_fit(path: str, entry: TensorInput, value: Array) -> None:
-    wanted = entry.shape or ()
-    if len(wanted) == value.ndim and all(
-        size == dim for size, dim in zip(value.shape, wanted, strict=True) if isinstance(dim, int)
-    ):
-        return
-    given = list(value.shape)
-    raise UsageError("interop.feed-does-not-fit", path=path, given=given, name=entry.name, type_text=entry.type_text)
-
-
 def _pixels(path: str, mode: str) -> Array:
-    with _opened(path) as image:
-        try:
-            return np.asarray(_upright(image).convert(mode), np.uint8)
-        except (OSError, ValueError, SyntaxError) as error:
-            raise UsageError("interop.feed-unreadable", path=path, error=error) from error
-
-
-def _upright(image: Image) -> Image:
-    """As a viewer shows it: cameras store which way is up beside the pixels."""
-    from PIL import ImageOps
-
-    return ImageOps.exif_transpose(image)
-
-
-def _opened(path: str) -> Image:
+    """The picture upright, as a viewer shows it: cameras store which way is up beside the pixels."""
     try:
-        from PIL import Image as pillow
+        from PIL import Image, ImageOps
     except ImportError as error:
         raise UsageError("interop.feed-needs-pillow", path=path, install=_INSTALL) from error
     try:
-        return pillow.open(path)
-    except (OSError, ValueError, SyntaxError, pillow.DecompressionBombError) as error:
+        with Image.open(path) as image:
+            return np.asarray(ImageOps.exif_transpose(image).convert(mode), np.uint8)
+    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
         raise UsageError("interop.feed-unreadable", path=path, error=error) from error

@@ -9,9 +9,12 @@ from __future__ import annotations
 import functools
 import importlib
 import inspect
+import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, overload
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, overload
+
+from onnx import ModelProto
 
 from resizefix import process
 from resizefix.diagnostics import Diagnostic
@@ -22,16 +25,7 @@ from resizefix.library.result import Result, failed
 from resizefix.verification.verification import Status, Verification
 from resizefix.worker import Worker, WorkerEndedError
 
-if TYPE_CHECKING:
-    import os
-    from typing import Concatenate, ParamSpec
-
-    from onnx import ModelProto
-
-    P = ParamSpec("P")
-else:
-    P = TypeVar("P")
-
+P = ParamSpec("P")
 F = TypeVar("F", bound=Callable[..., Any])
 M = TypeVar("M", bound=OfAnotherPackage)
 

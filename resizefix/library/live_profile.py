@@ -107,9 +107,6 @@ def _require_fit(entry: NetworkInput, bounds: Bounds) -> None:
         raise UsageError("library.range-does-not-fit", name=entry.name, shape=shape, str="x".join(map(str, numbers)))
 
 
-# ---- ranges not given ---------------------------------------------------------------------------------------------
-
-
 def _usual(
     entry: NetworkInput, declared: TensorInput, feeds: Mapping[str, Value], document: Document
 ) -> tuple[list[int], list[bool]]:

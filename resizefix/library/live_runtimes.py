@@ -139,15 +139,10 @@ def _judged(found: Verification, before: Document, runtime: Runtime, conditions:
         return LiveProof(True, Diagnostic("library.rules-alone", target=runtime.row.name, why=why))
     if found.runs:
         return LiveProof(True, Diagnostic("library.other-operators-differ", runtime=found.runtime, why=why))
-    if _ran(before, runtime, conditions):
+    was = verify_in_runtime(before, before, runtime, (), conditions)
+    if isinstance(was, Verification) and was.runs:  # it ran the model as it was
         return LiveProof(False, Diagnostic("library.rewrite-stops-runtime", runtime=found.runtime, why=why))
     return LiveProof(True, Diagnostic("library.rules-alone", target=runtime.row.name, why=why))
-
-
-def _ran(before: Document, runtime: Runtime, conditions: Conditions) -> bool:
-    """Whether the runtime runs the model as it was."""
-    found = verify_in_runtime(before, before, runtime, (), conditions)
-    return isinstance(found, Verification) and bool(found.runs)
 
 
 def places_of(sites: Iterable[Site]) -> list[ResizePlace]:

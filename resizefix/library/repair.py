@@ -53,7 +53,10 @@ def repair(
     rules = conditions(**run)
     raises = is_later(document, opset)
     sites = select(find_sites(document), node)
-    found = _repaired(document, sites, _preferences(prefer or (), remove_identity), rules if verify else None)
+    extent = next((word for word in prefer or () if word in EXTENTS), None)
+    coordinates = next((word for word in prefer or () if word in COORDINATES), None)
+    preferences = Preferences(extent, remove_identity, coordinates)
+    found = _repaired(document, sites, preferences, rules if verify else None)
     if not raises:
         return found
     later = raised(found.model, opset)
@@ -77,12 +80,6 @@ def _left(document: Document) -> list[str]:
         elif site.interpolation is None:
             found.append(Diagnostic("library.not-repaired", label=site.label, why=site.reason))
     return found
-
-
-def _preferences(words: Sequence[str], remove_identity: bool) -> Preferences:
-    extent = next((word for word in words if word in EXTENTS), None)
-    coordinates = next((word for word in words if word in COORDINATES), None)
-    return Preferences(extent, remove_identity, coordinates)
 
 
 def _repaired(

@@ -50,6 +50,13 @@ class TensorInput(NamedTuple):
         """Whether the file fixes every size."""
         return self.shape is not None and all(isinstance(dim, int) for dim in self.shape)
 
+    def takes(self, shape: tuple[int, ...]) -> bool:
+        """Whether a tensor has the rank and the sizes that the file fixes."""
+        return self.shape is None or (
+            len(shape) == len(self.shape)
+            and all(size == dim for size, dim in zip(shape, self.shape, strict=True) if isinstance(dim, int))
+        )
+
     @property
     def type_text(self) -> str:
         """As ONNX text writes it: `float[1,3,h,w]`, `float` for a single number, `float[]` for an unknown rank."""

@@ -9,7 +9,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import onnxruntime as ort
@@ -17,6 +17,7 @@ from onnx import ModelProto, TensorProto, helper
 from onnxruntime.capi import onnxruntime_pybind11_state as ort_errors
 
 from resizefix.diagnostics import Diagnostic
+from resizefix.document.document import Document
 from resizefix.document.scopes import bodies
 from resizefix.document.values import Array
 from resizefix.errors import ResizefixError, UsageError
@@ -25,9 +26,6 @@ from resizefix.runtimes.limits import Limits, OutOfMemoryError
 from resizefix.runtimes.ort_error import read_ort_error
 from resizefix.runtimes.prepared_model import PreparedModel, prepare_for_ort
 from resizefix.scope_path import FunctionName
-
-if TYPE_CHECKING:
-    from resizefix.document.document import Document
 
 _EXTERNAL_FOLDER = "session.model_external_initializers_file_folder_path"
 _FATAL = 4
@@ -321,11 +319,9 @@ def unregistered_operators(model: ModelProto) -> tuple[str, ...]:
     """The operators, as `domain:Name`, that neither onnxruntime nor a local function of the model defines."""
     local = {FunctionName.of(function) for function in model.functions}
     used = {FunctionName.called_by(node) for _, body in bodies(model) for node in body.node} - local
-    return tuple(sorted(f"{one.domain}:{one.name}" for one in used if not _is_registered(one.domain, one.name)))
-
-
-def _is_registered(domain: str, name: str) -> bool:
-    return ("" if domain == "ai.onnx" else domain, name) in _registered_operators()
+    known = _registered_operators()
+    missing = (one for one in used if ("" if one.domain == "ai.onnx" else one.domain, one.name) not in known)
+    return tuple(sorted(f"{one.domain}:{one.name}" for one in missing))
 
 
 @lru_cache(maxsize=1)

@@ -12,15 +12,12 @@ import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, helper
 
+from resizefix.document.document import Document
 from resizefix.document.scopes import DEFAULT_DOMAINS, bodies, node_label
 from resizefix.runtimes.inputs import TensorInput, model_inputs
-
-if TYPE_CHECKING:
-    from resizefix.document.document import Document
 
 # Operators with a `seed` attribute and the type of a seed. Without one, onnxruntime seeds each node with its position
 # in the graph (core/providers/cpu/generator/random.h), which every edit moves.

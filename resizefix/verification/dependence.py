@@ -49,22 +49,22 @@ class Dependence:
         standing = self._standing(sites)
         if start is None or start in self._holders or standing is None:
             return None
-        pending, seen = [start], {start}
-        while pending:
-            new = [source for source in self._sources[pending.pop()] if source not in seen]
-            seen.update(new)
-            pending.extend(new)
+        seen = self._reached([start])
         return {key for key, position in standing.items() if position in seen}
 
     def without_effect(self, sites: Collection[Key]) -> set[Key]:
         """Those of the sites in the main graph of which no output of the model depends."""
-        pending = [self._producers[name] for name in self._outputs if name in self._producers]
+        seen = self._reached([self._producers[name] for name in self._outputs if name in self._producers])
+        return {(path, output) for path, output in sites if not path and self._producers.get(output) not in seen}
+
+    def _reached(self, pending: list[int]) -> set[int]:
+        """These nodes and all that they depend on."""
         seen = set(pending)
         while pending:
             new = [source for source in self._sources[pending.pop()] if source not in seen]
             seen.update(new)
             pending.extend(new)
-        return {(path, output) for path, output in sites if not path and self._producers.get(output) not in seen}
+        return seen
 
     def growth(self, factors: Mapping[Key, float]) -> float | None:
         """How many times larger a tensor can become when each site's output becomes larger by its factor.

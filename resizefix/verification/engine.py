@@ -6,14 +6,15 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from resizefix.diagnostics import Diagnostic
+from resizefix.document.document import Document
 from resizefix.errors import DiagnosedError, UsageError
-from resizefix.runtimes.inputs import Feeds, Value
+from resizefix.runtimes.inputs import Feeds, TensorInput, Value
 from resizefix.runtimes.ort_session import CannotRunError, Session, open_session
+from resizefix.runtimes.prepared_model import PreparedModel
 from resizefix.verification.compare import Comparison, compare
 from resizefix.verification.conditions import Conditions, Progress
 from resizefix.verification.feeds import Feeder, TooLargeError, feeds_from_declared_shapes
@@ -21,11 +22,6 @@ from resizefix.verification.memory_budget import MemoryBudget
 from resizefix.verification.signatures import Feeding
 from resizefix.verification.sizing import Shape
 from resizefix.verification.verification import Run, Status, Verification
-
-if TYPE_CHECKING:
-    from resizefix.document.document import Document
-    from resizefix.runtimes.inputs import TensorInput
-    from resizefix.runtimes.prepared_model import PreparedModel
 
 
 class DifferenceError(DiagnosedError):

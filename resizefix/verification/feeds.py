@@ -99,22 +99,20 @@ class Feeder:
     def candidates(self) -> Iterator[dict[str, Value]]:
         """Feeds, the most sensible first, no two alike; empty only if every choice of sizes is too large."""
         seen: set[object] = set()
+        left_open = [entry.name for entry in self._inputs if entry.name not in self._fixed and not entry.is_static]
         # By diagonals: neither other sizes nor other readings of small vectors wait until all of the first were tried.
         usual = sorted(product(range(len(SIZINGS)), range(len(FACTORS))), key=sum)
         attempts = [(SIZINGS[size_row], FACTORS[factor_row], None) for size_row, factor_row in usual]
         rarer = ((sizing, *factors) for sizing, factors in product(SIZINGS, RARER_FACTORS))
         for sizing, factor, last in (*attempts, *rarer):
             shapes = sized(self._inputs, sizing, self._fixed)
-            if any(math.prod(shapes[entry.name]) > MOST_ELEMENTS for entry in self._inputs if self._is_open(entry)):
+            if any(math.prod(shapes[name]) > MOST_ELEMENTS for name in left_open):
                 continue
             vectors = self._vectors(shapes, factor, last)
             identity = (tuple(shapes.items()), tuple((name, value.tobytes()) for name, value in vectors.items()))
             if identity not in seen:
                 seen.add(identity)
                 yield {entry.name: self._value(entry, shapes[entry.name], vectors) for entry in self._inputs}
-
-    def _is_open(self, entry: TensorInput) -> bool:
-        return entry.name not in self._fixed and not entry.is_static
 
     def _vectors(self, shapes: Mapping[str, Shape], factor: float | None, last: float | None) -> dict[str, Array]:
         """The inputs that may say how to resize, filled as `factor` says, `last` on the last axis; None: as any data.
@@ -229,13 +227,7 @@ def _named(inputs: Sequence[TensorInput], name: str) -> TensorInput:
 
 
 def _check_shape(entry: TensorInput, shape: Shape) -> None:
-    if entry.shape is None:
-        fits = True
-    else:
-        fits = len(shape) == len(entry.shape) and all(
-            size == dim for size, dim in zip(shape, entry.shape, strict=True) if isinstance(dim, int)
-        )
-    if not fits or any(size < 0 for size in shape):
+    if not entry.takes(shape) or any(size < 0 for size in shape):
         given = ",".join(map(str, shape))
         raise UsageError("verification.shape-does-not-fit", given=given, name=entry.name, type_text=entry.type_text)
 

@@ -90,7 +90,8 @@ def prove_fixed(engine: Engine, before: Document, step: Step, found: Following, 
     level = compare(whole, optimized)
     if not within(level, default_level_bounds(whole, optimized, level)):
         # A quantised model moves when it is optimised, as the original does.
-        moved = _LIKE_THE_ORIGINAL * _moved(before, engine)
+        old = engine.fit(before, shapes={})
+        moved = compare(old.outputs, engine.run(before, old.feeds, optimized=True)).max_rel_diff * _LIKE_THE_ORIGINAL
         if level.max_rel_diff > moved and not _flips(before, whole, optimized):
             raise DifferenceError("verification.input-size-optimized", reason=level.reason)
     engine.runs.append(run_of(level, fitted.feeds, optimized=True))
@@ -130,12 +131,6 @@ def _flips(before: Document, plain: Mapping[str, Value], optimized: Mapping[str,
         if float(np.abs(one.astype(np.float64) - other).mean()) > _FLIPPED * large:
             return False
     return True
-
-
-def _moved(document: Document, engine: Engine) -> float:
-    """How far optimising moves the outputs of a model."""
-    fitted = engine.fit(document, shapes={})
-    return compare(fitted.outputs, engine.run(document, fitted.feeds, optimized=True)).max_rel_diff
 
 
 @_refusing

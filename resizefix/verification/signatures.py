@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
 from onnx import TensorProto
 
 from resizefix.diagnostics import Diagnostic
+from resizefix.document.document import Document
 from resizefix.errors import ResizefixError, UsageError
 from resizefix.runtimes.inputs import Dimension, TensorInput, model_inputs
-
-if TYPE_CHECKING:
-    from resizefix.document.document import Document
 
 # Values for inputs, by name: worked out where they are wanted.
 Examples = Callable[[], Mapping[str, Sequence[float]]]

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from google.protobuf.message import Message
 from onnx import GraphProto, NodeProto, TensorProto, numpy_helper
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.document.document import Document
-from resizefix.document.scopes import node_label, subgraphs
+from resizefix.document.scopes import names_read, node_label, subgraphs
 from resizefix.origins.input_sizes.following import Numbers
 
 
@@ -57,7 +58,7 @@ def unplanned(step: Step) -> Diagnostic | None:
         if found is None or (node.op_type == "Constant" and set(node.output) <= moved):
             continue  # unread by now, or compared where it is read
         if index not in step.nodes:
-            agrees = _same_bytes(node, found) and moved.isdisjoint(_read(node))
+            agrees = _same_bytes(node, found) and moved.isdisjoint(names_read(node))
         else:
             agrees = step.numbers is None or _as_planned(step, index, found, moved, constants)
         if not agrees:
@@ -81,7 +82,7 @@ def _other_constants(old: GraphProto, new: GraphProto) -> set[str]:
     }
 
 
-def _equal(one: TensorProto, other: TensorProto) -> bool:
+def _equal(one: Message, other: Message) -> bool:
     return bool(one.SerializeToString(deterministic=True) == other.SerializeToString(deterministic=True))
 
 
@@ -89,7 +90,7 @@ def _same_bytes(one: NodeProto, other: NodeProto) -> bool:
     """Equal but for the shapes that bodies declare, which are derived again."""
     if any(True for _ in subgraphs(one)):
         one, other = _undeclared(one), _undeclared(other)
-    return bool(one.SerializeToString(deterministic=True) == other.SerializeToString(deterministic=True))
+    return _equal(one, other)
 
 
 def _undeclared(node: NodeProto) -> NodeProto:
@@ -102,11 +103,6 @@ def _undeclared(node: NodeProto) -> NodeProto:
         for inner in body.node:
             inner.CopyFrom(_undeclared(inner))
     return copy
-
-
-def _read(node: NodeProto) -> set[str]:
-    """Every name that the node reads, in its bodies too."""
-    return {*node.input}.union(*(_read(inner) for _, body in subgraphs(node) for inner in body.node))
 
 
 def _tensors(graph: GraphProto) -> dict[str, TensorProto]:

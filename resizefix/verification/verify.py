@@ -11,13 +11,15 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
+from onnx import NodeProto
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.model_view import ModelView
 from resizefix.dialects.output_size import shapes_of
+from resizefix.document.document import Document
+from resizefix.error_bound import ErrorBound
 from resizefix.errors import UsageError
 from resizefix.runtimes.inputs import Feeds, Value
 from resizefix.runtimes.limits import BrokenOffError
@@ -34,18 +36,11 @@ from resizefix.verification.compare import compare
 from resizefix.verification.conditions import Conditions
 from resizefix.verification.engine import DifferenceError, Engine, Fitted, OverBudgetError, fit_feeds, run_of
 from resizefix.verification.extraction import Extraction, may_be_passed_over
-from resizefix.verification.feeds import feeds_from_declared_shapes
+from resizefix.verification.feeds import Feeder, feeds_from_declared_shapes
 from resizefix.verification.memory_budget import MemoryBudget
 from resizefix.verification.signatures import Feeding, NotComparableError, common_inputs, output_names
 from resizefix.verification.verification import Run, Status, Verification
 from resizefix.verification.views import View, views_of
-
-if TYPE_CHECKING:
-    from onnx import NodeProto
-
-    from resizefix.document.document import Document
-    from resizefix.error_bound import ErrorBound
-    from resizefix.verification.feeds import Feeder
 
 
 def verify(

@@ -29,6 +29,8 @@ _MOST_NODES_UNFOLDED = 1_000_000
 # Versions are given to onnx as C integers.
 _LARGEST_VERSION = 2**31 - 1
 _KNOWN_TYPES = frozenset(TensorProto.DataType.values())
+# Attributes of operators that name the element type of the output.
+_NAMING_TYPES = frozenset({"to", "dtype", "output_datatype"})
 # The bodies that an operator cannot be without.
 _BODIES = {"If": ("then_branch", "else_branch"), "Loop": ("body",), "Scan": ("body",)}
 
@@ -84,6 +86,10 @@ def _unknown_types(scope: Scope) -> Iterator[tuple[str, int]]:
     for node in body.node:
         tensors += [(output, entry.t) for entry in node.attribute if entry.HasField("t") for output in node.output[:1]]
     yield from ((name, tensor.data_type) for name, tensor in tensors if tensor.data_type not in _KNOWN_TYPES)
+    for node in body.node:
+        for attribute in node.attribute:
+            if attribute.name in _NAMING_TYPES and node.domain in DEFAULT_DOMAINS and attribute.i not in _KNOWN_TYPES:
+                yield node.output[0] if node.output else node.name, attribute.i
 
 
 def _elem_types(value: TypeProto) -> Iterator[int]:

@@ -6,18 +6,25 @@ whether it knows one of them or not (onnx/shape_inference/implementation.h, Data
 1.23). A file says 2⁴⁰ elements in a few bytes. So types are inferred first, without values; then those nodes that read
 a vector which is long, or whose length is not known, are given to onnx under a domain where the operators infer types
 as they always do and follow no values (`unfollowed`).
+
+A Slice of an axis of negative size ends the process (std::clamp asserts, onnx 1.23). A file may say -1 of a size that
+is open; what an invalid node makes may be negative, too. The first are left out of what onnx is given. For the second,
+Slice nodes are of the other domain as well, where they ask for the sizes before onnx's function does; only those that
+may cut a vector of sizes are not, once types are known.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Iterable
 from functools import cache
+from typing import Any
 
 import onnx
-from onnx import ModelProto, defs, helper, shape_inference
+from onnx import ModelProto, TypeProto, defs, helper, shape_inference
 
 from resizefix.document.scopes import DEFAULT_DOMAINS, bodies
-from resizefix.document.vectors import FOLLOWED, Place, Vectors, node_at
+from resizefix.document.values import has_negative_size, known_types, stored_values
+from resizefix.document.vectors import FOLLOWED, Place, Vectors, node_at, places_of
 
 _UNFOLLOWED = "resizefix.unfollowed"
 
@@ -25,32 +32,56 @@ _UNFOLLOWED = "resizefix.unfollowed"
 def infer_shapes(model: ModelProto) -> ModelProto:
     """A copy with every type and shape that onnx can derive; the model itself where it cannot."""
     model = _with_default_domain(model)
-    by_types = _inferred(model, follow_values=False)
+    slices = places_of(model, "Slice")
+    if slices:
+        model = open_negative_sizes(model)
+    by_types = _inferred(model, slices, follow_values=False)
     if by_types is None:
         return model
     vectors = Vectors(by_types)
     if vectors.unfollowed is None or not vectors.wants_values:
         return by_types
-    followed = _elsewhere(model, vectors.unfollowed) if vectors.unfollowed else model
-    by_values = _inferred(followed, follow_values=True)
-    if by_values is None:
-        return by_types
-    for place in vectors.unfollowed:
-        changed, original = node_at(by_values, place), node_at(model, place)
+    elsewhere = vectors.unfollowed.union(_of_many_axes(by_types, slices))
+    by_values = _inferred(model, elsewhere, follow_values=True)
+    return by_types if by_values is None else by_values
+
+
+def _inferred(model: ModelProto, elsewhere: Collection[Place], *, follow_values: bool) -> ModelProto | None:
+    """A copy with what onnx derives, without following values through the nodes `elsewhere`; None where it fails."""
+    given = _elsewhere(model, elsewhere) if elsewhere else model
+    try:
+        made: ModelProto = shape_inference.infer_shapes(given, data_prop=follow_values)
+    except (shape_inference.InferenceError, onnx.checker.ValidationError, ValueError, RuntimeError, MemoryError):
+        return None
+    for place in elsewhere:
+        changed, original = node_at(made, place), node_at(model, place)
         changed.op_type = original.op_type
         changed.ClearField("domain")
         if original.HasField("domain"):
             changed.domain = original.domain
-    for holder in (by_values, *by_values.functions) if vectors.unfollowed else ():
+    for holder in (made, *made.functions) if elsewhere else ():
         del holder.opset_import[-1]
-    return by_values
+    return made
 
 
-def _inferred(model: ModelProto, *, follow_values: bool) -> ModelProto | None:
-    try:
-        return shape_inference.infer_shapes(model, data_prop=follow_values)
-    except (shape_inference.InferenceError, onnx.checker.ValidationError, ValueError, RuntimeError, MemoryError):
-        return None
+def open_negative_sizes(model: ModelProto) -> ModelProto:
+    """A copy that says nothing of the sizes that are stored as negative ones; the model itself where there are none."""
+    if not any(has_negative_size(value.type) for _, body in bodies(model) for value in stored_values(body)):
+        return model
+    made = ModelProto()
+    made.CopyFrom(model)
+    for value in (value for _, body in bodies(made) for value in stored_values(body) if has_negative_size(value.type)):
+        for dim in value.type.tensor_type.shape.dim:
+            if dim.dim_value < 0:
+                dim.ClearField("dim_value")
+    return made
+
+
+def _of_many_axes(typed: ModelProto, places: Iterable[Place]) -> list[Place]:
+    """The nodes at these places whose output is known to be no vector; values are followed through vectors alone."""
+    kinds = {name: kind for _, body in bodies(typed) for name, kind in known_types(body).items()} if places else {}
+    made = {place: kinds.get(name) for place in places for name in node_at(typed, place).output[:1]}
+    return [place for place, kind in made.items() if kind is not None and len(kind.tensor_type.shape.dim) > 1]
 
 
 def _with_default_domain(model: ModelProto) -> ModelProto:
@@ -105,5 +136,30 @@ def _register_operators() -> None:
                 ],
                 attributes=list(schema.attributes.values()),
             )
-            without.set_type_and_shape_inference_function(schema.get_type_and_shape_inference_function())
+            infer = schema.get_type_and_shape_inference_function()
+            without.set_type_and_shape_inference_function(_sliced(infer) if schema.name == "Slice" else infer)
             defs.register_schema(without)
+
+
+def _sliced(infer: Callable[[Any], None]) -> Callable[[Any], None]:
+    """onnx's inference of Slice for sizes that a tensor can have; of others the rank stays."""
+
+    def guarded(context: Any) -> None:
+        given = context.get_input_type(0) if context.get_num_inputs() else None
+        try:
+            if given is None or not has_negative_size(given):
+                infer(context)
+                return
+        except (
+            shape_inference.InferenceError,
+            ValueError,
+            RuntimeError,
+        ):  # as if it had come from onnx: this node alone is passed over
+            return
+        kind = TypeProto()
+        kind.CopyFrom(given)
+        for dim in kind.tensor_type.shape.dim:
+            dim.Clear()
+        context.set_output_type(0, kind)
+
+    return guarded

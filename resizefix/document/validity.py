@@ -7,6 +7,7 @@ from collections.abc import Callable
 import onnx
 from onnx import AttributeProto, GraphProto, ModelProto, TensorProto, helper
 
+from resizefix.document.inference import open_negative_sizes
 from resizefix.document.scopes import bodies
 
 
@@ -41,7 +42,7 @@ def _complaint(model: ModelProto, check: Callable[[ModelProto], None]) -> str | 
     for it as inputs of the same type and shape; no operand that a shape depends on is that large.
     """
     copy = ModelProto()
-    copy.CopyFrom(model)
+    copy.CopyFrom(open_negative_sizes(model))
     for _, body in list(bodies(copy)):
         if isinstance(body, GraphProto):
             _stand_in(body, copy.graph)

@@ -22,6 +22,11 @@ def stored_values(body: GraphProto | FunctionProto) -> Iterator[ValueInfoProto]:
         yield from body.input
 
 
+def has_negative_size(value_type: TypeProto) -> bool:
+    """Whether a size of a tensor is below 0, a spelling of "unknown" that onnx does not know."""
+    return any(dim.dim_value < 0 for dim in value_type.tensor_type.shape.dim)
+
+
 def longest_extent(dims: Sequence[int]) -> int:
     """How many elements a tensor of these sizes has, an empty axis counted as one: a reduction over the empty axis
     makes so many, and so many positions are walked over."""

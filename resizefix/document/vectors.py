@@ -199,6 +199,22 @@ def _has_values(model: ModelProto) -> bool:
     return False
 
 
+def places_of(model: ModelProto, operator: str) -> list[Place]:
+    """Where the nodes of an operator of ai.onnx stand."""
+    found: list[Place] = []
+    starts = (model.graph, *model.functions)
+    pending: list[tuple[Place, Sequence[NodeProto]]] = [((at,), body.node) for at, body in enumerate(starts, start=-1)]
+    while pending:
+        start, nodes = pending.pop()
+        for index, node in enumerate(nodes):
+            place: Place = (*start, index)
+            if node.op_type == operator and node.domain in DEFAULT_DOMAINS:
+                found.append(place)
+            if node.attribute:
+                pending += [((*place, at), graph.node) for at, (_, graph) in enumerate(subgraphs(node))]
+    return found
+
+
 def node_at(model: ModelProto, place: Place) -> NodeProto:
     """The node at a place of the model, or of a copy of it."""
     start, index, *inner = place

@@ -16,7 +16,7 @@ from resizefix.dialects.dialect import RESIZES
 from resizefix.dialects.resized_length import agreed_length
 from resizefix.document.operator_semantics.operand import MISFITS
 from resizefix.document.scopes import DEFAULT_DOMAINS
-from resizefix.document.values import Array
+from resizefix.document.values import Array, has_negative_size
 from resizefix.opsets.node_schema import why_incomplete
 from resizefix.opsets.signatures import TypeOf, output_types
 
@@ -66,6 +66,8 @@ def infer(
 def _by_schema(node: NodeProto, opset: int, type_of: TypeOf, constant_of: ConstantOf) -> dict[str, TypeProto]:
     found = output_types(node, opset, type_of)  # element types alone, should inference give up
     inputs = {name: kind for name in node.input if name and (kind := type_of(name)) is not None}
+    if node.op_type == "Slice" and any(map(has_negative_size, inputs.values())):  # it ends the process
+        return found
     small = [
         name for name, kind in inputs.items() if math.prod(size or _SMALL for size in dims_of(kind) or ()) <= _SMALL
     ]

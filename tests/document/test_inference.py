@@ -153,3 +153,30 @@ def test_no_size_is_inferred_from_a_slice_with_a_bound_that_is_fed(bounds, use):
     model = onnx.parser.parse_model(text)
     (kind,) = (value.type for value in infer_shapes(model).graph.output)
     assert not any(dim.HasField("dim_value") for dim in kind.tensor_type.shape.dim)
+
+
+NEGATIVE = {
+    "a window larger than the map": "p = MaxPool <kernel_shape = [99, 3]> (x)",
+    "a negative scale": "e = Constant <value = float[0] {}> () f = Constant <value = float[4] {1, 1, -2, 2}> () "
+    "p = Resize (x, e, f)",
+    "negative padding": "f = Constant <value = int64[8] {0, 0, -99, 0, 0, 0, 0, 0}> () p = Pad (x, f)",
+}
+
+
+@pytest.mark.parametrize("made", NEGATIVE)
+def test_a_slice_of_a_negative_size_has_its_rank_and_no_size(made):
+    """onnx 1.23 ends the process there."""
+    numbers = "b = Constant <value = int64[1] {0}> () n = Constant <value = int64[1] {2}> ()"
+    model = parsed(f"{NEGATIVE[made]} {numbers} s = Slice (p, b, n, n) y = Relu (s)")
+    sizes = dims_of(infer_shapes(model), "s")
+    assert [type(size) for size in sizes] == [str] * 4  # symbols, of which onnx makes new ones
+
+
+def test_a_size_that_is_written_as_a_negative_one_is_open():
+    model = parsed(
+        "b = Constant <value = int64[1] {0}> () n = Constant <value = int64[1] {2}> () y = Slice (x, b, n, n)"
+    )
+    model.graph.input[0].type.tensor_type.shape.dim[2].dim_value = -1
+    inferred = infer_shapes(model)
+    assert [dim.dim_value for dim in inferred.graph.output[0].type.tensor_type.shape.dim][:2] == [2, 3]
+    assert model.graph.input[0].type.tensor_type.shape.dim[2].dim_value == -1

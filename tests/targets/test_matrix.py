@@ -7,7 +7,7 @@ the same verdict in every case.
 import functools
 
 import pytest
-from matrix_sources import MATRIX, build
+from matrix_models import MATRIX, build
 
 from resizefix.document.document import Document
 from resizefix.targets.collect_facts import facts_of

@@ -7,7 +7,7 @@ import numpy as np
 import onnx
 import pytest
 from live_parser import needs_tensorrt
-from matrix_sources import MATRIX, build
+from matrix_models import MATRIX, build
 from onnx import numpy_helper, parser
 
 from resizefix.runtimes import tensorrt as tensorrt_live

@@ -1,7 +1,5 @@
 """A fault of one resize node, and the edit that removes it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 

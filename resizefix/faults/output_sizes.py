@@ -1,7 +1,5 @@
 """What a file says of the sizes that a node was meant to make: the shapes that it stores, and the tensors it meets."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -28,7 +26,7 @@ class Met(NamedTuple):
     label: str
 
 
-def stored_dims(node: ResizeNode) -> Dims | None:
+def stored_dims(node: "ResizeNode") -> Dims | None:
     """The sizes as the file states them: what the exporter saw. None where it states none.
 
     They stand at the output, or behind operators that keep a shape or turn its axes. A shape with a 0 is none: it was
@@ -43,7 +41,7 @@ def stored_dims(node: ResizeNode) -> Dims | None:
     return None
 
 
-def met(node: ResizeNode) -> Iterator[Met]:
+def met(node: "ResizeNode") -> Iterator[Met]:
     """What the output meets at an Add, a Concat and their like: with any other sizes the model does not run.
 
     A size of 1 says nothing, for it is repeated; nor does the axis along which tensors are joined.
@@ -67,7 +65,7 @@ def met(node: ResizeNode) -> Iterator[Met]:
                     yield Met(sizes, reader.name or reader.output[0])
 
 
-def _carried(node: ResizeNode) -> Iterator[tuple[str, Axes]]:
+def _carried(node: "ResizeNode") -> Iterator[tuple[str, Axes]]:
     """The output, and what operators that keep its sizes make of it, in the same scope."""
     pending: list[tuple[str, Axes]] = [(node.output, None)]
     seen = {node.output}
@@ -84,7 +82,7 @@ def _carried(node: ResizeNode) -> Iterator[tuple[str, Axes]]:
                 pending.append((made, order))
 
 
-def _readers(node: ResizeNode, name: str) -> Iterator[NodeProto]:
+def _readers(node: "ResizeNode", name: str) -> Iterator[NodeProto]:
     definition = node.definition(name) if name else None
     for reader in [] if definition is None else node.view.scopes.readers(definition):
         found = reader.node
@@ -94,7 +92,7 @@ def _readers(node: ResizeNode, name: str) -> Iterator[NodeProto]:
             yield found
 
 
-def _keeps_shape(node: ResizeNode, reader: NodeProto, name: str) -> bool:
+def _keeps_shape(node: "ResizeNode", reader: NodeProto, name: str) -> bool:
     """Whether the result has the shape of this input: also where it is combined with single numbers."""
     if reader.op_type in KEEPING:
         return bool(reader.input[0] == name)
@@ -123,7 +121,7 @@ def _joined_axis(reader: NodeProto, rank: int) -> int | None:
     return int(axis) % rank
 
 
-def _dims(node: ResizeNode, name: str, rank: int) -> list[int | None] | None:
+def _dims(node: "ResizeNode", name: str, rank: int) -> list[int | None] | None:
     """What is known of a tensor's sizes, also where what makes it combines one of known sizes with another."""
     found: list[int | None] = [None] * rank
     pending, seen = [name], {name}

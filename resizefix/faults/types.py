@@ -4,8 +4,6 @@ onnxconverter-common, onnxruntime's float16 tool and ModelOpt turn scales into f
 takes, put a Cast on one side of a node alone, or leave stored types that are no longer true.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -143,7 +141,7 @@ def _factor(node: ResizeNode, axis: int | None, half: np.generic) -> float | Dia
     return Diagnostic("faults.rounded-or-stored", factor=out / size, axis=axis)
 
 
-def plain_fraction(near: float, fits: Callable[[float], bool]) -> Fraction | None:
+def plain_fraction(near: float, fits: Callable[[float], bool]) -> "Fraction | None":
     """The fraction next to a number with the smallest denominator that fits; None where no small one does."""
     from fractions import Fraction
 

@@ -1,8 +1,6 @@
 """Chains of constants are computed once, so that what newer opsets feed as inputs can become attributes; and what is no
 longer used is removed."""
 
-from __future__ import annotations
-
 import numpy as np
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, numpy_helper
 
@@ -14,6 +12,20 @@ from resizefix.opsets.constants import replace_by_constants
 from resizefix.opsets.inference import ValueOf
 from resizefix.opsets.value_info_map import ValueInfoMap
 from resizefix.opsets.verdict import Step
+
+
+class Unread:
+    """Remembers what was unread from the start: that is the model's own and stays."""
+
+    def __init__(self, model: ModelProto) -> None:
+        self._from_the_start = _unread(model.graph)
+
+    def remove(self, model: ModelProto) -> None:
+        """Remove nodes and initializers that became unread since, and what is stored about names that are gone."""
+        kept = set(self._from_the_start)
+        if model.ir_version >= FIRST_IR_WITH_DEFAULTS:
+            kept.update(value.name for value in model.graph.input)  # a default may be fed: part of the signature
+        _prune(model.graph, kept)
 
 
 def fold(model: ModelProto, value_of: ValueOf, unread: Unread) -> tuple[ValueInfoMap, list[Step]]:
@@ -47,20 +59,6 @@ def _fold_graph(scope: Scope, graph: GraphProto, knowledge: ValueInfoMap, names:
         return [numpy_helper.from_array(np.ascontiguousarray(value).reshape(value.shape)) for value in known]
 
     return replace_by_constants(scope, graph, names, tensors_of, Diagnostic("opsets.step-folded"))
-
-
-class Unread:
-    """Remembers what was unread from the start: that is the model's own and stays."""
-
-    def __init__(self, model: ModelProto) -> None:
-        self._from_the_start = _unread(model.graph)
-
-    def remove(self, model: ModelProto) -> None:
-        """Remove nodes and initializers that became unread since, and what is stored about names that are gone."""
-        kept = set(self._from_the_start)
-        if model.ir_version >= FIRST_IR_WITH_DEFAULTS:
-            kept.update(value.name for value in model.graph.input)  # a default may be fed: part of the signature
-        _prune(model.graph, kept)
 
 
 def _defined(graph: GraphProto) -> set[str]:

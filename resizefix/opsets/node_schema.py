@@ -4,8 +4,6 @@ A runtime refuses such nodes as well. Resize and Upsample are not looked at: wha
 by site. Source: the operator schemas of the installed onnx (docs/Operators.md).
 """
 
-from __future__ import annotations
-
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -44,7 +42,7 @@ class _Needs(NamedTuple):
         return f"{self.least} to {self.most}" if self.most < _ANY_NUMBER else f"{self.least} or more"
 
 
-def incomplete_nodes(model: ModelProto) -> tuple[Blocker, ...]:
+def incomplete_nodes(model: ModelProto) -> "tuple[Blocker, ...]":
     """All nodes that no runtime takes, each as something that stands in the way."""
     from resizefix.opsets.verdict import Blocker
 

@@ -6,8 +6,6 @@ for every input the model runs with. Sizes that the file fixes are followed like
 in this file does not make one the other.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -101,7 +99,7 @@ class AxisSizes:
             return max(found)  # ranks are aligned at the end (Broadcasting in ONNX, docs/Broadcasting.md)
         return found.pop() if len(found) == 1 else None
 
-    def _of_same_rank(self, definition: Definition) -> list[_Source]:
+    def _of_same_rank(self, definition: Definition) -> "list[_Source]":
         """The tensors that this one is, one or the other, as far as its rank goes, or that are broadcast to it; none
         where nothing is known."""
         if definition.node is not None and definition.node.domain in DEFAULT_DOMAINS:

@@ -1,7 +1,5 @@
 """Tells the kinds of origin apart: an operand that is constant, an input already, computed from shapes, or data."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
@@ -27,7 +25,7 @@ _MOST_CONTROL_ELEMENTS = 16
 class Classifier:
     """Classifies operands against one state of a document; `recoverer` is asked for what is not plainly constant."""
 
-    def __init__(self, view: ModelView, recoverer: Callable[[], Recoverer]) -> None:
+    def __init__(self, view: ModelView, recoverer: "Callable[[], Recoverer]") -> None:
         self._view = view
         self._recoverer = recoverer
         self._readers_of: dict[Key, _Readers] = {}
@@ -60,13 +58,13 @@ class Classifier:
             return Origin(OriginKind.CONSTANT, operand, others)
         return Origin(OriginKind.COMPUTED, operand, others, tuple(link.op_type for link in constant.chain))
 
-    def _readers(self, definition: Definition) -> _Readers:
+    def _readers(self, definition: Definition) -> "_Readers":
         # Remembered: where all sites share one constant, all of them ask for all of them.
         if definition.key not in self._readers_of:
             self._readers_of[definition.key] = _Readers(self._view.scopes.readers(definition))
         return self._readers_of[definition.key]
 
-    def _moving_origin(self, walk: _Walk, operand: str, why: NotConstant) -> Origin:
+    def _moving_origin(self, walk: "_Walk", operand: str, why: NotConstant) -> Origin:
         chain = tuple(node.op_type for node in walk.chain)
         if walk.data:
             return Origin(OriginKind.RUNTIME, operand, chain=chain, reason=walk.data[0])
@@ -98,7 +96,7 @@ class _Readers:
 class _Walk:
     """Everything behind an operand, up to shapes, constants, inputs and data."""
 
-    def __init__(self, view: ModelView, recoverer: Recoverer) -> None:
+    def __init__(self, view: ModelView, recoverer: "Recoverer") -> None:
         self._view = view
         self._tracer = recoverer.tracer
         self.chain: list[NodeProto] = []

@@ -4,8 +4,6 @@ A size is one of three: the resized input's own size on an axis, whatever tensor
 size of another tensor.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -74,7 +72,7 @@ class TracedEntry:
     expression: Expression
 
     @classmethod
-    def meaning(cls, expression: Expression, meanings: DimResolver) -> TracedEntry:
+    def meaning(cls, expression: Expression, meanings: DimResolver) -> "TracedEntry":
         """The expression over what its sizes mean."""
         return cls(substituted(expression, {size: meanings.of(size) for size in sizes_in(expression)}))
 

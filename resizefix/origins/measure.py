@@ -4,8 +4,6 @@ It confirms what the walk says, in the arithmetic that counts, and answers where
 What is run is the chain alone: nodes that hold a few numbers, with a vector fed in place of every `Shape`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -62,7 +60,7 @@ class Chain:
     output: str
     feeds: list[_Feed]
     divisors: list[Expression]
-    _session: Session | None = field(default=None, init=False)
+    _session: "Session | None" = field(default=None, init=False)
     _known: dict[tuple[int, ...], npt.NDArray[np.generic]] = field(default_factory=dict, init=False)
 
     @property

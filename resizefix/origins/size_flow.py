@@ -6,8 +6,6 @@ whose inputs no longer fit together, which is where onnxruntime would stop, or a
 they do: an operator without a row, a body, a local function, a size that depends on data.
 """
 
-from __future__ import annotations
-
 from collections import ChainMap
 from collections.abc import Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field
@@ -193,7 +191,7 @@ class SizeFlow:
 
     # ---- branches and functions ----
 
-    def _inner(self, index: int, node: NodeProto) -> list[SizeFlow] | None:
+    def _inner(self, index: int, node: NodeProto) -> "list[SizeFlow] | None":
         """The flows through what a node runs: a function, one branch or both; none where that cannot be followed."""
         function = self._scopes.called(node)
         if function is not None:
@@ -209,7 +207,7 @@ class SizeFlow:
             return [self._within(body, None) for body in bodies if body.path.attribute == wanted]
         return [self._within(body, None, is_certain=False) for body in bodies]
 
-    def _within(self, scope: Scope, arguments: Mapping[str, str] | None, *, is_certain: bool = True) -> SizeFlow:
+    def _within(self, scope: Scope, arguments: Mapping[str, str] | None, *, is_certain: bool = True) -> "SizeFlow":
         """The flow through a body, or with `arguments` through a function."""
         flow = SizeFlow(self._view, {})
         flow._scope, flow._outer, flow._inquiry = scope, self, self._inquiry
@@ -227,7 +225,7 @@ class SizeFlow:
                     flow._listing[formal] = self._listing[actual]
         return flow
 
-    def _enter(self, node: NodeProto, cases: set[int], flows: Sequence[SizeFlow], label: str) -> None:
+    def _enter(self, node: NodeProto, cases: set[int], flows: "Sequence[SizeFlow]", label: str) -> None:
         if not flows or self._depth > _DEEPEST_SCOPE:
             self._end(cases, label)
             return
@@ -321,7 +319,7 @@ class SizeFlow:
             self._old[name] = fixed if dims is not None and len(fixed) == len(dims) else None
         return self._old[name]
 
-    def _home(self, name: str) -> SizeFlow | None:
+    def _home(self, name: str) -> "SizeFlow | None":
         """The flow through the scope that defines a name which is read here."""
         if self._outer is None or self._scope.defines(name):
             return self

@@ -5,8 +5,6 @@ is compared with onnxruntime over generated sizes. Where inputs always fit, or a
 onnx's inference of the one node says what comes out. An operator without a row is one of which nothing is known.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from functools import lru_cache
@@ -47,7 +45,7 @@ class UnknownSizesError(Exception):
 class View:
     """One node in one case, as the rows see it. What is asked for and not known raises UnknownSizesError."""
 
-    def __init__(self, flow: SizeFlow, node: NodeProto, opset: int, case: int) -> None:
+    def __init__(self, flow: "SizeFlow", node: NodeProto, opset: int, case: int) -> None:
         self._flow = flow
         self.node = node
         self.opset = opset

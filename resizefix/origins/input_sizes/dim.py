@@ -8,8 +8,6 @@ there every window and every scale in use divides without a remainder, so that s
 equal. Whether they are equal at one given size is asked of `Sizes.at`.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
@@ -38,7 +36,7 @@ class Dim:
 
     __slots__ = ("data", "index", "kind", "old", "parts")
 
-    def __init__(self, index: int, kind: str, parts: tuple[Dim, ...], data: Any, old: int | None) -> None:
+    def __init__(self, index: int, kind: str, parts: "tuple[Dim, ...]", data: Any, old: int | None) -> None:
         self.index, self.kind, self.parts, self.data, self.old = index, kind, parts, data, old
 
     def __repr__(self) -> str:

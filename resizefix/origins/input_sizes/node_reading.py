@@ -1,7 +1,5 @@
 """One node of the main graph as the rows see it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -34,7 +32,7 @@ class AttributeUse(NamedTuple):
 class NodeReading:
     """A node, its operands' sizes, and what rows do with them."""
 
-    def __init__(self, flow: Flow, index: int, node: NodeProto, label: str) -> None:
+    def __init__(self, flow: "Flow", index: int, node: NodeProto, label: str) -> None:
         self.flow, self.index, self.node, self.label = flow, index, node, label
         self.sizes: Sizes = flow.sizes
         self.solver: Solver = flow.solver

@@ -4,8 +4,6 @@ The axes of a table are taken apart into the factors and parts of their sizes: a
 three grids. Of each grid every channel must be one number everywhere, or a `Sequence` along one axis.
 """
 
-from __future__ import annotations
-
 import contextlib
 import itertools
 import math
@@ -75,7 +73,7 @@ class Joined:
     """Tables one after another on an axis."""
 
     axis: int
-    parts: tuple[Table, ...]
+    parts: "tuple[Table, ...]"
 
     def make(self, length: Length) -> Array:
         """The table at the lengths of another size."""

@@ -4,8 +4,6 @@ Where two coordinates stand side by side on an axis (x and y of a grid), each is
 is mixed, so that a division of the one by a size is not taken for a division by the size of the other axis.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -49,7 +47,7 @@ class Taint:
     def __bool__(self) -> bool:
         return bool(self.along or self.summed or self.is_map)
 
-    def merge(self, other: Taint) -> None:
+    def merge(self, other: "Taint") -> None:
         """Add what another operand is made of."""
         self.channels = _side_by_side(self, other)
         self.along |= other.along

@@ -1,6 +1,6 @@
 """What is known of every value before run time: its type, sizes and producer, and its value where it is constant."""
 
-from onnx import GraphProto, ModelProto, NodeProto, TensorProto, TypeProto, helper
+from onnx import GraphProto, ModelProto, NodeProto, TypeProto, helper
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.document.operator_semantics.operand import MOST_ELEMENTS
@@ -9,11 +9,10 @@ from resizefix.document.scopes import DEFAULT_DOMAINS, DefinitionKind, Scope, su
 from resizefix.document.values import Array, longest_extent
 from resizefix.document.view import View
 from resizefix.opsets.inference import Dims, ValueOf, dims_of, infer, of_known_rank
+from resizefix.scope_path import Key
 
 # What exporters apply to weights: folded, the weights would stand in the file twice.
 _LEFT = frozenset({"CastLike", "Clip", "Flatten", "Reciprocal", "Round", "Sqrt"})
-
-Key = tuple[tuple[int, ...], str]  # (order of the scope that defines it, name)
 
 
 class ValueInfoMap:
@@ -24,10 +23,6 @@ class ValueInfoMap:
         self._value_of = value_of
         self._constants: dict[Key, Array] = {}
         self._types: dict[Key, TypeProto] = {}
-        self._bodies: dict[tuple[tuple[int, ...], int], list[Scope]] = {}
-        for scope in self.scopes.all:
-            if scope.parent is not None and scope.owner is not None:
-                self._bodies.setdefault((scope.parent.order, scope.owner), []).append(scope)
         self._walk(self.scopes.main)
 
     def _walk(self, scope: Scope) -> None:
@@ -35,10 +30,10 @@ class ValueInfoMap:
         assert isinstance(graph, GraphProto)
         for value in graph.input:
             known = value.type if scope.parent is None else of_known_rank(value.type)
-            self._types[scope.order, value.name] = known
+            self._types[scope.path, value.name] = known
         stored = {value.name: value.type for value in (*graph.value_info, *graph.output)}
         for index, node in enumerate(graph.node):
-            for body in self._bodies.get((scope.order, index), ()):
+            for body in self.scopes.held.get((scope.path, index), ()):
                 self._walk(body)
             if node.domain not in DEFAULT_DOMAINS:  # what is stored is all there is
                 found = {name: stored[name] for name in node.output if name in stored}
@@ -46,7 +41,7 @@ class ValueInfoMap:
                 found = self._infer(scope, index, node)
             else:
                 continue
-            self._types.update({(scope.order, name): kind for name, kind in found.items()})
+            self._types.update({(scope.path, name): kind for name, kind in found.items()})
 
     def _is_constant(self, scope: Scope, node: NodeProto) -> bool:
         if not has_row(node) or node.op_type in _LEFT:
@@ -54,35 +49,28 @@ class ValueInfoMap:
         operands = [self.constant(scope, name) if name else None for name in node.input]
         values = values_or_none(node, operands, scope.opset, self.dims(scope, node.input[0]) if node.input else None)
         for name, value in zip(node.output, values or (), strict=False):
-            self._constants[scope.order, name] = value
+            self._constants[scope.path, name] = value
             elem_type = helper.np_dtype_to_tensor_dtype(value.dtype)
-            self._types[scope.order, name] = helper.make_tensor_type_proto(elem_type, value.shape)
+            self._types[scope.path, name] = helper.make_tensor_type_proto(elem_type, value.shape)
         return values is not None
 
     def _infer(self, scope: Scope, index: int, node: NodeProto) -> dict[str, TypeProto]:
         bodies = {
             name: [self.type_of(body, value.name) for value in graph.output]
-            for body, (name, graph) in zip(self._bodies.get((scope.order, index), ()), subgraphs(node), strict=True)
+            for body, (name, graph) in zip(self.scopes.held.get((scope.path, index), ()), subgraphs(node), strict=True)
         }
         return infer(
             node, scope.opset, lambda name: self.type_of(scope, name), lambda name: self.constant(scope, name), bodies
         )
 
-    def _home(self, scope: Scope, name: str) -> Scope | None:
-        current: Scope | None = scope
-        while current is not None and not current.defines(name):
-            current = current.parent
-        return current
-
     def type_of(self, scope: Scope, name: str) -> TypeProto | None:
         """The type of `name` as read in `scope`, if known."""
-        home = self._home(scope, name)
+        home = self.scopes.definition(scope, name)
         if home is None:
             return None
-        if (home.order, name) not in self._types and name in home.initializers:
-            tensor = home.initializers[name]
-            self._types[home.order, name] = helper.make_tensor_type_proto(tensor.data_type, tensor.dims)
-        return self._types.get((home.order, name))
+        if home.key not in self._types and home.tensor is not None:
+            self._types[home.key] = helper.make_tensor_type_proto(home.tensor.data_type, home.tensor.dims)
+        return self._types.get(home.key)
 
     def dims(self, scope: Scope, name: str) -> Dims | None:
         """The sizes of `name`, None where one is dynamic; None altogether where even the rank is unknown."""
@@ -95,7 +83,7 @@ class ValueInfoMap:
     def body_dims(self, scope: Scope, index: int, attribute: str) -> list[Dims | None]:
         """The sizes of each output of the body that node `index` of `scope` holds under `attribute`."""
         names = [name for name, _ in subgraphs(scope.body.node[index])]
-        body = self._bodies[scope.order, index][names.index(attribute)]
+        body = self.scopes.held[scope.path, index][names.index(attribute)]
         assert isinstance(body.body, GraphProto)
         return [self.dims(body, value.name) for value in body.body.output]
 
@@ -106,16 +94,15 @@ class ValueInfoMap:
 
     def constant(self, scope: Scope, name: str) -> Array | None:
         """The value of `name` as read in `scope`, where nothing at run time can change it and it is not large."""
-        home = self._home(scope, name)
+        home = self.scopes.definition(scope, name)
         if home is None:
             return None
-        key = (home.order, name)
-        if key not in self._constants:
-            tensor = self._initializer(home, name)
+        if home.key not in self._constants:
+            tensor = home.tensor if home.kind is DefinitionKind.INITIALIZER else None
             if tensor is None or longest_extent(tensor.dims) > MOST_ELEMENTS:
                 return None
-            self._constants[key] = self._value_of(tensor)
-        return self._constants[key]
+            self._constants[home.key] = self._value_of(tensor)
+        return self._constants[home.key]
 
     def why_not_constant(self, scope: Scope, name: str) -> str:
         """Why `constant` gives None, as the end of a sentence about `name`."""
@@ -128,7 +115,3 @@ class ValueInfoMap:
         if kind is DefinitionKind.INITIALIZER:
             return Diagnostic("opsets.is-large", most=MOST_ELEMENTS)
         return Diagnostic("opsets.is-computed")
-
-    def _initializer(self, home: Scope, name: str) -> TensorProto | None:
-        definition = self.scopes.definition(home, name)
-        return definition.tensor if definition is not None and definition.kind is DefinitionKind.INITIALIZER else None

@@ -2,8 +2,7 @@
 that rewrite it."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -224,8 +223,7 @@ class Site(NodeBuilder):
 Rewrite = Callable[[Site], None]
 
 
-@dataclass(frozen=True)
-class Row:
+class Row(NamedTuple):
     """One operator of the ai.onnx domain.
 
     `reads` lists every version the rewrite was written and tested for: a newer one is refused until somebody has read

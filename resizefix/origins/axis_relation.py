@@ -1,7 +1,7 @@
 """What one entry of a computed operand says of one axis: a multiple of the input's size, a number, or another thing."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,8 +20,7 @@ _OWN_SIZE = "the input's"
 _QUOTIENT = 1e-6
 
 
-@dataclass(frozen=True)
-class AxisRelation:
+class AxisRelation(NamedTuple):
     """How long the output is on one axis.
 
     `text` completes "height is …"; `scale` is the recovered float32 scale, None where the size is no constant multiple;
@@ -44,8 +43,7 @@ class AxisRelation:
         return self.text == _OWN_SIZE
 
 
-@dataclass(frozen=True)
-class Subject:
+class Subject(NamedTuple):
     """What the statements are about."""
 
     kind: ExtentKind

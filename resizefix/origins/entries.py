@@ -6,7 +6,7 @@ size of another tensor.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -98,8 +98,7 @@ class TracedEntry:
 _OTHER_LENGTHS = (3, 16, 97, 640, 1025, 4099)
 
 
-@dataclass(frozen=True)
-class MeasuredEntry:
+class MeasuredEntry(NamedTuple):
     """One number of the operand, whose chain onnxruntime runs."""
 
     chain: Chain

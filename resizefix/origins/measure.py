@@ -6,7 +6,7 @@ What is run is the chain alone: nodes that hold a few numbers, with a vector fed
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -39,8 +39,7 @@ _DIVISIONS = frozenset({"Div", "Mod"})
 Lengths = Callable[[Size], int]
 
 
-@dataclass(frozen=True)
-class _Feed:
+class _Feed(NamedTuple):
     """An input of the cut: what a Shape or Size node gives for a tensor."""
 
     name: str

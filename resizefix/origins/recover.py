@@ -6,7 +6,7 @@ scale is fitted to the sizes that come out, and counts only if it holds at sizes
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -24,8 +24,7 @@ from resizefix.origins.measure import Chain, extract_subgraph
 from resizefix.origins.trace import Tracer, Untraced
 
 
-@dataclass(frozen=True)
-class Recovery:
+class Recovery(NamedTuple):
     """What a computed operand turned out to be.
 
     `statements` has one for each of its entries. `kind` and `values` are constant scales or sizes that compute the same

@@ -1,11 +1,11 @@
 """Which nodes must be looked at to follow sizes: what stands behind resizes that move, and what decides their sizes."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping
 from functools import cached_property
 
 from onnx import NodeProto
 
-from resizefix.document.scopes import Scope, Scopes, reads
+from resizefix.document.scopes import Scope, Scopes, names_read
 from resizefix.scope_path import Key
 
 
@@ -17,10 +17,10 @@ class SizeReach:
         self._scope = scope
         self._cases = cases
 
-    def read(self, index: int, node: NodeProto) -> Sequence[str]:
+    def read(self, index: int, node: NodeProto) -> Collection[str]:
         """The names that the node and its bodies read."""
-        captured = self.captured.get(index) if node.attribute else None
-        return node.input if captured is None else [*node.input, *captured]
+        found: Collection[str] = self.captured.get(index, node.input) if node.attribute else node.input
+        return found
 
     def wanted(self) -> set[int]:
         """The nodes behind the resizes, and those from which the sizes of what these read follow."""
@@ -68,13 +68,6 @@ class SizeReach:
 
     @cached_property
     def captured(self) -> dict[int, set[str]]:
-        """What the bodies of a node read, of those that have any."""
-        found: dict[int, set[str]] = {}
-        for (path, index), bodies in self._scopes.held.items():
-            pending = list(bodies) if path == self._scope.path else []
-            while pending:
-                body = pending.pop()
-                found.setdefault(index, set()).update(name for name, _ in reads(body))
-                for position in range(len(body.body.node)):
-                    pending += self._scopes.held.get((body.path, position), ())
-        return found
+        """What nodes that have bodies read, the bodies too."""
+        here = (index for path, index in self._scopes.held if path == self._scope.path)
+        return {index: names_read(self._scope.body.node[index]) for index in here}

@@ -5,7 +5,7 @@ chain in onnxruntime.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -23,8 +23,7 @@ from resizefix.opsets.node_schema import why_incomplete
 from resizefix.origins.axis_sizes import AxisSizes
 
 
-@dataclass(frozen=True)
-class Untraced:
+class Untraced(NamedTuple):
     """Why the walk ended, as a sentence."""
 
     reason: str

@@ -53,8 +53,7 @@ def _olds(dims: Iterable[Dim]) -> str:
 def _samplings(flow: Flow) -> None:
     """A grid that is as large as the map which is sampled at it has a position for each of its samples."""
     for label, sides, grid in flow.samplings:
-        unknown = [dim for dim in grid if flow.is_open(dim)]
-        if len(unknown) < len(grid) or [dim.old for dim in grid] != [dim.old for dim in sides]:
+        if not all(map(flow.is_open, grid)) or [dim.old for dim in grid] != [dim.old for dim in sides]:
             continue
         if flow.keeps(label) or not any(flow.sizes.varies(side) for side in sides):
             continue
@@ -327,14 +326,9 @@ def _arithmetic(flow: Flow) -> None:
 def _rest(flow: Flow) -> None:
     """All else is what it is in the file."""
     sizes = flow.sizes
-    for use in flow.operands.lists.values():
-        for dim in use.dims:
-            if dim is not None:
-                flow.bind(dim, sizes.const(dim.old or 0))
-    for table in flow.operands.tables.values():
-        for dim in table.dims:
-            flow.bind(dim, sizes.const(dim.old or 0))
-    for dim in flow.attributes.values():
+    listed = (dim for use in flow.operands.lists.values() for dim in use.dims if dim is not None)
+    of_tables = (dim for table in flow.operands.tables.values() for dim in table.dims)
+    for dim in (*listed, *of_tables, *flow.attributes.values()):
         flow.bind(dim, sizes.const(dim.old or 0))
     for meeting in flow.solver.meetings:
         for dim in meeting.sizes:

@@ -84,13 +84,7 @@ class Flow:
     """Sizes of all tensors of the main graph, and the constants among its operands that may follow the input."""
 
     def __init__(
-        self,
-        view: ModelView,
-        images: list[ImageInput],
-        symbols: dict[str, int],
-        choices: Choices,
-        *,
-        tied: bool = False,
+        self, view: ModelView, images: list[ImageInput], symbols: dict[str, int], choices: Choices, tied: bool
     ) -> None:
         self.view, self.images, self.choices = view, images, choices
         self.inferred: list[str] = []
@@ -244,11 +238,7 @@ class Flow:
             image = names.get(value.name)
             axes = {} if image is None else {axis: name for name, axis in image.axes.items()}
             self.dims[value.name] = tuple(
-                self.sizes.symbol(axes[axis])
-                if axes.get(axis) in self.sizes.symbols
-                else self.sizes.const(size)
-                if isinstance(size, int)
-                else self.sizes.opaque()
+                self.sizes.symbol(axes[axis]) if axes.get(axis) in self.sizes.symbols else self._stated(False, size)
                 for axis, size in enumerate(known)
             )
             if image is not None:
@@ -268,9 +258,7 @@ class Flow:
             return
         n = NodeReading(self, index, node, self.labels[index])
         found = self._sized(n, follows)
-        given: list[DimList | None] = (
-            [self.dims_of(Place(index, 0), node.input[0])] if node.input and node.input[0] else [None]
-        )
+        given = self.dims_of(Place(index, 0), node.input[0]) if node.input and node.input[0] else None
         self.operands.compute(index, node, given)
         for name in node.output:
             if name in self.operands.values:
@@ -329,17 +317,11 @@ class Flow:
 
     def _stored(self, node: NodeProto, by_list: bool = False) -> list[DimList | None]:
         """What the file says of outputs that do not follow the input; but a list of sizes that is not known may."""
-        found: list[DimList | None] = []
-        for name in node.output:
-            dims = self.view.shapes.dims((MAIN, name)) if name else None
-            found.append(
-                None
-                if dims is None
-                else tuple(
-                    self.sizes.const(d) if isinstance(d, int) and not by_list else self.sizes.opaque() for d in dims
-                )
-            )
-        return found
+        found = [self.view.shapes.dims((MAIN, name)) if name else None for name in node.output]
+        return [None if dims is None else tuple(map(partial(self._stated, by_list), dims)) for dims in found]
+
+    def _stated(self, by_list: bool, size: object) -> Dim:
+        return self.sizes.const(size) if isinstance(size, int) and not by_list else self.sizes.opaque()
 
 
 # An If whose condition is the same at every size of the input, as torch writes `squeeze(1)`.

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
@@ -28,8 +29,7 @@ _TRIALS = 3
 _SHOWN = 6
 
 
-@dataclass(frozen=True)
-class Numbers:
+class Numbers(NamedTuple):
     """What a model's constants are at one size of the input, where they are other numbers than in the file."""
 
     constants: Mapping[Place, Array]
@@ -180,7 +180,7 @@ def follow(
 ) -> Following:
     """How the constants follow `symbols` (the old sizes that may change, by name); `tied`: height and width are equal,
     and stay so. Raises SizeRefusedError."""
-    flow = Flow(view, images, dict(symbols), choices, tied=tied)
+    flow = Flow(view, images, dict(symbols), choices, tied)
     flow.walk()
     decide(flow)
     found = Following(flow)

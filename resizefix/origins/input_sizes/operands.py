@@ -4,7 +4,6 @@ Two nodes that read one constant need not mean the same by it: [2] can be a batc
 a node and the position of its input, has unknowns of its own.
 """
 
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -40,16 +39,14 @@ class Place(NamedTuple):
     position: int
 
 
-@dataclass(frozen=True)
-class ListUse:
+class ListUse(NamedTuple):
     """A list of numbers that a node reads: `dims` has an entry for each, flat; `array` are the numbers."""
 
     array: npt.NDArray[Any]
     dims: tuple[Dim | None, ...]
 
 
-@dataclass(frozen=True)
-class TableUse:
+class TableUse(NamedTuple):
     """A constant tensor that a node reads as data, with its axes."""
 
     name: str
@@ -237,8 +234,8 @@ class Operands:
 
     # ---- computing ----
 
-    def compute(self, index: int, node: NodeProto, dims: list[tuple[Dim, ...] | None]) -> None:
-        """Give `values` what the node makes, where that follows from sizes and short lists."""
+    def compute(self, index: int, node: NodeProto, dims: tuple[Dim, ...] | None) -> None:
+        """Give `values` what the node makes, where that follows from short lists and sizes (`dims`: of its input)."""
         if node.op_type in _FUNCTIONS and node.output:
             self._compute_number(index, node)
             return
@@ -248,7 +245,11 @@ class Operands:
         if not has_row(node) or len(node.output) != 1 or self._counts_positions(node):
             return
         if node.op_type in SHAPE_READERS:
-            self._read_shape(node, dims[0] if dims else None)
+            if dims is not None and node.op_type == "Size":
+                self.values[node.output[0]] = Known.single("int64", self.leaf(self.sizes.product(dims)))
+            elif dims is not None:
+                leaves = [self.leaf(dim) for dim in sizes_read(node, dims)]
+                self.values[node.output[0]] = Known.vector("int64", leaves)
             return
         operands = [self._operand(index, at, node) if name else None for at, name in enumerate(node.input)]
         self._settle_numbers(index, node, operands)
@@ -331,16 +332,6 @@ class Operands:
             counted = node.op_type not in _MAKING or (array is not None and int(np.prod(array, dtype=object)) <= 8)
             return Known.constant(array) if listed and counted and array is not None else None
         return self.known(Place(index, position), name)
-
-    def _read_shape(self, node: NodeProto, dims: tuple[Dim, ...] | None) -> None:
-        if dims is None:
-            return
-        wanted = sizes_read(node, dims)
-        self.values[node.output[0]] = (
-            Known.single("int64", self.leaf(self.sizes.product(wanted)))
-            if node.op_type == "Size"
-            else Known.vector("int64", [self.leaf(dim) for dim in wanted])
-        )
 
 
 # Operands that say which elements go where, or how many: of lists these are not sizes of the image.

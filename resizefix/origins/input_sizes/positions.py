@@ -5,7 +5,7 @@ map is resized as torch's bicubic interpolation does (a = -0.75, half pixels, th
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,8 +15,7 @@ from resizefix.origins.input_sizes.dim import Dim, Sizes
 _SHARPNESS = -0.75  # torch/aten upsample_bicubic2d; the default of ONNX's cubic_coeff_a, too
 
 
-@dataclass(frozen=True)
-class Positions:
+class Positions(NamedTuple):
     """A table: `tokens` rows of no position, then height times width rows on `axis`; or, where `axis` is None, height
     and width are the axes `planes`."""
 

@@ -1,6 +1,6 @@
 """Upsample and Resize: sizes that are numbers follow something, and so may a scale that was computed from them."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,8 +16,7 @@ from resizefix.origins.input_sizes.operands import Place
 COMPUTED = -1
 
 
-@dataclass(frozen=True)
-class ResizeUse:
+class ResizeUse(NamedTuple):
     """A resize whose output's sizes are numbers of the file.
 
     `axes` has, for each axis that may follow the input, its position, the size before and the size after. `position` is

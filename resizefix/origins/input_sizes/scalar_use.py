@@ -1,8 +1,7 @@
 """Numbers that are sizes, or simple functions of them: what a division by the size of a map leaves in a file."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -20,8 +19,7 @@ FORMS: dict[str, Callable[[Any], Any]] = {
 SHARES = ("reciprocal", "two over")
 
 
-@dataclass(frozen=True)
-class ScalarUse:
+class ScalarUse(NamedTuple):
     """Numbers that are `form` of a size less `less`: `dims` has the size of each, or one for all of them.
 
     Elements that no size stands behind (None in `dims`) stay as they are in `array`.

@@ -4,8 +4,7 @@ A row of n numbers is a grid if one of these formulas gives its very bits. `abso
 and strides. The others span the map, whatever its size.
 """
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -15,8 +14,7 @@ FUSED = ("fused", "vectors")
 LANES = 8
 
 
-@dataclass(frozen=True)
-class Sequence:
+class Sequence(NamedTuple):
     """A formula over the position i and the length n, in the arithmetic of `dtype`.
 
     `form` is one of "steps": i·factor + offset, "shares": (i + centre) / n · factor + offset, "span":

@@ -7,6 +7,7 @@ is kept: at a given size of the input it may fail, which is a rule about the inp
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
@@ -26,8 +27,7 @@ class Split:
     """For each time that a part became one with the first axis of a tensor: whether it was the outer one."""
 
 
-@dataclass(frozen=True)
-class Meeting:
+class Meeting(NamedTuple):
     """Two sizes that must be equal at `node`."""
 
     node: str

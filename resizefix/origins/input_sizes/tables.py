@@ -9,6 +9,7 @@ import itertools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
@@ -29,8 +30,7 @@ class NoGridError(Exception):
     """The table is not one that can be made for another size."""
 
 
-@dataclass(frozen=True)
-class Channel:
+class Channel(NamedTuple):
     """One channel of a grid: a number everywhere, or a sequence along one of the moving axes."""
 
     value: np.generic
@@ -38,8 +38,7 @@ class Channel:
     sequence: Sequence | None = None
 
 
-@dataclass(frozen=True)
-class Grid:
+class Grid(NamedTuple):
     """A table whose axes are the factors `dims`; `moving` of them follow the input. `channels` has one entry for each
     position on the others, in their order. `merged`: the moving axes are one after another, and count as one."""
 
@@ -68,8 +67,7 @@ class Grid:
         return made.reshape(merged_lengths(self.shape, length))
 
 
-@dataclass(frozen=True)
-class Joined:
+class Joined(NamedTuple):
     """Tables one after another on an axis."""
 
     axis: int
@@ -89,8 +87,7 @@ class Known:
     masks: list[bytes] = field(default_factory=list)
 
 
-@dataclass(frozen=True)
-class WindowMasks:
+class WindowMasks(NamedTuple):
     """Masks of shifted windows: a map is rolled before it is cut into windows, so that the last row and column hold
     samples of both ends, which must not see each other (Swin and its kin). All other windows have one mask.
 

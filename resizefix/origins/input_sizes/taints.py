@@ -6,6 +6,7 @@ is mixed, so that a division of the one by a size is not taken for a division by
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,8 +22,7 @@ _ELEMENTWISE = frozenset(
 _MOST_CHANNELS = 8
 
 
-@dataclass(frozen=True)
-class Channels:
+class Channels(NamedTuple):
     """An axis of few samples, and the sizes that positions count along in each of them."""
 
     axis: int

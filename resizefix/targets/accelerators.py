@@ -123,11 +123,6 @@ def _tidl_scales_are_equal(f: SiteFacts) -> bool:
     return not found or (len(set(found)) == 1 and (f.rank is None or f.rank < 4 or len(found) != 1))
 
 
-def _tidl_rounding(f: SiteFacts) -> bool:
-    wanted = "floor" if f.coordinates == "asymmetric" else "round_prefer_ceil"
-    return f.mode != "nearest" or f.coordinates is None or f.nearest_mode == wanted
-
-
 TIDL = targets_of(
     "tidl",
     (Release("", "TIDL 10.x (documentation, not run here)"),),
@@ -161,7 +156,11 @@ TIDL = targets_of(
         shared.coordinate_modes(_TIDL_MODES, f"; TIDL takes {', '.join(_TIDL_MODES)}"),
         Rule(
             name="nearest-rounding",
-            holds=_tidl_rounding,
+            holds=lambda f: (
+                f.mode != "nearest"
+                or f.coordinates is None
+                or f.nearest_mode == ("floor" if f.coordinates == "asymmetric" else "round_prefer_ceil")
+            ),
             because="nearest_mode is {f.nearest_mode}: half_pixel goes with round_prefer_ceil, asymmetric with floor",
             fix="write the pair that is the same, or replace the node",
         ),

@@ -79,13 +79,6 @@ def _lists_the_image(f: SiteFacts) -> bool:
     return axes == (2, 3) or (axes == (3, 2) and len(set(values)) == 1)
 
 
-def _two_scales(f: SiteFacts) -> bool:
-    """Of axes that are listed, two scales are taken for a height and a width: 0 of them is no size."""
-    if f.axes is None or len(f.axes) == f.rank:
-        return True
-    return len(f.axes) == 2 and (not f.by_scales or f.values is None or all(scale >= 1 for scale in f.values))
-
-
 # ---- sampling -------------------------------------------------------------------------------------------------------
 
 
@@ -308,7 +301,12 @@ MNN = targets_of(
         ),
         Rule(
             name="two-axes",
-            holds=_two_scales,
+            # Two scales are taken for a height and a width: 0 of them is no size.
+            holds=lambda f: (
+                f.axes is None
+                or len(f.axes) == f.rank
+                or (len(f.axes) == 2 and (not f.by_scales or all(scale >= 1 for scale in f.values or ())))
+            ),
             because="`axes` is {f.axes}, which is not read: {f.counted_extent} are taken for height and width "
             '("Compute Shape Error")',
             source=_SHAPE,

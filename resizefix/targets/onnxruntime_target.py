@@ -34,16 +34,11 @@ _NEAREST_MODES = frozenset({"round_prefer_floor", "round_prefer_ceil", "floor", 
 
 
 @lru_cache(maxsize=64)
-def _schema(op_type: str, opset: int) -> onnx.defs.OpSchema | None:
+def _attributes(op_type: str, opset: int) -> frozenset[str] | None:
     try:
-        return onnx.defs.get_schema(op_type, opset)
+        return frozenset(onnx.defs.get_schema(op_type, opset).attributes)
     except onnx.defs.SchemaError:
         return None
-
-
-def _known_attributes(f: SiteFacts) -> bool:
-    schema = _schema(f.op_type, f.opset)
-    return schema is None or f.attributes <= schema.attributes.keys()
 
 
 def _scales(f: SiteFacts) -> tuple[float | None, ...] | None:
@@ -122,20 +117,6 @@ def _is_copy(f: SiteFacts) -> bool:
     )
 
 
-def _size_values(f: SiteFacts) -> bool:
-    if not f.by_sizes or f.values is None or f.keep_aspect_ratio_policy == "not_smaller":
-        return True
-    empty_input = f.input_shape is not None and 0 in f.input_shape
-    return empty_input or all(size > 0 for size in f.values)
-
-
-def _scale_values(f: SiteFacts) -> bool:
-    if not f.by_scales or f.values is None:
-        return True
-    lowest = 1.0 if f.is_upsample else math.nextafter(0, 1)
-    return all(math.isfinite(scale) and scale >= lowest for scale in f.values)
-
-
 # ---- rules ----------------------------------------------------------------------------------------------------------
 
 RULES = (
@@ -149,7 +130,7 @@ RULES = (
     ),
     Rule(
         name="attributes-of-its-opset",
-        holds=_known_attributes,
+        holds=lambda f: f.attributes <= (_attributes(f.op_type, f.opset) or f.attributes),
         because="an attribute that {f.op_type} has not at opset {f.opset}",
         source=f"onnx schemas; {_MEASURED}",
         fix="drop the attribute, or import the opset that has it",
@@ -266,13 +247,21 @@ RULES = (
     ),
     Rule(
         name="scales-in-range",
-        holds=_scale_values,
+        holds=lambda f: (
+            not f.by_scales
+            or all(0 < scale < math.inf and (scale >= 1 or not f.is_upsample) for scale in f.values or ())
+        ),
         because="the scales are {f.values}; Resize takes finite ones above 0, Upsample from 1 on",
         fix="for a shrinking Upsample write Resize-10",
     ),
     Rule(
         name="sizes-in-range",
-        holds=_size_values,
+        holds=lambda f: (
+            not f.by_sizes
+            or f.keep_aspect_ratio_policy == "not_smaller"
+            or 0 in (f.input_shape or ())
+            or all(size > 0 for size in f.values or ())
+        ),
         because="the sizes are {f.values}; each must be above 0",
         fix="give sizes above 0",
     ),

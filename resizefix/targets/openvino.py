@@ -41,11 +41,6 @@ def _resizes_batch(f: SiteFacts) -> bool:
     return written or bool(first & moved_axes(f))
 
 
-def _may_keep_lengths(f: SiteFacts) -> bool:
-    """Two samples stay two by a scale below 3/2; a single one is the same however it is read."""
-    return any(size is None and 1 < scale < 1.5 for scale, size in f.scaled_sizes)
-
-
 def _has_the_length(f: SiteFacts) -> bool:
     """Lengths are in·scale, with a little added before they are rounded down."""
     return all(
@@ -88,7 +83,8 @@ OPENVINO = targets_of(
         shared.OPEN_BATCH_OF_SIZES.saying("the output is empty"),
         noted(
             name="short-inputs-are-copied",
-            holds=lambda f: not _may_keep_lengths(f),
+            # Two samples stay two by a scale below 3/2; a single one is the same however it is read.
+            holds=lambda f: not any(size is None and 1 < scale < 1.5 for scale, size in f.scaled_sizes),
             because="an open length grows by the scales {f.values}: a short one keeps its length, and is copied",
             source=_PLUGIN,
             fix="feed larger inputs",

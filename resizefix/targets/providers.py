@@ -23,6 +23,8 @@ _COREML = (
     "an ML Program; not run here"
 )
 _NNAPI = "onnxruntime 0bd42bd, core/providers/nnapi/nnapi_builtin/builders/impl/resize_op_builder.cc; not run here"
+_NNAPI_LINEAR = ("half_pixel", "align_corners", "asymmetric")
+_NNAPI_COORDINATES = {"nearest": ("asymmetric",)}
 _INITIALIZERS = frozenset({S.INITIALIZER, S.CONSTANT, S.CONSTANT_LIST, S.FOLDED, S.UNKNOWN})
 
 
@@ -40,23 +42,13 @@ def _lists_height_and_width(f: SiteFacts) -> bool:
     return tuple(axis % f.rank for axis in f.axes[-2:]) == (f.rank - 2, f.rank - 1)
 
 
-def _whole_or_divided(f: SiteFacts) -> bool:
-    """Whole factors, or the inverse of a factor of the length; not one of each."""
+def _is_divided(f: SiteFacts, *, by_whole: bool) -> bool:
+    """Factors, whole ones if `by_whole`, or the inverse of a factor of the length; not one of each."""
     if not f.by_scales or f.values is None:
-        return True
-    found = list(resized(f))
-    if all(scale >= 1 for *_, scale in found):
-        return all(float(scale).is_integer() for *_, scale in found)
-    inverse = all(scale <= 1 and (1 / scale).is_integer() for *_, scale in found)
-    return inverse and all(size % round(1 / scale) == 0 for _, size, _, scale in found)
-
-
-def _divided(f: SiteFacts) -> bool:
-    if not f.by_scales or f.values is None or f.rank is None:
         return True
     found = [(size, scale) for _, size, _, scale in resized(f)]
     if all(scale >= 1 for _, scale in found):
-        return True
+        return not by_whole or all(float(scale).is_integer() for _, scale in found)
     return all((1 / scale).is_integer() and size % round(1 / scale) == 0 for size, scale in found)
 
 
@@ -68,17 +60,6 @@ def _coreml_coordinates(f: SiteFacts) -> bool:
         sizes = output_sizes(f)
         return sizes is None or all(size != 1 for size in sizes[-2:])
     return mode in ("half_pixel", "align_corners") or (mode == "asymmetric" and f.by_sizes)
-
-
-def _nnapi_coordinates(f: SiteFacts) -> bool:
-    allowed = ("asymmetric",) if f.mode == "nearest" else ("half_pixel", "align_corners", "asymmetric")
-    return f.coordinate_transformation_mode in allowed
-
-
-def _nnapi_axes(f: SiteFacts) -> bool:
-    """Height and width, behind the channels or before them."""
-    changed = {axis for axis, *_ in resized(f)}
-    return changed <= {2, 3} or changed <= {1, 2}
 
 
 # What both leave to the CPU.
@@ -150,7 +131,7 @@ COREML = targets_of(
         ),
         Rule(
             name="whole-factors",
-            holds=_whole_or_divided,
+            holds=lambda f: _is_divided(f, by_whole=True),
             because="the scales are {f.values}: all whole, or all the inverse of a factor of the length",
             fix="write sizes instead of scales",
         ),
@@ -179,19 +160,20 @@ NNAPI = targets_of(
         ),
         Rule(
             name="image-axes-alone",
-            holds=_nnapi_axes,
+            # Behind the channels or before them.
+            holds=lambda f: any(image.issuperset(axis for axis, *_ in resized(f)) for image in ({2, 3}, {1, 2})),
             because="another axis than height and width is resized",
             fix=shared.TRANSPOSE,
         ),
         Rule(
             name="whole-parts",
-            holds=_divided,
+            holds=lambda f: f.rank is None or _is_divided(f, by_whole=False),
             because='the scales are {f.values} ("Input size must be evenly divisible by output size")',
             fix="write sizes instead of scales",
         ),
         Rule(
             name="coordinate-transformation-mode",
-            holds=_nnapi_coordinates,
+            holds=lambda f: f.coordinate_transformation_mode in _NNAPI_COORDINATES.get(f.mode, _NNAPI_LINEAR),
             because="coordinate_transformation_mode is {f.coordinate_transformation_mode} with mode {f.mode}: nearest "
             "takes asymmetric; linear half_pixel, align_corners, asymmetric",
             fix="write an equal mode, or replace the node",
@@ -217,17 +199,8 @@ _QNN_MODES = ("half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric")
 _QNN_CONSTANTS = frozenset({S.ATTRIBUTE, S.INITIALIZER, S.CONSTANT, S.CONSTANT_LIST, S.FOLDED, S.UNKNOWN})
 
 
-def _qnn_is_constant(f: SiteFacts) -> bool:
-    return f.source in _QNN_CONSTANTS or (f.source is S.SHAPE and not f.is_open)
-
-
 def _sizes_agree(f: SiteFacts) -> bool:
     return not f.by_scales or all(inference_length(scale, size) == out for _, size, out, scale in resized(f))
-
-
-def _nearest_combination(f: SiteFacts) -> bool:
-    asymmetric = f.mode == "nearest" and f.coordinates == "asymmetric"
-    return not asymmetric or f.nearest_mode in ("floor", "round_prefer_ceil")
 
 
 def _nearest_rank(f: SiteFacts) -> bool:
@@ -268,7 +241,10 @@ QNN = targets_of(
             source=_QNN_BOTH,
             fix="write the input's size into the file",
         ),
-        shared.EXTENT_IS_CONSTANT.saying("; the output's shape must be known", _qnn_is_constant).read_in(_QNN_BOTH),
+        shared.EXTENT_IS_CONSTANT.saying(
+            "; the output's shape must be known",
+            lambda f: f.source in _QNN_CONSTANTS or (f.source is S.SHAPE and not f.is_open),
+        ).read_in(_QNN_BOTH),
         Rule(
             name="image-axes-alone",
             holds=lambda f: all(axis >= 2 for axis, *_ in resized(f)),
@@ -282,7 +258,9 @@ QNN = targets_of(
         ).read_in(_QNN_BOTH),
         Rule(
             name="nearest-combination",
-            holds=_nearest_combination,
+            holds=lambda f: (
+                (f.mode, f.coordinates) != ("nearest", "asymmetric") or f.nearest_mode in ("floor", "round_prefer_ceil")
+            ),
             because="nearest_mode {f.nearest_mode} with asymmetric is a combination that the NPU does not take",
             source=_QNN_BOTH,
             fix="write asymmetric with floor where that is the same, or replace the node",

@@ -80,10 +80,6 @@ def _is_open(f: SiteFacts) -> bool:
     return f.input_shape is not None and set(f.input_shape) == {None}
 
 
-def _has_roi_of_listed_axes(f: SiteFacts) -> bool:
-    return not f.crops or f.axes is None or f.roi_values is None or len(f.roi_values) == 2 * len(f.axes)
-
-
 _OLD = old_resize("asymmetric", "round_prefer_floor", ("nearest",))
 
 TRACT = targets_of(
@@ -130,7 +126,9 @@ TRACT = targets_of(
         ),
         Rule(
             name="roi-of-listed-axes",
-            holds=_has_roi_of_listed_axes,
+            holds=lambda f: (
+                not f.crops or f.axes is None or f.roi_values is None or len(f.roi_values) == 2 * len(f.axes)
+            ),
             because="`axes` lists {f.axes}, and the roi has {f.roi_values}: tract takes two numbers of each listed "
             'axis ("needs a roi of")',
             fix="write the roi of the listed axes alone",

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from resizefix.equivalences.index_map import Floats
 from resizefix.interpolation import CoordinateTransformationMode as Coordinates
 from resizefix.targets import shared_rules as shared
 from resizefix.targets.conditions import STORED, S, lists_all_in_order, scales_images_alone
-from resizefix.targets.deviations import BY_LENGTHS, by_ratio, half_down, half_up, without_antialias
+from resizefix.targets.deviations import BY_LENGTHS, EXACT_ROUNDINGS, by_ratio, without_antialias
 from resizefix.targets.facts import SiteFacts
 from resizefix.targets.sampling import Sampling, image_gives_samples, images_only, resized, samples_alike
 from resizefix.targets.target import Release, Rule, differs, noted, targets_of
@@ -70,23 +69,14 @@ def _divides_by_one(f: SiteFacts) -> bool:
     return f.coordinate_transformation_mode == "align_corners" and 2 in _open_values(f)
 
 
-def _may_be_one_pixel(f: SiteFacts) -> bool:
-    corners = f.by_scales and f.coordinate_transformation_mode == "align_corners"
-    return corners and any(scale < 1 for scale in _open_values(f))
-
-
 # ---- sampling -------------------------------------------------------------------------------------------------------
 
 
-def _down(x: Floats) -> Floats:
-    return np.asarray(np.floor(x + np.float32(1e-5)), np.float32)
-
-
-def _up(x: Floats) -> Floats:
-    return np.asarray(np.ceil(x - np.float32(1e-5)), np.float32)
-
-
-_ROUNDINGS = {"floor": _down, "ceil": _up, "round_prefer_floor": half_down, "round_prefer_ceil": half_up}
+_ROUNDINGS = {
+    **EXACT_ROUNDINGS,
+    "floor": lambda x: np.asarray(np.floor(x + np.float32(1e-5)), np.float32),
+    "ceil": lambda x: np.asarray(np.ceil(x - np.float32(1e-5)), np.float32),
+}
 _NOT_REPLACED = (Coordinates.HALF_PIXEL_SYMMETRIC, Coordinates.TF_CROP_AND_RESIZE)
 
 
@@ -162,7 +152,11 @@ TVM = targets_of(
         ),
         noted(
             name="corners-may-be-one-pixel",
-            holds=lambda f: not _may_be_one_pixel(f),
+            holds=lambda f: (
+                not f.by_scales
+                or f.coordinate_transformation_mode != "align_corners"
+                or not any(scale < 1 for scale in _open_values(f))
+            ),
             because="an open length shrinks with align_corners: where the output gets the length 1, {f.mode} divides "
             "by 0, and gives no numbers",
             fix="feed larger inputs",

@@ -8,12 +8,10 @@ import pytest
 import resizefix
 
 # onnxruntime computes half precision in float32 between casts; a chain that reads the shape keeps a cast where it is.
-HALVES = onnx.parser.parse_model(
-    """<ir_version: 8, opset_import: ["" : 13]> g (float16[1,4,5] x) => (float16[] y)
+HALVES = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["" : 13]> g (float16[1,4,5] x) => (float16[] y)
     <int64[3] shape = {1, 12, 15}, float[3] s = {1, 3, 3}, float[3] c = {1, 24, 30}>
     { a = Resize <mode = "linear"> (x, , s) b = Reshape (a, shape) n = Shape (b) f = Cast <to = 1> (n) t = Div (c, f)
-      y = Resize <mode = "linear"> (b, , t) }"""
-)
+      y = Resize <mode = "linear"> (b, , t) }""")
 
 
 def run(model, **feeds):
@@ -50,12 +48,10 @@ def test_single_precision_is_exact():
 
 def test_half_precision_is_not_called_exact_by_runs_at_other_scales():
     """At the scales that a proof tries the bits may agree; at those a user feeds they need not."""
-    model = onnx.parser.parse_model(
-        """<ir_version: 5, opset_import: ["" : 10]> g (float16[6,2] x) => (float16[] y)
+    model = onnx.parser.parse_model("""<ir_version: 5, opset_import: ["" : 10]> g (float16[6,2] x) => (float16[] y)
         <float[2] s = {0.5, 0.5}, int64[2] shape = {3, 1}, float[2] c = {4, 2}>
         { a = Resize <mode = "linear"> (x, s) b = Reshape (a, shape) n = Shape (b) f = Cast <to = 1> (n) t = Div (c, f)
-          y = Resize <mode = "linear"> (b, t) }"""
-    )
+          y = Resize <mode = "linear"> (b, t) }""")
     result = resizefix.promote_scales(model, node=["#1"])
     assert result.verification.passed
     assert all(run.bitwise for run in result.verification.runs)
@@ -63,10 +59,8 @@ def test_half_precision_is_not_called_exact_by_runs_at_other_scales():
 
 
 def test_half_precision_whose_constant_scales_become_an_input_keeps_its_casts_and_is_exact():
-    model = onnx.parser.parse_model(
-        """<ir_version: 8, opset_import: ["" : 13]> g (float16[1,4,5] x) => (float16[] y)
-        <float[3] s = {1, 1.6, 2.4}> { a = Relu (x) b = Resize <mode = "linear"> (a, , s) y = Sigmoid (b) }"""
-    )
+    model = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["" : 13]> g (float16[1,4,5] x) => (float16[] y)
+        <float[3] s = {1, 1.6, 2.4}> { a = Relu (x) b = Resize <mode = "linear"> (a, , s) y = Sigmoid (b) }""")
     for verify in (True, False):
         promoted = resizefix.promote_scales(model, verify=verify)
         assert [outcome.exact for outcome in promoted.outcomes] == [True]
@@ -79,10 +73,8 @@ def test_half_precision_whose_constant_scales_become_an_input_keeps_its_casts_an
 
 
 def test_half_precision_whose_shape_is_multiplied_by_the_new_input_is_not_called_exact():
-    model = onnx.parser.parse_model(
-        """<ir_version: 8, opset_import: ["" : 13]> g (float16[1,4,5] x) => (float16[] y)
-        <float[3] s = {1, 2, 2}> { a = Relu (x) y = Resize (a, , s) }"""
-    )
+    model = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["" : 13]> g (float16[1,4,5] x) => (float16[] y)
+        <float[3] s = {1, 2, 2}> { a = Relu (x) y = Resize (a, , s) }""")
     promoted = resizefix.promote_scales(model, for_="tensorrt", verify=False)
     assert [outcome.exact for outcome in promoted.outcomes] == [False]
 
@@ -114,14 +106,12 @@ def test_a_rewrite_and_its_verification_name_one_bound():
 
 
 def test_where_later_nodes_make_more_of_a_difference_the_node_alone_is_held_to_its_bound():
-    model = onnx.parser.parse_model(
-        """<ir_version: 8, opset_import: ["" : 13]> g (float[1,2,8,10] x) => (float[] z)
+    model = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["" : 13]> g (float[1,2,8,10] x) => (float[] z)
         <float[4] s = {1, 1, 2, 2}, float most = {0.9}> {
           b = Resize <mode = "linear"> (x, , s)
           c = Resize <mode = "linear"> (x, , s)
           d = Mul (c, most)
-          z = Sub (b, d) }"""
-    )
+          z = Sub (b, d) }""")
     result = resizefix.legalize(model, target="tensorrt-7.0", node=["#0"])
     (outcome,) = result.outcomes
     plain = [run for run in result.verification.runs if not run.optimized]

@@ -179,13 +179,11 @@ def test_the_command_for_a_model_that_has_the_fault_succeeds(text, tmp_path, mon
     model, wanted = MODELS[text]
     path = written(model, tmp_path)
     found = next(one for one in resizefix.explain(text, path) if one.message == text)
-    assert found.command is not None
     program, name, *rest = shlex.split(found.command)
     assert (program, name, rest[0]) == ("resizefix", wanted, str(path))
     code, _, error = call(name, *rest)
     assert code == 0, error
     assert Path(rest[1]).is_file()
-    assert resizefix.inspect(rest[1]) is not None
 
 
 def test_every_message_has_a_model_or_a_reason_why_there_is_none():
@@ -209,7 +207,6 @@ def test_the_command_for_another_runtime_succeeds(text, tmp_path, monkeypatch, c
     monkeypatch.chdir(tmp_path)
     onnx.save(OTHERS[text], "m.onnx")
     found = next(one for one in resizefix.explain(text, "m.onnx") if one.message == text)
-    assert found.command is not None
     _, name, source, out, *options = shlex.split(found.command)
     code, _, error = call(name, source, out, *options, "--no-verify")
     assert code == 0, error

@@ -24,12 +24,10 @@ def test_a_node_before_fixed_sizes_is_free_though_these_are_coupled():
 
 def test_a_chain_that_makes_a_fixed_size_absorbs_what_comes_when_its_node_is_refused():
     """The chain divides 4 by the size that comes: the Reshape binds `second` alone."""
-    model = onnx.parser.parse_model(
-        """<ir_version: 8, opset_import: ["" : 18]> g (uint8[3] x) => (uint8[4] y)
+    model = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["" : 18]> g (uint8[3] x) => (uint8[4] y)
         <float[1] s = {0.75}, float[1] four = {4}, int64[1] shape = {4}>
         { [first] a = Resize (x, , s) n = Shape (a) f = Cast <to = 1> (n) t = Div (four, f)
-          [second] b = Resize (a, , t) y = Reshape (b, shape) }"""
-    )
+          [second] b = Resize (a, , t) y = Reshape (b, shape) }""")
     result = resizefix.promote_scales(model)
     assert [outcome.status for outcome in result.outcomes] == [Status.CHANGED, Status.REFUSED]
     assert result.verification.passed
@@ -60,11 +58,9 @@ def test_a_node_that_moves_apart_from_one_that_keeps_its_sizes_is_coupled_too():
 
 def test_a_short_axis_that_rounding_keeps_does_not_pass_for_free():
     """Half of 2 is 1, and so is three quarters: only a step by a whole sample shows that the Reshape does not fit."""
-    model = onnx.parser.parse_model(
-        """<ir_version: 8, opset_import: ["" : 18]> g (float[1,1,2,2] x) => (float[1] y)
+    model = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["" : 18]> g (float[1,1,2,2] x) => (float[1] y)
         <float[4] s = {1, 1, 0.5, 0.5}, int64[1] shape = {1}>
-        { [half] a = Resize (x, , s) y = Reshape (a, shape) }"""
-    )
+        { [half] a = Resize (x, , s) y = Reshape (a, shape) }""")
     (outcome,) = resizefix.promote_scales(model).outcomes
     assert "breaks the model" in (outcome.reason or "")
 

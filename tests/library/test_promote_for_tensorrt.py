@@ -9,13 +9,27 @@ import pytest
 import resizefix
 
 
-def model(nodes, extra, *, opset=13, x="float[1,3,8,8]"):
+def model(nodes, scales="1, 1, 2, 2", *, opset=13, x="1,3,8,8", extra=None):
+    extra = extra or f"<float[{scales.count(',') + 1}] s = {{{scales}}}>"
     return onnx.parser.parse_model(
-        f'<ir_version: 8, opset_import: ["" : {opset}]> g ({x} x) => (float[?,?,?,?] y) {extra} {{ {nodes} }}'
+        f'<ir_version: 8, opset_import: ["" : {opset}]> g (float[{x}] x) => (float[?,?,?,?] y) {extra} {{ {nodes} }}'
     )
 
 
-DOUBLE = ("[up] y = Resize (x, , s)", "<float[4] s = {1, 1, 2, 2}>")
+def promoted(*words, opset=13, x="1,3,8,8", **options):
+    return resizefix.promote_scales(model(*words, opset=opset, x=x), for_="tensorrt", **options)
+
+
+def refused(*words, **options):
+    """The reason why the node is refused."""
+    (outcome,) = promoted(*words, **options).outcomes
+    assert outcome.status.value == "refused"
+    return outcome.reason
+
+
+RESIZE = "[up] y = Resize (x, , s)"
+LINEAR = '[up] y = Resize <mode = "linear"> (x, , s)'
+UPSAMPLE = "y = Upsample (x, s)"
 
 
 def run(promoted, value, size=8):
@@ -25,45 +39,42 @@ def run(promoted, value, size=8):
 
 
 def test_one_factor_multiplies_the_shape_of_the_tensor():
-    result = resizefix.promote_scales(model(*DOUBLE), for_="tensorrt")
+    result = promoted(RESIZE)
     (source,) = result.inputs
     assert (source.elem_type, source.shape, source.value) == ("int64", (1,), (2,))
     assert [node.op_type for node in result.model.graph.node] == ["Shape", "Constant", "Concat", "Mul", "Resize"]
     assert run(result.model, [3]).shape == (1, 3, 24, 24)
     assert all(run.bitwise for run in result.verification.runs)
-    assert result.profile is not None
     assert result.profile["up_scales"].opt == (2,)
 
 
 def test_a_fraction_is_a_numerator_over_a_denominator():
-    nodes, extra = "[up] y = Resize (x, , s)", "<float[4] s = {1, 1, 1.5, 1.5}>"
-    result = resizefix.promote_scales(model(nodes, extra), for_="tensorrt")
+    result = promoted(RESIZE, "1, 1, 1.5, 1.5")
     assert result.inputs[0].value == (1500,)
     assert run(result.model, [1250]).shape == (1, 3, 10, 10)
-    result = resizefix.promote_scales(model(nodes, extra), for_="tensorrt", denominator=2)
-    assert result.inputs[0].value == (3,)
+    assert promoted(RESIZE, "1, 1, 1.5, 1.5", denominator=2).inputs[0].value == (3,)
 
 
 def test_a_fraction_that_no_numerator_says_is_refused_with_the_denominator_that_says_it():
-    third = model("y = Resize (x, , s)", "<float[4] s = {1, 1, 1.3333334, 1.3333334}>", x="float[1,3,9,9]")
-    (outcome,) = resizefix.promote_scales(third, for_="tensorrt").outcomes
+    third = RESIZE, "1, 1, 1.3333334, 1.3333334"
+    (outcome,) = promoted(*third, x="1,3,9,9").outcomes
     assert outcome.reason == "its scale 1.3333334 is not a whole number over 1000"
     assert outcome.retry_args == ("--denominator", "3")
-    assert resizefix.promote_scales(third, for_="tensorrt", denominator=3).inputs[0].value == (4,)
+    assert promoted(*third, x="1,3,9,9", denominator=3).inputs[0].value == (4,)
 
 
 @pytest.mark.parametrize(("given", "at", "needed"), [(None, 2.5, 2), (None, 0.4, 5), (10, 2.25, 4), (3, 3.3, 10)])
 def test_a_scale_to_try_that_the_input_cannot_hold_is_a_usage_error_that_names_the_denominator(given, at, needed):
     for verify in (True, False):
         with pytest.raises(resizefix.UsageError, match=f"--at {at}.* add --denominator {needed}$"):
-            resizefix.promote_scales(model(*DOUBLE), for_="tensorrt", denominator=given, at=[[at]], verify=verify)
-    result = resizefix.promote_scales(model(*DOUBLE), for_="tensorrt", denominator=needed, at=[[at]])
+            promoted(RESIZE, denominator=given, at=[[at]], verify=verify)
+    result = promoted(RESIZE, denominator=needed, at=[[at]])
     assert any(run.values == {"up_scales": (round(at * needed),)} for run in result.verification.runs)
 
 
 def test_before_opset_11_no_denominator_is_proposed():
     with pytest.raises(resizefix.UsageError, match="whole factors only"):
-        resizefix.promote_scales(model("y = Upsample (x, s)", DOUBLE[1], opset=9), for_="tensorrt", at=[[2.5]])
+        promoted(UPSAMPLE, opset=9, at=[[2.5]])
 
 
 @pytest.mark.parametrize("mode", ["cubic", "nearest"])
@@ -76,12 +87,9 @@ def test_a_scale_of_one_is_tried_at_no_numerator_of_zero(mode):
     assert all(min(run.values["R_scales"]) >= 1 for run in found.verification.runs)
 
 
-LINEAR = '[up] y = Resize <mode = "linear"> (x, , s)'
-
-
 def test_a_scale_that_no_small_denominator_holds_is_reported_with_the_digits_that_make_it_none():
     nodes = "shape = Shape (x) kept = Gather (shape, k) s = Concat <axis = 0> (kept, hw) y = Resize (x, , , s)"
-    text = model(nodes, "<int64[2] k = {0, 1}, int64[2] hw = {23, 20}>", x="float[n,3,10,10]")
+    text = model(nodes, x="n,3,10,10", extra="<int64[2] k = {0, 1}, int64[2] hw = {23, 20}>")
     (outcome,) = resizefix.promote_scales(text, for_="tensorrt", verify=False).outcomes
     assert outcome.reason == "its scale 2.3000002 is not a whole number over 1000, nor over any other up to 10,000"
     assert outcome.retry_args == ("--for", "onnxruntime")
@@ -89,14 +97,12 @@ def test_a_scale_that_no_small_denominator_holds_is_reported_with_the_digits_tha
 
 def test_where_sizes_decide_the_samples_the_original_with_those_sizes_is_the_reference():
     """A factor that makes a whole size samples as the scale does; else the size decides, and the difference is said."""
-    static = model(LINEAR, DOUBLE[1], x="float[1,3,10,14]")
-    result = resizefix.promote_scales(static, for_="tensorrt", denominator=10, at=[[1.5], [1.7]])
+    result = promoted(LINEAR, x="1,3,10,14", denominator=10, at=[[1.5], [1.7]])
     runs = {(run.values["up_scales"], run.optimized): run for run in result.verification.runs}
     for optimized in (False, True):
         whole, rounded = runs[(15,), optimized], runs[(17,), optimized]
         assert (whole.reference, whole.bitwise, whole.from_scales) == ("scales", True, None)
         assert (rounded.reference, rounded.bitwise or optimized) == ("sizes", True)
-        assert rounded.from_scales is not None
         assert rounded.from_scales > 1e-3
     reason = result.verification.reason or ""
     assert reason.count("no whole number") == 1
@@ -126,66 +132,56 @@ def test_the_reference_by_sizes_is_found_wherever_the_node_stands(place):
 def test_sizes_that_are_known_to_move_the_samples_are_refused():
     """Fed its old value, the new model would not compute what the old one did."""
     for size, changed in ((9, False), (8, True)):
-        text = model(LINEAR, "<float[4] s = {1, 1, 1.5, 1.5}>", x=f"float[1,3,{size},{size}]")
-        (outcome,) = resizefix.promote_scales(text, for_="tensorrt").outcomes
+        (outcome,) = promoted(LINEAR, "1, 1, 1.5, 1.5", x=f"1,3,{size},{size}").outcomes
         assert (outcome.status.value == "changed", outcome.exact) == (changed, True)
         assert changed or "13/9 is another scale" in (outcome.reason or "")
 
 
 def test_a_size_that_whole_numbers_make_otherwise_is_refused():
     scale = float(np.float32(0.7))  # 0.7 × 10 is 7 in float32, 699999988 × 10 over 10⁹ is 6
-    text = model(LINEAR, f"<float[4] s = {{1, 1, {scale!r}, {scale!r}}}>", x="float[1,3,10,10]")
-    (outcome,) = resizefix.promote_scales(text, for_="tensorrt", denominator=10**9).outcomes
-    assert "6/10 is another scale" in (outcome.reason or "")
+    reason = refused(LINEAR, f"1, 1, {scale!r}, {scale!r}", x="1,3,10,10", denominator=10**9)
+    assert "6/10 is another scale" in reason
 
 
 def test_what_was_not_measured_is_not_called_exact():
-    scales = "<float[4] s = {1, 1, 1.5, 1.5}>"
     for sizes, exact in (("h,w", False), ("8,8", True)):
-        text = model(LINEAR, scales, x=f"float[1,3,{sizes}]")
-        result = resizefix.promote_scales(text, for_="tensorrt", verify=False)
+        result = promoted(LINEAR, "1, 1, 1.5, 1.5", x=f"1,3,{sizes}", verify=False)
         assert [outcome.exact for outcome in result.outcomes] == [exact]
 
 
 def test_axes_pick_the_lengths_they_name():
-    nodes, extra = "[up] y = Resize <axes = [3, 2]> (x, , s)", "<float[2] s = {2, 3}>"
-    result = resizefix.promote_scales(model(nodes, extra, opset=18), for_="tensorrt")
+    result = promoted("[up] y = Resize <axes = [3, 2]> (x, , s)", "2, 3", opset=18)
     assert result.inputs[0].value == (2, 3)
     assert run(result.model, [2, 3]).shape == (1, 3, 24, 16)
 
 
-def test_before_opset_11_the_whole_number_is_cast_and_a_fraction_refused():
-    result = resizefix.promote_scales(model("y = Upsample (x, s)", DOUBLE[1], opset=9), for_="tensorrt")
+def test_before_opset_11_the_whole_number_is_cast():
+    result = promoted(UPSAMPLE, opset=9)
     assert "Cast" in [node.op_type for node in result.model.graph.node]
     assert run(result.model, [4]).shape == (1, 3, 32, 32)
-    result = resizefix.promote_scales(
-        model("y = Upsample (x, s)", "<float[4] s = {1, 1, 1.5, 1.5}>", opset=9), for_="tensorrt"
-    )
-    assert "opset 11" in (result.outcomes[0].reason or "")
 
 
-def test_a_node_that_tensorrt_refuses_anyway_is_refused_with_the_rule():
-    nodes = 'y = Resize <mode = "linear", antialias = 1> (x, , s)'
-    result = resizefix.promote_scales(model(nodes, DOUBLE[1], opset=18), for_="tensorrt")
-    assert not result.changed
-    assert "antialias" in (result.outcomes[0].reason or "")
+@pytest.mark.parametrize(
+    ("node", "scales", "options", "why"),
+    [
+        (UPSAMPLE, "1, 1, 1.5, 1.5", {"opset": 9}, "opset 11"),
+        ('y = Resize <mode = "linear", antialias = 1> (x, , s)', "1, 1, 2, 2", {"opset": 18}, "antialias"),
+        (RESIZE, "1, 1, 2, 2", {"form": "scales"}, "no float input"),
+    ],
+)
+def test_what_tensorrt_refuses_anyway_is_refused_with_the_rule(node, scales, options, why):
+    assert why in refused(node, scales, **options)
 
 
 def test_a_default_would_silently_become_a_constant():
     with pytest.raises(resizefix.UsageError, match="constant"):
-        resizefix.promote_scales(model(*DOUBLE), for_="tensorrt", keep_default=True)
-
-
-def test_float_scales_are_refused():
-    result = resizefix.promote_scales(model(*DOUBLE), for_="tensorrt", form="scales")
-    assert "no float input" in (result.outcomes[0].reason or "")
+        promoted(RESIZE, keep_default=True)
 
 
 def test_the_profile_covers_dynamic_inputs_and_the_flags_spell_it():
     from resizefix.library.tensorrt_profile import trtexec_flags
 
-    result = resizefix.promote_scales(model(*DOUBLE, x="float[n,3,h,w]"), for_="tensorrt", shape={"x": [1, 3, 20, 30]})
-    assert result.profile is not None
+    result = promoted(RESIZE, x="n,3,h,w", shape={"x": [1, 3, 20, 30]})
     ranges = result.profile["x"]
     assert (ranges.min, ranges.opt, ranges.max) == ((1, 3, 10, 15), (1, 3, 20, 30), (2, 3, 40, 60))
     assert trtexec_flags("m.onnx", result.profile) == (
@@ -195,8 +191,7 @@ def test_the_profile_covers_dynamic_inputs_and_the_flags_spell_it():
 
 
 def test_a_second_run_has_nothing_to_do():
-    once = resizefix.promote_scales(model(*DOUBLE), for_="tensorrt")
-    again = resizefix.promote_scales(once.model, for_="tensorrt")
+    again = resizefix.promote_scales(promoted(RESIZE).model, for_="tensorrt")
     assert not again.changed
     assert "already follow the graph input" in (again.outcomes[0].reason or "")
 
@@ -209,14 +204,11 @@ def test_a_single_entry_before_opset_11_is_cast_too():
     assert result.verification.passed
 
 
-HALVED = "<float[4] s = {1, 1, 0.5, 0.5}>"
-
-
 def test_a_scale_that_leaves_nothing_of_an_axis_is_no_size():
     """Scales may make an axis empty; a size of 0 no runtime takes. So is an input that is given back, too."""
     halved = onnx.parser.parse_model(
-        f'<ir_version: 8, opset_import: ["" : 13]> g (float[1,3,1,8] x) => (float[1,3,0,4] y, float[] x) {HALVED}'
-        f" {{ {LINEAR} }}"
+        f'<ir_version: 8, opset_import: ["" : 13]> g (float[1,3,1,8] x) => (float[1,3,0,4] y, float[] x) '
+        f"<float[4] s = {{1, 1, 0.5, 0.5}}> {{ {LINEAR} }}"
     )
     halved.graph.output[1].type.tensor_type.ClearField("shape")
     result = resizefix.promote_scales(halved, for_="tensorrt", verify=False)
@@ -225,19 +217,13 @@ def test_a_scale_that_leaves_nothing_of_an_axis_is_no_size():
 
 
 def test_where_an_axis_may_become_empty_it_is_said():
-    open_sizes = resizefix.promote_scales(model(LINEAR, HALVED, x="float[1,3,h,w]"), for_="tensorrt", verify=False)
-    assert "no runtime takes the size 0" in (open_sizes.outcomes[0].reason or "")
-    larger = model(LINEAR, HALVED.replace("0.5", "1.5"), x="float[1,3,h,w]")
-    assert "the size 0" not in (
-        resizefix.promote_scales(larger, for_="tensorrt", verify=False).outcomes[0].reason or ""
-    )
+    for scale, said in (("0.5", True), ("1.5", False)):
+        (outcome,) = promoted(LINEAR, f"1, 1, {scale}, {scale}", x="1,3,h,w", verify=False).outcomes
+        assert ("no runtime takes the size 0" in (outcome.reason or "")) == said
 
 
 def test_scales_that_follow_a_float_input_are_refused_with_what_to_do():
-    fed = resizefix.promote_scales(model(*DOUBLE), input_name="fed").model
+    fed = resizefix.promote_scales(model(RESIZE), input_name="fed").model
     (outcome,) = resizefix.promote_scales(fed, for_="tensorrt").outcomes
     assert outcome.status.value == "refused"
     assert "promote the frozen scales with --for tensorrt" in outcome.reason
-    whole = resizefix.promote_scales(model(*DOUBLE), for_="tensorrt").model
-    (outcome,) = resizefix.promote_scales(whole, for_="tensorrt").outcomes
-    assert outcome.status.value == "unchanged"

@@ -60,14 +60,12 @@ FOLLOWERS = (
 )
 def test_what_follows_the_promoted_sizes_loads_if_it_loaded_before(way, follower, form, fed):
     listed = ", int64[1] from" if fed else ""
-    model = onnx.parser.parse_model(
-        f"""<ir_version: 8, opset_import: ["" : 18]>
+    model = onnx.parser.parse_model(f"""<ir_version: 8, opset_import: ["" : 18]>
         g (float[1,3,8,4] x{listed}) => (float[?,?,?,?] y)
         <float[4] s = {{1, 1, 2, 2}}, int64[1] from = {{2}}, int64[1] to = {{4}}, int64[2] both = {{2, 3}},
          int64[2] t1 = {{1, 3}}, int64[1] two = {{2}}, float[1,3,16,8] up, int64[4] shape, int64[2] t, int64[4] size>
         {{ [up] up = Resize (x, , s) shape = Shape (up) {way.replace("Split (", "Split <num_outputs: int = 2> (")}
-        {follower} }}"""
-    )
+        {follower} }}""")
     names = {name for node in model.graph.node for name in node.output}
     for index in reversed(range(len(model.graph.value_info))):
         if model.graph.value_info[index].name not in names:

@@ -1,6 +1,6 @@
 """Models whose resize gets its operand from a chain, and what is recovered from them."""
 
-import onnx.parser
+import onnx_text
 
 from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
@@ -27,11 +27,8 @@ INDICES = "int64 two = {2}, int64 three = {3}, int64[1] i0 = {0}, int64[1] i2 = 
 def document(
     nodes: str, inputs: str = "float[n,3,h,w] x", extra: str = "", *, opset: int = 11, ir: int = 8
 ) -> Document:
-    text = (
-        f'<ir_version: {ir}, opset_import: ["" : {opset}]> g ({inputs}) => (float[?,?,?,?] y) '
-        f"<{INDICES}{', ' + extra if extra else ''}> {{ {nodes} }}"
-    )
-    return Document.from_proto(onnx.parser.parse_model(text))
+    graph = f"({inputs}) => (float[?,?,?,?] y) <{INDICES}{', ' * bool(extra)}{extra}> {{ {nodes} }}"
+    return onnx_text.document(graph, opset, ir=ir)
 
 
 def sized(steps: str, inputs: str = "float[n,3,h,w] x", extra: str = "", attributes: str = NEAREST) -> Document:

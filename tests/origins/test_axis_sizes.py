@@ -1,8 +1,7 @@
-import onnx.parser
 import pytest
+from onnx_text import document
 
 from resizefix.dialects.model_view import ModelView
-from resizefix.document.document import Document
 from resizefix.document.operator_semantics.expression import Number, Size, sizes_in
 from resizefix.origins.axis_sizes import AxisSizes
 
@@ -10,11 +9,8 @@ X = Size(((), "x"), 2)
 
 
 def sizes(nodes: str, inputs: str = "float[n,3,h,w] x, float[n,3,u,v] z") -> AxisSizes:
-    text = (
-        '<ir_version: 8, opset_import: ["" : 17, "com.microsoft" : 1, "acme" : 1]> '
-        f"g ({inputs}, float[4,3,3,3] W, float[1,3,1,1] B) => (float[] t) {{ {nodes} }}"
-    )
-    return AxisSizes(ModelView(Document.from_proto(onnx.parser.parse_model(text))))
+    graph = f"({inputs}, float[4,3,3,3] W, float[1,3,1,1] B) => (float[] t) {{ {nodes} }}"
+    return AxisSizes(ModelView(document(graph, 17, "com.microsoft", "acme")))
 
 
 def source(nodes: str, axis: int = 2, **others):
@@ -113,18 +109,11 @@ def test_a_rank_that_inference_does_not_know_is_that_of_what_the_tensor_is_made_
 
 
 def test_what_a_loop_carries_is_not_as_long_as_in_its_first_round():
-    model = onnx.parser.parse_model("""
-    <ir_version: 8, opset_import: ["" : 17]>
-    g (float[1,3,8,8] x, int64 n) => (float[?,?,?,?] y)
-    {
-      c = Constant <value = bool {1}> ()
-      [loop] y = Loop (n, c, x) <
-        body = b (int64 i, bool c1, float[1,3,8,8] s) => (bool c2, float[1,3,u,v] r) {
-          c2 = Identity (c1) r = Relu (s)
-        }>
-    }
-    """)
-    found = AxisSizes(ModelView(Document.from_proto(model)))
+    graph = """(float[1,3,8,8] x, int64 n) => (float[?,?,?,?] y) {
+        c = Constant <value = bool {1}> ()
+        [loop] y = Loop (n, c, x) <body = b (int64 i, bool c1, float[1,3,8,8] s) => (bool c2, float[1,3,u,v] r) {
+            c2 = Identity (c1) r = Relu (s) }> }"""
+    found = AxisSizes(ModelView(document(graph, 17)))
     assert found.fixed((found.scopes.all[1].path, "s"), 2) is None
     assert found.fixed(((), "x"), 2) == 8
 

@@ -1,18 +1,13 @@
-import onnx.parser
 import pytest
 from chain_models import only_site
+from onnx_text import document
 
-from resizefix.document.document import Document
 from resizefix.operations.sites import find_sites
 from resizefix.origins.origin import OriginKind
 
 
 def site(nodes: str, inputs: str = "float[1,3,8,8] x", extra: str = "", more: str = "", opset: int = 13):
-    text = (
-        f'<ir_version: 8, opset_import: ["" : {opset}, "local" : 1, "acme" : 1]> g ({inputs}) => (float[?,?,?,?] y) '
-        f"{extra} {{ {nodes} }} {more}"
-    )
-    return only_site(Document.from_proto(onnx.parser.parse_model(text)))
+    return only_site(document(f"({inputs}) => (float[?,?,?,?] y) {extra} {{ {nodes} }} {more}", opset, "local", "acme"))
 
 
 TWO = "<float[4] s = {1, 1, 2, 2}>"
@@ -138,8 +133,7 @@ def test_a_node_that_is_not_valid_has_an_origin_all_the_same(node, kind):
 
 def test_a_constant_is_shared_by_all_nodes_but_the_one_that_reads_it():
     nodes = "a = Add (s, s) b = Resize (x, , s) y = Resize (b, , s)"
-    text = f'<ir_version: 8, opset_import: ["" : 13]> g (float[1,3,8,8] x) => (y, a, s) {TWO} {{ {nodes} }}'
-    found = find_sites(Document.from_proto(onnx.parser.parse_model(text)))
+    found = find_sites(document(f"(float[1,3,8,8] x) => (y, a, s) {TWO} {{ {nodes} }}"))
     assert [site.origin.shared_by for site in found] == [
         ("Add#0", "Add#0", "Resize#2", "graph output"),
         ("Add#0", "Add#0", "Resize#1", "graph output"),

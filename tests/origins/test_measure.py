@@ -1,69 +1,47 @@
 import numpy as np
-import onnx.parser
 import pytest
+from onnx_text import document
 
 from resizefix.dialects.model_view import ModelView
-from resizefix.document.document import Document
 from resizefix.document.operator_semantics.expression import Size, UntraceableError
 from resizefix.origins.measure import Chain, extract_subgraph
 from resizefix.origins.trace import Tracer
 
 
 def chain(nodes: str, inputs: str = "float[n,3,h,w] x", extra: str = "", more: str = "", opset: int = 13) -> Chain:
-    text = (
-        f'<ir_version: 8, opset_import: ["" : {opset}, "local" : 1]> g ({inputs}) => (float[] t) {extra} '
-        f"{{ {nodes} }} {more}"
-    )
-    view = ModelView(Document.from_proto(onnx.parser.parse_model(text)))
-    tracer = Tracer(view)
-    definition = view.scopes.definition(view.scopes.main, "t")
-    return extract_subgraph(tracer, definition)
+    view = ModelView(document(f"({inputs}) => (float[] t) {extra} {{ {nodes} }} {more}", opset, "local"))
+    return extract_subgraph(Tracer(view), view.scopes.definition(view.scopes.main, "t"))
 
 
 def at(*lengths: int):
     return lambda size: lengths[size.axis]
 
 
-def test_a_chain_is_run_with_the_sizes_it_is_given():
-    found = chain("s = Shape (x) t = Mul (s, k)", extra="<int64[4] k = {1, 1, 2, 2}>")
-    assert found.sizes == tuple(Size(((), "x"), axis) for axis in range(4))
-    np.testing.assert_array_equal(found.run(at(2, 3, 5, 7)), [2, 3, 10, 14])
+FUNCTION = '<domain: "local", opset_import: ["" : 13]> Twice (a) => (b) { s = Shape (a) b = Add (s, s) }'
+IF = """s = Shape (x) t = If (c) <
+  then_branch = a () => (int64[4] p) { v = Identity (s) p = Mul (v, v) },
+  else_branch = b () => (int64[4] p) { v = Identity (s) p = Mul (v, v) }>"""
+# Nodes, what else the model has, and what sizes of 1, 3, 5 and 7 make of them.
+RUN = [
+    ("s = Shape (x) t = Mul (s, k)", {"extra": "<int64[4] k = {1, 1, 2, 2}>"}, [1, 3, 10, 14]),
+    ("s = Shape (x) t = CumSum (s, k)", {"extra": "<int64 k = {0}>"}, [1, 4, 9, 16]),  # which the walk does not know
+    ("t = DequantizeLinear (q, s, z)", {"extra": "<int8[2] q = {2, 4}, float s = {0.5}, int8 z = {0}>"}, [1, 2]),
+    ("t = Shape <start = 2> (x)", {"opset": 15}, [5, 7]),
+    ("t = Size (x)", {}, 105),
+    (IF, {"inputs": "float[n,3,h,w] x, bool c"}, [1, 9, 25, 49]),  # names of two branches do not meet
+    ("h = Relu (x) t = local.Twice (h)", {"more": FUNCTION}, [2, 6, 10, 14]),
+]
 
 
-def test_an_operator_that_the_walk_does_not_know_is_run():
-    found = chain("s = Shape (x) t = CumSum (s, k)", extra="<int64 k = {0}>")
-    np.testing.assert_array_equal(found.run(at(1, 3, 5, 7)), [1, 4, 9, 16])
+@pytest.mark.parametrize(("nodes", "more", "result"), RUN)
+def test_a_chain_is_run_with_the_sizes_it_is_given(nodes, more, result):
+    np.testing.assert_array_equal(chain(nodes, **more).run(at(1, 3, 5, 7)), result)
 
 
-def test_constants_that_the_reference_cannot_fold_are_run():
-    found = chain("t = DequantizeLinear (q, s, z)", extra="<int8[2] q = {2, 4}, float s = {0.5}, int8 z = {0}>")
-    assert found.sizes == ()
-    np.testing.assert_array_equal(found.run(at()), np.array([1, 2], np.float32))
-
-
-def test_the_start_of_a_shape_and_the_product_of_sizes_are_fed_as_such():
-    shape = chain("t = Shape <start = 2> (x)", opset=15)
-    np.testing.assert_array_equal(shape.run(at(1, 3, 5, 7)), [5, 7])
-    product = chain("t = Size (x)")
-    np.testing.assert_array_equal(product.run(at(1, 3, 5, 7)), 105)
-
-
-def test_names_of_two_branches_do_not_meet():
-    found = chain(
-        """s = Shape (x) t = If (c) <
-          then_branch = a () => (int64[4] p) { v = Identity (s) p = Mul (v, v) },
-          else_branch = b () => (int64[4] p) { v = Identity (s) p = Mul (v, v) }
-        >""",
-        inputs="float[n,3,h,w] x, bool c",
-    )
-    np.testing.assert_array_equal(found.run(at(1, 3, 5, 7)), [1, 9, 25, 49])
-
-
-def test_a_call_of_a_local_function_is_run_as_its_body():
-    function = '<domain: "local", opset_import: ["" : 13]> Twice (a) => (b) { s = Shape (a) b = Add (s, s) }'
-    found = chain("h = Relu (x) t = local.Twice (h)", more=function)
-    assert found.sizes[0] == Size(((), "h"), 0)
-    np.testing.assert_array_equal(found.run(at(1, 3, 5, 7)), [2, 6, 10, 14])
+@pytest.mark.parametrize(("row", "name", "axes"), [(0, "x", range(4)), (2, "x", ()), (6, "h", range(4))])
+def test_a_chain_names_the_sizes_that_it_reads(row, name, axes):
+    nodes, more, _ = RUN[row]
+    assert chain(nodes, **more).sizes == tuple(Size(((), name), axis) for axis in axes)
 
 
 @pytest.mark.parametrize(

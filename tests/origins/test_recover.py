@@ -23,14 +23,6 @@ def recovery(*arguments, **others) -> Recovery:
     return found
 
 
-def test_sizes_twice_the_inputs_are_scales_2_for_every_input():
-    found = recovery(DOUBLED)
-    assert found.says == "height and width are 2 × the input's"
-    assert found.scales == (1, 1, 2, 2)
-    assert found.right_under_every_rule
-    assert (found.kind, found.values) == (ExtentKind.SCALES, (1, 1, 2, 2))
-
-
 def test_sizes_1_8_times_the_inputs_have_a_scale_but_no_constant_computes_the_same():
     found = recovery(FLOORED, extra="float c = {1.8}")
     assert found.scales == (1, 1, np.float32(1.8), np.float32(1.8))
@@ -41,74 +33,6 @@ def test_sizes_1_8_times_the_inputs_have_a_scale_but_no_constant_computes_the_sa
     )
     assert found.values is None
     assert "onnxruntime samples by 57/32" in found.reason
-
-
-def test_with_align_corners_a_scale_that_is_robust_computes_the_same():
-    corners = 'mode = "linear", coordinate_transformation_mode = "align_corners"'
-    found = recovery(FLOORED, extra="float c = {1.8}", attributes=corners)
-    robust = np.nextafter(np.float32(1.8), np.float32(2))
-    assert (found.kind, found.values) == (ExtentKind.SCALES, (1, 1, robust, robust))
-
-
-def test_at_a_fixed_input_size_the_sizes_are_constants():
-    found = recovery(FLOORED, "float[1,3,32,32] x", "float c = {1.8}")
-    assert (found.kind, found.values) == (ExtentKind.SIZES, (1, 3, 57, 57))
-    assert found.scales == (1, 1, np.float32(1.8), np.float32(1.8))
-
-
-def test_where_only_the_batch_moves_the_scales_are_those_of_the_fixed_sizes():
-    found = recovery(FIXED, "float[n,3,32,40] x", HW)
-    assert found.says == "height is 480, width is 640"
-    assert (found.kind, found.values) == (ExtentKind.SCALES, (1, 1, 15, 16))
-
-
-def test_a_fixed_size_over_an_open_input_is_no_scale():
-    found = recovery(FIXED, extra=HW)
-    assert found.scales is None
-    assert found.values is None
-    assert found.reason == (
-        "make its height 480 whatever the size of its input, which the file does not fix: no constant scale does that. "
-        "Fix the sizes of the model's input first"
-    )
-
-
-@pytest.mark.parametrize(
-    ("steps", "formula"),
-    [
-        ("#m = Mul (#0, two) #1 = Add (#m, one)", "2 × the input's + 1"),
-        ("#m = Div (#0, two) #1 = Mul (#m, three)", "3 × floor(the input's / 2)"),
-        ("#f = Cast <to = 1> (#0) #m = Mul (#f, c) #r = Ceil (#m) #1 = Cast <to = 7> (#r)", "ceil(1.5 × the input's)"),
-        (
-            "#f = Cast <to = 1> (#0) #m = Mul (#f, c) #r = Round (#m) #1 = Cast <to = 7> (#r)",
-            "round(1.5 × the input's)",
-        ),
-    ],
-)
-def test_what_is_no_constant_multiple_is_written_as_a_formula(steps, formula):
-    found = recovery(both(steps), extra="int64 one = {1}, float c = {1.5}")
-    assert found.scales is None
-    assert found.says == f"height and width are {formula}"
-    assert found.reason == f"make its height {formula}, which is no constant multiple of the input's size"
-
-
-def test_a_width_that_follows_the_height_is_no_multiple_of_the_width():
-    found = recovery("h1 = Mul (h0, two) w1 = Mul (h0, two)")
-    assert found.says == "height is 2 × the input's, width is 2 × the input's height"
-    assert found.scales is None
-
-
-SKIP = "s = Shape (z) h1 = Gather <axis = 0> (s, two) w1 = Gather <axis = 0> (s, three)"
-
-
-def test_sizes_of_another_tensor_follow_that_tensor():
-    found = recovery(SKIP, "float[n,3,h,w] x, float[n,8,u,v] z")
-    assert found.says == "height and width are the size of 'z'"
-    assert found.reason == "follow the size of 'z', so no constant can replace them"
-
-
-def test_sizes_of_another_tensor_of_fixed_size_are_numbers():
-    found = recovery(SKIP, "float[n,3,32,40] x, float[n,8,64,80] z")
-    assert (found.says, found.values) == ("height is 64, width is 80", (1, 1, 2, 2))
 
 
 def test_the_input_by_another_name_is_the_input():
@@ -141,51 +65,72 @@ def scaled(steps: str, inputs: str = "float[n,3,h,w] x", extra: str = "c"):
     return document(nodes + quotient(steps), inputs, f"float[2] ones = {{1, 1}}, {extra}", opset=10)
 
 
-def test_a_quotient_of_twice_the_size_by_the_size_is_2():
-    found = recovered(scaled(DOUBLED, extra="float c = {1}"), kind=ExtentKind.SCALES)
-    assert (found.says, found.values) == ("height and width are 2 × the input's", (1, 1, 2, 2))
+SKIP = "s = Shape (z) h1 = Gather <axis = 0> (s, two) w1 = Gather <axis = 0> (s, three)"
+ONE_8, ONE_7, ROBUST = np.float32(1.8), np.float32(1.7), np.nextafter(np.float32(1.8), np.float32(2))
+CORNERS = 'mode = "linear", coordinate_transformation_mode = "align_corners"'
+ROUNDED = "#f = Cast <to = 1> (#0) #m = Mul (#f, c) #r = {} (#m) #1 = Cast <to = 7> (#r)"
+CUMULATED = "#u = Unsqueeze <axes = [0]> (#0) #d = Concat <axis = 0> (#u, #u) #s = CumSum (#d, z) #1 = Gather (#s, one)"
+TWO_SIZES = """hu = Unsqueeze <axes = [0]> (h0) wu = Unsqueeze <axes = [0]> (w0) d = Concat <axis = 0> (hu, wu)
+    s = CumSum (d, z) h1 = Gather <axis = 0> (s, one) w1 = Mul (w0, two)"""
+LISTED = "s = Shape <start = -2> (x) k = Mul (s, f) y = Resize <axes = [-2, 3]> (x, , , k)"
+NO_MULTIPLE = {"scales": None, "values": None}
+RECOVERED = [
+    (sized(DOUBLED), {"says": "height and width are 2 × the input's", "scales": (1, 1, 2, 2), "values": (1, 1, 2, 2),
+                      "kind": ExtentKind.SCALES, "right_under_every_rule": True}),
+    (sized(FLOORED, extra="float c = {1.8}", attributes=CORNERS),
+     {"kind": ExtentKind.SCALES, "values": (1, 1, ROBUST, ROBUST)}),
+    (sized(FLOORED, "float[1,3,32,32] x", "float c = {1.8}"),
+     {"kind": ExtentKind.SIZES, "values": (1, 3, 57, 57), "scales": (1, 1, ONE_8, ONE_8)}),
+    # only the batch moves
+    (sized(FIXED, "float[n,3,32,40] x", HW),
+     {"says": "height is 480, width is 640", "kind": ExtentKind.SCALES, "values": (1, 1, 15, 16)}),
+    (sized(FIXED, extra=HW),
+     {**NO_MULTIPLE, "reason": "make its height 480 whatever the size of its input, which the file does not fix: "
+                               "no constant scale does that. Fix the sizes of the model's input first"}),
+    *((sized(both(steps), extra="int64 one = {1}, float c = {1.5}"),
+       {**NO_MULTIPLE, "says": f"height and width are {formula}",
+        "reason": f"make its height {formula}, which is no constant multiple of the input's size"})
+      for steps, formula in (("#m = Mul (#0, two) #1 = Add (#m, one)", "2 × the input's + 1"),
+                             ("#m = Div (#0, two) #1 = Mul (#m, three)", "3 × floor(the input's / 2)"),
+                             (ROUNDED.format("Ceil"), "ceil(1.5 × the input's)"),
+                             (ROUNDED.format("Round"), "round(1.5 × the input's)"))),
+    (sized("h1 = Mul (h0, two) w1 = Mul (h0, two)"),
+     {"says": "height is 2 × the input's, width is 2 × the input's height", "scales": None}),
+    (sized(SKIP, "float[n,3,h,w] x, float[n,8,u,v] z"),
+     {"says": "height and width are the size of 'z'",
+      "reason": "follow the size of 'z', so no constant can replace them"}),
+    (sized(SKIP, "float[n,3,32,40] x, float[n,8,64,80] z"),
+     {"says": "height is 64, width is 80", "values": (1, 1, 2, 2)}),
+    (sized(both(CUMULATED), extra="int64 z = {0}, int64 one = {1}"),
+     {"says": "height and width are 2 × the input's", "values": (1, 1, 2, 2)}),
+    (sized(TWO_SIZES, extra="int64 z = {0}, int64 one = {1}"),
+     {"says": "height is computed from the sizes of the input, width is 2 × the input's", "scales": None}),
+    (sized(both("#1 = Mul (#0, z)"), extra="int64 z = {0}"), NO_MULTIPLE),
+    (document(LISTED, extra="int64[2] f = {2, 3}", opset=18),
+     {"says": "height is 2 × the input's, width is 3 × the input's", "values": (2, 3)}),
+    # a quotient by the size
+    (scaled(DOUBLED, extra="float c = {1}"), {"says": "height and width are 2 × the input's", "values": (1, 1, 2, 2)}),
+    (scaled(FLOORED, extra="float c = {1.7}"), {"scales": (1, 1, ONE_7, ONE_7), "values": None}),
+    (scaled(FIXED, extra=HW), {"says": "height is 480, width is 640", "scales": None}),
+]  # fmt: skip
 
 
-def test_a_quotient_of_another_multiple_loses_a_pixel_and_says_so():
+@pytest.mark.parametrize(("made", "expected"), RECOVERED, ids=[str(row) for row in range(len(RECOVERED))])
+def test_what_is_recovered_of_a_chain(made, expected):
+    kind = ExtentKind.SCALES if made.proto.opset_import[0].version == 10 else ExtentKind.SIZES
+    found = recovered(made, kind=kind)
+    assert {name: getattr(found, name) for name in expected} == expected
+
+
+def test_a_quotient_that_loses_a_pixel_says_so():
     found = recovered(scaled(FLOORED, extra="float c = {1.7}"), kind=ExtentKind.SCALES)
-    assert found.scales == (1, 1, np.float32(1.7), np.float32(1.7))
     assert "1.7 makes 294 into 499, the chain makes it 498" in found.says
-    assert found.values is None
-
-
-def test_a_quotient_of_a_fixed_size_is_a_fixed_size():
-    found = recovered(scaled(FIXED, extra=HW), kind=ExtentKind.SCALES)
-    assert found.says == "height is 480, width is 640"
-    assert found.scales is None
-
-
-def test_an_operator_that_the_walk_does_not_know_is_measured():
-    steps = both("#u = Unsqueeze <axes = [0]> (#0) #d = Concat <axis = 0> (#u, #u) #s = CumSum (#d, z) "
-                 "#1 = Gather <axis = 0> (#s, one)")  # fmt: skip
-    found = recovery(steps, extra="int64 z = {0}, int64 one = {1}")
-    assert found.says == "height and width are 2 × the input's"
-    assert found.values == (1, 1, 2, 2)
-
-
-def test_what_is_measured_to_follow_two_sizes_is_no_multiple():
-    steps = (
-        "hu = Unsqueeze <axes = [0]> (h0) wu = Unsqueeze <axes = [0]> (w0) d = Concat <axis = 0> (hu, wu) "
-        "s = CumSum (d, z) h1 = Gather <axis = 0> (s, one) w1 = Mul (w0, two)"
-    )
-    found = recovery(steps, extra="int64 z = {0}, int64 one = {1}")
-    assert found.scales is None
-    assert found.says == "height is computed from the sizes of the input, width is 2 × the input's"
 
 
 def test_a_walk_that_onnxruntime_contradicts_is_not_believed(monkeypatch):
     monkeypatch.setitem(expression.OPERATORS, "Mul", expression.OPERATORS["Add"])
     found = recovered(sized(DOUBLED))
     assert "onnxruntime computes" in found
-
-
-def test_a_size_of_nothing_is_no_constant():
-    found = recovery(both("#1 = Mul (#0, z)"), extra="int64 z = {0}")
-    assert (found.scales, found.values) == (None, None)
 
 
 def test_an_aspect_ratio_policy_makes_sizes_mean_something_else():
@@ -213,12 +158,6 @@ def test_of_axes_that_no_scale_stands_for_an_open_one_is_named_before_those_of_f
         assert found.values == (1, 3, 4, 4)
         assert all(statement.exact is None and statement.why for statement in found.statements)
         assert found.statements[0].why == reason
-
-
-def test_axes_say_which_sizes_the_operand_speaks_of():
-    nodes = "s = Shape <start = -2> (x) k = Mul (s, f) y = Resize <axes = [-2, 3]> (x, , , k)"
-    found = recovered(document(nodes, extra="int64[2] f = {2, 3}", opset=18))
-    assert (found.says, found.values) == ("height is 2 × the input's, width is 3 × the input's", (2, 3))
 
 
 def test_a_site_shows_what_was_recovered():

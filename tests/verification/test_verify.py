@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+import onnx_text
 import pytest
-from onnx import parser
 
 from resizefix.document.document import Document
 from resizefix.errors import UsageError
@@ -15,18 +15,17 @@ from resizefix.verification.signatures import Feeding
 from resizefix.verification.verification import Status, Verification
 from resizefix.verification.verify import verify
 
-HEADER = '<ir_version: 8, opset_import: ["":17]>'
-CONSTANT = f"""{HEADER} g (float[1,3,h,w] x) => (float[1,3,oh,ow] y) <float[4] s = {{1, 1, 3, 3}}> {{
+CONSTANT = """(float[1,3,h,w] x) => (float[1,3,oh,ow] y) <float[4] s = {1, 1, 3, 3}> {
     y = Resize<mode="linear">(x, , s)
-}}"""
-PROMOTED = f"""{HEADER} g (float[1,3,h,w] x, float[4] x_scales) => (float[1,3,oh,ow] y) {{
+}"""
+PROMOTED = """(float[1,3,h,w] x, float[4] x_scales) => (float[1,3,oh,ow] y) {
     y = Resize<mode="linear">(x, , x_scales)
-}}"""
-NEGATED = f"{HEADER} g (float[1,3,h,w] x) => (float[1,3,h,w] y) {{ y = Neg(x) }}"
+}"""
+NEGATED = "(float[1,3,h,w] x) => (float[1,3,h,w] y) { y = Neg(x) }"
 
 
-def document(text: str) -> Document:
-    return Document.from_proto(parser.parse_model(text))
+def document(graph: str, *domains: str) -> Document:
+    return onnx_text.document(graph, 17, *domains)
 
 
 def verified(
@@ -80,13 +79,13 @@ def test_another_interpolation_is_found_and_located():
 
 # Resize→Shape→Expand with the shape of the old scales left in value_info: at the default level onnxruntime folds Shape
 # to 8×8 whatever is fed, expands to that, and no one hears of it.
-SHAPE_READ = """%s g (float[1,1,4,4] x, float[1,1,1,1] b, float[4] s) => (float[1,1,oh,ow] y) %s {
+SHAPE_READ = """(float[1,1,4,4] x, float[1,1,1,1] b, float[4] s) => (float[1,1,oh,ow] y) %s {
     r = Resize<mode="nearest">(x, , s)
     d = Shape(r)
     y = Expand(b, d)
 }"""
-CLEAN = SHAPE_READ % (HEADER, "")
-STALE = SHAPE_READ % (HEADER, "<float[1,1,8,8] r>")
+CLEAN = SHAPE_READ % ""
+STALE = SHAPE_READ % "<float[1,1,8,8] r>"
 
 
 def test_a_stale_shape_that_only_the_default_level_believes_is_found():
@@ -103,20 +102,20 @@ def test_the_same_stale_shape_does_no_harm_at_the_old_scales():
 
 
 def test_a_stale_shape_that_breaks_the_default_level_is_found():
-    text = """%s g (float[1,1,4,4] x, float[4] s) => (float[1,1,oh,ow] y) %s {
+    text = """(float[1,1,4,4] x, float[4] s) => (float[1,1,oh,ow] y) %s {
         r = Resize<mode="nearest">(x, , s)
         d = Shape(r)
         o = ConstantOfShape<value = float[1] {1.0}>(d)
         y = Add(o, r)
     }"""
-    result = verified(text % (HEADER, ""), text % (HEADER, "<float[1,1,8,8] r>"), feeds={"s": [1, 1, 3, 3]})
+    result = verified(text % "", text % "<float[1,1,8,8] r>", feeds={"s": [1, 1, 3, 3]})
     assert result.status is Status.FAILED
     assert result.reason.startswith("AFTER at the default optimisation level cannot be run")
     assert "8 by 12" in result.reason
 
 
 def test_a_small_difference_is_one_unless_it_is_allowed():
-    before = f"{HEADER} g (float[1,3,4,4] x) => (y) <float c = {{1.0}}> {{ y = Mul(x, c) }}"
+    before = "(float[1,3,4,4] x) => (y) <float c = {1.0}> { y = Mul(x, c) }"
     after = before.replace("1.0", "1.0001")
     result = verified(before, after)
     assert not result.passed
@@ -128,31 +127,25 @@ def test_a_small_difference_is_one_unless_it_is_allowed():
 
 
 def test_the_sign_of_zero_is_a_difference_of_bits_and_no_other():
-    before = f"{HEADER} g (float[2] x) => (y) <float z = {{0.0}}> {{ y = Mul(x, z) }}"
-    after = f"{HEADER} g (float[2] x) => (y) <float z = {{0.0}}> {{ n = Mul(x, z) y = Abs(n) }}"
+    before = "(float[2] x) => (y) <float z = {0.0}> { y = Mul(x, z) }"
+    after = "(float[2] x) => (y) <float z = {0.0}> { n = Mul(x, z) y = Abs(n) }"
     result = verified(before, after, feeds={"x": [-1, 1]})
     assert result.status is Status.FAILED
-    assert "sign of zeros" in (result.reason or "")
+    assert "sign of zeros" in result.reason
     assert result.runs[0].max_abs_diff == 0
     assert verified(before, after, feeds={"x": [-1, 1]}, atol=1e-30).passed
 
 
 def test_further_runs_have_other_feeds():
     # Equal only on the first seed's feeds, where the condition is true.
-    text = """%s g (float[9] x, bool c) => (y) {
+    text = """(float[9] x, bool c) => (y) {
         y = If(c) <then_branch = t () => (float[9] u) { u = Neg(x) }, else_branch = e () => (float[9] v) { v = %s(x) }>
     }"""
-    before, after = text % (HEADER, "Neg"), text % (HEADER, "Abs")
+    before, after = text % "Neg", text % "Abs"
     assert verified(before, after).passed
     assert not verified(before, after, runs=2).passed
     assert not verified(before, after, seed=1).passed
     assert len(verified(before, before, runs=3).runs) == 6
-
-
-def test_a_seed_makes_feeds_repeatable():
-    noisy = CONSTANT.replace('"linear"', '"cubic"')
-    diffs = [verified(CONSTANT, noisy, seed=seed).runs[0].max_abs_diff for seed in (1, 1, 2)]
-    assert diffs[0] == diffs[1] != diffs[2]
 
 
 def test_given_shapes_are_used():
@@ -167,47 +160,40 @@ def test_at_least_one_run_is_asked_for():
         verified(CONSTANT, CONSTANT, runs=0)
 
 
-def test_outputs_that_were_all_renamed_are_compared_by_position():
-    renamed = CONSTANT.replace("ow] y)", "ow] z)").replace("    y =", "    z =")
-    assert verified(CONSTANT, renamed).passed
-
-
 def test_outputs_that_differ_in_part_are_a_no():
-    result = verified(NEGATED, f"{HEADER} g (float[1,3,h,w] x) => (y, z) {{ y = Neg(x) z = Abs(x) }}")
+    result = verified(NEGATED, "(float[1,3,h,w] x) => (y, z) { y = Neg(x) z = Abs(x) }")
     assert result.reason == "The models have different outputs. Only BEFORE has: none. Only AFTER has: 'z'."
 
 
 def test_a_model_that_cannot_be_loaded_is_named(tmp_path):
-    broken = f"{HEADER} g (float[1,3,h,w] x) => (y) {{ y = Resize(x) }}"
+    broken = "(float[1,3,h,w] x) => (y) { y = Resize(x) }"
     result = verified(NEGATED, broken)
     assert result.status is Status.FAILED
-    assert (result.reason or "").startswith("onnxruntime cannot load AFTER (node 'Resize#0', Resize): ")
+    assert result.reason.startswith("onnxruntime cannot load AFTER (node 'Resize#0', Resize): ")
     assert result.runs == ()
     document(broken).save(tmp_path / "broken.onnx")
     result = verify(Document.open(tmp_path / "broken.onnx"), document(NEGATED))
-    assert f"BEFORE ({tmp_path / 'broken.onnx'})" in (result.reason or "")
+    assert f"BEFORE ({tmp_path / 'broken.onnx'})" in result.reason
 
 
 def test_a_model_that_runs_with_no_feeds_is_named():
-    never = f"{HEADER} g (float[1,3,h,w] x) => (y) <float[1,1,5,5] c = {{{','.join('1' * 25)}}}> {{ y = Add(x, c) }}"
+    never = f"(float[1,3,h,w] x) => (y) <float[1,1,5,5] c = {{{','.join('1' * 25)}}}> {{ y = Add(x, c) }}"
     result = verified(never, NEGATED)
-    assert (result.reason or "").startswith("BEFORE cannot be run at node 'Add#0' (Add): ")
+    assert result.reason.startswith("BEFORE cannot be run at node 'Add#0' (Add): ")
     result = verified(NEGATED, never)
-    assert (result.reason or "").startswith("AFTER cannot be run at node 'Add#0' (Add): ")
+    assert result.reason.startswith("AFTER cannot be run at node 'Add#0' (Add): ")
 
 
 def test_an_operator_that_nobody_registered_is_said():
-    custom = '<ir_version: 8, opset_import: ["":17, "acme":1]> g (float[1,3,h,w] x) => (y) { y = acme.Op(x) }'
-    assert "acme:Op" in (verified(custom, custom).reason or "")
+    custom = document("(float[1,3,h,w] x) => (y) { y = acme.Op(x) }", "acme")
+    assert "acme:Op" in verify(custom, custom).reason
 
 
 def test_empty_outputs_prove_nothing():
-    empty = (
-        f"""{HEADER} g (float[1,3,8,8] x) => (y) <int64[1] a = {{0}}, int64[1] b = {{2}}> {{ y = Slice(x, a, a, b) }}"""
-    )
+    empty = """(float[1,3,8,8] x) => (y) <int64[1] a = {0}, int64[1] b = {2}> { y = Slice(x, a, a, b) }"""
     result = verified(empty, empty)
     assert result.status is Status.FAILED
-    assert "nothing was compared" in (result.reason or "")
+    assert "nothing was compared" in result.reason
 
 
 def test_defaults_of_their_own_are_left_to_the_models():
@@ -218,19 +204,19 @@ def test_defaults_of_their_own_are_left_to_the_models():
 
 
 def test_integers_strings_and_sequences_are_compared():
-    text = """%s g (uint8[2,3] i, string[2] s) => (j, t, q) {
+    text = """(uint8[2,3] i, string[2] s) => (j, t, q) {
         j = Identity(i)
         t = Identity(s)
         q = SequenceConstruct(%s)
     }"""
-    assert verified(text % (HEADER, "i, i"), text % (HEADER, "i, i")).passed
-    result = verified(text % (HEADER, "i, i"), text % (HEADER, "i"))
-    assert "output 'q' is a sequence of 2 before and a sequence of 1 after" in (result.reason or "")
+    assert verified(text % "i, i", text % "i, i").passed
+    result = verified(text % "i, i", text % "i")
+    assert "output 'q' is a sequence of 2 before and a sequence of 1 after" in result.reason
 
 
 def test_models_that_draw_random_numbers_are_comparable():
-    before = f"{HEADER} g (float[3] x) => (y) {{ r = RandomNormalLike(x) y = Add(x, r) }}"
-    after = f"{HEADER} g (float[3] x) => (y) {{ a = Neg(x) b = Neg(a) r = RandomNormalLike(x) y = Add(b, r) }}"
+    before = "(float[3] x) => (y) { r = RandomNormalLike(x) y = Add(x, r) }"
+    after = "(float[3] x) => (y) { a = Neg(x) b = Neg(a) r = RandomNormalLike(x) y = Add(b, r) }"
     assert verified(before, after, runs=2).passed
 
 
@@ -242,9 +228,8 @@ def test_neither_document_is_changed():
 
 
 def test_every_run_says_what_it_allowed_as_a_part_of_the_largest_value():
-    node = "g (float[1,1,4,4] x) => (float[1,1,4,4] y) { y = Abs (x) }"
-    document = Document.from_proto(parser.parse_model(f'<ir_version: 8, opset_import: ["" : 13]> {node}'))
-    assert {run.bound for run in verify(document, document).runs} == {0.0, 2e-5}
-    assert all(run.bound == 0.5 for run in verify(document, document, tolerance=Tolerance(rtol=0.5)).runs)
-    for run in verify(document, document, tolerance=Tolerance(atol=0.5)).runs:
+    one = document("(float[1,1,4,4] x) => (float[1,1,4,4] y) { y = Abs (x) }")
+    assert {run.bound for run in verify(one, one).runs} == {0.0, 2e-5}
+    assert all(run.bound == 0.5 for run in verify(one, one, tolerance=Tolerance(rtol=0.5)).runs)
+    for run in verify(one, one, tolerance=Tolerance(atol=0.5)).runs:
         assert 0.1 < run.bound < 1  # unit-normal values: the largest of 16 is about 2

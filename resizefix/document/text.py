@@ -46,7 +46,7 @@ def node_text(node: NodeProto) -> str:
     if lines is None:
         # A tensor whose data do not fit its shape, a string attribute that is not UTF-8.
         return f"{', '.join(node.output)} = {node.op_type} <…> ({', '.join(node.input)})"
-    return _HALF.sub(_as_numbers, " ".join(" ".join(lines).split()))
+    return _in_a_line(" ".join(lines))
 
 
 def node_texts(nodes: Sequence[NodeProto]) -> list[str]:
@@ -54,7 +54,12 @@ def node_texts(nodes: Sequence[NodeProto]) -> list[str]:
     lines = _printed(nodes) or ()
     if len(lines) != len(nodes):  # a node that holds a body takes more than one
         return [node_text(node) for node in nodes]
-    return [_HALF.sub(_as_numbers, " ".join(line.split())) for line in lines]
+    return list(map(_in_a_line, lines))
+
+
+def _in_a_line(printed: str) -> str:
+    line = " ".join(printed.split())
+    return _HALF.sub(_as_numbers, line) if "float16" in line else line  # the search takes three times as long
 
 
 def _printed(nodes: Sequence[NodeProto]) -> list[str] | None:

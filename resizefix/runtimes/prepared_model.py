@@ -43,6 +43,12 @@ class PreparedModel:
     random: bool
     external_bytes: int
 
+    def with_constants(self, model: ModelProto) -> PreparedModel:
+        """The same with another model, whose results have the same names."""
+        made = replace(self, model=model)
+        vars(made)["outputs"] = self.outputs
+        return made
+
     def showing(self, names: Sequence[str]) -> PreparedModel:
         """The same with these names of the main graph as outputs behind its own."""
         model = ModelProto()
@@ -63,10 +69,11 @@ class PreparedModel:
     @cached_property
     def declared(self) -> dict[str, list[int | None]]:
         """The sizes that the file fixes of its outputs."""
+        tensors = ((value.name, value.type.tensor_type) for value in self.model.graph.output)
         return {
-            value.name: [dim.dim_value or None for dim in value.type.tensor_type.shape.dim]
-            for value in self.model.graph.output
-            if value.type.tensor_type.HasField("shape")
+            name: [dim.dim_value or None for dim in tensor.shape.dim]
+            for name, tensor in tensors
+            if tensor.HasField("shape")
         }
 
     @cached_property

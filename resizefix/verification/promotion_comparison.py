@@ -79,6 +79,7 @@ class PromotionComparison:
         session = self._open(original, optimized=False)
         fitted = self.engine.fit_as_declared(original, session, self._budget)
         self._feeds = fitted.feeds
+        self._shapes: Mapping[str, list[int]] = {}
         self._probed: tuple[Document, PromotedSession] | None = None  # the last promoted model that was probed
         self._ran: tuple[ScalePoint, ...] = ()  # when many inputs were probed: scale points that ran
         self._outputs: dict[bool, Outputs] = {False: fitted.outputs}
@@ -174,7 +175,8 @@ class PromotionComparison:
         operands = {**self._as_exported, **scales.baked}
         found = self._result(session, scales, feeds) if known is None else known
         seen = session.seen if known is None and isinstance(found, Mapping) else None
-        return Point(scales, feeds, shapes_of_feeds(feeds), values, operands, found, seen)
+        self._shapes = self._shapes or shapes_of_feeds(feeds)  # the same for all scales
+        return Point(scales, feeds, self._shapes, values, operands, found, seen)
 
     def _promoted(self, promoted: Document) -> PromotedSession:
         """The promoted model opened without optimisation: the session that probed it, if it did."""

@@ -6,7 +6,7 @@ It is made by plain edits of the protobuf messages, and shares no code with the 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import count
 from typing import Any, NamedTuple
 
@@ -101,7 +101,7 @@ class ReferenceModels:
         model = ModelProto()
         model.CopyFrom(original.model)
         self._write(model, operands)
-        return replace(original, model=model)
+        return original.with_constants(model)
 
     def _write(self, model: ModelProto, operands: Mapping[Key, Operand]) -> None:
         """Edit a copy of the original, whose nodes stand where they do in the original."""

@@ -53,9 +53,6 @@ class Detached(NamedTuple):
         """
         payloads: dict[int, Payload] = {}
 
-        def cut(start: int, end: int) -> Piece:
-            return Span(source, start, end)
-
         def refer(payload: Payload) -> list[Piece]:
             payloads[payload.start] = payload
             return [records_of_reference(file_name or "", payload.start, payload.end - payload.start, source.token)]
@@ -63,7 +60,7 @@ class Detached(NamedTuple):
         pieces: list[Piece] = [Span(source, 0, source.size)]
         if file_name is not None:
             with source.mapped() as data:
-                pieces = detach(data, cut, refer)
+                pieces = detach(data, refer, source)
         if size_of(pieces) > _LARGEST_MESSAGE:
             raise MalformedError("document.larger-than-2-gib", threshold=THRESHOLD)
         return cls(source, file_name or "", payloads, as_bytes(pieces))
@@ -163,15 +160,13 @@ def outline(model: bytes | Source, detached: Detached | None = None) -> bytes:
 
     try:
         if isinstance(model, Source):
-            source = model
-            with source.mapped() as data:
-                light = detach(data, lambda start, end: Span(source, start, end), refer, everywhere=True)
+            with model.mapped() as data:
+                light = detach(data, refer, model, everywhere=True)
             # Only in canonical form are numbers packed, so that both sides give the same payloads by their length.
             model = canonical(onnx.ModelProto.FromString(as_bytes(light)))
         elif detached:
             model = detached.with_references_replaced(model, by_length)
-        inline = model
-        light = detach(inline, lambda start, end: inline[start:end], refer, everywhere=True)
+        light = detach(model, refer, everywhere=True)
     except MalformedError as error:
         raise UnreadableModelError("document.no-part-of-onnx", error=error) from error
     proto = onnx.ModelProto.FromString(as_bytes(light))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import reprlib
 from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -35,6 +36,7 @@ from resizefix.errors import CannotWriteError, UnreadableModelError, UsageError
 from resizefix.printable import summary
 
 
+@dataclass(eq=False)
 class Document:
     """A model, its file, and the folder where references to its data resolve.
 
@@ -42,24 +44,11 @@ class Document:
     `folder` is what onnxruntime opens (session option `session.model_external_initializers_file_folder_path`).
     """
 
-    path: Path | None
-    folder: Path | None
     proto: onnx.ModelProto
-
-    def __init__(
-        self,
-        proto: onnx.ModelProto,
-        *,
-        path: Path | None,
-        folder: Path | None,
-        home: Home | None,
-        detached: Detached | None,
-    ) -> None:
-        self.proto = proto
-        self.path = path
-        self.folder = folder
-        self._home = home
-        self._detached = detached
+    path: Path | None = field(default=None, kw_only=True)
+    folder: Path | None = field(default=None, kw_only=True)
+    _home: Home | None = field(default=None, kw_only=True)
+    _detached: Detached | None = field(default=None, kw_only=True)
 
     def __repr__(self) -> str:
         graph = self.proto.graph
@@ -71,7 +60,7 @@ class Document:
         """The model in the file `path`. Raises UnreadableModelError, which says what the file is instead."""
         path = _path(path)
         detached, proto, home, folder = open_detached(path)
-        return cls(proto, path=path, folder=folder, home=home, detached=detached)
+        return cls(proto, path=path, folder=folder, _home=home, _detached=detached)
 
     @classmethod
     def from_proto(cls, model: onnx.ModelProto, folder: str | os.PathLike[str] | None = None) -> Document:
@@ -84,7 +73,7 @@ class Document:
         proto.CopyFrom(model)
         absolute = Path(os.path.abspath(_path(folder))) if folder is not None else None
         home = Home(absolute, absolute) if absolute is not None else None
-        document = cls(proto, path=None, folder=absolute, home=home, detached=None)
+        document = cls(proto, folder=absolute, _home=home)
         require_utf8(document._canonical(), "the model")
         require_sound(proto, "the model")
         return document
@@ -93,7 +82,7 @@ class Document:
     def of_part(cls, model: onnx.ModelProto, whole: Document) -> Document:
         """Nodes of `whole`, a document already, as a model by themselves; the message becomes the document's."""
         home = None if whole.folder is None else Home(whole.folder, whole.folder)
-        return cls(model, path=None, folder=whole.folder, home=home, detached=None)
+        return cls(model, folder=whole.folder, _home=home)
 
     def __reduce__(self) -> tuple[Callable[..., Document], tuple[object, ...]]:
         """A document travels between processes as its light proto and the path of its file, not as an open file."""
@@ -104,7 +93,7 @@ class Document:
         """An independent document: its own proto over the same file."""
         proto = onnx.ModelProto()
         proto.CopyFrom(self.proto)
-        return Document(proto, path=self.path, folder=self.folder, home=self._home, detached=self._detached)
+        return replace(self, proto=proto)
 
     def is_changed(self) -> bool:
         """Whether saving would write other bytes than those of the file; always for a model that came from none."""

@@ -65,14 +65,11 @@ def externalized(model: bytes, detached: Detached | None, data_file: DataFile) -
             placed[payload.start] = data_file.append(span, payload.end - payload.start)
         return placed[payload.start]
 
-    def cut(start: int, end: int) -> Piece:
-        return model[start:end]
-
     def refer(payload: Payload) -> list[Piece]:
         return [data_file.append(model[payload.start : payload.end], payload.end - payload.start)]
 
     if detached:
         source = detached.source
         model = detached.with_references_replaced(model, place)
-    light = as_bytes(detach(model, cut, refer))
+    light = as_bytes(detach(model, refer))
     return canonical(onnx.ModelProto.FromString(light))

@@ -7,6 +7,7 @@ at 13 (https://github.com/onnx/onnx/blob/main/docs/Changelog.md).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -19,26 +20,20 @@ TO_THE_END = 2**31 - 1
 """An `end` beyond any axis; int32, because TensorRT parsers of old narrow it."""
 
 
+@dataclass(eq=False)
 class NodeBuilder:
     """Collects nodes and their constants for a graph of one opset. A method returns the name of what it adds.
 
-    `fresh` makes a name that is not used yet from a suggestion; `prefix`, where it is not empty, begins all of them.
-    `node_name` makes the name of a node from its operator and first output.
+    `_fresh` makes a name that is not used yet from a suggestion; `_prefix`, where it is not empty, begins all of them.
+    `_node_name` makes the name of a node from its operator and first output.
     """
 
-    def __init__(
-        self,
-        fresh: Fresh,
-        opset: int,
-        prefix: str,
-        node_name: Callable[[str, str], str] = lambda op_type, output: output,
-    ) -> None:
-        self.opset = opset
-        self.nodes: list[NodeProto] = []
-        self.initializers: list[TensorProto] = []
-        self._fresh = fresh
-        self._prefix = prefix
-        self._node_name = node_name
+    _fresh: Fresh
+    opset: int
+    _prefix: str
+    _node_name: Callable[[str, str], str] = lambda op_type, output: output
+    nodes: list[NodeProto] = field(default_factory=list, init=False)
+    initializers: list[TensorProto] = field(default_factory=list, init=False)
 
     def fresh(self, wanted: str) -> str:
         """A name that is not used yet."""

@@ -12,9 +12,10 @@ from typing import NamedTuple
 
 from onnx import TensorProto
 
-from resizefix.document.pieces import Piece
+from resizefix.document.pieces import Piece, Span
 from resizefix.document.schema import FIELDS, TENSOR_HOLDERS, holder_in, number_of
-from resizefix.document.tensors import Cutting, replace_tensors
+from resizefix.document.source import Source
+from resizefix.document.tensors import replace_tensors
 from resizefix.document.wire import LENGTH_DELIMITED, VARINT, Readable, Record, encode_bytes, records, varint_value
 
 # Below a page nothing is saved: the page is read for its neighbours' headers anyway, and a reference costs some 80
@@ -89,13 +90,17 @@ def records_of_reference(location: str, offset: int, length: int, checksum: str 
 
 
 def detach(
-    data: Readable, cut: Cutting, refer: Callable[[Payload], list[Piece]], *, everywhere: bool = False
+    data: Readable, refer: Callable[[Payload], list[Piece]], source: Source | None = None, *, everywhere: bool = False
 ) -> list[Piece]:
     """The model in `data` with every large payload replaced by what `refer` puts behind the rest of its tensor.
 
-    `cut` gives the untouched parts. `everywhere` enters also the tensors that onnxruntime takes no references for.
+    The untouched parts stay in `source` where that is given. `everywhere` enters also the tensors that onnxruntime
+    takes no references for.
     Raises MalformedError for bytes that are not a model.
     """
+
+    def cut(start: int, end: int) -> Piece:
+        return data[start:end] if source is None else Span(source, start, end)
 
     def entering(kind: str, start: int, end: int) -> Iterator[tuple[Record, str]]:
         merged = _stated_twice(data, kind, start, end)

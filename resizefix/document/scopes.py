@@ -339,21 +339,12 @@ def _scope(
         for name in node.output:
             if name and producers.setdefault(name, index) != index:
                 disputed.add(name)
-    if isinstance(body, FunctionProto):
-        inputs = frozenset(body.input)
-        return Scope(path, body, opset, parent, owner, order, inputs, producers, disputed=frozenset(disputed))
-    return Scope(
-        path,
-        body,
-        opset,
-        parent,
-        owner,
-        order,
-        frozenset(value.name for value in body.input),
-        producers,
-        {tensor.name: tensor for tensor in body.initializer},
-        frozenset(disputed),
-    )
+    inputs, initializers = body.input, {}
+    if isinstance(body, GraphProto):
+        inputs = [value.name for value in body.input]
+        initializers = {tensor.name: tensor for tensor in body.initializer}
+    names = frozenset(inputs)
+    return Scope(path, body, opset, parent, owner, order, names, producers, initializers, frozenset(disputed))
 
 
 def reads(scope: Scope) -> Iterator[tuple[str, Reader]]:

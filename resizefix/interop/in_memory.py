@@ -45,7 +45,7 @@ def light_document(model: ModelProto) -> Document:
     if sum(map(len, pieces)) > LARGE:
         return _through_a_file(pieces)
     proto = ModelProto.FromString(b"".join(pieces))
-    return Document(proto, path=None, folder=None, home=None, detached=None)
+    return Document(proto)
 
 
 def complete(document: Document) -> ModelProto:

@@ -24,7 +24,7 @@ def detached_from(data: bytes, everywhere: bool = False) -> tuple[onnx.ModelProt
         found.append(payload)
         return [records_of_reference("here", payload.start, payload.end - payload.start)]
 
-    light = as_bytes(detach(data, lambda start, end: data[start:end], refer, everywhere=everywhere))
+    light = as_bytes(detach(data, refer, everywhere=everywhere))
     return onnx.ModelProto.FromString(light), found, data
 
 
@@ -149,4 +149,4 @@ def test_tensors_that_parsers_merge_stay_inline(everywhere):
         attribute, twice
     )
     data = encode_bytes(graph, encode_bytes(node, constant_node))
-    assert detach(data, lambda start, end: data[start:end], lambda payload: [b"never"], everywhere=everywhere) == [data]
+    assert detach(data, lambda payload: [b"never"], everywhere=everywhere) == [data]

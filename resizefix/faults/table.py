@@ -1,6 +1,7 @@
 """Every fault, in the order in which they are looked for: what decides which operator a node is comes first."""
 
 from resizefix.dialects.model_view import ModelView
+from resizefix.document.operator_semantics.operand import MISFITS
 from resizefix.faults import attributes, channels, conversions, extents, operators, types, whole_numbers
 from resizefix.faults.fault import Fault, Finder, Preferences
 from resizefix.faults.resize_node import ResizeNode, Surroundings
@@ -65,12 +66,10 @@ def faults_in(view: ModelView) -> list[list[Fault]]:
 def faults_of(node: ResizeNode, preferences: Preferences | None = None) -> list[Fault]:
     """Every fault that shows in the node as it is; the fix of one may make another visible."""
     wanted = preferences or Preferences()
-    if not _is_complete(node):
-        return []
     sound = node.surroundings.sound
     written = node.node.op_type, node.opset, *[one.SerializeToString() for one in node.node.attribute]
     finders = _OF_ALL_ELSE if written in sound else FINDERS
-    found = [(find, fault) for find in finders if (fault := find(node, wanted)) is not None]
+    found = [(find, fault) for find in finders if (fault := _shown(find, node, wanted)) is not None]
     if not any(find in _OF_ATTRIBUTES for find, _ in found):
         sound.add(written)
     return [fault for _, fault in found]
@@ -78,10 +77,12 @@ def faults_of(node: ResizeNode, preferences: Preferences | None = None) -> list[
 
 def first_fault(node: ResizeNode, preferences: Preferences) -> Fault | None:
     """The fault to be fixed first."""
-    finders = FINDERS if _is_complete(node) else ()
-    return next((fault for find in finders if (fault := find(node, preferences)) is not None), None)
+    return next((fault for find in FINDERS if (fault := _shown(find, node, preferences)) is not None), None)
 
 
-def _is_complete(node: ResizeNode) -> bool:
-    """Whether the node reads a tensor and makes one; no fix gives it another."""
-    return any(node.node.input[:1]) and any(node.node.output[:1])
+def _shown(find: Finder, node: ResizeNode, preferences: Preferences) -> Fault | None:
+    """The fault that a finder sees; none in a node without the inputs, or of the ranks, that it is about."""
+    try:
+        return find(node, preferences)
+    except MISFITS:
+        return None

@@ -49,7 +49,7 @@ def _has_corners(f: SiteFacts) -> bool:
     shape = f.input_shape
     outs: dict[int, float] = {axis: out for axis, size, out, _ in resized(f) if size == shape[axis]}
     if f.by_sizes and f.axes is None:
-        outs |= {axis: size for axis, size in enumerate(f.values or ()) if shape[axis] is None}
+        outs |= {axis: size for axis, (size, old) in enumerate(zip(f.values or (), shape, strict=False)) if old is None}
     return all(outs.get(axis, shape[axis]) != 1 for axis in range(2, f.rank))
 
 

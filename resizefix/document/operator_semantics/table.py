@@ -170,7 +170,7 @@ def values(
 
     An operand that is left out, or not known, is None. Raises UntraceableError.
     """
-    if node.op_type in SHAPE_READERS:
+    if node.op_type in SHAPE_READERS and len(node.output) == 1:
         return [_sizes(node, dims)]
     for name, value in zip(node.input, operands, strict=True):
         if name and value is None:

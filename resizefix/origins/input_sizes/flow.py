@@ -130,11 +130,11 @@ class Flow:
         """Follow the sizes from the inputs to the outputs. Raises SizeRefusedError."""
         self._enter()
         for index, node in enumerate(self.view.model.graph.node):
-            if node.op_type == "Constant" and node.domain in DEFAULT_DOMAINS:
-                continue
             why = why_incomplete(node, self.operands.opset)
             if why is not None:  # also where nothing follows the input: every pass looks at all nodes
                 raise refuse(self.labels[index], "origins.input-size-incomplete", why=why)
+            if node.op_type == "Constant" and node.domain in DEFAULT_DOMAINS:
+                continue
             try:
                 self._step(index, node)
             except MISFITS as error:

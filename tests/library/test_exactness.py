@@ -6,6 +6,7 @@ import ort_runs
 import pytest
 
 import resizefix
+from resizefix.verification.bounds import half_units
 
 # onnxruntime computes half precision in float32 between casts; a chain that reads the shape keeps a cast where it is.
 HALVES = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["" : 13]> g (float16[1,4,5] x) => (float16[] y)
@@ -135,3 +136,67 @@ def test_a_bound_holds_at_the_users_size_or_its_condition_is_stated(dims):
     assert outcome.measured_at == {"x": [int(size) for size in dims.split(",")] if "h" not in dims else [1, 1, 32, 48]}
     assert ("for axes of up to 1,024 samples" in outcome.reason) == ("h" in dims)
     assert f"within {outcome.bound:.2g} of the input's largest value" in outcome.reason
+
+
+# Of multiples of a step a linear interpolation makes many halves, which are rounded up or down.
+ROUNDED = """<ir_version: 9, opset_import: ["" : 19]>
+g (float[1,3,6,4,4] x) => (uint8[1,3,9,12,4] y)
+<float step = {0.05}, uint8 zero = {128}, float[5] s = {1, 1, 1.5, 3, 1}> {
+    q = QuantizeLinear (x, step, zero)
+    d = DequantizeLinear (q, step, zero)
+    r = Resize <mode = "linear", coordinate_transformation_mode = "pytorch_half_pixel"> (d, , s)
+    y = QuantizeLinear (r, step, zero)
+}"""
+
+
+def test_a_rounding_turned_by_a_last_bit_is_refused_and_reported_how_it_may_pass():
+    with pytest.raises(resizefix.VerificationFailedError, match=r"by at most 1: .*--allow-inexact lets up to 0\.5 of"):
+        resizefix.legalize(onnx.parser.parse_model(ROUNDED), target="tensorrt-7.0")
+
+
+def test_a_turned_rounding_passes_so_and_the_difference_is_reported():
+    result = resizefix.legalize(onnx.parser.parse_model(ROUNDED), target="tensorrt-7.0", allow_inexact=True)
+    assert result.verification.passed
+    assert [outcome.max_abs_diff for outcome in result.outcomes] == [1]
+
+
+def test_where_every_output_is_empty_the_verdict_says_that_only_the_node_was_compared():
+    cut = "int64[1] zero64 = {0}, "
+    empty = ROUNDED.replace("<float step", f"<{cut}float step").replace("[1,3,9", "[N,3,9")
+    empty = empty.replace("y = Quant", "t = Quant").replace("\n}", "\n    y = Slice (t, zero64, zero64)\n}")
+    verification = resizefix.legalize(onnx.parser.parse_model(empty), target="tensorrt-7.0").verification
+    assert verification.passed
+    assert "only around each changed node" in (verification.reason or "")
+    assert "Every output is empty" in (verification.reason or "")
+    assert verification.runs
+
+
+def halved_inside(kind):
+    return onnx.parser.parse_model(
+        '<ir_version: 6, opset_import: ["" : 11]> '
+        f"g ({kind}[2,2] x) => (float[?,?] z) "
+        "<float[2] s = {2.5, 2.5}, float[2] t = {1.25, 3}, float[0] e = {}> { "
+        'a = Abs (x) y = Resize <mode = "linear", coordinate_transformation_mode = "asymmetric"> (a, e, s) '
+        'c = Cast <to = 1> (y) z = Resize <mode = "cubic"> (c, e, t) }'
+    )
+
+
+def test_the_last_bits_of_what_is_resized_are_allowed_in_any_output_and_reported():
+    result = resizefix.legalize(halved_inside("float16"), target="tensorrt-5.1", node=["#0"])
+    assert result.verification.passed
+    (outcome,) = result.outcomes
+    assert not outcome.exact
+    assert 1e-5 < outcome.max_abs_diff < 2e-3
+    assert all(run.bound < 2e-3 for run in result.verification.runs)
+
+
+def test_the_last_bits_are_those_of_the_coarsest_type():
+    assert half_units([onnx.TensorProto.FLOAT, None]) == 0
+    assert half_units([onnx.TensorProto.FLOAT, onnx.TensorProto.FLOAT16]) == 2 * 2.0**-10
+    assert half_units([onnx.TensorProto.BFLOAT16]) == 2 * 2.0**-7
+
+
+def test_without_half_precision_the_bound_is_that_of_other_sums():
+    result = resizefix.legalize(halved_inside("float"), target="tensorrt-5.1", node=["#0"])
+    assert result.verification.passed
+    assert all(run.max_rel_diff <= 1e-5 for run in result.verification.runs)

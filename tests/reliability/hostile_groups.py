@@ -49,11 +49,22 @@ def external_data() -> Iterator[tuple[str, Fill]]:
         "length-that-differs": ("data", "0", "8"),
     }
     for name, location in outside.items():
-        yield f"external-{name}", _with_external_scales(location, "0", "16")
-        yield f"external-weight-{name}", _with_external_weight(location, "0", "64")
-    for name, (location, offset, length) in numbers.items():
-        yield f"external-{name}", _with_external_scales(location, offset, length)
-        yield f"external-weight-{name}", _with_external_weight(location, offset, length)
+        yield f"external-{name}", _external("scales", location, "0", "16")
+        yield f"external-weight-{name}", _external("w", location, "0", "64")
+    for name, said in numbers.items():
+        yield f"external-{name}", _external("scales", *said)
+        yield f"external-weight-{name}", _external("w", *said)
+
+
+def kinds_and_places() -> Iterator[tuple[str, Fill]]:
+    """Also constants that lie at any place of another file."""
+    yield from kinds()
+    for position, place in (("location", 0), ("offset", 1), ("length", 2)):
+        for number in ("", "-1", "+1", "1e3", "17", "9" * 19, "9" * 20, "9" * 5000, "\x1b[2J"):
+            said = ["data", "0", "16"]
+            said[place] = number
+            for what in ("scales", "w"):
+                yield f"{what}-{position}-{number[:20]}", _external(what, *said)
 
 
 def reference(name: str, dims: Sequence[int], location: str, offset: str, length: str) -> TensorProto:
@@ -73,21 +84,18 @@ def _surroundings(folder: Path) -> None:
     os.mkfifo(folder / "pipe")
 
 
-def _with_external_scales(location: str, offset: str, length: str) -> Fill:
+def _external(what: str, location: str, offset: str, length: str) -> Fill:
+    """A model whose scales, or a weight before the resize, lie elsewhere."""
+
     def fill(folder: Path) -> None:
         _surroundings(folder)
-        tensor = reference("scales", [4], location.replace("{folder}", str(folder)), offset, length)
-        file_of(model(None, [tensor]))(folder)
-
-    return fill
-
-
-def _with_external_weight(location: str, offset: str, length: str) -> Fill:
-    def fill(folder: Path) -> None:
-        _surroundings(folder)
-        tensor = reference("w", [1, 1, 4, 4], location.replace("{folder}", str(folder)), offset, length)
-        add = helper.make_node("Add", ["x", "w"], ["t"])
-        file_of(model([add, resize("t")], [scales(1, 1, 2, 2), tensor]))(folder)
+        there = location.replace("{folder}", str(folder)), offset, length
+        if what == "scales":
+            made = model(None, [reference("scales", [4], *there)])
+        else:
+            add = helper.make_node("Add", ["x", "w"], ["t"])
+            made = model([add, resize("t")], [scales(1, 1, 2, 2), reference("w", [1, 1, 4, 4], *there)])
+        file_of(made)(folder)
 
     return fill
 
@@ -99,6 +107,6 @@ GROUPS: dict[str, Callable[[], Iterator[tuple[str, Fill]]]] = {
     "operands": operands,
     "attributes": attributes,
     "external data": external_data,
-    "kinds": kinds,
+    "kinds": kinds_and_places,
     "names": names,
 }

@@ -1,15 +1,11 @@
-"""Resizes of every spelling whose operands are of every element type, whose input is of every rank, and whose constants
-lie at any place of another file."""
+"""Resizes of every spelling whose operands are of every element type, and whose input is of every rank."""
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
-import numpy as np
-from hostile_models import Fill, file_of, model, resize, value
-from onnx import NodeProto, TensorProto, helper
+from hostile_models import Fill, file_of, model, value
+from onnx import TensorProto, helper
 
 RANKS = (0, 65, 500)
-NUMBERS = ("", "-1", "+1", "1e3", "17", "9" * 19, "9" * 20, "9" * 5000, "\x1b[2J")
 # By opset, how a node says what its input is scaled by; None: in an attribute.
 _OPERANDS: dict[int, tuple[str, tuple[str, ...] | None]] = {
     1: ("Upsample", None),
@@ -38,27 +34,26 @@ def kinds() -> Iterator[tuple[str, Fill]]:
             for text, shape in (("fixed", [1] * rank), ("open", [f"d{axis}" for axis in range(rank)])):
                 fill = _resizing(opset, op_type, operands or (), tensors, rank, shape, **attributes)
                 yield f"{op_type}-{opset}-rank-{rank}-{text}", fill
-    for position in ("offset", "length", "location"):
-        for number in NUMBERS:
-            for what in ("scales", "w"):
-                yield f"{what}-{position}-{number[:20]}", _external(what, position, number)
+
+
+# Where the numbers of a type lie; those of all others in int32_data.
+_FIELDS = {
+    TensorProto.FLOAT: "float_data",
+    TensorProto.COMPLEX64: "float_data",
+    TensorProto.DOUBLE: "double_data",
+    TensorProto.COMPLEX128: "double_data",
+    TensorProto.INT64: "int64_data",
+    TensorProto.UINT32: "uint64_data",
+    TensorProto.UINT64: "uint64_data",
+}
 
 
 def _of_type(elem_type: int) -> TensorProto:
-    tensor = TensorProto(name="scales", data_type=elem_type, dims=[4])
     if elem_type == TensorProto.STRING:
-        tensor.string_data.extend([b"a", b"1", b"2", b"\x1b[2J"])
-    elif elem_type in (TensorProto.FLOAT, TensorProto.COMPLEX64):
-        tensor.float_data.extend([1, 1, 2, 2] * (2 if elem_type == TensorProto.COMPLEX64 else 1))
-    elif elem_type in (TensorProto.DOUBLE, TensorProto.COMPLEX128):
-        tensor.double_data.extend([1, 1, 2, 2] * (2 if elem_type == TensorProto.COMPLEX128 else 1))
-    elif elem_type == TensorProto.INT64:
-        tensor.int64_data.extend([1, 1, 2, 2])
-    elif elem_type in (TensorProto.UINT32, TensorProto.UINT64):
-        tensor.uint64_data.extend([1, 1, 2, 2])
-    else:
-        tensor.int32_data.extend([1, 1, 2, 2])
-    return tensor
+        return helper.make_tensor("scales", elem_type, [4], [b"a", b"1", b"2", b"\x1b[2J"])
+    numbers = [1, 1, 2, 2] * (2 if elem_type in (TensorProto.COMPLEX64, TensorProto.COMPLEX128) else 1)
+    field = _FIELDS.get(elem_type, "int32_data")
+    return TensorProto(name="scales", data_type=elem_type, dims=[4], **{field: numbers})
 
 
 def _resizing(
@@ -74,21 +69,3 @@ def _resizing(
     node = helper.make_node(op_type, ["x", *operands], ["y"], name="resize", **attributes)
     inputs = [value("x", [1, 1, 4, 4] if shape is None else list(shape))]
     return file_of(model([node], [*tensors, *more], inputs=inputs, opset=opset))
-
-
-def _external(what: str, position: str, number: str) -> Fill:
-    tensor = TensorProto(name=what, data_type=1, dims=[4], data_location=TensorProto.EXTERNAL)
-    said = {"location": "data", "offset": "0", "length": "16", position: number}
-    for key, text in said.items():
-        tensor.external_data.add(key=key, value=text)
-    nodes: list[NodeProto] = [resize()]
-    tensors = [tensor]
-    if what == "w":
-        nodes = [helper.make_node("Add", ["x", "w"], ["t"]), resize("t")]
-        tensors.append(helper.make_tensor("scales", 1, [4], [1, 1, 2, 2]))
-
-    def fill(folder: Path) -> None:
-        (folder / "data").write_bytes(np.array([1, 1, 2, 2], np.float32).tobytes())
-        file_of(model(nodes, tensors))(folder)
-
-    return fill

@@ -89,9 +89,11 @@ def not_models() -> Iterator[tuple[str, Fill]]:
     yield "length-of-2-64", file_of(b"\x3a" + b"\xff" * 9 + b"\x01" + bytes(5000))
     yield "length-inside-that-lies", file_of(_record(7, b"\x0a" + _varint(1 << 30) + bytes(5000)))
     yield "lengths-all-lie", file_of(b"".join(_record(7, b"\x0a\x7f") for _ in range(5000)))
-    yield "subgraphs-10000-deep", file_of(_record(7, _nested(10_000)))
-    yield "subgraphs-10000-deep-and-large", file_of(_record(7, _nested(10_000, bytes(5000))))
-    yield "types-10000-deep", file_of(_record(7, _record(11, _types(10_000))))
+    bodies = [6, 5, 1] * 10_000  # graph → node (1) → attribute (5) → graph (6)
+    types = [1, 4] * 10_000 + [2]  # ValueInfo.type (2) → TypeProto.sequence_type (4) → elem_type (1) → …
+    yield "subgraphs-10000-deep", file_of(_record(7, _nested(bodies)))
+    yield "subgraphs-10000-deep-and-large", file_of(_record(7, _nested(bodies, bytes(5000))))
+    yield "types-10000-deep", file_of(_record(7, _record(11, _nested(types))))
 
     def folder_itself(folder: Path) -> None:
         (folder / "model.onnx").mkdir()
@@ -127,21 +129,10 @@ def _record(number: int, body: bytes) -> bytes:
     return _varint(number << 3 | 2) + _varint(len(body)) + body
 
 
-def _nested(depth: int, innermost: bytes = b"") -> bytes:
-    # graph → node (1) → attribute (5) → graph (6); written from the inside out, each length once
+def _nested(numbers: Sequence[int], innermost: bytes = b"") -> bytes:
+    """Records inside each other, the innermost first: written from the inside out, each length once."""
     parts, length = [innermost], len(innermost)
-    for _ in range(depth):
-        for number in (6, 5, 1):
-            header = _varint(number << 3 | 2) + _varint(length)
-            parts.append(header)
-            length += len(header)
-    return b"".join(reversed(parts))
-
-
-def _types(depth: int) -> bytes:
-    # ValueInfo.type (2) → TypeProto.sequence_type (4) → elem_type (1) → …
-    parts, length = [], 0
-    for number in [1, 4] * depth + [2]:
+    for number in numbers:
         header = _varint(number << 3 | 2) + _varint(length)
         parts.append(header)
         length += len(header)
@@ -206,10 +197,8 @@ def functions() -> Iterator[tuple[str, Fill]]:
 
     main = [call("F", "x", "t"), resize("t")]
     yield "function-of-itself", file_of(model(main, functions=[function("F", call("F"))]))
-    yield (
-        "functions-of-each-other",
-        file_of(model(main, functions=[function("F", call("G")), function("G", call("F"))])),
-    )
+    each_other = [function("F", call("G")), function("G", call("F"))]
+    yield "functions-of-each-other", file_of(model(main, functions=each_other))
     inside = helper.make_node("If", ["a"], ["b"], then_branch=helper.make_graph([call("F")], "t", [], [value("b")]))
     yield "function-of-itself-in-a-body", file_of(model(main, functions=[function("F", inside)]))
     chain = [function(f"F{i}", call(f"F{i + 1}")) for i in range(2000)] + [function("F2000", call("Relu", domain=""))]
@@ -269,30 +258,14 @@ def operands() -> Iterator[tuple[str, Fill]]:
 
 
 def _bombs() -> Iterator[tuple[str, list[NodeProto], list[TensorProto]]]:
-    """Constant scales that are small to say and too large to compute."""
-    node, ints = helper.make_node, np.int64
-    huge = scales(1 << 40, name="n", dtype=ints)
-    yield "constant-of-shape", [node("ConstantOfShape", ["n"], ["s"])], [huge]
-    shape_of = [node("ConstantOfShape", ["n"], ["t"]), node("Shape", ["t"], ["u"]), node("Cast", ["u"], ["s"], to=1)]
-    yield "shape-of-constant-of-shape", shape_of, [huge]
-    bounds = [scales(v, name=n, dtype=ints) for n, v in (("a", 0), ("b", 1 << 40), ("c", 1))]
-    for tensor in bounds:
-        del tensor.dims[:]
-    yield "range", [node("Range", ["a", "b", "c"], ["s"])], bounds
-    yield "expand", [node("Expand", ["o", "n"], ["s"])], [huge, scales(1, name="o")]
-    yield "tile", [node("Tile", ["o", "n"], ["s"])], [huge, scales(1, name="o")]
-    yield "pad", [node("Pad", ["o", "p"], ["s"])], [scales(0, 1 << 40, name="p", dtype=ints), scales(1, name="o")]
-    doubling = [node("Concat", [f"t{i}", f"t{i}"], [f"t{i + 1}"], axis=0) for i in range(60)]
-    yield "concat", [*doubling, node("Identity", ["t60"], ["s"])], [scales(1, 2, name="t0")]
+    """Constant scales that are small to say and too large to compute; more of them are in hostile_values.py."""
+    node = helper.make_node
     products = [node("Mul", [f"t{i}", f"t{i}"], [f"t{i + 1}"]) for i in range(60)]
     yield "mul", [*products, node("Identity", ["t60"], ["s"])], [scales(1, 2, name="t0")]
     row, column = np.ones((1, 60_000), np.float32), np.ones((60_000, 1), np.float32)
     wide = [numpy_helper.from_array(row, "r"), numpy_helper.from_array(column, "c")]
     yield "broadcast", [node("Mul", ["r", "c"], ["s"])], wide
     yield "matmul", [node("MatMul", ["c", "r"], ["s"])], wide
-    yield "one-hot", [node("OneHot", ["i", "d", "v"], ["s"])], [
-        scales(1, name="i", dtype=ints), scales(1 << 40, name="d", dtype=ints), scales(0, 1, name="v")
-    ]  # fmt: skip
     long = [node("Neg", [f"t{i}"], [f"t{i + 1}"]) for i in range(5000)]
     yield "long-chain", [*long, node("Identity", ["t5000"], ["s"])], [scales(1, 1, 2, 2, name="t0")]
     strange = node("Constant", [], ["s"], value_ints=[1] * 200_000)

@@ -12,18 +12,17 @@ from resizefix.opsets.verdict import Blocked
 
 def along_one_axis(site: Site) -> None:
     """Softmax, LogSoftmax, Hardmax: before 13 all axes from `axis` on are one. For the last axis that is the same."""
-    data = site.input(0)
     if site.since_version < 13:
-        site.copy_node(axis=site.axis(1, data))
+        site.copy_node(axis=site.axis(1, site.data))
         return
-    rank = site.rank(data)
-    axis, last = site.axis(-1, data), rank - 1
+    rank = site.rank(site.data)
+    axis, last = site.axis(-1, site.data), rank - 1
     if axis == last:
         site.copy_node(axis=last)
         return
     order = list(range(rank))
     order[axis], order[last] = last, axis
-    moved = site.add("Transpose", data, perm=order)
+    moved = site.add("Transpose", site.data, perm=order)
     found = site.fresh("moved")
     site.copy_node(inputs=[moved], outputs=[found], axis=last)
     site.add("Transpose", found, into=site.output(), perm=order)
@@ -31,27 +30,25 @@ def along_one_axis(site: Site) -> None:
 
 def hard_swish(site: Site) -> None:
     """x · max(0, min(1, x/6 + 0.5))"""
-    data = site.input(0)
-    gate = site.add("HardSigmoid", data, alpha=1 / 6, beta=0.5)
-    site.add("Mul", data, gate, into=site.output())
+    gate = site.add("HardSigmoid", site.data, alpha=1 / 6, beta=0.5)
+    site.add("Mul", site.data, gate, into=site.output())
 
 
 def mish(site: Site) -> None:
     """x · tanh(log(1 + eˣ))"""
-    data = site.input(0)
-    site.add("Mul", data, site.add("Tanh", site.add("Softplus", data)), into=site.output())
+    site.add("Mul", site.data, site.add("Tanh", site.add("Softplus", site.data)), into=site.output())
 
 
 def celu(site: Site) -> None:
     """max(0, x) + min(0, α·(exp(x/α) - 1))"""
-    data, alpha = site.input(0), site.scalar(site.attribute("alpha", 1.0), like=site.input(0))
+    data, alpha = site.data, site.scalar(site.attribute("alpha", 1.0), like=site.data)
     below = site.add("Mul", site.add("Elu", site.add("Div", data, alpha), alpha=1.0), alpha)
     site.add("Add", site.add("Relu", data), site.add("Min", below, site.scalar(0, like=data)), into=site.output())
 
 
 def swish(site: Site) -> None:
     """x · sigmoid(α·x)"""
-    data, alpha = site.input(0), site.attribute("alpha", 1.0)
+    data, alpha = site.data, site.attribute("alpha", 1.0)
     inner = data if alpha == 1 else site.add("Mul", data, site.scalar(alpha, like=data))
     site.add("Mul", data, site.add("Sigmoid", inner), into=site.output())
 
@@ -102,13 +99,13 @@ def _in_float(site: Site, data: str) -> str:
 
 def erf(site: Site) -> None:
     """Erf came with opset 9."""
-    elem_type = site.elem_type(site.input(0))
-    site.emit_output(_erf_of(site, _in_float(site, site.input(0))), elem_type)
+    elem_type = site.elem_type(site.data)
+    site.emit_output(_erf_of(site, _in_float(site, site.data)), elem_type)
 
 
 def gelu(site: Site) -> None:
     """x/2 · (1 + erf(x/√2)), or with tanh(√(2/π)·(x + 0.044715·x³)) in place of erf"""
-    x = _in_float(site, site.input(0))
+    x = _in_float(site, site.data)
     one, half = site.value(np.float32(1), "one"), site.value(np.float32(0.5), "half")
     if site.attribute("approximate", "none") == "tanh":
         cubed = site.add("Mul", site.add("Mul", site.add("Mul", x, x), x), site.value(np.float32(0.044715), "cubic"))
@@ -117,7 +114,7 @@ def gelu(site: Site) -> None:
     else:
         gate = _erf_of(site, site.add("Mul", x, site.value(np.float32(math.sqrt(0.5)), "slope")))
     found = site.add("Mul", site.add("Mul", x, half), site.add("Add", gate, one))
-    site.emit_output(found, site.elem_type(site.input(0)))
+    site.emit_output(found, site.elem_type(site.data))
 
 
 # Sources: docs/Changelog.md, the section of each version named. Bounds: tests/opsets/test_activations.py.

@@ -49,7 +49,7 @@ def _equal(site: Site) -> None:
 
 def _ordered(site: Site) -> None:
     """Less-7 and Greater-7 take floats; left > right is right < left."""
-    if site.node.op_type == "Greater" and site.dtype(site.input(0)).kind == "f":
+    if site.node.op_type == "Greater" and site.dtype(site.data).kind == "f":
         site.copy_node()
     else:
         less(site, *_turned(site, "Greater"), into=site.output())
@@ -72,18 +72,17 @@ def _not_less(site: Site) -> None:
 
 
 def _is_nan(site: Site) -> None:
-    site.add("Not", is_number(site, site.input(0)), into=site.output())
+    site.add("Not", is_number(site, site.data), into=site.output())
 
 
 def _is_inf(site: Site) -> None:
     """Beyond the largest finite number, on the sides asked for."""
-    data = site.input(0)
-    largest = float(np.finfo(site.dtype(data)).max)
+    largest = float(np.finfo(site.dtype(site.data)).max)
     sides = []
     if site.attribute("detect_positive", 1):
-        sides.append(site.add("Greater", data, site.scalar(largest, like=data)))
+        sides.append(site.add("Greater", site.data, site.scalar(largest, like=site.data)))
     if site.attribute("detect_negative", 1):
-        sides.append(site.add("Less", data, site.scalar(-largest, like=data)))
+        sides.append(site.add("Less", site.data, site.scalar(-largest, like=site.data)))
     if not sides:
         raise Blocked("opsets.isinf-of-no-sign", "opsets.fix-leave-out")
     site.add("Or", sides[0], sides[-1], into=site.output())
@@ -91,34 +90,32 @@ def _is_inf(site: Site) -> None:
 
 def _sign(site: Site) -> None:
     """(0 < x) - (x < 0); of a NaN, that NaN: only there is max(sign, min(x, -1)) not the sign itself."""
-    data = site.input(0)
-    kind, zero = site.elem_type(data), site.scalar(0, like=data)
-    above, below = less(site, zero, data), less(site, data, zero)
+    kind, zero = site.elem_type(site.data), site.scalar(0, like=site.data)
+    above, below = less(site, zero, site.data), less(site, site.data, zero)
     positive, negative = site.add("Cast", above, to=kind), site.add("Cast", below, to=kind)
-    if site.dtype(data).kind != "f":
+    if site.dtype(site.data).kind != "f":
         site.add("Sub", positive, negative, into=site.output())
         return
-    lowest = site.add("Min", data, site.scalar(-1, like=data))
+    lowest = site.add("Min", site.data, site.scalar(-1, like=site.data))
     site.add("Max", site.add("Sub", positive, negative), lowest, into=site.output())
 
 
 def _round(site: Site) -> None:
     """Halves to even: the floor, and one more where the rest is above a half, or a half and the floor odd."""
-    data = site.input(0)
-    half = site.scalar(0.5, like=data)
-    floor = site.add("Floor", data)
-    rest = site.add("Sub", data, floor)
+    half = site.scalar(0.5, like=site.data)
+    floor = site.add("Floor", site.data)
+    rest = site.add("Sub", site.data, floor)
     halves = site.add("Floor", site.add("Mul", floor, half))
     parity = site.add("Sub", floor, site.add("Add", halves, halves))
     odd = site.add("Greater", parity, half)
     tie = site.add("Not", site.add("Less", rest, half))
     up = site.add("Or", site.add("Greater", rest, half), site.add("And", tie, odd))
-    site.add("Add", floor, site.add("Cast", up, to=site.elem_type(data)), into=site.output())
+    site.add("Add", floor, site.add("Cast", up, to=site.elem_type(site.data)), into=site.output())
 
 
 def _mod(site: Site) -> None:
     """Integers alone: the rest of the division towards zero (fmod), moved to the divisor's sign (the default)."""
-    left, right = site.input(0), site.input(1)
+    left, right = site.data, site.input(1)
     if site.dtype(left) not in (np.int32, np.int64):
         raise Blocked("opsets.no-mod-of-type", _CAST_BEFORE, dtype=site.dtype(left))
     fmod = site.attribute("fmod", 0)

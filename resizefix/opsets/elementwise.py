@@ -13,12 +13,12 @@ def cast(site: Site) -> None:
 
 def cast_like(site: Site) -> None:
     """CastLike came with opset 15; the type of its second input is known."""
-    site.add("Cast", site.input(0), into=site.output(), to=site.elem_type(site.input(1)))
+    site.add("Cast", site.data, into=site.output(), to=site.elem_type(site.input(1)))
 
 
 def power(site: Site) -> None:
     """Pow-7 wants one type for both; an exponent of another type (12) is cast to the base's."""
-    base, exponent = site.input(0), site.input(1)
+    base, exponent = site.data, site.input(1)
     if site.elem_type(base) == site.elem_type(exponent):
         site.copy_node()
         return
@@ -40,7 +40,7 @@ def dropout(site: Site) -> None:
         training = site.constant(site.input(2))
         if training is None or training.any():
             raise Blocked("opsets.training-mode-not-false", "opsets.fix-eval-mode")
-    site.add("Identity", site.input(0), into=site.output())
+    site.add("Identity", site.data, into=site.output())
 
 
 def recurrent(site: Site) -> None:

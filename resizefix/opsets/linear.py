@@ -11,8 +11,8 @@ def gemm(site: Site) -> None:
     if site.input(2):
         site.copy_node()
         return
-    zero = site.value(np.zeros(1, site.dtype(site.input(0))), "zero")
-    site.copy_node(inputs=[site.input(0), site.input(1), zero], beta=0.0)
+    zero = site.value(np.zeros(1, site.dtype(site.data)), "zero")
+    site.copy_node(inputs=[site.data, site.input(1), zero], beta=0.0)
 
 
 def conv_transpose(site: Site) -> None:
@@ -49,7 +49,7 @@ def einsum(site: Site) -> None:
     if not arrow or "." in equation or any(len(set(term)) < len(term) for term in [*operands, result]):
         raise _no_simple_einsum(equation)
     if len(operands) == 1 and sorted(operands[0]) == sorted(result):
-        site.add("Transpose", site.input(0), into=site.output(), perm=[operands[0].index(label) for label in result])
+        site.add("Transpose", site.data, into=site.output(), perm=[operands[0].index(label) for label in result])
         return
     if len(operands) != 2:
         raise _no_simple_einsum(equation)
@@ -61,7 +61,7 @@ def einsum(site: Site) -> None:
     rows_fit = len(rows) == 1 or (rows and not shared)  # without shared labels MatMul takes any number of them
     if not rows_fit or not len(summed) == len(columns) == 1 or {*shared, *rows, *columns} != set(result):
         raise _no_simple_einsum(equation)
-    a = _ordered(site, site.input(0), left, [*shared, *rows, *summed])
+    a = _ordered(site, site.data, left, [*shared, *rows, *summed])
     b = _ordered(site, site.input(1), right, [*shared, *summed, *columns])
     found = [*shared, *rows, *columns]
     product = site.add("MatMul", a, b, into=site.output() if found == list(result) else None)

@@ -15,17 +15,17 @@ def batch_normalization(site: Site) -> None:
     site.copy_node(outputs=[site.output()], without=["training_mode"])
 
 
-def _computed_in(site: Site, data: str) -> tuple[str, int]:
+def _computed_in(site: Site) -> tuple[str, int]:
     """The data in the type that statistics are computed in (stash_type: float32), and that type."""
     wide = site.attribute("stash_type", TensorProto.FLOAT)
-    if site.elem_type(data) == TensorProto.DOUBLE:
+    if site.elem_type(site.data) == TensorProto.DOUBLE:
         wide = TensorProto.DOUBLE
-    return site.cast(data, wide), wide
+    return site.cast(site.data, wide), wide
 
 
-def _affine(site: Site, value: str, scale: str, bias: str, like: str, wide: int) -> None:
-    """value · scale + bias, in the type of `like`"""
-    narrow = value if site.elem_type(like) == wide else site.cast(value, site.elem_type(like))
+def _affine(site: Site, value: str, scale: str, bias: str, wide: int) -> None:
+    """value · scale + bias, in the type of the data"""
+    narrow = value if site.elem_type(site.data) == wide else site.cast(value, site.elem_type(site.data))
     scaled = site.add("Mul", narrow, scale, into=None if bias else site.output())
     if bias:
         site.add("Add", scaled, bias, into=site.output())
@@ -33,28 +33,25 @@ def _affine(site: Site, value: str, scale: str, bias: str, like: str, wide: int)
 
 def layer_normalization(site: Site) -> None:
     """(x - mean) / sqrt(mean((x - mean)²) + ε) over the axes from `axis` on, in float32"""
-    data = site.input(0)
-    axes = _trailing_axes(site, data)
-    x, wide = _computed_in(site, data)
+    axes = _trailing_axes(site)
+    x, wide = _computed_in(site)
     mean = site.add("ReduceMean", x, into=site.output(1) or None, axes=axes, keepdims=1)
     centred = site.add("Sub", x, mean)
     deviation = _deviation(site, centred, axes)
     if site.output(2):
         site.add("Reciprocal", deviation, into=site.output(2))
-    _affine(site, site.add("Div", centred, deviation), site.input(1), site.input(2), data, wide)
+    _affine(site, site.add("Div", centred, deviation), site.input(1), site.input(2), wide)
 
 
 def rms_normalization(site: Site) -> None:
     """x / sqrt(mean(x²) + ε) over the axes from `axis` on, in float32"""
-    data = site.input(0)
-    axes = _trailing_axes(site, data)
-    x, wide = _computed_in(site, data)
-    _affine(site, site.add("Div", x, _deviation(site, x, axes)), site.input(1), "", data, wide)
+    axes = _trailing_axes(site)
+    x, wide = _computed_in(site)
+    _affine(site, site.add("Div", x, _deviation(site, x, axes)), site.input(1), "", wide)
 
 
-def _trailing_axes(site: Site, data: str) -> list[int]:
-    rank = site.rank(data)
-    return list(range(site.axis(-1, data), rank))
+def _trailing_axes(site: Site) -> list[int]:
+    return list(range(site.axis(-1, site.data), site.rank(site.data)))
 
 
 def _deviation(site: Site, x: str, axes: list[int]) -> str:
@@ -66,22 +63,21 @@ def _deviation(site: Site, x: str, axes: list[int]) -> str:
 
 def group_normalization(site: Site) -> None:
     """An InstanceNormalization over [N, groups, rest]; then scale and bias, per group (18) or per channel (21)."""
-    data = site.input(0)
-    dims = site.dims(data)
+    dims = site.dims(site.data)
     if dims is None or dims[1] is None:
-        raise Blocked("opsets.channels-unknown", FIX_SHAPES, data=data)
+        raise Blocked("opsets.channels-unknown", FIX_SHAPES, data=site.data)
     groups = site.attribute("num_groups")
-    x, wide = _computed_in(site, data)
+    x, wide = _computed_in(site)
     grouped = site.add("Reshape", x, site.value(np.array([0, groups, -1], np.int64), "grouped"))
     ones = site.value(np.ones(groups, site.dtype(x)), "ones")
     zeros = site.value(np.zeros(groups, site.dtype(x)), "zeros")
     epsilon = site.attribute("epsilon", 1e-5)
     normal = site.add("InstanceNormalization", grouped, ones, zeros, epsilon=epsilon)
-    normal = site.add("Reshape", normal, site.add("Shape", data))
+    normal = site.add("Reshape", normal, site.add("Shape", site.data))
     trailing = list(range(1, len(dims) - 1))
     scale = _per_channel(site, site.input(1), dims[1], groups, trailing)
     bias = _per_channel(site, site.input(2), dims[1], groups, trailing)
-    _affine(site, normal, scale, bias, data, wide)
+    _affine(site, normal, scale, bias, wide)
 
 
 def _per_channel(site: Site, name: str, channels: int, groups: int, trailing: list[int]) -> str:
@@ -94,13 +90,12 @@ def _per_channel(site: Site, name: str, channels: int, groups: int, trailing: li
 
 def mean_variance_normalization(site: Site) -> None:
     """(x - E[x]) / (sqrt(E[x²] - E[x]²) + 1e-9), as the function body of MeanVarianceNormalization-9 says"""
-    data = site.input(0)
-    axes = site.nonnegative(site.attribute("axes", [0, 2, 3]), data)
-    mean = site.add("ReduceMean", data, axes=axes, keepdims=1)
-    of_squares = site.add("ReduceMean", site.add("Mul", data, data), axes=axes, keepdims=1)
+    axes = site.nonnegative(site.attribute("axes", [0, 2, 3]), site.data)
+    mean = site.add("ReduceMean", site.data, axes=axes, keepdims=1)
+    of_squares = site.add("ReduceMean", site.add("Mul", site.data, site.data), axes=axes, keepdims=1)
     variance = site.add("Sub", of_squares, site.add("Mul", mean, mean))
-    deviation = site.add("Add", site.add("Sqrt", variance), site.scalar(1e-9, like=data))
-    site.add("Div", site.add("Sub", data, mean), deviation, into=site.output())
+    deviation = site.add("Add", site.add("Sqrt", variance), site.scalar(1e-9, like=site.data))
+    site.add("Div", site.add("Sub", site.data, mean), deviation, into=site.output())
 
 
 # Sources: docs/Changelog.md, the section of each version named. Bounds: tests/opsets/test_normalization.py.

@@ -19,7 +19,7 @@ def padding_that_does_not_count(site: Site) -> None:
     """MaxPool, where padding never wins, and LpPool, where it adds nothing."""
     _refuse_dilations(site)
     if _rounds_up(site):
-        site.copy_node(without=[*_GONE, "auto_pad"], pads=_lengthened(site, _pads(site), site.input(0)))
+        site.copy_node(without=[*_GONE, "auto_pad"], pads=_lengthened(site, _pads(site)))
     else:
         site.copy_node(without=_GONE)
 
@@ -34,13 +34,13 @@ def average_pool(site: Site) -> None:
         site.copy_node(without=_GONE)
         return
     pads = _pads(site)
-    lengthened = _lengthened(site, pads, site.input(0))
+    lengthened = _lengthened(site, pads)
     if not counted or lengthened == pads:
         site.copy_node(without=[*_GONE, "auto_pad"], pads=lengthened)
         return
     # The padding that counts is made real; what is left is not counted.
     half = len(pads) // 2
-    padded = site.add("Pad", site.input(0), mode="constant", pads=[0, 0, *pads[:half], 0, 0, *pads[half:]], value=0.0)
+    padded = site.add("Pad", site.data, mode="constant", pads=[0, 0, *pads[:half], 0, 0, *pads[half:]], value=0.0)
     rest = [0] * half + [after - before for before, after in zip(pads[half:], lengthened[half:], strict=True)]
     site.copy_node(inputs=[padded], without=[*_GONE, "auto_pad"], pads=rest, count_include_pad=0)
 
@@ -69,12 +69,12 @@ def _pads(site: Site) -> list[int]:
     return list(site.attribute("pads", [0] * 2 * len(kernel))) if explicit else [0] * 2 * len(kernel)
 
 
-def _lengthened(site: Site, pads: list[int], data: str) -> list[int]:
+def _lengthened(site: Site, pads: list[int]) -> list[int]:
     """`pads` with as much more at the end as ceil_mode reaches past it."""
     kernel = site.attribute("kernel_shape")
     half = len(kernel)
     strides = site.attribute("strides", [1] * half)
-    dims = site.dims(data) or (None,) * (half + 2)
+    dims = site.dims(site.data) or (None,) * (half + 2)
     longer = list(pads)
     for axis in range(half):
         begin, end = pads[axis], pads[half + axis]

@@ -14,25 +14,24 @@ _IDENTITY_ON_NOTHING = frozenset({"ReduceMax", "ReduceMean", "ReduceMin", "Reduc
 
 def reduce(site: Site) -> None:
     """Axes: an input since 18 (ReduceSum: 13), negative since 11; none means all, or none with noop_with_empty_axes."""
-    data = site.input(0)
     axes = site.ints("axes", 1)
     if not axes and site.attribute("noop_with_empty_axes", 0):
         if site.node.op_type not in _IDENTITY_ON_NOTHING:
             raise Blocked("opsets.noop-not-defined", "opsets.fix-name-axes")
-        site.add("Identity", data, into=site.output())
+        site.add("Identity", site.data, into=site.output())
         return
-    attributes: dict[str, Any] = {"axes": site.nonnegative(axes, data)} if axes else {}
+    attributes: dict[str, Any] = {"axes": site.nonnegative(axes, site.data)} if axes else {}
     gone = ["axes", "noop_with_empty_axes"]
-    if site.dtype(data).kind not in "iub" or site.dtype(data).itemsize >= 4:
-        site.copy_node(inputs=[data], without=gone, **attributes)
+    if site.dtype(site.data).kind not in "iub" or site.dtype(site.data).itemsize >= 4:
+        site.copy_node(inputs=[site.data], without=gone, **attributes)
         return
     # ReduceMax-12, -20: small integers and bool, which no smaller type reduces to anything but themselves
     if site.node.op_type not in ("ReduceMax", "ReduceMin"):
         raise Blocked(
-            "opsets.overflow-differs", "opsets.fix-cast-int32", operator=site.node.op_type, dtype=site.dtype(data)
+            "opsets.overflow-differs", "opsets.fix-cast-int32", operator=site.node.op_type, dtype=site.dtype(site.data)
         )
-    elem_type, found = site.elem_type(data), site.fresh("int32")
-    site.copy_node(inputs=[site.cast(data, TensorProto.INT32)], outputs=[found], without=gone, **attributes)
+    elem_type, found = site.elem_type(site.data), site.fresh("int32")
+    site.copy_node(inputs=[site.cast(site.data, TensorProto.INT32)], outputs=[found], without=gone, **attributes)
     site.add("Cast", found, into=site.output(), to=elem_type)
 
 
@@ -40,7 +39,7 @@ def arg_extreme(site: Site) -> None:
     """ArgMax and ArgMin: negative axis since 11, the last of equal elements since 12."""
     if site.attribute("select_last_index", 0):
         raise Blocked("opsets.no-select-last", "opsets.fix-select-first")
-    axis = site.axis(0, site.input(0))
+    axis = site.axis(0, site.data)
     site.copy_node(without=["select_last_index"], axis=axis)
 
 

@@ -109,7 +109,7 @@ def broadcast(*shapes: Dims | None) -> Dims | None:
 
 
 def _where(site: Site) -> None:
-    condition, yes, no = site.input(0), site.input(1), site.input(2)
+    condition, yes, no = site.data, site.input(1), site.input(2)
     select(site, condition, yes, no, broadcast(*(site.dims(name) for name in (condition, yes, no))))
     if site.dtype(yes).kind == "f":
         site.error = EQUAL  # onnxruntime's own Where turns some negative zeros into positive ones
@@ -117,24 +117,22 @@ def _where(site: Site) -> None:
 
 def _trilu(site: Site) -> None:
     """Upper or lower triangle: the rest is 0."""
-    data = site.input(0)
-    sizes = site.static_dims(data)
+    sizes = site.static_dims(site.data)
     offset = int(site.constant_input(1, "k").reshape(-1)[0]) if site.input(1) else 0
     kept = np.ones(sizes[-2:], np.bool_)
     mask = np.triu(kept, offset) if site.attribute("upper", 1) else np.tril(kept, offset)
-    select(site, site.value(mask, "mask"), data, site.scalar(0, like=data), sizes)
+    select(site, site.value(mask, "mask"), site.data, site.scalar(0, like=site.data), sizes)
 
 
 def _thresholded_relu(site: Site) -> None:
     """x above alpha, else 0"""
-    data = site.input(0)
-    above = site.add("Greater", data, site.scalar(site.attribute("alpha", 1.0), like=data))
-    select(site, above, data, site.scalar(0, like=data), site.dims(data))
+    above = site.add("Greater", site.data, site.scalar(site.attribute("alpha", 1.0), like=site.data))
+    select(site, above, site.data, site.scalar(0, like=site.data), site.dims(site.data))
 
 
 def _shrink(site: Site) -> None:
     """x + bias below -lambd, x - bias above lambd, else 0: two choices, of which the first keeps no name of its own"""
-    data, bound, bias = site.input(0), site.attribute("lambd", 0.5), site.attribute("bias", 0.0)
+    data, bound, bias = site.data, site.attribute("lambd", 0.5), site.attribute("bias", 0.0)
     if site.dtype(data).kind != "f" or bound < 0:
         raise Blocked("opsets.no-shrink-of-type", "opsets.fix-floats")
     shift = site.scalar(bias, like=data)
@@ -148,7 +146,7 @@ def _shrink(site: Site) -> None:
 
 def _extreme(site: Site) -> None:
     """Max-8 and Min-8 take floats. Small integers are exact in double; int64 are compared and chosen."""
-    kind, elem_type = site.dtype(site.input(0)), site.elem_type(site.input(0))
+    kind, elem_type = site.dtype(site.data), site.elem_type(site.data)
     if kind.kind == "f":
         site.copy_node()
     elif kind.kind in "iu" and kind.itemsize <= 4:
@@ -173,17 +171,16 @@ def _extreme_of_two(site: Site, op_type: str, left: str, right: str) -> str:
 
 def _clip(site: Site) -> None:
     """Clip-6 keeps float32 bounds in attributes; bounds that are computed, or no float32, become Max and Min."""
-    data = site.input(0)
-    kind = site.dtype(data)
+    kind = site.dtype(site.data)
     if kind.kind != "f":
-        _clip_integers(site, data, kind)
+        _clip_integers(site, site.data, kind)
         return
     # Without a bound the type's own limit holds (Clip-11), and an infinity becomes the largest number.
     low, high = _bound(site, 1, np.finfo(kind).min, -math.inf), _bound(site, 2, np.finfo(kind).max, math.inf)
     if kind.itemsize <= 4 and low is not None and high is not None and low <= high:
-        site.copy_node(inputs=[data], min=float(low), max=float(high))
+        site.copy_node(inputs=[site.data], min=float(low), max=float(high))
         return
-    raised = site.add("Max", data, _bound_name(site, 1, low, -math.inf))
+    raised = site.add("Max", site.data, _bound_name(site, 1, low, -math.inf))
     site.add("Min", raised, _bound_name(site, 2, high, math.inf), into=site.output())
 
 
@@ -201,7 +198,7 @@ def _bound(site: Site, position: int, limit: float, nothing: float) -> Any:
 
 def _bound_name(site: Site, position: int, value: Any, nothing: float) -> str:
     if value is not None:
-        return site.scalar(value, like=site.input(0))
+        return site.scalar(value, like=site.data)
     given = site.input(position)
     return _select_whole(site, is_number(site, given), given, site.scalar(nothing, like=given))
 

@@ -19,14 +19,14 @@ _TO_THE_END = (1 << 31) - 1  # INT_MAX: "slicing to the end of a dimension with 
 def unsqueeze(site: Site) -> None:
     """Axes: an attribute before 13, from the front before 11."""
     axes = site.ints("axes", 1) or []
-    site.copy_node(inputs=[site.input(0)], axes=site.nonnegative(axes, site.input(0), more=len(axes)))
+    site.copy_node(inputs=[site.data], axes=site.nonnegative(axes, site.data, more=len(axes)))
 
 
 def squeeze(site: Site) -> None:
     """Axes: an attribute before 13, from the front before 11; without any, all axes of size 1 go."""
     axes = site.ints("axes", 1)
-    attributes: dict[str, Any] = {"axes": site.nonnegative(axes, site.input(0))} if axes else {}
-    site.copy_node(inputs=[site.input(0)], without=["axes"], **attributes)
+    attributes: dict[str, Any] = {"axes": site.nonnegative(axes, site.data)} if axes else {}
+    site.copy_node(inputs=[site.data], without=["axes"], **attributes)
 
 
 def axis_from_the_front(site: Site) -> None:
@@ -35,20 +35,19 @@ def axis_from_the_front(site: Site) -> None:
     if axis is None or axis >= 0:
         site.copy_node()
     else:
-        site.copy_node(axis=site.nonnegative([axis], site.input(0))[0])
+        site.copy_node(axis=site.nonnegative([axis], site.data)[0])
 
 
 def flatten(site: Site) -> None:
     """Flatten-1 takes floats only and axes from the front; other types are reshaped."""
-    data = site.input(0)
-    axis = site.axis(1, data)
-    if site.dtype(data).kind == "f":
+    axis = site.axis(1, site.data)
+    if site.dtype(site.data).kind == "f":
         site.copy_node(axis=axis)
         return
     outer = 1 if axis == 0 else 0  # in a Reshape, 0 copies the first size of the input
     if axis > 1:
-        outer = math.prod(site.static_dims(data)[:axis])
-    site.add("Reshape", data, site.value(np.array([outer, -1], np.int64), "shape"), into=site.output())
+        outer = math.prod(site.static_dims(site.data)[:axis])
+    site.add("Reshape", site.data, site.value(np.array([outer, -1], np.int64), "shape"), into=site.output())
 
 
 def reshape(site: Site) -> None:
@@ -69,14 +68,14 @@ def shape(site: Site) -> None:
     if start == 0 and end is None:
         site.copy_node(without=["start"])
         return
-    sizes = site.add("Shape", site.input(0))
+    sizes = site.add("Shape", site.data)
     end = _TO_THE_END if end is None else end
     site.add("Slice", sizes, into=site.output(), axes=[0], starts=[start], ends=[end])
 
 
 def slice_(site: Site) -> None:
     """Slice-1 takes attributes and no steps: a step is a Gather of the positions, where the size is fixed."""
-    data = site.input(0)
+    data = site.data
     starts = [int(start) for start in site.constant_input(1, "starts").reshape(-1)]
     ends = [int(end) for end in site.constant_input(2, "ends").reshape(-1)]
     count = len(starts)
@@ -111,21 +110,20 @@ def _size(site: Site, data: str, axis: int) -> int:
 
 def pad(site: Site) -> None:
     """Pad-2: pads for every axis and the value are attributes; float types only; no mode `wrap`."""
-    data = site.input(0)
     mode = site.attribute("mode", "constant")
     if mode not in ("constant", "reflect", "edge"):
         raise Blocked("opsets.no-pad-mode", "opsets.fix-pad-otherwise", mode=mode)
     pads = [int(amount) for amount in site.constant_input(1, "pads").reshape(-1)]
     if site.input(3):
-        pads = _pads_of_all_axes(site, data, pads)
+        pads = _pads_of_all_axes(site, site.data, pads)
     value = float(site.constant_input(2, "constant_value").reshape(-1)[0]) if site.input(2) else 0.0
-    elem_type = site.elem_type(data)
-    kind = site.dtype(data)
+    elem_type = site.elem_type(site.data)
+    kind = site.dtype(site.data)
     if kind.kind in "iub" and kind.itemsize <= 4:  # exact in double, which Pad-2 takes
-        padded = site.add("Pad", site.cast(data, TensorProto.DOUBLE), mode=mode, pads=pads, value=_float32(value))
+        padded = site.add("Pad", site.cast(site.data, TensorProto.DOUBLE), mode=mode, pads=pads, value=_float32(value))
         site.add("Cast", padded, into=site.output(), to=elem_type)
         return
-    site.copy_node(inputs=[data], mode=mode, pads=pads, value=_float32(value))
+    site.copy_node(inputs=[site.data], mode=mode, pads=pads, value=_float32(value))
 
 
 def _pads_of_all_axes(site: Site, data: str, pads: list[int]) -> list[int]:
@@ -145,18 +143,17 @@ def _float32(value: float) -> float:
 
 def split(site: Site) -> None:
     """Split-2 keeps lengths in an attribute; without, the parts are equal. Split-18 lets the last one be smaller."""
-    data = site.input(0)
-    axis = site.axis(0, data)
+    axis = site.axis(0, site.data)
     lengths = site.ints("split", 1)
     count = len(site.node.output)
     if lengths is None and site.since_version >= 18:
-        size = site.size(data, axis)
+        size = site.size(site.data, axis)
         if size is None:
-            raise Blocked("opsets.parts-of-unknown-size", FIX_SHAPES, axis=axis, data=data)
+            raise Blocked("opsets.parts-of-unknown-size", FIX_SHAPES, axis=axis, data=site.data)
         part = -(-size // count)
         lengths = [part] * (count - 1) + [size - part * (count - 1)]
     attributes: dict[str, Any] = {"axis": axis} if lengths is None else {"axis": axis, "split": lengths}
-    site.copy_node(inputs=[data], without=["num_outputs"], **attributes)
+    site.copy_node(inputs=[site.data], without=["num_outputs"], **attributes)
 
 
 _NEVER_NEGATIVE = frozenset({"Shape", "Size", "ArgMax", "ArgMin", "NonZero"})
@@ -164,7 +161,7 @@ _NEVER_NEGATIVE = frozenset({"Shape", "Size", "ArgMax", "ArgMin", "NonZero"})
 
 def gather(site: Site) -> None:
     """Negative axes and negative indices came with opset 11; indices that may be negative are made positive."""
-    data, indices = site.input(0), site.input(1)
+    data, indices = site.data, site.input(1)
     axis = site.axis(0, data)
     site.copy_node(inputs=[data, from_the_front(site, data, indices, axis)], axis=axis)
 
@@ -192,7 +189,7 @@ def from_the_front(site: Site, data: str, indices: str, axis: int) -> str:
 
 def gather_nd(site: Site) -> None:
     """With indices of one coordinate each, along the first axis, it is a Gather."""
-    data, indices = site.input(0), site.input(1)
+    data, indices = site.data, site.input(1)
     dims = site.dims(indices)
     if not dims or dims[-1] != 1 or site.attribute("batch_dims", 0):
         raise Blocked("opsets.no-gather-nd", "opsets.fix-gather-by-axis")
@@ -211,7 +208,7 @@ def constant_of_shape(site: Site) -> None:
         raise Blocked("opsets.value-is-no-tensor", "opsets.fix-give-value") from error
     if filled.size != 1:
         raise Blocked("opsets.constant-of-wrong-size", "opsets.fix-one-value", size=counted(filled.size, "element"))
-    site.add("Expand", site.value(filled.reshape(-1)[0], "value"), site.input(0), into=site.output())
+    site.add("Expand", site.value(filled.reshape(-1)[0], "value"), site.data, into=site.output())
 
 
 def depth_to_space(site: Site) -> None:
@@ -219,7 +216,7 @@ def depth_to_space(site: Site) -> None:
     if site.attribute("mode", "DCR") == "DCR":
         site.copy_node(without=["mode"])
         return
-    data, block = site.input(0), site.attribute("blocksize")
+    data, block = site.data, site.attribute("blocksize")
     channels = site.size(data, 1)
     if channels is None:
         raise Blocked("opsets.channels-unknown", FIX_SHAPES, data=data)
@@ -230,14 +227,13 @@ def depth_to_space(site: Site) -> None:
 
 def top_k(site: Site) -> None:
     """TopK-1 keeps k in an attribute and finds the largest; the smallest are the largest of the negated."""
-    data = site.input(0)
     count = int(site.constant_input(1, "K").reshape(-1)[0])
-    axis = site.axis(-1, data)
-    elem_type, kind = site.elem_type(data), site.dtype(data)
+    axis = site.axis(-1, site.data)
+    elem_type, kind = site.elem_type(site.data), site.dtype(site.data)
     exact = kind.kind == "f"
     if not exact and (kind.kind not in "iu" or kind.itemsize > 4):
         raise Blocked("opsets.no-topk-of-type", "opsets.fix-cast-float", kind=kind)
-    values = data if exact else site.cast(data, TensorProto.DOUBLE)
+    values = site.data if exact else site.cast(site.data, TensorProto.DOUBLE)
     smallest = not site.attribute("largest", 1)
     if smallest:
         values = site.add("Neg", values)

@@ -82,6 +82,11 @@ class Site(NodeBuilder):
         """The name at an input position; empty where it is left out."""
         return self.node.input[position] if position < len(self.node.input) else ""
 
+    @property
+    def data(self) -> str:
+        """The name of the first input."""
+        return self.input(0)
+
     def output(self, position: int = 0) -> str:
         """The name at an output position; empty where it is left out."""
         return self.node.output[position] if position < len(self.node.output) else ""

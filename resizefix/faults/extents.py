@@ -132,7 +132,7 @@ def _lengths(node: ResizeNode) -> list[int]:
 
 def _with_sizes(node: ResizeNode, out: Sequence[int]) -> Change:
     sizes = integers(node, "sizes", *out)
-    inputs = [node.node.input[0], *([""] * 3)]
+    inputs = [node.x, *([""] * 3)]
     tensors = [sizes]
     if node.opset < 13:
         empty, initializers = empty_tensor(node)
@@ -339,5 +339,5 @@ def identity(node: ResizeNode, preferences: Preferences) -> Fault | None:
         return None
     if not np.all(scales.value == 1):
         return None
-    changed = node.rewritten(op_type="Identity", inputs=[node.node.input[0]], drop=set(node.attributes))
+    changed = node.rewritten(op_type="Identity", inputs=[node.x], drop=set(node.attributes))
     return Fault(IDENTITY, Diagnostic("faults.identity"), Diagnostic("faults.identity-instead"), Change(changed))

@@ -94,7 +94,7 @@ def _two_coordinates(node: ResizeNode, because: Diagnostic) -> Fault:
 
 def _moved_scales(node: ResizeNode, because: Diagnostic, scales: str) -> Fault:
     roi, initializers = empty_roi(node)
-    change = Change(node.rewritten(inputs=[node.node.input[0], roi, scales]), initializers=initializers)
+    change = Change(node.rewritten(inputs=[node.x, roi, scales]), initializers=initializers)
     return Fault(OPERAND_SPELLING, because, Diagnostic("faults.scales-third"), change)
 
 
@@ -106,8 +106,7 @@ def _as_resize(
         return Fault(WRONG_OPSET, because, Diagnostic("faults.no-such-mode"))
     if node.opset == 10:
         change = Change(
-            node.rewritten(op_type="Resize", inputs=[node.node.input[0], scales], drop=SCALES_ATTRIBUTES),
-            initializers=initializers,
+            node.rewritten(op_type="Resize", inputs=[node.x, scales], drop=SCALES_ATTRIBUTES), initializers=initializers
         )
         return Fault(WRONG_OPSET, because, Diagnostic("faults.resize-same-inputs"), change)
     put: dict[str, Any] = {"coordinate_transformation_mode": "asymmetric"}
@@ -117,9 +116,7 @@ def _as_resize(
             return Fault(WRONG_OPSET, because, Diagnostic("faults.no-rounding-to-export"))
         put["nearest_mode"] = rounding
     roi, empty = empty_roi(node)
-    changed = node.rewritten(
-        op_type="Resize", inputs=[node.node.input[0], roi, scales], drop=SCALES_ATTRIBUTES, put=put
-    )
+    changed = node.rewritten(op_type="Resize", inputs=[node.x, roi, scales], drop=SCALES_ATTRIBUTES, put=put)
     fix = Diagnostic("faults.resize-with", attributes=", ".join(put.values()))
     return Fault(WRONG_OPSET, because, fix, Change(changed, initializers=[*initializers, *empty]))
 
@@ -185,7 +182,7 @@ def upsample_of_another_version(node: ResizeNode, _: Preferences) -> Fault | Non
         fix = Diagnostic("faults.input-or-attribute", value=value.tolist(), written=written.tolist())
         return Fault(WRONG_OPSET, because, fix)
     put = {"scales": [float(scale) for scale in value.astype(np.float32)]}
-    changed = node.rewritten(inputs=[node.node.input[0]], drop=SCALES_ATTRIBUTES, put=put)
+    changed = node.rewritten(inputs=[node.x], drop=SCALES_ATTRIBUTES, put=put)
     return Fault(WRONG_OPSET, because, Diagnostic("faults.scales-to-attribute"), Change(changed))
 
 
@@ -196,7 +193,7 @@ def _scales_as_input(node: ResizeNode, written: Array | None) -> Fault | None:
     because = Diagnostic("faults.scales-are-attribute")
     if operand is None:
         tensor = node.constant("scales", written)
-        changed = node.rewritten(inputs=[node.node.input[0], tensor.name], drop=SCALES_ATTRIBUTES)
+        changed = node.rewritten(inputs=[node.x, tensor.name], drop=SCALES_ATTRIBUTES)
         change = Change(changed, initializers=[tensor])
         return Fault(WRONG_OPSET, because, Diagnostic("faults.scales-to-initializer"), change)
     if operand.value is not None and np.array_equal(operand.value, written):
@@ -231,9 +228,8 @@ def too_new_for_the_model(node: ResizeNode, _: Preferences) -> Fault | None:
     if others:
         fix = Diagnostic("faults.another-resize", label=others, opset=node.opset, needed=needed)
         return Fault(WRONG_OPSET, because, fix)
-    reason = (
-        node.surroundings.why_not_raised(needed) if not node.scope.in_function else Diagnostic("faults.in-function")
-    )
+    in_function = Diagnostic("faults.in-function") if node.scope.in_function else None
+    reason = in_function or node.surroundings.why_not_raised(needed)
     if reason is not None:
         return Fault(WRONG_OPSET, because, Diagnostic("faults.not-raised", opset=needed, why=reason))
     changed = node.rewritten(op_type="Resize") if node.node.op_type == "Upsample" else None
@@ -315,7 +311,7 @@ def sizes_of_input(node: ResizeNode, position: int, kept: int, tail: Sequence[st
         names = [initializers[-1].name]
     head, whole = node.names.fresh(f"{node.output}_sizes_head"), node.names.fresh(f"{node.output}_sizes")
     before = [
-        helper.make_node("Shape", [node.node.input[0]], [shape], name=shape),
+        helper.make_node("Shape", [node.x], [shape], name=shape),
         helper.make_node("Slice", [shape, *bounds], [head], name=head),
         helper.make_node("Concat", [head, *names], [whole], name=whole, axis=0),
     ]

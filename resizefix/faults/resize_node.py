@@ -122,6 +122,11 @@ class ResizeNode:
         self.output = self.node.output[0] if self.node.output else ""
 
     @property
+    def x(self) -> str:
+        """The name of what is resized."""
+        return str(self.node.input[0])
+
+    @property
     def names(self) -> FreshNames:
         """Gives out names that are free in the model."""
         return self.surroundings.names
@@ -153,10 +158,8 @@ class ResizeNode:
     def extents(self) -> tuple[Operand | None, Operand | None]:
         """The scales and sizes that hold a value, or may."""
         scales, sizes = (self.operands.get(self.places.get(what, -1)) for what in ("scales", "sizes"))
-        return (
-            None if scales is not None and scales.is_empty else scales,
-            None if sizes is not None and sizes.is_empty else sizes,
-        )
+        scales, sizes = (None if one is None or one.is_empty else one for one in (scales, sizes))
+        return scales, sizes
 
     def _operand(self, position: int, name: str) -> Operand:
         definition = self.definition(name)

@@ -224,7 +224,7 @@ def stale_type(node: ResizeNode, _: Preferences) -> Fault | None:
     # By name, what decides the type; where none is stored, no chain is followed to know it.
     made = {name: name for _, link in _operand_chain(node) for name in link.output[:1]}
     if node.node.input and node.output:
-        made[node.output] = node.node.input[0]
+        made[node.output] = node.x
     stored = {name: source for name, source in made.items() if node.stored_type(name) is not None}
     types = {name: found for name, source in stored.items() if (found := node.type_of(source)) is not None}
     wrong = {name: found for name, found in types.items() if node.stored_type(name) != found}
@@ -242,9 +242,9 @@ def stale_type(node: ResizeNode, _: Preferences) -> Fault | None:
 def half_a_cast_pair(node: ResizeNode, _: Preferences) -> Fault | None:
     """The input is cast to float32 and the output is read as float16: the Cast back is missing."""
     # The operator is asked first: to know a type, a long chain may have to be followed.
-    source = node.definition(node.node.input[0]) if node.node.input else None
+    source = node.definition(node.x) if node.node.input else None
     cast = None if source is None else source.node
-    if cast is None or cast.op_type != "Cast" or node.type_of(node.node.input[0]) != FLOAT:
+    if cast is None or cast.op_type != "Cast" or node.type_of(node.x) != FLOAT:
         return None
     if node.type_of(cast.input[0]) != FLOAT16:
         return None

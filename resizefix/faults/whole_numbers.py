@@ -46,9 +46,7 @@ def sizes_as_scales(node: ResizeNode, preferences: Preferences) -> Fault | None:
     if 1 in node.operands and operand.position != 1:
         roi = node.operands[1].name
         scales, initializers = empty_tensor(node) if node.opset < 13 else ("", [])
-    change = Change(
-        node.rewritten(inputs=[node.node.input[0], roi, scales, operand.name]), initializers=initializers, resized=True
-    )
+    change = Change(node.rewritten(inputs=[node.x, roi, scales, operand.name]), initializers=initializers, resized=True)
     # As real numbers they may run, and make a larger image.
     whole = operand.elem_type in _WHOLE
     return Fault(OPERAND_SPELLING, because, Diagnostic("faults.sizes-fourth"), change, keeps_numbers=whole)

@@ -120,13 +120,9 @@ def _rewrite_by(row: Row, site: Site) -> None:
 
 def _refuse_invalid(node: NodeProto, draft: Draft) -> None:
     """Rewrites rely on the node being what its own version allows."""
-    if (
-        schema_of(node.op_type, draft.scope.opset) is None
-        or upsample_scales(node) is not None
-        or node.op_type in ABSENT
-    ):
-        return
-    wrong = violation(node, draft.scope.opset, draft.type_of)
+    opset = draft.scope.opset
+    known = schema_of(node.op_type, opset) is not None and upsample_scales(node) is None and node.op_type not in ABSENT
+    wrong = violation(node, opset, draft.type_of) if known else None
     if wrong is not None:
         raise Blocked("opsets.node-is-invalid", "opsets.fix-invalid-node", wrong=wrong)
 

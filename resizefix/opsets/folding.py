@@ -1,5 +1,4 @@
-"""Chains of constants are computed once, so that what newer opsets feed as inputs can become attributes; and what is no
-longer used is removed."""
+"""Chains of constants are computed once, so that inputs can become attributes; what is no longer used is removed."""
 
 import numpy as np
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, numpy_helper

@@ -68,10 +68,8 @@ def _by_schema(node: NodeProto, opset: int, type_of: TypeOf, constant_of: Consta
     inputs = {name: kind for name in node.input if name and (kind := type_of(name)) is not None}
     if node.op_type == "Slice" and any(map(has_negative_size, inputs.values())):  # it ends the process
         return found
-    small = [
-        name for name, kind in inputs.items() if math.prod(size or _SMALL for size in dims_of(kind) or ()) <= _SMALL
-    ]
-    values = {name: value for name in small if (value := constant_of(name)) is not None}
+    counts = {name: math.prod(size or _SMALL for size in dims_of(kind) or ()) for name, kind in inputs.items()}
+    values = {name: value for name in inputs if counts[name] <= _SMALL and (value := constant_of(name)) is not None}
     data = {name: numpy_helper.from_array(value) for name, value in values.items()}
     try:
         schema = defs.get_schema(_LIKE.get(node.op_type, node.op_type), opset, "")

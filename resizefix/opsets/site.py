@@ -1,5 +1,4 @@
-"""One node under rewriting: what it says, what is known of its values, and the nodes that take its place; and the rows
-that rewrite it."""
+"""One node under rewriting: what it says, what is known of its values, what takes its place, and the rows for it."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple

@@ -1,5 +1,7 @@
 """What is known of every value before run time: its type, sizes and producer, and its value where it is constant."""
 
+from functools import partial
+
 from onnx import GraphProto, ModelProto, NodeProto, TypeProto, helper
 
 from resizefix.diagnostics import Diagnostic
@@ -59,9 +61,7 @@ class ValueInfoMap:
             name: [self.type_of(body, value.name) for value in graph.output]
             for body, (name, graph) in zip(self.scopes.held.get((scope.path, index), ()), subgraphs(node), strict=True)
         }
-        return infer(
-            node, scope.opset, lambda name: self.type_of(scope, name), lambda name: self.constant(scope, name), bodies
-        )
+        return infer(node, scope.opset, partial(self.type_of, scope), partial(self.constant, scope), bodies)
 
     def type_of(self, scope: Scope, name: str) -> TypeProto | None:
         """The type of `name` as read in `scope`, if known."""

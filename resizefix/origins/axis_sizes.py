@@ -100,8 +100,7 @@ class AxisSizes:
         return found.pop() if len(found) == 1 else None
 
     def _of_same_rank(self, definition: Definition) -> "list[_Source]":
-        """The tensors that this one is, one or the other, as far as its rank goes, or that are broadcast to it; none
-        where nothing is known."""
+        """The tensors that this one is, as far as its rank goes, or that are broadcast to it; none: not known."""
         if definition.node is not None and definition.node.domain in DEFAULT_DOMAINS:
             branches = self.view.calls.branches(definition)
             if branches is not None:
@@ -112,8 +111,7 @@ class AxisSizes:
         return [] if one is None else [one]
 
     def _listed(self, definition: Definition) -> int | None:
-        """The rank of what a node makes with the sizes that an operand lists: inference gives up where it cannot read
-        them."""
+        """The rank of what a node makes of listed sizes: inference gives up where it cannot read them."""
         node = definition.node
         position = None if node is None or node.domain not in DEFAULT_DOMAINS else _LISTING.get(node.op_type)
         if node is None or position is None or position >= len(node.input):

@@ -68,10 +68,9 @@ def fit(meant: Lengths, made: Lengths, hints: Iterable[float] = ()) -> Multiple 
 def _multiple(scale: float, made: Lengths) -> Multiple:
     rules = (kernel_lengths, inference_lengths)
     kernel, inference = (_first(rule(scale, EVERY_SIZE) != made) for rule in rules)
-    robust = next(
-        (s for s in _neighbours(scale) if all(np.array_equal(rule(s, EVERY_SIZE), made) for rule in rules)), None
-    )
-    return Multiple(scale, kernel, inference, robust, made)
+    near = _neighbours(scale)
+    right = [one for one in near if all(np.array_equal(rule(one, EVERY_SIZE), made) for rule in rules)]
+    return Multiple(scale, kernel, inference, right[0] if right else None, made)
 
 
 def _neighbours(candidate: float) -> tuple[float, float]:

@@ -160,9 +160,8 @@ class _Extraction:
         over = self._tracer.view.calls.elsewhere(definition)
         if value is not None:
             name = self._fresh(definition)
-            self._nodes.append(
-                helper.make_node("Constant", [], [name], value=numpy_helper.from_array(np.asarray(value)))
-            )
+            tensor = numpy_helper.from_array(np.asarray(value))
+            self._nodes.append(helper.make_node("Constant", [], [name], value=tensor))
         elif over is not None or (node is not None and node.op_type == "If"):
             self._names[definition.key] = self._names[sources[0].key]
         elif node is None:
@@ -189,9 +188,8 @@ class _Extraction:
             self._require_constant(definition, node, position)
         if node.op_type in _DIVISIONS:
             if len(node.input) != 2:  # of an opset that onnx does not know, nothing else says so
-                raise UntraceableError(
-                    "origins.node-has-inputs", operator=node.op_type, input=counted(len(node.input), "input")
-                )
+                count = counted(len(node.input), "input")
+                raise UntraceableError("origins.node-has-inputs", operator=node.op_type, input=count)
             self._divisors.extend(self._divisor(definition, node.input[1]))
         copy = NodeProto(op_type=node.op_type)
         copy.attribute.extend(node.attribute)

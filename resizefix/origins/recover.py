@@ -124,9 +124,8 @@ class Recoverer:
 def _axes(interpolation: Interpolation, rank: int, length: int) -> tuple[int, ...]:
     axes = interpolation.axes if interpolation.axes is not None else tuple(range(rank))
     if len(axes) != length:
-        raise UntraceableError(
-            "origins.length-of-extent", count=counted(length, "number"), axes=counted(len(axes), "axis", "axes")
-        )
+        said = {"count": counted(length, "number"), "axes": counted(len(axes), "axis", "axes")}
+        raise UntraceableError("origins.length-of-extent", **said)
     return tuple(axis % rank for axis in axes)
 
 

@@ -231,23 +231,20 @@ class SizeFlow:
             return
         for flow in flows:
             flow._walk(None)
-        names = [
-            [value if isinstance(value, str) else value.name for value in flow._scope.body.output] for flow in flows
-        ]
-        for name, *inner in zip(node.output, *names, strict=False):
+        outputs = (flow._scope.body.output for flow in flows)
+        for name, *given in zip(node.output, *outputs, strict=False):
+            inner = [value if isinstance(value, str) else value.name for value in given]
             if not name:
                 continue
             ways = list(zip(flows, inner, strict=True))
             old = _common(flow.old(output) for flow, output in ways)
             if old is not None and (self._is_open or self.old(name) is None):
                 self._old[name] = old
-            differing = {
-                case for flow, output in ways for case in flow._varied.get(output, ())
-            } - self._inquiry.ended.keys()
+            differing = {case for flow, output in ways for case in flow._varied.get(output, ())}
+            differing -= self._inquiry.ended.keys()
             if differing:
-                self._varied[name] = {
-                    case: _common(flow.dims(output, case) for flow, output in ways) for case in differing
-                }
+                made = {case: _common(flow.dims(output, case) for flow, output in ways) for case in differing}
+                self._varied[name] = made
             listed = {case for flow, output in ways for case in flow._listing.get(output, ())}
             if listed:
                 self._listing[name] = frozenset(listed)

@@ -122,13 +122,13 @@ class Tracer:
             if chosen is None:
                 raise UntraceableError("origins.if-chooses")
             return self.follow(chosen)
-        operands = [self._operand(definition, name) if name else None for name in node.input]
-        for operand in operands:
+        operands: list[Known | None] = []
+        for name in node.input:
+            operand = self._operand(definition, name) if name else None
             if isinstance(operand, Untraced):
                 return operand
-        outputs = apply(
-            Call(node, [part for part in operands if not isinstance(part, Untraced)], definition.scope.opset)
-        )
+            operands.append(operand)
+        outputs = apply(Call(node, operands, definition.scope.opset))
         return outputs[list(node.output).index(definition.name)]
 
     def _argument_constant(self, definition: Definition) -> Known:

@@ -154,12 +154,8 @@ def _cut(n: NodeReading, dim: Dim, start: Dim, end: Dim, step: int) -> Dim:
             n.meet(end, dim)
         return sizes.ceil_div(left, step)
     first = _first(n, dim, start)
-    if (
-        first.kind != "const"
-        and first.old == start.old
-        and _is_few(start.old, old)
-        and n.sizes.resolve(start).kind == "var"
-    ):
+    few = first.kind != "const" and first.old == start.old and _is_few(start.old, old)
+    if few and n.sizes.resolve(start).kind == "var":
         n.require(start, "origins.start-of-cut")
         first = n.sizes.resolve(start)
     last = _last(n, dim, start, end)

@@ -228,9 +228,8 @@ def _targets(flow: Flow, use: ResizeUse, moving: Sequence[tuple[int, Dim, Dim]])
     if len(shares) == 1 and _is_simple(next(iter(shares))):
         share = shares.pop()
         if share < 1 and len({symbol.old for symbol in known}) == 1 and flow.choices.of(use.label) != "follow":
-            raise refuse(
-                use.label, "origins.input-size-resize", sizes=[after.old for _, _, after in moving], share=str(share)
-            )
+            olds = [after.old for _, _, after in moving]
+            raise refuse(use.label, "origins.input-size-resize", sizes=olds, share=str(share))
         targets = [_share(sizes, symbol, share) for symbol in known]
         if share != 1 and flow.choices.of(use.label) != "follow":
             _note_own_share(flow, use, moving, targets)

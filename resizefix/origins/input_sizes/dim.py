@@ -178,8 +178,7 @@ class Sizes:
         return self._make(kind, (dim, other), None, old)
 
     def scaled(self, dim: Dim, scale: float) -> Dim:
-        """The length of an axis resized by a float32 scale, as onnxruntime computes it; not followed where no tensor is
-        that long."""
+        """The length of an axis resized by a float32 scale, as onnxruntime computes it; opaque beyond all tensors."""
         dim = self.resolve(dim)
         if not math.isfinite(scale):
             return self.opaque()

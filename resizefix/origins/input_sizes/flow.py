@@ -189,9 +189,7 @@ class Flow:
             if unknown not in (before, after):
                 follows = unknown.old == dim.old and self.sizes.varies(dim)
                 self.solver.bind(unknown, dim if follows else self.sizes.const(unknown.old or 0))
-        if self.sizes.fixed(dim) is not None or all(
-            self.sizes.resolve(amount).kind != "var" for amount in (before, after)
-        ):
+        if self.sizes.fixed(dim) is not None or not (self.is_open(before) or self.is_open(after)):
             return self.sizes.total([before, dim, after])
         made = self.sizes.var(before.old + dim.old + after.old)
         self.solver.candidates[made] = [self.sizes.plus(dim, before.old + after.old)]

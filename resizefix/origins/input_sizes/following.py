@@ -185,13 +185,10 @@ def follow(
     decide(flow)
     found = Following(flow)
     known = Known()
-    moving = [
-        (place, use)
-        for place, use in flow.operands.tables.items()
-        if any(flow.sizes.fixed(dim) is None for dim in use.dims)
-    ]
+    tables = flow.operands.tables
+    moving = [place for place, use in tables.items() if any(flow.sizes.fixed(dim) is None for dim in use.dims)]
     # The largest first: what is certain of them decides about the small ones.
-    for place, _ in sorted(moving, key=lambda item: -int(np.prod(flow.operands.shape_of(item[1].name)))):
+    for place in sorted(moving, key=lambda place: -int(np.prod(flow.operands.shape_of(tables[place].name)))):
         found.tables[place] = table = _table(flow, place, known)
         shares = sorted({f"{value:.4g}" for value in shares_that_stay(table)})
         if shares:
@@ -205,19 +202,17 @@ def _table(flow: Flow, place: Place, known: Known) -> Table | Positions:
     use = flow.operands.tables[place]
     label = flow.labels[place.node]
     array = flow.operands.array(use.name)
+    dims = tuple(flow.sizes.resolve(dim) for dim in use.dims)
     try:
         if array is None or array.size > MOST_IN_A_TABLE:
             raise NoGridError
-        dims = tuple(flow.sizes.resolve(dim) for dim in use.dims)
         table = recognised(flow.sizes, array, dims, known)
         if not np.array_equal(table.make(lambda dim: dim.old or 0), array):
             raise NoGridError
     except NoGridError:
-        dims = tuple(flow.sizes.resolve(dim) for dim in use.dims)
         positions = positions_in(flow.sizes, array, dims) if flow.choices.interpolate and array is not None else None
         if positions is not None:
             return positions
-        raise refuse(
-            label, "origins.input-size-table", name=use.name, shape=list(flow.operands.shape_of(use.name))
-        ) from None
+        shape = list(flow.operands.shape_of(use.name))
+        raise refuse(label, "origins.input-size-table", name=use.name, shape=shape) from None
     return table

@@ -1,5 +1,4 @@
-"""What is cut off axes and padded to them: fixed amounts, or amounts that follow; where neither is certain, the node is
-refused."""
+"""What is cut off axes and padded to them: fixed amounts, or some that follow; refused where neither is certain."""
 
 from collections.abc import Sequence
 
@@ -78,9 +77,8 @@ def pads(flow: Flow) -> None:
             _constant_pad(flow, use)
             continue
         if sizes.fixed(use.made) is not None and sizes.varies(use.dim):
-            raise refuse(
-                use.node, "origins.input-size-fixed-partner", old=use.made.old, formula=describe(sizes, use.dim)
-            )
+            formula = describe(sizes, use.dim)
+            raise refuse(use.node, "origins.input-size-fixed-partner", old=use.made.old, formula=formula)
         total = sizes.minus(use.made, use.dim)
         if _always(sizes, total, use.total):
             _hold_to_remainder(flow, use)

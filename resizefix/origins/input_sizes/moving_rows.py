@@ -20,11 +20,8 @@ def squeeze(n: NodeReading) -> list[DimList]:
     """Drops axes of one sample."""
     dims = n.dims(0)
     given = n.numbers(1, "axes")
-    axes = (
-        [axis for axis, dim in enumerate(dims) if dim.old == 1]
-        if given is None
-        else [axis_of(axis, len(dims)) for axis in given]
-    )
+    ones = [axis for axis, dim in enumerate(dims) if dim.old == 1]
+    axes = ones if given is None else [axis_of(axis, len(dims)) for axis in given]
     for axis in axes:
         n.require(dims[axis], "origins.one-sample")
     return [tuple(dim for axis, dim in enumerate(dims) if axis not in axes)]
@@ -195,9 +192,8 @@ def depth_to_space(n: NodeReading) -> list[DimList]:
     """Blocks of channels become blocks of samples."""
     dims, block = n.dims(0), n.attribute("blocksize")
     n.require(dims[1], "origins.block-size")
-    return [
-        (dims[0], n.const((dims[1].old or 0) // block**2), *(n.sizes.product([d, n.const(block)]) for d in dims[2:]))
-    ]
+    sides = (n.sizes.product([dim, n.const(block)]) for dim in dims[2:])
+    return [(dims[0], n.const((dims[1].old or 0) // block**2), *sides)]
 
 
 def space_to_depth(n: NodeReading) -> list[DimList]:

@@ -47,9 +47,8 @@ class NodeReading:
 
     def dims(self, position: int) -> DimList:
         """The sizes of an input. Raises UnknownRankError."""
-        found = (
-            self.flow.dims_of(Place(self.index, position), self.node.input[position]) if self.has(position) else None
-        )
+        place = Place(self.index, position)
+        found = self.flow.dims_of(place, self.node.input[position]) if self.has(position) else None
         if found is None:
             raise UnknownRankError
         return tuple(self.sizes.resolve(dim) for dim in found)
@@ -74,9 +73,7 @@ class NodeReading:
         if partner is None or not shape or self.sizes.fixed(partner) is not None:
             return fixed
         place = 0 if len(shape) == 1 else len(shape) + axis
-        return tuple(
-            own if at == place else dim for at, (own, dim) in enumerate(zip(self.dims(position), fixed, strict=True))
-        )
+        return (*fixed[:place], self.dims(position)[place], *fixed[place + 1 :])
 
     def attribute(self, name: str, default: Any = None) -> Any:
         """An attribute's value."""

@@ -272,9 +272,8 @@ class Operands:
 
     def _counts_positions(self, node: NodeProto) -> bool:
         """Whether ones are made for their positions, as many as a size is: torch's arange before opset 11."""
-        return node.op_type == "ConstantOfShape" and any(
-            reader.op_type == "NonZero" for reader in self.readers(node.output[0])
-        )
+        readers = self.readers(node.output[0]) if node.op_type == "ConstantOfShape" else []
+        return any(reader.op_type == "NonZero" for reader in readers)
 
     def _compute_number(self, index: int, node: NodeProto) -> None:
         """A function that no runtime rounds otherwise where its value is whole, as the root of a square."""
@@ -316,8 +315,7 @@ class Operands:
                 self.lists.pop(Place(index, position), None)
 
     def _computed_of(self, known: Known, array: npt.NDArray[Any]) -> Dim | None:
-        """The size as large as this number that a list is computed of, as what it lacks to a multiple is: the number
-        that it is added to is that size."""
+        """The size as large as this number that a list is computed of: what it lacks to a multiple is added to it."""
         if known.value is not None or array.size != 1 or array.dtype.kind != "i":
             return None
         leaves = [self._leaves[size] for element in known.elements.flat for size in sizes_in(element)]

@@ -62,8 +62,7 @@ class PlainNumbers:
         return 1 < count <= _LONGEST_LIST or (1 < count <= _MOST_BOXES and self._are_pixel_shares(operands.array(name)))
 
     def _are_pixel_shares(self, array: npt.NDArray[Any] | None) -> bool:
-        """Whether these are whole pixels over the image's height or width, or in turn over both, as sizes of boxes: 10,
-        13, 16 of 416."""
+        """Whether these are whole pixels over the image's height or width, or in turn over both: boxes of 10, 13."""
         if array is None or array.dtype.kind != "f" or array.size < 2 or np.any(array <= 0) or np.any(array >= 1):
             return False
         sides = [dim.old or 1 for dim in self.sizes.sides]
@@ -71,10 +70,8 @@ class PlainNumbers:
         for turn in [[side] for side in sides] + turns:
             places = np.resize(turn, array.size)
             pixels = array.astype(np.float64).ravel() * places
-            fractions = {
-                Fraction(int(number), int(side)).denominator
-                for number, side in zip(np.round(pixels), places, strict=True)
-            }
+            shares = zip(np.round(pixels), places, strict=True)
+            fractions = {Fraction(int(number), int(side)).denominator for number, side in shares}
             if np.all(np.abs(pixels - np.round(pixels)) < _WHOLE) and len(fractions) > 1 and max(fractions) > _USUAL:
                 return True
         return False
@@ -179,8 +176,7 @@ class PlainNumbers:
         return {dim.old for dims in self.flow.dims.values() for dim in dims or () if not self.sizes.varies(dim)}
 
     def _is_root(self, node: NodeProto, array: npt.NDArray[Any]) -> bool:
-        """Whether a number is the root of how many positions a map has, or one over it, and of no other length: what
-        similarities are divided by."""
+        """Whether a number is the root of how many positions a map has, or one over it, and of no other length."""
         if node.op_type not in _DIVIDING or array.size > 1 or array.dtype.kind != "f":
             return False
         counts = {(one.old or 0) * (other.old or 0) for one, other in self._maps} - self._fixed

@@ -16,8 +16,7 @@ _SHARPNESS = -0.75  # torch/aten upsample_bicubic2d; the default of ONNX's cubic
 
 
 class Positions(NamedTuple):
-    """A table: `tokens` rows of no position, then height times width rows on `axis`; or, where `axis` is None, height
-    and width are the axes `planes`."""
+    """A table: `tokens` rows of no position, then height times width rows on `axis`, or on two (`merged` is False)."""
 
     array: Array
     axis: int

@@ -41,9 +41,8 @@ class ScalarUse(NamedTuple):
         kind = self.array.dtype.type
         for place, dim in enumerate(self.dims):
             if dim is not None:
-                made.flat[place if len(self.dims) > 1 else slice(None)] = FORMS[self.form](
-                    kind(length(dim) - self.less)
-                )
+                number = FORMS[self.form](kind(length(dim) - self.less))
+                made.flat[place if len(self.dims) > 1 else slice(None)] = number
         return made
 
 

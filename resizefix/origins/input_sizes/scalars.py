@@ -195,8 +195,7 @@ class _Search:
         return large and bool(self.flow.solver.seen.get(int(number)))
 
     def _outer_axes(self, node: NodeProto, taint: Taint) -> None:
-        """Indices divided by the length of the last axes, as channels or columns: what is left counts along those
-        before them."""
+        """Indices divided by the length of the last axes, as channels: what is left counts along those before them."""
         numbers = [self.flow.operands.array(name) for name in node.input if self._is_number(name)]
         if node.op_type != "Div" or not taint.is_index or len(numbers) != 1 or numbers[0] is None:
             return

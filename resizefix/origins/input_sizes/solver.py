@@ -99,9 +99,8 @@ class Solver:
         moving = one if fixed is other else other
         if fixed is not None:
             raise refuse(node, "origins.input-size-fixed-partner", old=fixed.old, formula=describe(sizes, moving))
-        raise refuse(
-            node, "origins.input-size-conflict", old=one.old, one=describe(sizes, one), other=describe(sizes, other)
-        )
+        said = {"one": describe(sizes, one), "other": describe(sizes, other)}
+        raise refuse(node, "origins.input-size-conflict", old=one.old, **said)
 
     def _by_parts(self, node: str, one: Dim, other: Dim) -> bool:
         sizes = self.sizes

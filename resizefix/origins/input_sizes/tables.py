@@ -80,8 +80,7 @@ class Joined(NamedTuple):
 
 @dataclass
 class Known:
-    """What the tables of a model are made of, so far as they are recognised: what is certain of one decides about
-    another."""
+    """What the recognised tables of a model are made of: what is certain of one decides about another."""
 
     sequences: list[Sequence] = field(default_factory=list)
     masks: list[bytes] = field(default_factory=list)
@@ -193,8 +192,7 @@ def _channels(
     known: Known,
     kind: str | None = None,
 ) -> list[Channel]:
-    """Each channel by itself; beside one that counts positions, another is these times a number (frequencies), not a
-    share of the map."""
+    """Each channel by itself; beside one that counts positions, another is these times a number, and no share."""
     found: list[Channel | None] = []
     for block in blocks:
         try:

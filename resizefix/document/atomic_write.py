@@ -13,8 +13,7 @@ from types import TracebackType
 from typing import NamedTuple
 
 from resizefix import process
-from resizefix.document.copying import write_pieces
-from resizefix.document.pieces import Piece
+from resizefix.document.pieces import Piece, write_pieces
 from resizefix.document.source import release
 from resizefix.errors import CannotWriteError, UsageError
 

@@ -15,11 +15,19 @@ from typing import NamedTuple
 import onnx
 
 from resizefix.document.external_data import Reference, reference_of
-from resizefix.document.payloads import FORMS, OWN_DATA, RAW_DATA, THRESHOLD, Payload, detach, records_of_reference
+from resizefix.document.payloads import (
+    FORMS,
+    OWN_DATA,
+    RAW_DATA,
+    THRESHOLD,
+    Payload,
+    detach,
+    records_of_reference,
+    replace_tensors_containing,
+)
 from resizefix.document.pieces import Piece, Span, as_bytes, framed, size_of
 from resizefix.document.source import Source
 from resizefix.document.splice import Splicer
-from resizefix.document.tensors import replace_tensors_containing
 from resizefix.document.wire import LENGTH_DELIMITED, MalformedError, encode_bytes, records
 from resizefix.errors import RefusedError, UnreadableModelError
 

@@ -10,10 +10,9 @@ from itertools import count
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.equivalences.axis_forms import forms_of
-from resizefix.equivalences.equivalence import AxisEquivalence, Equivalence, NodeEquivalence
 from resizefix.equivalences.index_map import Form
 from resizefix.equivalences.resize_spec import Axis, ResizeSpec
-from resizefix.equivalences.table import EQUIVALENCES
+from resizefix.equivalences.table import EQUIVALENCES, AxisEquivalence, Equivalence, NodeEquivalence
 from resizefix.interpolation import Interpolation
 
 _ROWS = tuple(row for row in EQUIVALENCES if isinstance(row, AxisEquivalence))

@@ -19,9 +19,9 @@ from resizefix.document.validity import why_invalid
 from resizefix.document.values import numbers_in
 from resizefix.document.view import View
 from resizefix.equivalences.chain import Step, smallest_chain
-from resizefix.equivalences.equivalence import AxisEquivalence
 from resizefix.equivalences.error_bound import spelling_bound
 from resizefix.equivalences.resize_spec import ResizeSpec
+from resizefix.equivalences.table import AxisEquivalence
 from resizefix.errors import RefusedError
 from resizefix.interpolation import CoordinateTransformationMode, ExtentKind, Interpolation, Mode
 from resizefix.lowerings.lowering import Lowered, Lowering

@@ -13,7 +13,6 @@ from resizefix.targets import shared_rules as shared
 from resizefix.targets.conditions import FED
 from resizefix.targets.deviations import by_ratio, instead, old_resize, without_antialias, without_exclusion
 from resizefix.targets.facts import SiteFacts
-from resizefix.targets.operators import OperatorLimit
 from resizefix.targets.sampling import (
     Positions,
     Sampling,
@@ -26,7 +25,7 @@ from resizefix.targets.sampling import (
     samples_alike,
     samplings,
 )
-from resizefix.targets.target import Release, Rule, differs, targets_of
+from resizefix.targets.target import OperatorLimit, Release, Rule, differs, targets_of
 
 _RELEASE = "MNN 3.6.1"
 _CONVERTER = f"MNN 4d40bdb, tools/converter/source/onnx/ResizeOnnx.cpp; measured on {_RELEASE}"

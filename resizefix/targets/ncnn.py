@@ -14,7 +14,6 @@ from resizefix.targets import shared_rules as shared
 from resizefix.targets.conditions import S, scales_images_alone
 from resizefix.targets.deviations import without_antialias, without_exclusion
 from resizefix.targets.facts import Roi, SiteFacts
-from resizefix.targets.operators import OperatorLimit
 from resizefix.targets.sampling import (
     Sampling,
     by,
@@ -27,7 +26,7 @@ from resizefix.targets.sampling import (
     reads_between,
     samples_alike,
 )
-from resizefix.targets.target import Release, Rule, differs, noted, targets_of
+from resizefix.targets.target import OperatorLimit, Release, Rule, differs, noted, targets_of
 
 _RELEASE = "ncnn and pnnx 20261020"
 _PNNX = f"ncnn a4d2ea1, tools/pnnx/src/pass_level2/F_interpolate.cpp; measured on {_RELEASE}"

@@ -22,7 +22,6 @@ from resizefix.targets.deviations import (
     without_antialias,
 )
 from resizefix.targets.facts import Roi, SiteFacts
-from resizefix.targets.operators import OperatorLimit
 from resizefix.targets.sampling import (
     Rounding,
     Sampling,
@@ -34,7 +33,7 @@ from resizefix.targets.sampling import (
     resized,
     samples_alike,
 )
-from resizefix.targets.target import Release, Rule, differs, noted, targets_of
+from resizefix.targets.target import OperatorLimit, Release, Rule, differs, noted, targets_of
 
 _4 = "opencv 4.x, modules/dnn/src/onnx/onnx_importer.cpp and src/layers/resize_layer.cpp; measured on 4.14.0"
 _5 = "opencv 011ef85, modules/dnn/src/onnx/onnx_importer2.cpp, and src/layers/resize_layer.cpp; measured on 5.0.0"

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from onnx import TensorProto
 
-from resizefix.targets.operators import EVERY_MOVE, OperatorLimit
-from resizefix.targets.target import Release, Target, targets_of
+from resizefix.targets.target import EVERY_MOVE, OperatorLimit, Release, Target, targets_of
 from resizefix.targets.tensorrt_form import EXTENT, FORM
 from resizefix.targets.tensorrt_sampling import SAMPLING, TENSORS
 

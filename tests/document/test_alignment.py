@@ -7,7 +7,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resizefix.document.alignment import gaps, increasing_matches
+from resizefix.document.splice import gaps, increasing_matches
 
 sequences = st.lists(st.integers(0, 6), max_size=30)
 

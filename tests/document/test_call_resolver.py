@@ -1,7 +1,7 @@
 import onnx.parser
 
-from resizefix.document.call_resolver import CallResolver
 from resizefix.document.scopes import Definition, Scopes
+from resizefix.document.view import CallResolver
 
 TEXT = """
 <ir_version: 8, opset_import: ["" : 15, "local" : 1]>

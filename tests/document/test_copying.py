@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from resizefix.document import copying
-from resizefix.document.copying import is_already, write_pieces
-from resizefix.document.pieces import Span, coalesced, framed, size_of
+from resizefix.document import pieces
+from resizefix.document.pieces import Span, coalesced, framed, is_already, size_of, write_pieces
 from resizefix.document.source import Source
 from resizefix.errors import UnreadableModelError
 
@@ -42,7 +41,7 @@ def test_pieces_are_written_in_order(tmp_path, source):
 @pytest.mark.parametrize("missing", [["copy_file_range"], ["copy_file_range", "sendfile"]])
 def test_a_system_without_copying_in_the_kernel_writes_the_same(tmp_path, source, monkeypatch, missing):
     for name in missing:
-        monkeypatch.delattr(copying.os, name, raising=False)
+        monkeypatch.delattr(pieces.os, name, raising=False)
     assert written(tmp_path / "out", pieces_of(source)) == EXPECTED
 
 
@@ -61,8 +60,8 @@ def test_a_kernel_that_refuses_at_once_or_midway_is_replaced_by_reading(tmp_path
             raise OSError(errno.EXDEV, "not across devices")
         return real(source, target, min(count, 1000), offset)
 
-    monkeypatch.setattr(copying.os, "copy_file_range", refusing)
-    monkeypatch.delattr(copying.os, "sendfile", raising=False)
+    monkeypatch.setattr(pieces.os, "copy_file_range", refusing)
+    monkeypatch.delattr(pieces.os, "sendfile", raising=False)
     assert written(tmp_path / "out", pieces_of(source)) == EXPECTED
     assert len(calls) > after
 
@@ -71,7 +70,7 @@ def test_an_error_of_the_disk_is_not_taken_for_a_missing_call(tmp_path, source, 
     def full(*_: object) -> int:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(copying.os, "copy_file_range", full, raising=False)
+    monkeypatch.setattr(pieces.os, "copy_file_range", full, raising=False)
     with pytest.raises(OSError, match="No space left"):
         written(tmp_path / "out", pieces_of(source))
 
@@ -112,7 +111,7 @@ def test_files_that_are_out_of_step_are_copied_in_whole_pages_of_the_target(
         calls.append((os.lseek(target, 0, os.SEEK_CUR), count))
         return real(origin, target, count, offset)
 
-    monkeypatch.setattr(copying.os, "copy_file_range", watched)
+    monkeypatch.setattr(pieces.os, "copy_file_range", watched)
     head = bytes(8192 + shift)
     assert written(tmp_path / "out", [head, Span(source, 8192, 9_000_000)]) == head + CONTENT[8192:9_000_000]
     assert max(count for _, count in calls) == min(largest, 9_000_000 - 8192)

@@ -26,10 +26,9 @@ from resizefix.equivalences.axis_forms import (
     TF_HALF_PIXEL_FOR_NN,
     forms_of,
 )
-from resizefix.equivalences.equivalence import AxisEquivalence
 from resizefix.equivalences.index_map import TIE_TOLERANCES, nearest_indices, samples
 from resizefix.equivalences.resize_spec import Axis
-from resizefix.equivalences.table import EQUIVALENCES
+from resizefix.equivalences.table import EQUIVALENCES, AxisEquivalence
 from resizefix.interpolation import CoordinateTransformationMode, Interpolation, Mode
 
 ALIGN_CORNERS = CoordinateTransformationMode.ALIGN_CORNERS

@@ -40,7 +40,7 @@ FOR_INSPECT = {
     "opsets": {"evaluation", "inference", "node_schema", "signatures"},
     "origins": {"classify", "origin", "size_flow", "size_reach", "size_rows"},
     "runtimes": {"inputs"},
-    "targets": {"catalogue", "facts", "collect_facts", "onnxruntime_target", "operators", "target", "tensorrt"}
+    "targets": {"catalogue", "facts", "collect_facts", "onnxruntime_target", "target", "tensorrt"}
     | {"conditions", "shared_rules"}
     | {f"tensorrt_{part}" for part in ("form", "sampling")}
     | {"as_written", "deviations", "sampling", "static_values"}

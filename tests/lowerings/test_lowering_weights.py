@@ -9,7 +9,7 @@ from lowering_runs import native
 
 from resizefix.dialects.resized_length import kernel_length
 from resizefix.interpolation import CoordinateTransformationMode, Interpolation, Mode, NearestMode
-from resizefix.lowerings.weights import matrix
+from resizefix.lowerings.matmul import matrix
 
 COORDINATES = [mode for mode in CoordinateTransformationMode if mode.value != "tf_crop_and_resize"]
 FILTERS = [

@@ -8,8 +8,17 @@ from resizefix.errors import UsageError
 from resizefix.interpolation import ExtentKind
 from resizefix.targets.catalogue import TARGETS, target_named
 from resizefix.targets.facts import OperandSource, Roi, SiteFacts
-from resizefix.targets.operators import OperatorLimit
-from resizefix.targets.target import Effect, Release, Rule, Target, Violation, accepted, judge, targets_of
+from resizefix.targets.target import (
+    Effect,
+    OperatorLimit,
+    Release,
+    Rule,
+    Target,
+    Violation,
+    accepted,
+    judge,
+    targets_of,
+)
 
 NEAREST_ALONE = Rule("nearest-alone", lambda f: f.mode == "nearest", "mode is {f.mode}", "here", "take nearest")
 NO_HALVES = Rule("no-halves", lambda f: f.mode != "cubic", "cubic", "here", "", Effect.NOTED)

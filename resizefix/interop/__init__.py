@@ -15,39 +15,24 @@ No package is imported that the caller has not imported: an object of its classe
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, Protocol, Union
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, Union
 
 from onnx import ModelProto
 
 from resizefix.document.document import Document
 from resizefix.errors import UsageError
-from resizefix.interop import graphsurgeon_graph, ir_model, onnx_program
+from resizefix.interop import graphsurgeon_graph, ir_model
 from resizefix.interop.in_memory import complete, light_document
 
 if TYPE_CHECKING:
     import onnx_ir
 
     from resizefix.interop.graphsurgeon_graph import Graph
-    from resizefix.interop.onnx_program import ONNXProgram
+    from resizefix.interop.ir_model import ONNXProgram
 
 OfAnotherPackage = Union["Graph", "onnx_ir.Model", "ONNXProgram"]
 Model = Union[str, "os.PathLike[str]", Document, ModelProto, OfAnotherPackage]
-
-
-class Kind(Protocol):
-    """What the module of another package's kind of model knows."""
-
-    def is_one(self, model: object) -> bool:
-        """Whether `model` is of this kind."""
-
-    def opened(self, model: Any) -> Document:
-        """The model as a document that shares nothing with it that is ever changed."""
-
-    def returned(self, document: Document, like: Any) -> Any:
-        """The document as a model of this kind; `like` is the one that was given."""
-
-
-KINDS: tuple[Kind, ...] = (graphsurgeon_graph, ir_model, onnx_program)
 
 
 def opened(model: Model) -> Document:
@@ -60,7 +45,8 @@ def opened(model: Model) -> Document:
         return Document.open(model)
     if isinstance(model, ModelProto):
         return light_document(model)
-    return model if isinstance(model, Document) else _kind(model).opened(model)
+    document: Document = model if isinstance(model, Document) else _kind(model).opened(model)
+    return document
 
 
 def returned(document: Document, like: Model) -> Any:
@@ -70,8 +56,9 @@ def returned(document: Document, like: Model) -> Any:
     return complete(document) if isinstance(like, ModelProto) else _kind(like).returned(document, like)
 
 
-def _kind(model: Model) -> Kind:
-    for kind in KINDS:
+def _kind(model: Model) -> ModuleType:
+    """The module of that package's kind of model: `is_one`, `opened`, `returned`."""
+    for kind in (graphsurgeon_graph, ir_model):
         if kind.is_one(model):
             return kind
     raise UsageError("interop.no-model", module=type(model).__module__, qualname=type(model).__qualname__)

@@ -1,8 +1,12 @@
-"""An `onnx_ir.Model`, the form in which onnxscript and torch's exporter hold models.
+"""An `onnx_ir.Model`, the form in which onnxscript and torch's exporter hold models; and torch's `ONNXProgram` of one.
 
 Through `onnx_ir.serde` both ways, so metadata, doc strings, quantization annotations and inputs with defaults are kept.
 External tensors stay external, in the folder they came from. Lost is what only lives in Python: `meta` of the model
 and its parts, and which class holds a tensor's numbers.
+
+`torch.onnx.export(…, dynamo=True)` returns an `ONNXProgram`: an onnx_ir.Model and where it was exported from. What
+comes back is called and saved like the one given; a promoted input is one more argument at the end. torch itself is
+not imported. Source: torch/onnx/_internal/exporter/_onnx_program.py (2.13).
 """
 
 from __future__ import annotations
@@ -11,7 +15,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 from resizefix.document.document import Document
 from resizefix.errors import UsageError
@@ -21,15 +25,42 @@ if TYPE_CHECKING:
     import onnx_ir as ir
 
 
+class ONNXProgram(Protocol):
+    """What torch's ONNXProgram has, as far as it is used here."""
+
+    model: ir.Model
+    exported_program: object
+
+    @property
+    def model_proto(self) -> object:
+        """The model as an onnx.ModelProto."""
+
+    def __init__(self, model: ir.Model, exported_program: object) -> None: ...
+
+
 def is_one(model: object) -> bool:
-    """Whether `model` is an onnx_ir.Model."""
+    """Whether `model` is an onnx_ir.Model, or a program of one."""
+    return _is_model(model) or _is_program(model)
+
+
+def _is_model(model: object) -> bool:
     package = sys.modules.get("onnx_ir")
     return package is not None and isinstance(model, package.Model)
 
 
-def opened(model: ir.Model) -> Document:
-    """A document of the same content. Raises UsageError for a model that onnx_ir cannot serialise, and for one whose
-    external tensors lie in several folders."""
+def _is_program(model: object) -> bool:
+    """Whether it looks like one. Its `model_proto`, which is made when asked for, is not asked for."""
+    return hasattr(type(model), "model_proto") and hasattr(model, "exported_program")
+
+
+def opened(model: Any) -> Document:
+    """A document of the same content. Raises UsageError for a model that onnx_ir cannot serialise, for one whose
+    external tensors lie in several folders, and for a program of another making."""
+    if _is_program(model):
+        if not _is_model(model.model):
+            kind, of = type(model).__qualname__, type(model.model).__qualname__
+            raise UsageError("interop.program-without-ir-model", qualname=kind, qualname_2=of)
+        return opened(model.model)
     import onnx_ir as ir
 
     folder = _folder(model)
@@ -41,8 +72,11 @@ def opened(model: ir.Model) -> Document:
     return light_document(proto) if folder is None else Document.from_proto(proto, os.path.abspath(folder))
 
 
-def returned(document: Document, like: ir.Model) -> ir.Model:
-    """The document as an onnx_ir.Model, external tensors in the folder that those of `like` have."""
+def returned(document: Document, like: Any) -> Any:
+    """The document as an onnx_ir.Model, external tensors in the folder that those of `like` have; or as a program of
+    that and of the same exported program."""
+    if _is_program(like):
+        return type(like)(returned(document, like.model), like.exported_program)
     import onnx_ir as ir
 
     model = ir.serde.deserialize_model(complete(document))

@@ -23,10 +23,7 @@ if TYPE_CHECKING:  # with it comes onnxruntime, which most calls need not load
     from resizefix.library.live_runtimes import Pythons
 
 # The targets that the TensorRT to be installed from PyPI answers for, and what the report calls it then.
-SPEAKS_FOR = {
-    "tensorrt-rtx": "library.parser",
-    "tensorrt-10": "library.parser-for-tensorrt-10",
-}
+SPEAKS_FOR = {"tensorrt-rtx": "library.parser", "tensorrt-10": "library.parser-for-tensorrt-10"}
 
 _SECONDS = 60.0  # for a parser that is asked about a rewrite
 

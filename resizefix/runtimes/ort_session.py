@@ -148,13 +148,7 @@ class Session:
             complaint = read_ort_error(str(error) or type(error).__name__)
             where = f" at node '{complaint.node}' ({complaint.op_type})" if complaint.node else ""
             raise CannotRunError(
-                "runtimes.cannot-run",
-                label=self.label,
-                where=where,
-                why=complaint.reason,
-                reason=complaint.reason,
-                node=complaint.node,
-                op_type=complaint.op_type,
+                "runtimes.cannot-run", label=self.label, where=where, why=complaint.reason, **vars(complaint)
             ) from error
         return dict(zip(self.outputs, results, strict=True))
 
@@ -304,15 +298,8 @@ def _cannot_load(error: Exception, label: str, model: ModelProto, libraries_give
         code, reason = "runtimes.custom-op", Diagnostic("runtimes.no-implementation", operators=", ".join(unregistered))
         return CannotLoadError(code, label=label, why=reason, reason=reason)
     where = f" (node '{complaint.node}', {complaint.op_type})" if complaint.node else ""
-    return CannotLoadError(
-        "verification.does-not-load",
-        label=label,
-        where=where,
-        why=complaint.reason,
-        reason=complaint.reason,
-        node=complaint.node,
-        op_type=complaint.op_type,
-    )
+    code = "verification.does-not-load"
+    return CannotLoadError(code, label=label, where=where, why=complaint.reason, **vars(complaint))
 
 
 def unregistered_operators(model: ModelProto) -> tuple[str, ...]:

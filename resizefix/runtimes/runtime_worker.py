@@ -94,10 +94,7 @@ def _load_and_time(adapter: Any, request: Mapping[str, Any], say: Callable[..., 
 
 
 def take_turns(
-    runs: Sequence[Callable[[], object]],
-    rounds: int,
-    seconds: float,
-    now: Callable[[], float] = time.perf_counter,
+    runs: Sequence[Callable[[], object]], rounds: int, seconds: float, now: Callable[[], float] = time.perf_counter
 ) -> list[list[float]]:
     """For each of `runs` the seconds of its fastest in every round.
 

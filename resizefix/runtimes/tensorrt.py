@@ -176,12 +176,7 @@ def _plain(profile: Mapping[str, Bounds] | None) -> dict[str, dict[str, list[int
 
 
 def _verdict(
-    parser: str,
-    model: bytes,
-    said: Mapping[str, dict[str, Any]],
-    *,
-    build: bool,
-    crash: str | None,
+    parser: str, model: bytes, said: Mapping[str, dict[str, Any]], *, build: bool, crash: str | None
 ) -> LiveVerdict:
     parsed, built = said.get("parsed"), said.get("built")
     if parsed is None:

@@ -104,14 +104,8 @@ def allclose(before: Value, after: Value, *, atol: float, rtol: float) -> bool:
 def _difference(output: str, before: Value, after: Value, sides: Sides) -> Difference:
     pairs = _pairs(before, after)
     if isinstance(pairs, Sides):
-        reason = Diagnostic(
-            "verification.output-is-other",
-            output=output,
-            old=pairs.before,
-            before=sides.before,
-            new=pairs.after,
-            after=sides.after,
-        )
+        kinds = {"old": pairs.before, "new": pairs.after}
+        reason = Diagnostic("verification.output-is-other", output=output, **kinds, **vars(sides))
         return _incomparable(output, reason)
     worst = Difference(output)
     for where, b, a in pairs:
@@ -185,17 +179,9 @@ def _array_difference(output: str, label: str, before: Array, after: Array, side
         differing = np.asarray(before != after)
         if not differing.any():
             return Difference(output)
-        at = _first(differing)
-        reason = Diagnostic(
-            "verification.output-differs",
-            label=label,
-            old=repr(before[at]),
-            before=sides.before,
-            new=repr(after[at]),
-            after=sides.after,
-            at=list(at),
-        )
-        return _incomparable(output, reason)
+        at = _place(int(np.argmax(differing)), before)
+        values = {"old": repr(before[at]), "new": repr(after[at]), "at": list(at)}
+        return _incomparable(output, Diagnostic("verification.output-differs", label=label, **values, **vars(sides)))
     blocks = list(in_blocks(before, after))
     if all(np.array_equal(_bits(b), _bits(a)) for _, b, a in blocks):
         return Difference(output)
@@ -207,27 +193,14 @@ def _array_difference(output: str, label: str, before: Array, after: Array, side
         reference = max(reference, largest_finite(b))
         if distance.max() > largest:
             largest, worst = float(distance.max()), start + int(np.argmax(distance))
+    elements = counted(before.size, "element")
     if largest == 0.0:
-        reason = Diagnostic(
-            "verification.output-differs-in-bits",
-            label=label,
-            bits=unequal_bits,
-            elements=counted(before.size, "element"),
-        )
+        reason = Diagnostic("verification.output-differs-in-bits", label=label, bits=unequal_bits, elements=elements)
         return Difference(output, False, 0.0, 0.0, reason)
-    position = tuple(int(index) for index in np.unravel_index(worst, before.shape))
-    reason = Diagnostic(
-        "verification.output-differs-by" if np.isfinite(largest) else "verification.output-differs-in",
-        label=label,
-        unequal=unequal,
-        elements=counted(before.size, "element"),
-        most=largest,
-        old=str(before[position]),
-        before=sides.before,
-        new=str(after[position]),
-        after=sides.after,
-        at=list(position),
-    )
+    at = _place(worst, before)
+    code = "verification.output-differs-by" if np.isfinite(largest) else "verification.output-differs-in"
+    values = {"old": str(before[at]), "new": str(after[at]), "at": list(at)}
+    reason = Diagnostic(code, label=label, unequal=unequal, elements=elements, most=largest, **values, **vars(sides))
     return Difference(output, False, largest, largest / reference if reference else np.inf, reason)
 
 
@@ -281,5 +254,5 @@ def largest_finite(array: Array) -> float:
     return float(np.max(size, where=np.isfinite(size), initial=0.0))
 
 
-def _first(mask: Array) -> tuple[int, ...]:
-    return tuple(int(index) for index in np.unravel_index(int(np.argmax(mask)), mask.shape))
+def _place(flat: int, array: Array) -> tuple[int, ...]:
+    return tuple(int(index) for index in np.unravel_index(flat, array.shape))

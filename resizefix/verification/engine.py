@@ -227,12 +227,7 @@ def shapes_of_feeds(feeds: Feeds) -> dict[str, list[int]]:
 
 
 def run_of(
-    comparison: Comparison,
-    feeds: Feeds,
-    *,
-    optimized: bool = False,
-    bound: float = 0.0,
-    fed: Feeding | None = None,
+    comparison: Comparison, feeds: Feeds, *, optimized: bool = False, bound: float = 0.0, fed: Feeding | None = None
 ) -> Run:
     """A comparison as the run that reports tell of, with the values that were given."""
     arrays = ((name, feeds.get(name)) for name in (fed.shown if fed else ()))

@@ -151,10 +151,7 @@ class Feeder:
     def _random(self, entry: TensorInput, shape: Shape) -> Array:
         if math.prod(shape) * _DRAWN_WIDTH > self._most_bytes:
             raise TooLargeError(
-                "verification.input-too-large",
-                name=entry.name,
-                type_text=entry.type_text,
-                elements=math.prod(shape),
+                "verification.input-too-large", name=entry.name, type_text=entry.type_text, elements=math.prod(shape)
             )
         own = int.from_bytes(hashlib.sha256(entry.name.encode()).digest()[:8], "little")
         return _draw(np.random.default_rng([self._seed, own]), _dtype(entry), shape)

@@ -355,16 +355,9 @@ def _alone(
         return NodeAnswer(label, output, answer.ending, answer.message)
     before, after = run.outputs[output], answer.results[0][output]
     difference, right = judged(output, before, after)
-    return NodeAnswer(
-        label,
-        output,
-        answer.ending,
-        difference.reason or "",
-        difference.max_abs_diff,
-        difference.max_rel_diff,
-        right,
-        same_shape=isinstance(before, np.ndarray) and before.shape == after.shape,
-    )
+    apart = difference.max_abs_diff, difference.max_rel_diff
+    same_shape = isinstance(before, np.ndarray) and before.shape == after.shape
+    return NodeAnswer(label, output, answer.ending, difference.reason or "", *apart, right, same_shape)
 
 
 def _run(runtime: Runtime, model: Document, feeds: Sequence[Feeds]) -> RuntimeAnswer | LiveUnavailable:

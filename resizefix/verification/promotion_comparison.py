@@ -316,17 +316,8 @@ class PromotionComparison:
         comparison = verdict.comparison
         if comparison.bitwise and not (optimized or self._is_alone) and reference is Reference.SCALES:
             point.agree()  # a session of few nodes costs no more than this
-        run = Run(
-            point.values,
-            point.shapes,
-            optimized,
-            comparison.bitwise,
-            comparison.max_abs_diff,
-            comparison.max_rel_diff,
-            verdict.bound,
-            reference,
-            from_scales,
-        )
+        found_apart = comparison.bitwise, comparison.max_abs_diff, comparison.max_rel_diff
+        run = Run(point.values, point.shapes, optimized, *found_apart, verdict.bound, reference, from_scales)
         self.engine.runs.append(run)
         why, held = comparison.reason, reference.value
         if not verdict.same:

@@ -51,33 +51,28 @@ def test_another_scale_that_breaks_the_model_is_coupled_at_the_node_and_names_wh
     assert not site.coupling.shared
 
 
-FREE = {
-    "elementwise": "b = Relu (a) y = Mul (b, b)",
-    "one number broadcast": "b = ReduceMean (skip) y = Add (a, b)",
-    "pooled to one": "b = GlobalAveragePool (a) c = GlobalAveragePool (skip) y = Concat <axis = 1> (b, c)",
-    "a size that follows": "n = Shape (a) y = Reshape (a, n)",
-    "resized to fixed sizes": "b = Resize (a, , , fixed) y = Add (b, skip)",
-    "no reader": "y = Relu (skip)",
-}
+OTHERS = {
+    "elementwise": ("b = Relu (a) y = Mul (b, b)", Freedom.FREE),
+    "one number broadcast": ("b = ReduceMean (skip) y = Add (a, b)", Freedom.FREE),
+    "pooled to one": (
+        "b = GlobalAveragePool (a) c = GlobalAveragePool (skip) y = Concat <axis = 1> (b, c)", Freedom.FREE
+    ),
+    "a size that follows": ("n = Shape (a) y = Reshape (a, n)", Freedom.FREE),
+    "resized to fixed sizes": ("b = Resize (a, , , fixed) y = Add (b, skip)", Freedom.FREE),
+    "no reader": ("y = Relu (skip)", Freedom.FREE),
+    "an operator that is not known": ("y = acme.Other (a)", Freedom.UNKNOWN),
+}  # fmt: skip
 
 
-@pytest.mark.parametrize("nodes", FREE.values(), ids=FREE)
-def test_a_scale_that_changes_no_partner_is_free(nodes):
-    assert sites(nodes)[0].coupling.verdict is Freedom.FREE
-
-
-def test_an_operator_that_is_not_known_leaves_it_open():
-    (site,) = sites("y = acme.Other (a)")
-    assert site.coupling.verdict is Freedom.UNKNOWN
+@pytest.mark.parametrize(("nodes", "verdict"), OTHERS.values(), ids=OTHERS)
+def test_a_scale_that_changes_no_partner_is_free_and_what_is_not_known_leaves_it_open(nodes, verdict):
+    assert sites(nodes)[0].coupling.verdict is verdict
 
 
 def test_two_sites_that_meet_are_coupled_alone_and_free_through_one_input():
-    found = sites("[other] b = Resize (x, , s) [here] y = Add (a, b)")
-    assert [(site.coupling.verdict, site.coupling.breaks_at, site.coupling.shared) for site in found] == [
-        (Freedom.COUPLED, "here", True),
-        (Freedom.COUPLED, "here", True),
-    ]
-    assert [site.coupling.partner for site in found] == ["b", "a"]
+    found = [site.coupling for site in sites("[other] b = Resize (x, , s) [here] y = Add (a, b)")]
+    assert [(one.verdict, one.breaks_at, one.shared) for one in found] == [(Freedom.COUPLED, "here", True)] * 2
+    assert [one.partner for one in found] == ["b", "a"]
 
 
 def test_a_model_of_open_sizes_is_followed_at_sizes_that_it_runs_with():

@@ -51,14 +51,8 @@ FOLLOWERS = (
 )
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
-@given(
-    st.sampled_from(LAST_TWO),
-    st.sampled_from(FOLLOWERS),
-    st.sampled_from(("scales", "spatial", "factor", "sizes")),
-    st.booleans(),
-)
-def test_what_follows_the_promoted_sizes_loads_if_it_loaded_before(way, follower, form, fed):
+def following(way, follower, fed):
+    """A model whose sizes follow those of `up` in this way, the sizes in between stored."""
     listed = ", int64[1] from" if fed else ""
     model = onnx.parser.parse_model(f"""<ir_version: 8, opset_import: ["" : 18]>
         g (float[1,3,8,4] x{listed}) => (float[?,?,?,?] y)
@@ -67,9 +61,21 @@ def test_what_follows_the_promoted_sizes_loads_if_it_loaded_before(way, follower
         {{ [up] up = Resize (x, , s) shape = Shape (up) {way.replace("Split (", "Split <num_outputs: int = 2> (")}
         {follower} }}""")
     names = {name for node in model.graph.node for name in node.output}
-    for index in reversed(range(len(model.graph.value_info))):
-        if model.graph.value_info[index].name not in names:
-            del model.graph.value_info[index]
+    stored = [value for value in model.graph.value_info if value.name in names]
+    del model.graph.value_info[:]
+    model.graph.value_info.extend(stored)
+    return model
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(
+    st.sampled_from(LAST_TWO),
+    st.sampled_from(FOLLOWERS),
+    st.sampled_from(("scales", "spatial", "factor", "sizes")),
+    st.booleans(),
+)
+def test_what_follows_the_promoted_sizes_loads_if_it_loaded_before(way, follower, form, fed):
+    model = following(way, follower, fed)
     mark(model)
     assert loads(model)
     result = resizefix.promote_scales(model, node=["up"], form=form, verify=False)
@@ -77,12 +83,6 @@ def test_what_follows_the_promoted_sizes_loads_if_it_loaded_before(way, follower
 
 
 def test_a_follower_of_the_promoted_sizes_is_compared_at_other_scales():
-    way, follower = LAST_TWO[0], FOLLOWERS[0]
-    model = onnx.parser.parse_model(
-        f"""<ir_version: 8, opset_import: ["" : 18]> g (float[1,3,8,4] x, int64[1] from) => (float[?,?,?,?] y)
-        <float[4] s = {{1, 1, 2, 2}}, int64[1] from = {{2}}, int64[1] to = {{4}}, int64[2] t1 = {{1, 3}}, int64[4] size>
-        {{ [up] up = Resize (x, , s) shape = Shape (up) {way} {follower} }}"""
-    )
-    verification = resizefix.promote_scales(model, node=["up"]).verification
+    verification = resizefix.promote_scales(following(LAST_TWO[0], FOLLOWERS[0], True), node=["up"]).verification
     assert verification.passed
     assert verification.reason is None

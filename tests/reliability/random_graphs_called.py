@@ -9,8 +9,13 @@ from functools import partial
 from typing import Any
 
 from random_graphs_case import Case, Tally
-from random_graphs_claims import disputes_constants, is_contradiction, is_said_not_empty, is_turned_rounding
-from random_graphs_feeds import is_other_than_fed
+from random_graphs_claims import (
+    disputes_constants,
+    is_contradiction,
+    is_other_than_fed,
+    is_said_not_empty,
+    is_turned_rounding,
+)
 
 import resizefix
 

@@ -13,8 +13,17 @@ import numpy as np
 import onnx
 from random_graphs_model import Drawn
 from random_graphs_places import Placed
-from random_graphs_runs import Ran, Runner, fed_value, holders, lost_records, only_for, signature, visible
-from random_graphs_scans import has_needed_ranks
+from random_graphs_runs import (
+    Ran,
+    Runner,
+    fed_value,
+    has_needed_ranks,
+    holders,
+    lost_records,
+    only_for,
+    signature,
+    visible,
+)
 
 import resizefix
 from resizefix.document.document import Document

@@ -16,9 +16,9 @@ from random_graphs_claims import (
     assert_as_claimed,
     called_exact,
     disputes_constants,
+    feeds_that_run,
     is_contradiction,
 )  # fmt: skip
-from random_graphs_feeds import feeds_that_run
 from random_graphs_places import Placed
 from random_graphs_refusals import assert_true_freeze_refusal, assert_true_refusal
 from random_graphs_runs import Ran, Runner, baked, difference, fed_value, reads, visible

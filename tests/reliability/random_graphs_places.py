@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from onnx import FunctionProto, TensorProto, helper
+from onnx import FunctionProto, TensorProto, ValueInfoProto, helper
 from random_graphs_body import Body, Source
 from random_graphs_neighbours import Tensor
 from random_graphs_origin import ATTRIBUTE, SHARED, WAYS, Way
@@ -107,6 +107,11 @@ def _inputs(body: Body, spelling: Spelling, x: str, operand: str) -> list[str]:
     return [x, roi, operand, ""] if rng.random() < 0.1 else [x, roi, operand]
 
 
+def _info(name: str, x: Tensor) -> ValueInfoProto:
+    """Of the type of x, and any shape."""
+    return helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(np.dtype(x.dtype)), None)
+
+
 def _in_main(body: Body, spelling: Spelling, x: Tensor, sites: list[Placed], functions: list[FunctionProto]) -> Tensor:
     return resize(body, spelling, x, sites, "main")[0]
 
@@ -119,11 +124,10 @@ def _in_if(body: Body, spelling: Spelling, x: Tensor, sites: list[Placed], funct
         z = other.node("Identity", [x.name], "same")
     else:
         z = resize(other, spelling, x, sites, "If")[0].name
-    elem_type = helper.np_dtype_to_tensor_dtype(np.dtype(x.dtype))
-    graphs = []
-    for inner, name in ((then, y.name), (other, z)):
-        info = helper.make_tensor_value_info(name, elem_type, None)
-        graphs.append(helper.make_graph(inner.nodes, "branch", [], [info], inner.initializers))
+    graphs = [
+        helper.make_graph(inner.nodes, "branch", [], [_info(name, x)], inner.initializers)
+        for inner, name in ((then, y.name), (other, z))
+    ]
     yes = np.array(True)
     condition = body.constant(yes) if rng.random() < 0.4 else source.input("cond", yes)
     result = body.node("If", [condition], "chosen", then_branch=graphs[0], else_branch=graphs[1])
@@ -136,11 +140,11 @@ def _in_loop(body: Body, spelling: Spelling, x: Tensor, sites: list[Placed], fun
     y, _ = resize(inner, spelling, x, sites, "Loop")
     count, condition, going_on = (source.fresh(word) for word in ("i", "cond", "go"))
     inner.nodes.append(helper.make_node("Identity", [condition], [going_on]))
-    elem_type = helper.np_dtype_to_tensor_dtype(np.dtype(x.dtype))
-    infos = [helper.make_tensor_value_info(going_on, TensorProto.BOOL, [])]
-    infos.append(helper.make_tensor_value_info(y.name, elem_type, None))
-    inputs = [helper.make_tensor_value_info(count, TensorProto.INT64, [])]
-    inputs.append(helper.make_tensor_value_info(condition, TensorProto.BOOL, []))
+    infos = [helper.make_tensor_value_info(going_on, TensorProto.BOOL, []), _info(y.name, x)]
+    inputs = [
+        helper.make_tensor_value_info(name, kind, [])
+        for name, kind in ((count, TensorProto.INT64), (condition, TensorProto.BOOL))
+    ]
     graph = helper.make_graph(inner.nodes, "rounds", inputs, infos, inner.initializers)
     times = body.constant(np.array(2, np.int64))
     result = body.node("Loop", [times, body.constant(np.array(True))], "rounds", body=graph)
@@ -153,12 +157,9 @@ def _in_scan(body: Body, spelling: Spelling, x: Tensor, sites: list[Placed], fun
     inner = Body(source)
     y, _ = resize(inner, spelling, x, sites, "Scan")
     row, copy = source.fresh("row"), source.fresh("copy")
-    elem_type = helper.np_dtype_to_tensor_dtype(np.dtype(x.dtype))
     inner.nodes.append(helper.make_node("Identity", [row], [copy]))
-    infos = [helper.make_tensor_value_info(name, elem_type, None) for name in (copy, y.name)]
-    graph = helper.make_graph(
-        inner.nodes, "rows", [helper.make_tensor_value_info(row, elem_type, None)], infos, inner.initializers
-    )
+    infos = [_info(name, x) for name in (copy, y.name)]
+    graph = helper.make_graph(inner.nodes, "rows", [_info(row, x)], infos, inner.initializers)
     body.node("Scan", [x.name], "rows", 2, body=graph, num_scan_inputs=1)
     result = body.nodes[-1].output[1]
     return Tensor(result, None if y.dims is None else (x.sizes[0], *y.dims), x.dtype)

@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 from random_graphs_case import Case
-from random_graphs_claims import as_scales, unscaled
-from random_graphs_feeds import feeds_that_run
+from random_graphs_claims import as_scales, feeds_that_run, unscaled
 from random_graphs_runs import Runner, baked, bodies
 
 import resizefix

@@ -203,24 +203,21 @@ def changed(
             break  # mixed scales before opset 11: no node of opset 19 says it
         want = run(reference.model(), one)
         largest = float(np.abs(one.astype(np.float64)).max())
+        half = 2 * 2.0**-10 * largest if case.kind == TensorProto.FLOAT16 else 0.0
         for optimized in (False, True):
             found = run(after, one, optimized=optimized)
-            apart = np.abs(want.astype(np.float64) - found.astype(np.float64)).max(initial=0.0)
             allowed = outcome.bound if outcome.bound is not None else 1e-5  # the lowering's, of another meaning
             bound = 0.0 if is_exact_form and form is None else allowed * largest
-            half = 2 * 2.0**-10 * largest if case.kind == TensorProto.FLOAT16 else 0.0
             law(want.shape == found.shape and want.dtype == found.dtype, "another shape or type than asked for")
+            apart = difference(want, found)
             law(apart <= max(bound, half), f"{apart} from what was asked for, {bound} allowed (optimised: {optimized})")
-        old = run(before, one)
-        found = run(after, one)
+        old, found = run(before, one), run(after, one)
+        apart = difference(old, found)
         if outcome.exact:
             law(old.tobytes() == found.tobytes(), "called exact, and bits differ")
         elif outcome.bound is not None:
-            apart = np.abs(old.astype(np.float64) - found.astype(np.float64)).max(initial=0.0)
-            half = 2 * 2.0**-10 * largest if case.kind == TensorProto.FLOAT16 else 0.0
             law(apart <= max(outcome.bound * largest, half), f"{apart} beyond the bound {outcome.bound}")
         if number == 0:
-            apart = np.abs(old.astype(np.float64) - found.astype(np.float64)).max(initial=0.0)
             told = [diff.max_abs_diff for diff in outcome.output_diffs]
             law(told == [apart], f"reported {told}, measured {apart}")
     read_back(case, after, settings, lowered)
@@ -228,6 +225,10 @@ def changed(
     if form is None and case.raise_to is None:
         set_back(case, before, after, x)
     return "changed: exact" if outcome.exact else "changed: bound" if outcome.bound is not None else "changed: measured"
+
+
+def difference(one: np.ndarray, other: np.ndarray) -> float:
+    return float(np.abs(one.astype(np.float64) - other.astype(np.float64)).max(initial=0.0))
 
 
 def read_back(case: Case, after: onnx.ModelProto, settings: dict[str, Any], lowered: bool) -> None:

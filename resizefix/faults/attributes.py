@@ -21,14 +21,9 @@ UNKNOWN = "unknown-attribute"
 
 # What other frameworks and old opsets call the modes of Resize.
 MODES = {
-    "nearest": "nearest",
-    "nearest_neighbor": "nearest",
-    "nearestneighbor": "nearest",
-    "linear": "linear",
-    "bilinear": "linear",
-    "trilinear": "linear",
-    "cubic": "cubic",
-    "bicubic": "cubic",
+    **dict.fromkeys(("nearest", "nearest_neighbor", "nearestneighbor"), "nearest"),
+    **dict.fromkeys(("linear", "bilinear", "trilinear"), "linear"),
+    **dict.fromkeys(("cubic", "bicubic"), "cubic"),
 }
 _VALUES: dict[str, frozenset[str]] = {
     "coordinate_transformation_mode": frozenset(mode.value for mode in CoordinateTransformationMode),

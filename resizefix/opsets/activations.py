@@ -57,21 +57,12 @@ def swish(site: Site) -> None:
 # squares of the relative error; evaluated in float32 it differs from erf by at most 3.3e-7.
 _ERF_LIMIT = 3.95
 _ERF_P = (
-    1.1283791065216064,
-    0.19154803454875946,
-    0.05287514254450798,
-    0.003808061359450221,
-    0.0002846850547939539,
+    1.1283791065216064, 0.19154803454875946, 0.05287514254450798, 0.003808061359450221, 0.0002846850547939539,
     2.0259210486983648e-06,
-)
+)  # fmt: skip
 _ERF_Q = (
-    1.0,
-    0.5030876994132996,
-    0.11455867439508438,
-    0.01505489181727171,
-    0.0011707005323842168,
-    3.78317927243188e-05,
-)
+    1.0, 0.5030876994132996, 0.11455867439508438, 0.01505489181727171, 0.0011707005323842168, 3.78317927243188e-05,
+)  # fmt: skip
 
 
 def _erf_of(site: Site, data: str) -> str:
@@ -119,9 +110,8 @@ def gelu(site: Site) -> None:
 
 # Sources: docs/Changelog.md, the section of each version named. Bounds: tests/opsets/test_activations.py.
 ROWS: tuple[Row, ...] = (
-    Row("Softmax", (11, 13), 1, along_one_axis),  # 11: negative axis; 13: one axis, not all from there
-    Row("LogSoftmax", (11, 13), 1, along_one_axis),
-    Row("Hardmax", (11, 13), 1, along_one_axis),
+    # 11: negative axis; 13: one axis, not all from there
+    *(Row(op_type, (11, 13), 1, along_one_axis) for op_type in ("Softmax", "LogSoftmax", "Hardmax")),
     Row("HardSwish", (14, 22), 0, hard_swish),  # 14: new
     Row("Mish", (18, 22), 0, mish, ErrorBound(exact=False, bound=2e-7)),  # 18: new
     Row("Celu", (12,), 0, celu, ErrorBound(exact=False, bound=2e-7)),  # 12: new

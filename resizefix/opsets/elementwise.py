@@ -76,7 +76,5 @@ ROWS: tuple[Row, ...] = (
     Row("CastLike", (15, 19, 21, 23, 24, 25), 0, cast_like),  # 15: new
     Row("Pow", (12, 13, 15), 7, power),  # 12: two types
     Row("Dropout", (10, 12, 13, 22), 7, dropout),  # 10: bool mask; 12: ratio and training_mode are inputs
-    Row("LSTM", (14, 22), 7, recurrent),  # 14: layout
-    Row("GRU", (14, 22), 7, recurrent),  # 14: layout
-    Row("RNN", (14, 22), 7, recurrent),  # 14: layout
+    *(Row(op_type, (14, 22), 7, recurrent) for op_type in ("LSTM", "GRU", "RNN")),  # 14: layout
 )

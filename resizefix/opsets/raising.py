@@ -29,14 +29,6 @@ from resizefix.opsets.newest import NEWEST_RAISED
 from resizefix.opsets.node_schema import why_incomplete
 
 
-class NotRaisedError(Exception):
-    """Why a node cannot be said in the later opset: a diagnostic."""
-
-    def __init__(self, code: str, **arguments: Any) -> None:
-        super().__init__(code)
-        self.diagnostic = Diagnostic(code, **arguments)
-
-
 @dataclass
 class Raised:
     """One node on its way: `node` is a copy that a row changes, `tensors` are the constants that it reads then."""
@@ -101,14 +93,14 @@ def _renamed(op_type: str) -> Rewrite:
 
 def _refused(code: str = "opsets.raise-changed-meaning") -> Rewrite:
     def rewrite(raised: Raised) -> None:
-        raise NotRaisedError(code)
+        raise RefusedError(code)
 
     return rewrite
 
 
 def _batch_normalization_9(raised: Raised) -> None:
     if raised.take("spatial", 1) != 1:
-        raise NotRaisedError("opsets.raise-spatial")
+        raise RefusedError("opsets.raise-spatial")
 
 
 def _resize_11(raised: Raised) -> None:
@@ -126,9 +118,9 @@ def _resize_11(raised: Raised) -> None:
 
 def _rounding(scales: Array | None) -> str:
     if scales is None or scales.dtype.kind in "OSU":  # strings are no scales
-        raise NotRaisedError("opsets.raise-rounding")
+        raise RefusedError("opsets.raise-rounding")
     if not (np.all(scales >= 1) or np.all(scales[scales != 1] < 1)):
-        raise NotRaisedError("opsets.raise-rounding")
+        raise RefusedError("opsets.raise-rounding")
     return "floor" if np.all(scales >= 1) else "ceil"
 
 
@@ -146,7 +138,7 @@ def _dropout_10(raised: Raised) -> None:
     for scope in raised.view.scopes.all if masks else ():
         read = {name for node in scope.body.node for name in node.input}
         if masks & (read | {value if isinstance(value, str) else value.name for value in scope.body.output}):
-            raise NotRaisedError("opsets.raise-changed-meaning")
+            raise RefusedError("opsets.raise-changed-meaning")
 
 
 def _dropout_12(raised: Raised) -> None:
@@ -159,10 +151,10 @@ def _softmax_13(raised: Raised) -> None:
     axis = int(raised.take("axis", 1))
     dims = raised.dims(raised.node.input[0])
     if dims is None:
-        raise NotRaisedError("opsets.raise-rank")
+        raise RefusedError("opsets.raise-rank")
     rank = len(dims)
     if axis % max(rank, 1) != rank - 1:
-        raise NotRaisedError("opsets.raise-softmax", axis=axis, rank=rank)
+        raise RefusedError("opsets.raise-softmax", axis=axis, rank=rank)
     raised.put("axis", rank - 1)
 
 
@@ -172,7 +164,7 @@ def _resize_13(raised: Raised) -> None:
     if len(node.input) > 3 and node.input[3] and node.input[2]:
         scales = raised.value(node.input[2])
         if scales is None or scales.size:
-            raise NotRaisedError("opsets.raise-fed-scales")
+            raise RefusedError("opsets.raise-fed-scales")
         node.input[2] = ""
 
 
@@ -292,7 +284,7 @@ def _step(document: Document, version: int, leave: frozenset[str]) -> None:
             raised.node.CopyFrom(node)
             try:
                 row(raised)
-            except NotRaisedError as error:
+            except RefusedError as error:
                 raise _refusal(node, version, error.diagnostic) from error
             except MISFITS as error:
                 why = Diagnostic("opsets.node-does-not-fit", operator=node.op_type)

@@ -46,13 +46,10 @@ def arg_extreme(site: Site) -> None:
 # Sources: docs/Changelog.md. 11: negative axes; 13, 18: axes are an input; 12, 20: more types.
 ROWS: tuple[Row, ...] = (
     *(
-        Row(op_type, (11, 13, 18), 1, reduce)
-        for op_type in ("ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMean", "ReduceProd")
+        Row(f"Reduce{name}", (11, 13, 18), 1, reduce)
+        for name in ("L1", "L2", "LogSum", "LogSumExp", "Mean", "Prod", "SumSquare")
     ),
-    Row("ReduceSumSquare", (11, 13, 18), 1, reduce),
     Row("ReduceSum", (11, 13), 1, reduce),
-    Row("ReduceMax", (11, 12, 13, 18, 20), 1, reduce),
-    Row("ReduceMin", (11, 12, 13, 18, 20), 1, reduce),
-    Row("ArgMax", (11, 12, 13), 1, arg_extreme),
-    Row("ArgMin", (11, 12, 13), 1, arg_extreme),
+    *(Row(op_type, (11, 12, 13, 18, 20), 1, reduce) for op_type in ("ReduceMax", "ReduceMin")),
+    *(Row(op_type, (11, 12, 13), 1, arg_extreme) for op_type in ("ArgMax", "ArgMin")),
 )

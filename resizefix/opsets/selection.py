@@ -223,7 +223,6 @@ ROWS: tuple[Row, ...] = (
     Row("Trilu", (14,), 0, _trilu),  # 14: new
     Row("ThresholdedRelu", (10, 22), 0, _thresholded_relu),  # 10: new
     Row("Shrink", (9,), 0, _shrink),  # 9: new
-    Row("Max", (12, 13), 8, _extreme),  # 12: integers
-    Row("Min", (12, 13), 8, _extreme),  # 12: integers
+    *(Row(op_type, (12, 13), 8, _extreme) for op_type in ("Max", "Min")),  # 12: integers
     Row("Clip", (11, 12, 13), 6, _clip),  # 11: bounds are inputs; 12: integers
 )

@@ -71,11 +71,6 @@ class _Inquiry:
     ended: dict[int, Ended] = field(default_factory=dict)
     steps: int = 0
 
-    @property
-    def is_over(self) -> bool:
-        """Whether every case has ended."""
-        return len(self.ended) >= len(self.cases)
-
 
 class SizeFlow:
     """Follows sizes through one scope of a view, and through the branches and functions that its nodes run."""
@@ -121,7 +116,7 @@ class SizeFlow:
                 if read and node.op_type in PASSING and self._passed_on(node, read):
                     continue
             self._follow(index, node, sites.get(index))
-            if self._inquiry.is_over:
+            if len(self._inquiry.ended) >= len(self._inquiry.cases):
                 break
 
     @cached_property

@@ -1,3 +1,4 @@
+import pytest
 from report_models import FED, PLAIN, document
 
 from resizefix.operations.diff import diff
@@ -16,32 +17,30 @@ def marks(picture):
     return {box.name or box.title: box.mark for box in picture.boxes if box.mark}
 
 
-def test_a_model_compared_with_itself_has_nothing_marked():
-    found = compared(TWICE, TWICE)
-    assert [pair.fate for pair in found.pairs] == [Fate.SAME, Fate.SAME]
-    assert not any(pair.before.picture.is_marked or pair.after.picture.is_marked for pair in found.pairs)
+NO_CONSTANT = ("<float[4] s = {1, 1, 2, 2}>", "")
+FED_BY_NAME = PLAIN.replace("float[1,3,8,8] x)", "float[1,3,8,8] x, float[4] s)").replace(*NO_CONSTANT)
+# What the model is after, what became of its resize, and what is marked before and after.
+AFTER = {
+    "the same": (PLAIN, Fate.SAME, {}, {}),
+    "a new input in the place of a constant": (
+        FED.replace(*NO_CONSTANT), Fate.CHANGED,
+        {"s": Mark.REMOVED, "up": Mark.CHANGED}, {"t": Mark.NEW, "up": Mark.CHANGED}),
+    "an initializer that became an input": (FED_BY_NAME, Fate.CHANGED, {"s": Mark.REMOVED}, {"s": Mark.NEW}),
+    "another value": (
+        PLAIN.replace("{1, 1, 2, 2}", "{1, 1, 3, 3}"), Fate.CHANGED, {"s": Mark.CHANGED}, {"s": Mark.CHANGED}),
+    "other sizes": (PLAIN.replace("float[1,3,8,8] x", "float[1,3,16,16] x"), Fate.SIZED, {}, {}),
+    "moved": (PLAIN.replace("[act] a = Relu (x)", "[extra] e = Abs (x)\n[act] a = Relu (x)"), Fate.SAME, {}, {}),
+}  # fmt: skip
 
 
-def test_a_new_input_is_marked_new_and_the_constant_it_replaces_removed():
-    (pair,) = compared(PLAIN, FED.replace("<float[4] s = {1, 1, 2, 2}>", "")).pairs
-    assert pair.fate is Fate.CHANGED
-    assert marks(pair.before.picture) == {"s": Mark.REMOVED, "up": Mark.CHANGED}
-    assert marks(pair.after.picture) == {"t": Mark.NEW, "up": Mark.CHANGED}
-
-
-def test_an_initializer_that_became_an_input_is_new_under_its_old_name():
-    after = PLAIN.replace("float[1,3,8,8] x)", "float[1,3,8,8] x, float[4] s)").replace(
-        "<float[4] s = {1, 1, 2, 2}>", ""
-    )
+@pytest.mark.parametrize("case", AFTER)
+def test_what_became_of_a_resize_and_what_is_marked_around_it(case):
+    after, fate, marked_before, marked_after = AFTER[case]
     (pair,) = compared(PLAIN, after).pairs
-    assert marks(pair.after.picture) == {"s": Mark.NEW}
-    assert pair.fate is Fate.CHANGED
-
-
-def test_another_value_is_a_change():
-    (pair,) = compared(PLAIN, PLAIN.replace("{1, 1, 2, 2}", "{1, 1, 3, 3}")).pairs
-    assert marks(pair.after.picture) == {"s": Mark.CHANGED}
-    assert pair.fate is Fate.CHANGED
+    assert pair.fate is fate
+    assert (marks(pair.before.picture), marks(pair.after.picture)) == (marked_before, marked_after)
+    assert pair.before.picture.is_marked == bool(marked_before)
+    assert pair.is_touched == (fate is Fate.CHANGED)
 
 
 def test_other_operators_in_a_sites_place_are_drawn():
@@ -67,16 +66,3 @@ def test_what_differs_comes_first():
     after = text.replace('"linear">', '"linear", coordinate_transformation_mode = "asymmetric">')
     pairs = compared(text, after).pairs
     assert [(pair.fate, pair.before.site.label) for pair in pairs] == [(Fate.CHANGED, "up2"), (Fate.SAME, "up")]
-
-
-def test_a_node_between_tensors_of_other_sizes_is_itself_not_changed():
-    sized = PLAIN.replace("float[1,3,8,8] x", "float[1,3,16,16] x")
-    (pair,) = compared(PLAIN, sized).pairs
-    assert pair.fate is Fate.SIZED
-    assert not pair.is_touched
-
-
-def test_a_node_that_only_moved_is_the_same():
-    moved = PLAIN.replace("[act] a = Relu (x)", "[extra] e = Abs (x)\n[act] a = Relu (x)")
-    (pair,) = compared(PLAIN, moved).pairs
-    assert pair.fate is Fate.SAME

@@ -23,50 +23,36 @@ TWO = PLAIN.replace("[out] y = Neg (b)", '[up2] y = Resize <mode = "linear"> (b,
 )
 
 
-def test_what_can_be_promoted_is_promoted_next():
-    assert step(PLAIN) == "resizefix promote-scales m.onnx m.promoted.onnx"
+KEPT = PLAIN.replace('"nearest",', '"nearest", keep_aspect_ratio_policy = "not_larger",').replace('"" : 13', '"" : 18')
+KEPT = KEPT.replace("float[4] s = {1, 1, 2, 2}", "int64[4] s = {1, 3, 16, 16}").replace("(a, , s)", "(a, , , s)")
+# spatial=0 keeps the model from opset 9, where the scales could be an input
+SPATIAL = NODE_AT_7.replace("[up] y", "b = BatchNormalization <spatial = 0> (x, x, x, x, x) [up] y")
+PROMOTION = "promote-scales m.onnx m.promoted.onnx"
+STEPS = {
+    "what can be promoted is promoted": (PLAIN, PROMOTION),
+    "where only some can they are named": (TWO, f"{PROMOTION} -n '#0'"),
+    "sites that only change together share one input": (
+        PLAIN.replace("[out] y = Neg (b)", "[up2] c = Resize (a, , s) y = Add (b, c)"),
+        f"{PROMOTION} --shared -n '#0' -n '#1'"),
+    "a fed input can be frozen at an example": (
+        FED.replace("<float[4] s = {1, 1, 2, 2}>", ""), "freeze-scales m.onnx m.frozen.onnx --set t=1,1,2,2"),
+    "what a modern target refuses is legalized": (
+        KEPT, "legalize m.onnx m.tensorrt-10.onnx --target tensorrt-10 -n '#0'"),
+    "what a converter broke is repaired": (
+        PLAIN.replace('"nearest",', '"bilinear",'), "repair m.onnx m.repaired.onnx"),
+    "scales in an attribute are promoted": (NODE_AT_7, PROMOTION),
+    "what a modern target accepts can be checked": (
+        SPATIAL.replace("2.0]> (x)", "2.0]> (b)"), "check m.onnx --target tensorrt-10"),
+    "nothing is known to succeed with computed sizes": (
+        COMPUTED.replace('"half_pixel"', '"half_pixel_symmetric"').replace('"" : 13', '"" : 19'), None),
+    "nothing is known to succeed in no mode": (PLAIN.replace('"nearest",', '"area",'), None),
+}  # fmt: skip
 
 
-def test_where_only_some_can_they_are_named():
-    assert step(TWO) == "resizefix promote-scales m.onnx m.promoted.onnx -n '#0'"
-
-
-def test_sites_that_only_change_together_share_one_input():
-    both = PLAIN.replace("[out] y = Neg (b)", "[up2] c = Resize (a, , s) y = Add (b, c)")
-    assert step(both) == "resizefix promote-scales m.onnx m.promoted.onnx --shared -n '#0' -n '#1'"
-
-
-def test_a_fed_input_can_be_frozen_at_an_example():
-    assert step(FED.replace("<float[4] s = {1, 1, 2, 2}>", "")) == (
-        "resizefix freeze-scales m.onnx m.frozen.onnx --set t=1,1,2,2"
-    )
-
-
-def test_what_a_modern_target_refuses_and_a_rewrite_fixes_is_legalized():
-    kept = PLAIN.replace('"nearest",', '"nearest", keep_aspect_ratio_policy = "not_larger",').replace(
-        '"" : 13', '"" : 18'
-    )
-    kept = kept.replace("float[4] s = {1, 1, 2, 2}", "int64[4] s = {1, 3, 16, 16}").replace("(a, , s)", "(a, , , s)")
-    assert step(kept) == "resizefix legalize m.onnx m.tensorrt-10.onnx --target tensorrt-10 -n '#0'"
-
-
-def test_where_nothing_is_known_to_succeed_nothing_is_proposed():
-    assert step(COMPUTED.replace('"half_pixel"', '"half_pixel_symmetric"').replace('"" : 13', '"" : 19')) is None
-    assert step(PLAIN.replace('"nearest",', '"area",')) is None
-
-
-def test_a_node_that_a_converter_broke_is_repaired_first():
-    assert step(PLAIN.replace('"nearest",', '"bilinear",')) == "resizefix repair m.onnx m.repaired.onnx"
-
-
-def test_scales_in_an_attribute_are_promoted_next():
-    assert step(NODE_AT_7) == "resizefix promote-scales m.onnx m.promoted.onnx"
-
-
-def test_what_a_modern_target_accepts_as_it_is_can_be_checked():
-    # spatial=0 keeps the model from opset 9, where the scales could be an input
-    kept = NODE_AT_7.replace("[up] y", "b = BatchNormalization <spatial = 0> (x, x, x, x, x) [up] y")
-    assert step(kept.replace("2.0]> (x)", "2.0]> (b)")) == "resizefix check m.onnx --target tensorrt-10"
+@pytest.mark.parametrize("case", STEPS)
+def test_the_command_that_is_proposed_next(case):
+    text, command = STEPS[case]
+    assert step(text) == (command and f"resizefix {command}")
 
 
 def test_out_is_the_name_of_no_file(tmp_path):

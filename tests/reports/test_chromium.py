@@ -33,14 +33,8 @@ DARK = ["--blink-settings=preferredColorScheme=0"]
 
 def chromium(*options, page):
     command = [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--allow-file-access-from-files"]
-    command += [
-        "--hide-scrollbars",
-        "--enable-logging=stderr",
-        "--virtual-time-budget=2000",
-        *options,
-        f"file://{page}",
-    ]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    command += ["--hide-scrollbars", "--enable-logging=stderr", "--virtual-time-budget=2000", *options]
+    return subprocess.run([*command, f"file://{page}"], capture_output=True, text=True, timeout=120, check=True)
 
 
 @pytest.fixture(scope="module")

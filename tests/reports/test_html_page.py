@@ -5,6 +5,7 @@ import hashlib
 import re
 import time
 from importlib import resources
+from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
@@ -27,21 +28,22 @@ NONE = '<ir_version: 8, opset_import: ["" : 13]> g (float[1] x) => (float[1] y) 
 
 
 def difference(before, after):
-    return diff_page("before.onnx", "after.onnx", compare(before, after, diff(before, after)))
+    models = [document(one) if isinstance(one, str) else one for one in (before, after)]
+    return diff_page("before.onnx", "after.onnx", compare(*models, diff(*models)))
+
+
+def inspected(model):
+    """Of ONNX text, a model, or a file."""
+    if isinstance(model, Path):
+        return inspect_page(model.name, Survey(Document.open(model)))
+    return inspect_page("m.onnx", surveyed(model) if isinstance(model, str) else Survey(Document.from_proto(model)))
 
 
 def test_a_page_tells_what_inspect_tells_and_draws_it():
     page = check_page(inspect_page("models/plain.onnx", surveyed(PLAIN)))
     text = page.text()
-    for word in (
-        "plain.onnx",
-        "×2 is frozen",
-        "can be promoted",
-        "TensorRT 7.0 and later accept it",
-        "#0 up",
-        "nearest asymmetric floor",
-        "scales 1×1×2×2",
-    ):
+    words = ("plain.onnx", "×2 is frozen", "can be promoted", "TensorRT 7.0 and later accept it", "#0 up")
+    for word in (*words, "nearest asymmetric floor", "scales 1×1×2×2"):
         assert word in text
     assert "resizefix promote-scales models/plain.onnx" in text
     assert len(page.all("svg")) == 1
@@ -62,15 +64,11 @@ def test_every_target_has_its_verdict_with_rule_reason_mend_and_source():
         assert broken.sources[0] in text
 
 
-def test_a_site_that_cannot_be_promoted_says_why():
-    survey = surveyed(COMPUTED)
-    assert survey.sites[0].site.reason in check_page(inspect_page("c.onnx", survey)).text()
-
-
-def test_a_warning_is_shown():
-    survey = surveyed(ROUNDED)
-    assert survey.sites[0].site.warning in check_page(inspect_page("r.onnx", survey)).text()
-    assert "Warning" not in inspect_page("plain.onnx", surveyed(PLAIN))
+def test_why_a_site_cannot_be_promoted_and_a_warning_are_shown():
+    (computed,), (rounded,) = (surveyed(text).sites for text in (COMPUTED, ROUNDED))
+    assert computed.site.reason in check_page(inspected(COMPUTED)).text()
+    assert rounded.site.warning in check_page(inspected(ROUNDED)).text()
+    assert "Warning" not in inspected(PLAIN)
 
 
 def test_a_difference_is_drawn_before_and_after_and_every_change_is_listed():
@@ -89,15 +87,15 @@ def test_a_difference_is_drawn_before_and_after_and_every_change_is_listed():
 
 def test_a_page_begins_with_the_verdict_in_large_words():
     for text, said, tone in (
-        (inspect_page("p.onnx", surveyed(PLAIN)), "×2 is frozen · can be promoted · TensorRT 7.0", "yes"),
-        (inspect_page("f.onnx", surveyed(FED)), "The scale is an input · no TensorRT accepts it", "yes"),
-        (inspect_page("c.onnx", surveyed(COMPUTED)), "The scale is computed · cannot be promoted", "care"),
-        (inspect_page("u.onnx", Survey(Document.open(UNET))), "2 resizes, frozen at ×2 · cannot change alone", "care"),
-        (inspect_page("h.onnx", surveyed(HALF)), "The resize has a fault · cannot be promoted", "no"),
-        (inspect_page("r.onnx", surveyed(ROUNDED)), "The resize has a fault · ×1.8 is frozen · can be", "care"),
-        (difference(document(PLAIN), document(FED)), "The resize changed", "care"),
-        (difference(document(HALF), document(PLAIN)), "The resize changed · 1 resize without the fault", "care"),
-        (difference(document(PLAIN), document(LARGER)), "The resize is the same, with other sizes · 1 change", "care"),
+        (inspected(PLAIN), "×2 is frozen · can be promoted · TensorRT 7.0", "yes"),
+        (inspected(FED), "The scale is an input · no TensorRT accepts it", "yes"),
+        (inspected(COMPUTED), "The scale is computed · cannot be promoted", "care"),
+        (inspected(UNET), "2 resizes, frozen at ×2 · cannot change alone", "care"),
+        (inspected(HALF), "The resize has a fault · cannot be promoted", "no"),
+        (inspected(ROUNDED), "The resize has a fault · ×1.8 is frozen · can be", "care"),
+        (difference(PLAIN, FED), "The resize changed", "care"),
+        (difference(HALF, PLAIN), "The resize changed · 1 resize without the fault", "care"),
+        (difference(PLAIN, LARGER), "The resize is the same, with other sizes · 1 change", "care"),
     ):
         page = check_page(text)
         assert said in page.text()[: page.text().index(said) + 200]
@@ -106,23 +104,23 @@ def test_a_page_begins_with_the_verdict_in_large_words():
 
 
 def test_targets_that_a_change_loses_or_gains_are_a_banner():
-    lost, gained = difference(document(PLAIN), document(FED)), difference(document(FED), document(PLAIN))
+    lost, gained = difference(PLAIN, FED), difference(FED, PLAIN)
     runtimes = "tensorrt-7.0 to tensorrt-rtx, opencv-4, ncnn, tract, tvm, qnn, coreml, nnapi, tidl and rknn"
     assert f"Lost: {runtimes} accepted every resize before, and do not now." in check_page(lost).text()
     assert 'class="banner no"' in lost
     assert f"Gained: {runtimes} accept every resize now" in check_page(gained).text()
     assert 'class="banner yes"' in gained
-    assert 'class="banner' not in difference(document(PLAIN), document(PLAIN))
+    assert 'class="banner' not in difference(PLAIN, PLAIN)
 
 
 def test_sizes_that_an_input_decides_are_named_and_the_others_are_those_of_before():
-    text = check_page(difference(document(PLAIN), document(FED))).text()
+    text = check_page(difference(PLAIN, FED)).text()
     assert text.count("float 1×3×H×W") > 1  # in the drawing and among the facts
     assert "?×" not in text
 
 
 def test_like_nodes_are_one_group_with_every_name():
-    text = inspect_page("many.onnx", Survey(Document.from_proto(many(40))))
+    text = inspected(many(40))
     page = check_page(text)
     assert "40 × linear ×1" in page.text()
     assert len(page.all("svg")) == 1
@@ -131,7 +129,7 @@ def test_like_nodes_are_one_group_with_every_name():
 
 
 def test_labels_stand_beside_their_edges_and_apart():
-    text = inspect_page("u.onnx", Survey(Document.open(UNET)))
+    text = inspected(UNET)
     for drawn in re.findall(r"<svg.*?</svg>", text, re.DOTALL):
         svg = ElementTree.fromstring(drawn)
         left, _, width, _ = map(float, svg.get("viewBox").split())
@@ -147,22 +145,18 @@ def test_labels_stand_beside_their_edges_and_apart():
 
 
 def test_models_that_are_the_same_are_said_to_be():
-    assert "The models are the same." in check_page(difference(document(PLAIN), document(PLAIN))).text()
+    assert "The models are the same." in check_page(difference(PLAIN, PLAIN)).text()
 
 
-@pytest.mark.parametrize(
-    "made", [lambda: inspect_page("n.onnx", surveyed(NONE)), lambda: difference(document(NONE), document(NONE))]
-)
+@pytest.mark.parametrize("made", [lambda: inspected(NONE), lambda: difference(NONE, NONE)])
 def test_a_model_without_resizes_has_a_page_too(made):
     assert "no Upsample or Resize" in check_page(made()).text()
 
 
 def test_hostile_names_are_text_and_nothing_else():
     model = hostile()
-    for text in (
-        inspect_page(HOSTILE, Survey(Document.from_proto(model))),
-        difference(Document.from_proto(model), document(PLAIN)),
-    ):
+    named = inspect_page(HOSTILE, Survey(Document.from_proto(model)))
+    for text in (named, difference(Document.from_proto(model), PLAIN)):
         page = check_page(text)
         assert printable(HOSTILE) in page.text()
         assert not re.search("[\x00-\x08\x0b-\x1f\x7f\u202a-\u202e\u2066-\u2069]", text)
@@ -171,17 +165,14 @@ def test_hostile_names_are_text_and_nothing_else():
 
 def test_html_that_a_browsers_parser_would_not_mend():
     html5lib = pytest.importorskip("html5lib", reason="html5lib is not installed; the strict reader of these tests is")
-    for text in (
-        inspect_page("h.onnx", Survey(Document.from_proto(hostile()))),
-        difference(document(PLAIN), document(FED)),
-    ):
+    for text in (inspected(hostile()), difference(PLAIN, FED)):
         parser = html5lib.HTMLParser()
         parser.parse(text)
         assert parser.errors == []
 
 
 def test_the_policy_allows_this_style_and_this_script_alone():
-    text = inspect_page("plain.onnx", surveyed(PLAIN))
+    text = inspected(PLAIN)
     policy = next(meta["content"] for meta in check_page(text).all("meta") if meta.get("http-equiv"))
     rules = dict(rule.split(" ", 1) for rule in policy.split("; "))
     assert rules["default-src"] == rules["base-uri"] == rules["form-action"] == "'none'"
@@ -192,7 +183,7 @@ def test_the_policy_allows_this_style_and_this_script_alone():
 
 
 def test_drawings_are_well_formed_and_their_text_stays_in_its_box():
-    text = inspect_page("h.onnx", Survey(Document.from_proto(hostile())))
+    text = inspected(hostile())
     (drawn,) = re.findall(r"<svg.*?</svg>", text, re.DOTALL)
     svg = ElementTree.fromstring(drawn)
     for group in svg.iter("g"):
@@ -208,7 +199,7 @@ def test_drawings_are_well_formed_and_their_text_stays_in_its_box():
 
 
 def test_two_boxes_side_by_side_fit_a_phone():
-    text = inspect_page("plain.onnx", surveyed(PLAIN))
+    text = inspected(PLAIN)
     paddings = 2 * 8 + 2 * 1 + 2 * 8  # of the page, the card's border and the card, as page.css has them
     # The page scales a drawing down to the screen: by a tenth, where labels stand out at its sides.
     assert int(re.search(r'<svg [^>]*width="(\d+)"', text)[1]) * 0.9 <= 360 - paddings
@@ -232,7 +223,7 @@ def test_sixty_sites_fold_can_be_filtered_and_take_seconds():
 
 
 def test_few_sites_are_open_and_need_no_filter():
-    text = inspect_page("plain.onnx", surveyed(PLAIN))
+    text = inspected(PLAIN)
     assert re.search(r'class="site"[^>]*><details open', text)
     assert "<form" not in text
 
@@ -241,7 +232,7 @@ def test_few_sites_are_open_and_need_no_filter():
     "fixture", ["unet_nearest_opset11", "scripted_if_opset11", "scripted_loop_opset11", "esrgan_qdq_opset17"]
 )
 def test_the_page_of_a_real_export_is_a_page(fixture):
-    check_page(inspect_page(fixture, Survey(Document.open(FIXTURES / f"{fixture}.onnx"))))
+    check_page(inspected(FIXTURES / f"{fixture}.onnx"))
 
 
 def colours(theme):

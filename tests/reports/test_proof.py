@@ -1,6 +1,5 @@
 """What was run to verify, as rows: in the page and the Markdown of `verify`, whether it passed or failed."""
 
-import json
 import math
 
 import pytest
@@ -126,11 +125,11 @@ def test_verify_writes_its_reports_whatever_the_answer(call, promoted, tmp_path,
     assert (found, "exists; use --force to replace it" in err) == (2, True)
 
 
-def test_verify_prints_its_markdown_and_puts_it_into_its_json(call, promoted):
-    _, out, _ = call("verify", SRCNN, promoted, "--feed", "s=1,1,3,3", "--markdown")
+def test_verify_prints_its_markdown_and_puts_it_into_its_json(call, answered, promoted):
+    words = ("verify", SRCNN, promoted, "--feed", "s=1,1,3,3", "--markdown")
+    _, out, _ = call(*words)
     assert out.startswith("### `srcnn_x3_opset11.onnx` → `any.onnx`: 4 changes\n\n**verification passed**: 2 of 2")
-    _, text, _ = call("verify", SRCNN, promoted, "--feed", "s=1,1,3,3", "--markdown", "--json")
-    answer = json.loads(text)
+    answer = answered(*words)
     assert answer["markdown_text"] == out
     assert (answer["html"], answer["markdown"], answer["verification"]["status"]) == (None, None, "passed")
 

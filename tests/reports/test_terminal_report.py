@@ -64,6 +64,17 @@ def long_names(tmp_path_factory):
     return path
 
 
+@pytest.fixture
+def inspected(piped, tmp_path):
+    """What `inspect` prints of a model."""
+
+    def run(model, *options, **environment):
+        onnx.save(parsed(model) if isinstance(model, str) else model, tmp_path / "m.onnx")
+        return piped("inspect", tmp_path / "m.onnx", *options, **environment)
+
+    return run
+
+
 def test_a_real_terminal_of_eighty_columns_holds_everything_but_the_command_in_colour(long_names):
     assert f"#0  {LONG.replace('.1/', '.0/').replace('.9/', '.0/')}" in plain(at_a_terminal("inspect", long_names))
     shown = at_a_terminal("inspect", long_names, "-v")
@@ -82,17 +93,14 @@ def test_nodes_that_are_alike_are_one_group_and_verbose_lists_each(piped, long_n
     assert piped("inspect", long_names, "-v").count("Resize-13") == 25
 
 
-def test_nodes_that_differ_in_one_thing_are_no_group(piped, tmp_path):
+def test_nodes_that_differ_in_one_thing_are_no_group(inspected):
     model = many(6)
     numbers = np.frombuffer(model.graph.initializer[2].raw_data, np.float32) * (1, 1, 2, 2)
     model.graph.initializer[2].raw_data = numbers.astype(np.float32).tobytes()
-    path = tmp_path / "five_alike.onnx"
-    onnx.save(model, path)
-    text = piped("inspect", path)
+    text = inspected(model)
     assert "5 nodes alike: also #1, #3 to #5 (-v lists each)" in text
-    assert [line for line in text.splitlines() if "1×1×2×2" in line] != []
-    onnx.save(many(3), path)
-    assert "nodes alike" not in piped("inspect", path)
+    assert "1×1×2×2" in text
+    assert "nodes alike" not in inspected(many(3))
 
 
 def test_the_end_is_the_next_command_to_type(piped):
@@ -112,13 +120,11 @@ def test_of_coupled_sites_the_node_and_the_partner_are_named_and_no_promotion_is
     assert "promote-scales" not in text
 
 
-def test_a_pipe_gets_every_name_and_reason_on_one_line_and_a_terminal_what_fits(piped, tmp_path):
-    path = tmp_path / "c.onnx"
-    onnx.save(parsed(COMPUTED), path)
-    lines = piped("inspect", path).splitlines()
+def test_a_pipe_gets_every_name_and_reason_on_one_line_and_a_terminal_what_fits(inspected):
+    lines = inspected(COMPUTED).splitlines()
     assert "   its sizes follow the size of 'like', so no constant can replace them" in lines
     assert any(line.startswith("   from computed sizes: height and width are the size of 'like'") for line in lines)
-    narrow = plain(piped("inspect", path, FORCE_COLOR="1", COLUMNS="40")).splitlines()
+    narrow = plain(inspected(COMPUTED, FORCE_COLOR="1", COLUMNS="40")).splitlines()
     assert "   its sizes follow the size of 'like'," in (line.rstrip() for line in narrow)
     assert all(len(line) <= 40 for line in narrow[2:-1])
 
@@ -130,26 +136,25 @@ def test_colour_is_for_terminals_and_for_those_who_ask(piped):
     assert not coloured.search(piped("inspect", UNET, FORCE_COLOR="1", NO_COLOR="1"))
 
 
-def test_a_reason_that_many_share_is_reported_once(piped, tmp_path):
+def test_a_reason_that_many_share_is_reported_once(inspected):
     model = many(3)
     for node in model.graph.node:
         if node.op_type == "Resize":
             node.input[2] = "scales_0"
     model.graph.initializer[0].data_type = onnx.TensorProto.DOUBLE
     model.graph.initializer[0].raw_data = model.graph.initializer[0].raw_data * 2
-    path = tmp_path / "m.onnx"
-    onnx.save(model, path)
-    text = piped("inspect", path)
-    assert text.count("its scales 'scales_0' are float64; ONNX wants float32 there") == 1
-    assert text.count("for the same reason as #0") == 2
-    assert text.count("fault operand-type: its scales are float64; ONNX wants float32 there; repair: ") == 1
-    assert text.count("fault operand-type: as in #0") == 2
+    text = inspected(model)
+    for words, times in (
+        ("its scales 'scales_0' are float64; ONNX wants float32 there", 1),
+        ("for the same reason as #0", 2),
+        ("fault operand-type: its scales are float64; ONNX wants float32 there; repair: ", 1),
+        ("fault operand-type: as in #0", 2),
+    ):
+        assert text.count(words) == times, words
 
 
-def test_a_warning_is_shown(piped, tmp_path):
-    path = tmp_path / "r.onnx"
-    onnx.save(parsed(ROUNDED), path)
-    assert "\n   warning: its size on axis 2" in piped("inspect", path)
+def test_a_warning_is_shown(inspected):
+    assert "\n   warning: its size on axis 2" in inspected(ROUNDED)
 
 
 def test_verbose_adds_shapes_and_targets(piped):

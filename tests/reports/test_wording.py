@@ -4,7 +4,6 @@ from hypothesis import strategies as st
 from onnx import TensorProto
 from report_models import COMPUTED, FED, PLAIN, surveyed
 
-from resizefix.document.text import listed
 from resizefix.interpolation import CoordinateTransformationMode, ExtentKind, Interpolation, Mode
 from resizefix.operations.site import Extent
 from resizefix.origins.origin import Origin, OriginKind
@@ -88,14 +87,8 @@ def test_runs_of_targets_are_said_by_their_ends():
     assert runs_of_targets(names)[:4] == ["tensorrt-5.0 to tensorrt-rtx", "onnxruntime", "openvino", "opencv-4"]
     assert few_targets(names) == ["tensorrt-5.0 to tensorrt-rtx", "onnxruntime", "openvino", "12 more"]
     assert few_targets(names[:4]) == runs_of_targets(names[:4])
-    assert runs_of_targets([names[0], names[1], names[3], names[4], names[5]]) == [
-        names[0],
-        names[1],
-        f"{names[3]} to {names[5]}",
-    ]
+    assert runs_of_targets([*names[:2], *names[3:6]]) == [*names[:2], f"{names[3]} to {names[5]}"]
     assert runs_of_targets([]) == []
-    assert listed(["a"]) == "a"
-    assert listed(["a", "b", "c"]) == "a, b and c"
 
 
 def test_a_site_stands_as_its_scales_do():

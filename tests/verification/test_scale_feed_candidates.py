@@ -29,21 +29,15 @@ def vector(shape: tuple[int, ...], kind: str, image: tuple[int, ...], factor: fl
         ((), "i", NCHW, 2.0, 2),  # a trip count
         ((1,), "i", (1, 3, 7), 2.0, [14]),  # the one spatial size of a signal
         ((), "i", NCHW, 0.5, 1),
+        ((4,), "i", (1, 3, 1, 1), 0.5, [1, 3, 1, 1]),  # never nothing
+        ((4,), "f", (), 2.0, None),  # without an image only single numbers have a reading
+        ((1,), "f", (), 2.0, [2.0]),
         ((3,), "f", NCHW, 2.0, None),
         ((8,), "i", NCHW, 2.0, None),
     ],
 )
 def test_a_vector_is_read_by_its_length(shape, kind, image, factor, expected):
     assert vector(shape, kind, image, factor) == expected
-
-
-def test_sizes_never_shrink_to_nothing():
-    assert vector((4,), "i", (1, 3, 1, 1), 0.5) == [1, 3, 1, 1]
-
-
-def test_without_an_image_only_single_numbers_have_a_reading():
-    assert vector((4,), "f", (), 2.0) is None
-    assert vector((1,), "f", (), 2.0) == [2.0]
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,8 @@
 """What two models have in common at their borders."""
 
 import numpy as np
+import onnx_text
 import pytest
-from onnx import parser
 
 from resizefix.document.document import Document
 from resizefix.errors import UsageError
@@ -10,8 +10,17 @@ from resizefix.verification.signatures import Feeding, NotComparableError, commo
 
 
 def document(inputs: str, outputs: str = "float y", initializers: str = "", ir: int = 8) -> Document:
-    text = f'<ir_version: {ir}, opset_import: ["":17]> g ({inputs}) => ({outputs}) {initializers} {{ }}'
-    return Document.from_proto(parser.parse_model(text))
+    return onnx_text.document(f"({inputs}) => ({outputs}) {initializers} {{ }}", 17, ir=ir)
+
+
+def missing(before: str, after: str, **feeding: object) -> UsageError:
+    """What is said of inputs that have no value."""
+    with pytest.raises(UsageError) as error:
+        common_inputs(document(before), document(after), Feeding(**feeding))
+    return error.value
+
+
+DEFAULTED = document("float[2] s", initializers="<float[2] s = {2, 3}>")
 
 
 def shapes(before: str, after: str) -> list[tuple[object, ...] | None]:
@@ -40,15 +49,11 @@ def test_an_input_of_another_type_cannot_be_compared(after):
         shapes("float[1,3] x", after)
 
 
-def test_an_input_of_one_side_needs_a_value_and_the_error_shows_how_to_give_it():
-    before, after = document("float[1] x"), document("float[1] x, float[4] x_scales")
-    with pytest.raises(
-        UsageError, match=r"Only AFTER has the input 'x_scales' \(float\[4\]\).*--feed x_scales=1,1,3,3"
-    ):
-        common_inputs(before, after, Feeding())
-    with pytest.raises(UsageError, match="Only BEFORE has the input 'x_scales'"):
-        common_inputs(after, before, Feeding())
-    inputs, values = common_inputs(before, after, Feeding({"x_scales": [1, 1, 2, 2]}))
+def test_an_input_of_one_side_needs_a_value():
+    before, after = "float[1] x", "float[1] x, float[4] x_scales"
+    assert "Only AFTER has the input 'x_scales' (float[4])." in str(missing(before, after))
+    assert "Only BEFORE has the input 'x_scales'" in str(missing(after, before))
+    inputs, values = common_inputs(document(before), document(after), Feeding({"x_scales": [1, 1, 2, 2]}))
     assert [entry.name for entry in inputs] == ["x", "x_scales"]
     assert values == {"x_scales": [1, 1, 2, 2]}
 
@@ -57,19 +62,16 @@ def test_an_input_of_one_side_needs_a_value_and_the_error_shows_how_to_give_it()
     ("type_", "example"), [("float f", "f=3"), ("float[1] f", "f=3"), ("int64[2] f", "f=3,3"), ("float[n] f", "f=1,…")]
 )
 def test_the_example_has_as_many_numbers_as_the_input_wants(type_, example):
-    with pytest.raises(UsageError, match=rf"--feed {example}$"):
-        common_inputs(document(""), document(type_), Feeding())
+    assert str(missing("", type_)).endswith(f"--feed {example}")
 
 
 def test_all_inputs_that_are_missing_are_named_with_what_to_type():
-    before, after = document("float[1] x, float[2] s"), document("float[1] x, float[4] t, int64[1] u")
-    with pytest.raises(UsageError) as error:
-        common_inputs(before, after, Feeding())
-    assert str(error.value) == (
+    error = missing("float[1] x, float[2] s", "float[1] x, float[4] t, int64[1] u")
+    assert str(error) == (
         "Only BEFORE has the input 's' (float[2]). Only AFTER has the inputs 't' (float[4]), 'u' (int64[1]). "
         "Give them a value, for example --feed s=3,3 --feed t=1,1,3,3 --feed u=3"
     )
-    assert error.value.retry_args == ("--feed", "s=3,3", "--feed", "t=1,1,3,3", "--feed", "u=3")
+    assert error.retry_args == ("--feed", "s=3,3", "--feed", "t=1,1,3,3", "--feed", "u=3")
 
 
 @pytest.mark.parametrize(
@@ -83,16 +85,13 @@ def test_all_inputs_that_are_missing_are_named_with_what_to_type():
     ],
 )
 def test_what_is_known_of_the_other_model_is_proposed_where_the_input_can_hold_it(type_, known, shown):
-    with pytest.raises(UsageError) as error:
-        common_inputs(document(""), document(type_), Feeding(examples=lambda: {"f": known}))
-    assert error.value.retry_args == ("--feed", f"f={shown}")
+    error = missing("", type_, examples=lambda: {"f": known})
+    assert error.retry_args == ("--feed", f"f={shown}")
 
 
 @pytest.mark.parametrize("type_", ["float[n] f", "float[2,3] f"])
 def test_what_cannot_be_typed_is_not_proposed(type_):
-    with pytest.raises(UsageError) as error:
-        common_inputs(document(""), document(type_), Feeding())
-    assert error.value.retry_args == ()
+    assert missing("", type_).retry_args == ()
 
 
 def test_an_input_of_one_side_with_a_default_is_left_to_it():
@@ -103,8 +102,7 @@ def test_an_input_of_one_side_with_a_default_is_left_to_it():
 
 
 def test_a_default_that_only_one_side_has_is_fed_to_both():
-    with_default = document("float[2] s", initializers="<float[2] s = {2, 3}>")
-    for pair in ((document("float[2] s"), with_default), (with_default, document("float[2] s"))):
+    for pair in ((document("float[2] s"), DEFAULTED), (DEFAULTED, document("float[2] s"))):
         inputs, values = common_inputs(*pair, Feeding())
         assert not inputs[0].has_default
         np.testing.assert_array_equal(values["s"], [2, 3])
@@ -112,10 +110,8 @@ def test_a_default_that_only_one_side_has_is_fed_to_both():
 
 
 def test_a_default_on_both_sides_is_fed_to_neither():
-    with_default = document("float[2] s", initializers="<float[2] s = {2, 3}>")
-    inputs, values = common_inputs(with_default, with_default, Feeding())
-    assert inputs[0].has_default
-    assert values == {}
+    inputs, values = common_inputs(DEFAULTED, DEFAULTED, Feeding())
+    assert (inputs[0].has_default, values) == (True, {})
 
 
 def test_a_value_for_an_input_that_neither_has_is_a_wrong_argument():
@@ -128,13 +124,11 @@ def test_an_optional_of_one_side_may_stay_away():
     assert [entry.name for entry in inputs] == ["x"]
 
 
-def test_outputs_go_by_name_in_any_order():
-    names = output_names(document("", "float a, float b"), document("", "float b, float a"))
-    assert names == {"a": "a", "b": "b"}
-
-
-def test_outputs_go_by_position_where_all_were_renamed():
-    assert output_names(document("", "float a, float b"), document("", "float c, float d")) == {"c": "a", "d": "b"}
+@pytest.mark.parametrize(
+    ("after", "names"), [("float b, float a", {"a": "a", "b": "b"}), ("float c, float d", {"c": "a", "d": "b"})]
+)
+def test_outputs_go_by_name_in_any_order_and_by_position_where_all_were_renamed(after, names):
+    assert output_names(document("", "float a, float b"), document("", after)) == names
 
 
 @pytest.mark.parametrize("after", ["float a", "float a, float c", "float c", "float a, float b, float c"])

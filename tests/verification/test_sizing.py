@@ -38,24 +38,25 @@ def test_a_dimension_counts_what_its_name_or_place_says(shape, roles):
     assert roles_of(shape) == roles
 
 
-def test_known_sizes_stay_and_open_ones_are_chosen_by_role():
-    assert sized([floats("x", "n", None, "h", "w")], SIZING, {}) == {"x": (1, 3, 32, 48)}
-    assert sized([floats("x", "n", "h", "w", 3)], SIZING, {}) == {"x": (1, 32, 48, 3)}
-    assert sized([floats("x", 2, 5, 7, "w")], SIZING, {}) == {"x": (2, 5, 7, 48)}
-
-
-def test_depth_and_time_are_kept_short():
-    assert sized([floats("x", 1, 1, "d", "h", "w")], SIZING, {}) == {"x": (1, 1, 8, 32, 48)}
-
-
-def test_one_symbol_has_one_size_everywhere():
-    inputs = [floats("x", 1, 3, "h", "w"), floats("y", "w", "h")]
-    assert sized(inputs, SIZING, {}) == {"x": (1, 3, 32, 48), "y": (48, 32)}
-
-
-def test_a_fixed_shape_fixes_its_symbols_for_inputs_before_and_after_it():
-    inputs = [floats("a", 1, 3, "h", 4), floats("x", 1, 3, "h", "w"), floats("b", 1, 3, 4, "w")]
-    assert sized(inputs, SIZING, {"x": (1, 3, 5, 6)}) == {"a": (1, 3, 5, 4), "x": (1, 3, 5, 6), "b": (1, 3, 4, 6)}
+@pytest.mark.parametrize(
+    ("inputs", "fixed", "sizes"),
+    [
+        ({"x": ("n", None, "h", "w")}, {}, {"x": (1, 3, 32, 48)}),
+        ({"x": ("n", "h", "w", 3)}, {}, {"x": (1, 32, 48, 3)}),
+        ({"x": (2, 5, 7, "w")}, {}, {"x": (2, 5, 7, 48)}),
+        ({"x": (1, 1, "d", "h", "w")}, {}, {"x": (1, 1, 8, 32, 48)}),  # depth and time are kept short
+        # one symbol has one size everywhere
+        ({"x": (1, 3, "h", "w"), "y": ("w", "h")}, {}, {"x": (1, 3, 32, 48), "y": (48, 32)}),
+        # a fixed shape fixes its symbols for inputs before and after it
+        (
+            {"a": (1, 3, "h", 4), "x": (1, 3, "h", "w"), "b": (1, 3, 4, "w")},
+            {"x": (1, 3, 5, 6)},
+            {"a": (1, 3, 5, 4), "x": (1, 3, 5, 6), "b": (1, 3, 4, 6)},
+        ),
+    ],
+)
+def test_known_sizes_stay_and_open_ones_are_chosen_by_role(inputs, fixed, sizes):
+    assert sized([floats(name, *shape) for name, shape in inputs.items()], SIZING, fixed) == sizes
 
 
 def test_a_second_image_of_its_own_size_is_larger_where_sizes_spread():

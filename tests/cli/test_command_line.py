@@ -93,12 +93,6 @@ def test_in_place_keeps_the_file_mode_and_the_link(call, tmp_path):
     assert sorted(os.listdir(tmp_path)) == ["link.onnx", "real.onnx"]
 
 
-def test_a_model_without_resizes_has_nothing_to_promote(call, tmp_path):
-    code, _, err = call("promote-scales", FIXTURES / "handmade" / "no_resize.onnx", tmp_path / "out.onnx")
-    assert code == 1
-    assert "no Upsample or Resize" in err
-
-
 @pytest.mark.parametrize(
     ("words", "name"),
     [
@@ -173,3 +167,23 @@ def test_numpy_starts_no_thread_for_each_core_unless_the_user_says_how_many(give
 def test_the_module_is_the_command():
     done = subprocess.run([sys.executable, "-m", "resizefix", "--version"], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == f"resizefix, version {resizefix.__version__}"
+
+
+def test_a_model_alone_is_inspected(call):
+    assert call(str(SRCNN)) == call("inspect", str(SRCNN))
+    code, out, _ = call(str(SRCNN), "--json")
+    assert (code, json.loads(out)["command"]) == (0, "inspect")
+
+
+def test_a_file_of_any_name_is_a_model(tmp_path, monkeypatch, call):
+    shutil.copy(SRCNN, tmp_path / "network")
+    monkeypatch.chdir(tmp_path)
+    assert call("network")[0] == 0
+
+
+def test_a_file_of_the_name_of_a_command_is_no_model(tmp_path, monkeypatch, call):
+    shutil.copy(SRCNN, tmp_path / "check")
+    monkeypatch.chdir(tmp_path)
+    code, _, error = call("check")
+    assert code == 2
+    assert "Missing argument" in error

@@ -81,12 +81,6 @@ def test_the_targets_are_listed_whatever_models_are_given(call, command):
     assert out.splitlines()[0] == "tensorrt-5.0  5.0"
 
 
-def test_one_model_may_go_to_a_folder_too(call, tmp_path):
-    code, _, _ = call("promote-scales", SRCNN, "--output-dir", str(tmp_path))
-    assert code == 0
-    assert (tmp_path / SRCNN.name).exists()
-
-
 def test_the_hook_for_pre_commit_calls_what_there_is(call):
     hooks = (FIXTURES.parent / ".pre-commit-hooks.yaml").read_text()
     command, *arguments = hooks.split("entry: resizefix ")[1].splitlines()[0].split()

@@ -5,6 +5,7 @@ from functools import cache
 import numpy as np
 import onnxruntime
 from onnx import TensorProto, helper
+from ort_runs import opened
 
 from resizefix.dialects.dialect import Dialect, dialect_of
 from resizefix.dialects.row import Operands
@@ -57,18 +58,15 @@ def session(
 
 
 def open_quietly(model: bytes) -> onnxruntime.InferenceSession:
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = options.inter_op_num_threads = 1
-    options.log_severity_level = 4
-    return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+    return opened(model, optimized=True)
 
 
 def run(subject: ResizeSpec, x: np.ndarray, dialect: Dialect | None = None) -> np.ndarray:
     """The output of `subject` for `x`."""
     element_type = helper.np_dtype_to_tensor_dtype(x.dtype)
-    opened = session(subject.interpolation, subject.extent, x.ndim, element_type, dialect)
+    one = session(subject.interpolation, subject.extent, x.ndim, element_type, dialect)
     dtype = np.float32 if subject.extent is ExtentKind.SCALES else np.int64
-    return opened.run(None, {"x": x, "extent": np.array(subject.values, dtype)})[0]
+    return one.run(None, {"x": x, "extent": np.array(subject.values, dtype)})[0]
 
 
 def scaled(interpolation: Interpolation, scales, x: np.ndarray) -> ResizeSpec:

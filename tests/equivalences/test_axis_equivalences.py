@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from onnx import TensorProto, helper
+from onnx_text import model
 from resize_runs import count_up, interpolate, nearest, noise, open_quietly, run, same_bits, scaled, sized
 
 from resizefix.dialects.dialect import DIALECTS
@@ -352,21 +352,12 @@ def test_e1_every_dialect_computes_the_same_legacy_interpolation(mode):
         if more and mode is Mode.NEAREST:
             more["nearest_mode"] = "floor"  # E2
         names = {2: ["x", "s"], 4: ["x", "r", "s"]}.get(len(dialect.inputs), ["x"])
-        if names == ["x"]:
-            more["scales"] = scales
-        node = helper.make_node(dialect.op_type, names, ["y"], mode=mode.value, **more)
-        graph = helper.make_graph(
-            [node],
-            "g",
-            [helper.make_tensor_value_info("x", TensorProto.FLOAT, x.shape)],
-            [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)],
-            [
-                helper.make_tensor("s", TensorProto.FLOAT, [4], scales),
-                helper.make_tensor("r", TensorProto.FLOAT, [0], []),
-            ],
-        )
-        opset = helper.make_opsetid("", dialect.since_version)
-        opened = open_quietly(helper.make_model(graph, opset_imports=[opset], ir_version=8).SerializeToString())
+        written = ", ".join(f'{name} = "{value}"' for name, value in {"mode": mode.value, **more}.items())
+        if len(names) == 1:
+            written += f", scales = {scales}"
+        graph = f"""(float[1,2,5,6] x) => (float[?,?,?,?] y) <float[4] s = {{1, 1, 2, 1.5}}, float[0] r = {{}}>
+            {{ y = {dialect.op_type} <{written}> ({", ".join(names)}) }}"""
+        opened = open_quietly(model(graph, dialect.since_version).SerializeToString())
         results[dialect.name] = opened.run(None, {"x": x})[0].tobytes()
     assert len(results) == 7
     assert len(set(results.values())) == 1

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from resize_runs import interpolate, nearest, noise, run, scaled, sized
+from resize_runs import interpolate, nearest, noise, run, sized
 
 from resizefix.equivalences.axis_forms import ASYMMETRIC, FLOOR, HALF_PIXEL
 from resizefix.equivalences.resize_spec import Axis, ResizeSpec
@@ -47,12 +47,6 @@ def test_output_lengths_are_those_of_onnxruntime(height, width, new_height, new_
         interpolate(Mode.LINEAR, (HALF_PIXEL, None), keep_aspect_ratio_policy=policy), (new_height, new_width), x
     )
     assert run(subject, x).shape == tuple(axis.out for axis in subject.listed)
-
-
-def test_output_lengths_of_scales_are_those_of_onnxruntime():
-    x = noise(5, 7)
-    subject = scaled(LINEAR, (1.8, 0.4), x)
-    assert run(subject, x).shape == tuple(axis.out for axis in subject.listed) == (9, 2)
 
 
 def test_a_policy_over_unknown_lengths_leaves_every_axis_unknown():

@@ -1,7 +1,8 @@
 import numpy as np
 import onnx
 import pytest
-from onnx import TensorProto, helper, numpy_helper
+from onnx import helper, numpy_helper
+from onnx_text import model
 from opset_pair import model_of, normal, run
 
 from resizefix.opsets.ir3 import to_ir3
@@ -65,46 +66,28 @@ def test_a_default_becomes_a_constant_and_the_step_says_so():
     assert [value.name for value in model.graph.input] == ["x", "w"]
 
 
-def with_function() -> onnx.ModelProto:
-    return onnx.parser.parse_model(
-        """<ir_version: 8, opset_import: ["": 8, "local": 1]> g (float[2] x) => (float[2] y) { y = local.f(x) }
-        <opset_import: ["": 8], domain: "local"> f (u) => (w) { w = Relu(u) }"""
+SPARSE = model_of(8, "g (float[3] x) => (float[3] y) { y = Relu(x) }")
+SPARSE.graph.sparse_initializer.append(
+    helper.make_sparse_tensor(
+        numpy_helper.from_array(np.array([4], np.float32), "k"), numpy_helper.from_array(np.array([2])), [3]
     )
-
-
-def with_sparse_initializer() -> onnx.ModelProto:
-    model = model_of(8, "g (float[3] x) => (float[3] y) { y = Relu(x) }")
-    values = numpy_helper.from_array(np.array([4], np.float32), "k")
-    model.graph.sparse_initializer.append(
-        helper.make_sparse_tensor(values, numpy_helper.from_array(np.array([2])), [3])
-    )
-    return model
-
-
-def with_newer_type() -> onnx.ModelProto:
-    model = model_of(8, "g (float[3] x) => (float[3] y) { y = Relu(x) }")
-    model.graph.initializer.append(helper.make_tensor("w", TensorProto.BFLOAT16, [1], [1.0]))
-    return model
-
-
-def with_optional_input() -> onnx.ModelProto:
-    model = model_of(8, "g (float[3] x) => (float[3] y) { y = Relu(x) }")
-    optional = helper.make_optional_type_proto(helper.make_tensor_type_proto(1, [2]))
-    model.graph.input.append(helper.make_value_info("o", optional))
-    return model
+)
+FUNCTION = """(float[2] x) => (float[2] y) { y = local.f(x) }
+    <opset_import: ["": 8], domain: "local"> f (u) => (w) { w = Relu(u) }"""
+BFLOAT16 = "(float[3] x) => (float[3] y) <bfloat16[1] w = {0}> { y = Relu(x) }"
+OPTIONAL = "(float[3] x, optional(float[2]) o) => (float[3] y) { y = Relu(x) }"
 
 
 @pytest.mark.parametrize(
-    ("build", "reason"),
+    ("model", "reason"),
     [
-        (with_function, "local functions came with IR 8"),
-        (with_sparse_initializer, "sparse initializers came with IR 6"),
-        (with_newer_type, "the element type BFLOAT16 came after IR 3"),
-        (with_optional_input, "an optional value came after IR 3"),
+        (model(FUNCTION, 8, "local"), "local functions came with IR 8"),
+        (SPARSE, "sparse initializers came with IR 6"),
+        (model(BFLOAT16, 8), "the element type BFLOAT16 came after IR 3"),
+        (model(OPTIONAL, 8), "an optional value came after IR 3"),
     ],
 )
-def test_what_ir_3_cannot_hold_is_refused_and_the_model_left_alone(build, reason):
-    model = build()
+def test_what_ir_3_cannot_hold_is_refused_and_the_model_left_alone(model, reason):
     before = model.SerializeToString()
     (blocker,) = to_ir3(model).blockers
     assert blocker.reason == reason

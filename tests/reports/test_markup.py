@@ -3,7 +3,6 @@ import html.parser
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from report_models import HOSTILE
 
 from resizefix.printable import printable
 from resizefix.reports.markup import Markup, element, escaped, join
@@ -30,22 +29,10 @@ def test_any_text_goes_in_and_comes_out_as_the_same_text(text):
     assert found.text == printable(text)
 
 
-def test_hostile_text_is_text():
-    found = Tags(element("p", element("b", HOSTILE), class_=HOSTILE))
-    assert [tag for tag, _ in found.tags] == ["p", "b"]
-    assert "\x1b" not in found.text
-    assert "\u202e" not in found.text
-    assert "\n" not in found.text
-
-
 def test_markup_is_not_escaped_twice():
     assert element("p", element("b", "a<b")) == "<p><b>a&lt;b</b></p>"
     assert join("a<", Markup("<br>"), None) == "a&lt;<br>"
     assert escaped(Markup("<i>")) == "<i>"
-
-
-def test_the_end_of_a_line_is_escaped():
-    assert escaped("a\nb") == "a\\nb"
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import onnx
 import pytest
 from fixture_models import FIXTURES
 from live_runtimes import asked, require
+from onnx_text import model
 from ort_runs import opened
 
 import resizefix
@@ -14,12 +15,11 @@ from resizefix.runtimes.answers import Ending
 from resizefix.runtimes.catalogue import ROWS, runtime_named
 from resizefix.runtimes.runtime import Runtime
 
-DOUBLED = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["" : 13]>
-    g (float[1,2,3,4] x) => (float[1,2,6,8] y, float[1,2,3,4] r) <float[4] s = {1, 1, 2, 2}> {
-        r = Relu (x)
-        [up] y = Resize
-            <mode = "nearest", coordinate_transformation_mode = "asymmetric", nearest_mode = "floor"> (r, , s)
-    }""")
+DOUBLED = model(
+    """(float[1,2,3,4] x) => (float[1,2,6,8] y, float[1,2,3,4] r) <float[4] s = {1, 1, 2, 2}> {
+        r = Relu (x) [up] y = Resize
+            <mode = "nearest", coordinate_transformation_mode = "asymmetric", nearest_mode = "floor"> (r, , s) }"""
+)
 
 
 @pytest.mark.parametrize("name", [row.name for row in ROWS])
@@ -37,10 +37,10 @@ def test_it_computes_what_onnx_says_of_the_plainest_upsampling_and_keeps_the_ord
 
 def promoted_srcnn(runtime: Runtime, mode: str) -> tuple[list[np.ndarray], list[np.ndarray]]:
     """What the runtime and onnxruntime without optimisation make of it at ×2, ×3, ×4 and ×2.5, in one session."""
-    model = onnx.load(FIXTURES / "srcnn_x3_opset11.onnx")
-    (resize,) = (node for node in model.graph.node if node.op_type == "Resize")
+    srcnn = onnx.load(FIXTURES / "srcnn_x3_opset11.onnx")
+    (resize,) = (node for node in srcnn.graph.node if node.op_type == "Resize")
     next(attribute for attribute in resize.attribute if attribute.name == "mode").s = mode.encode()
-    result = resizefix.promote_scales(model)
+    result = resizefix.promote_scales(srcnn)
     (source,) = result.inputs
     x = np.load(FIXTURES / "srcnn_expected.npz")["input"]
     feeds = [{"input": x, source.name: np.array([1, 1, k, k], np.float32)} for k in (2, 3, 4, 2.5)]
@@ -86,23 +86,13 @@ def test_the_memory_of_an_input_lives_until_ncnn_has_computed_from_it():
     require("ncnn")
     # pnnx knows no batch here, and the input has four axes: such a clone reads the array that it was made of.
     parts = [f"p{index}" for index in range(16)]
-    split = onnx.helper.make_node("Split", ["x", "lengths"], parts, axis=2)
-    concat = onnx.helper.make_node("Concat", parts[::-1], ["y"], axis=2)
-    shape = (1, 8, 16, 16)
-    model = onnx.helper.make_model(
-        onnx.helper.make_graph(
-            [split, concat],
-            "g",
-            [onnx.helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, shape)],
-            [onnx.helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, shape)],
-            [onnx.numpy_helper.from_array(np.ones(16, np.int64), "lengths")],
-        ),
-        opset_imports=[onnx.helper.make_opsetid("", 13)],
-        ir_version=8,
+    made = model(
+        f"""(float[1,8,16,16] x) => (float[1,8,16,16] y) <int64[16] lengths = {{{", ".join("1" * 16)}}}> {{
+            {", ".join(parts)} = Split <axis = 2> (x, lengths) y = Concat <axis = 2> ({", ".join(parts[::-1])}) }}"""
     )
-    x = np.random.default_rng(0).standard_normal(shape).astype(np.float32)
+    x = np.random.default_rng(0).standard_normal((1, 8, 16, 16)).astype(np.float32)
     with Runtime(runtime_named("ncnn"), time_limit=120) as runtime:
-        answer = asked(runtime, model, *[{"x": x}] * 3)
+        answer = asked(runtime, made, *[{"x": x}] * 3)
     assert answer.ending is Ending.RAN, answer.message
     for found in answer.results:
         np.testing.assert_array_equal(found["y"], x[:, :, ::-1])

@@ -3,7 +3,8 @@ from functools import partial
 import numpy as np
 import onnx
 import pytest
-from onnx import TensorProto, numpy_helper, parser
+from onnx import TensorProto, numpy_helper
+from onnx_text import document, model
 
 from resizefix.document.document import Document
 from resizefix.interpolation import ExtentKind
@@ -14,9 +15,8 @@ from resizefix.targets.facts import Roi, SiteFacts
 RESIZE_18 = partial(SiteFacts, node="r", op_type="Resize", opset=18, ir_version=8)
 
 
-def facts(graph: str, opset: int = 13, ir: int = 8, functions: str = "", *, imports: str = "") -> tuple[SiteFacts, ...]:
-    text = f'<ir_version: {ir}, opset_import: ["" : {opset}{imports}]>\n{graph}\n{functions}'
-    return facts_of(Document.from_proto(parser.parse_model(text)))
+def facts(graph: str, opset: int = 13, ir: int = 8, functions: str = "", *, domains=()) -> tuple[SiteFacts, ...]:
+    return facts_of(document(f"{graph} {functions}", opset, *domains, ir=ir))
 
 
 def only(graph: str, opset: int = 13, **options: object) -> SiteFacts:
@@ -26,7 +26,7 @@ def only(graph: str, opset: int = 13, **options: object) -> SiteFacts:
 
 def test_an_ordinary_node_has_all_its_facts():
     assert only(
-        """g (float[1,3,8,"w"] x) => (float[a,b,c,d] y) <float[4] s = {1, 1, 2, 2}> {
+        """(float[1,3,8,"w"] x) => (float[a,b,c,d] y) <float[4] s = {1, 1, 2, 2}> {
              [up] y = Resize <mode = "linear", coordinate_transformation_mode = "asymmetric", antialias = 1,
                              cubic_coeff_a = -0.5> (x, "", s)
            }""",
@@ -41,16 +41,49 @@ def test_an_ordinary_node_has_all_its_facts():
     )  # fmt: skip
 
 
-def test_attributes_that_are_not_written_have_the_onnx_default():
-    found = only("g (float[1,3,8,8] x) => (float[a,b,c,d] y) <float[4] s = {1,1,2,2}> { y = Resize (x, , s) }")
-    assert (found.mode, found.coordinate_transformation_mode) == ("nearest", "half_pixel")
-    assert (found.nearest_mode, found.keep_aspect_ratio_policy) == ("round_prefer_floor", "stretch")
-    assert found.attributes == frozenset()
+IN, SCALED = "float[1,3,8,8] x", "float[4] s = {1,1,2,2}"
+OUT = "=> (float[a,b,c,d] y)"
+SCALES = (1.0, 1.0, 2.0, 2.0)
+SOME_FACTS = [
+    # attributes that are not written have the default of ONNX
+    (f"({IN}) {OUT} <{SCALED}> {{ y = Resize (x, , s) }}", {},
+     {"mode": "nearest", "coordinate_transformation_mode": "half_pixel", "nearest_mode": "round_prefer_floor",
+      "keep_aspect_ratio_policy": "stretch", "attributes": frozenset()}),
+    (f"({IN}) {OUT} {{ y = Upsample <height_scale = 2.0, width_scale = 3.0> (x) }}", {"opset": 1},
+     {"values": (1.0, 1.0, 2.0, 3.0), "attributes": frozenset({"height_scale", "width_scale"})}),
+    # graph inputs are told apart by type and rank
+    *((f"({IN}, {declared} z) {OUT} {{ y = Resize (x, , , z) }}", {}, {"source": source})
+      for declared, source in (("int64[4]", S.INTEGER_INPUT), ("int64", S.INTEGER_INPUT), ("float[4]", S.OTHER_INPUT),
+                               ("float[1,4]", S.DATA))),
+    (f"({IN}, int64[k] z) {OUT} {{ y = Resize (x, , , z) }}", {}, {"length": None, "operand_rank": 1}),
+    # a default is an initializer and an input, and its value is known
+    *((f"({IN}, {SCALED}) {OUT} {{ y = Resize (x, , s) }}", {"ir": ir},
+       {"source": S.INITIALIZER_AND_INPUT, "values": SCALES, "ir_version": ir, "initializers_are_inputs": True})
+      for ir in (8, 3)),
+    # a node in a branch sees the outer constant and knows what holds it
+    (f"""({IN}, bool c) {OUT} <{SCALED}> {{
+         y = If (c) <then_branch = t () => (float[a,b,c,d] p) {{ p = Resize (x, , s) }},
+                     else_branch = e () => (float[a,b,c,d] q) {{ q = Relu (x) }}> }}""", {},
+     {"source": S.INITIALIZER, "enclosing": frozenset({"If"})}),
+    *((f"({IN}) {OUT} <{SCALED}, float[0] e = {{}}> {{ r = Constant <value = float[0] {{}}> () "
+       f"y = Resize (x, {roi}, s) }}", {}, {"empty_constant": roi == "r"}) for roi in "re"),
+    # an attribute that a function takes from its caller is left at its default
+    (f'({IN}) {OUT} {{ y = local.up <how = "linear"> (x) }}',
+     {"domains": ["local"], "functions": """<domain: "local", opset_import: ["" : 13]> up <how> (a) => (b) {
+         s = Constant <value_floats = [1.0, 1.0, 2.0, 2.0]> () b = Resize <mode: string = @how> (a, , s) }"""},
+     {"mode": "nearest", "attributes": frozenset({"mode"})}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("graph", "options", "expected"), SOME_FACTS)
+def test_some_facts_of_a_node(graph, options, expected):
+    found = only(graph, **options)
+    assert {name: getattr(found, name) for name in expected} == expected
 
 
 def test_nodes_come_in_the_order_of_the_file_and_nameless_ones_are_counted():
     found = facts(
-        """g (float[1,3,8,8] x) => (float[a,b,c,d] y) <float[4] s = {1,1,2,2}> {
+        """(float[1,3,8,8] x) => (float[a,b,c,d] y) <float[4] s = {1,1,2,2}> {
              a = Resize (x, , s)
              b = Relu (a)
              [second] c = Resize (b, , s)
@@ -61,7 +94,7 @@ def test_nodes_come_in_the_order_of_the_file_and_nameless_ones_are_counted():
 
 
 def test_the_scales_of_upsample_are_the_attribute_below_opset_9_and_the_operand_from_then_on():
-    attribute = "g (float[1,3,8,8] x) => (float[a,b,c,d] y) { y = Upsample <scales = [1.0,1.0,2.0,3.0]> (x) }"
+    attribute = "(float[1,3,8,8] x) => (float[a,b,c,d] y) { y = Upsample <scales = [1.0,1.0,2.0,3.0]> (x) }"
     found = only(attribute, opset=8)
     assert (found.source, found.values, found.length) == (S.ATTRIBUTE, (1.0, 1.0, 2.0, 3.0), 4)
     assert "hybrid" not in (found.unreadable or "")
@@ -70,14 +103,6 @@ def test_the_scales_of_upsample_are_the_attribute_below_opset_9_and_the_operand_
     both = attribute.replace("(x)", "(x, s)").replace("y) {", "y) <float[4] s = {1,1,5,5}> {")
     assert only(both, opset=8).source is S.ATTRIBUTE
     assert only(both, opset=9).values == (1.0, 1.0, 5.0, 5.0)
-
-
-def test_height_scale_and_width_scale_count_as_scales_of_nchw():
-    found = only(
-        "g (float[1,3,8,8] x) => (float[a,b,c,d] y) { y = Upsample <height_scale = 2.0, width_scale = 3.0> (x) }",
-        opset=1,
-    )
-    assert (found.values, found.attributes) == ((1.0, 1.0, 2.0, 3.0), frozenset({"height_scale", "width_scale"}))
 
 
 EMPTY = "float[0] e = {}"
@@ -98,7 +123,7 @@ EMPTY = "float[0] e = {}"
 )
 def test_empty_tensors_and_missing_inputs_decide_what_gives_the_extent(inputs, extent, roi, empty_sizes):
     found = only(
-        f"""g (float[1,3,8,8] x) => (float[a,b,c,d] y)
+        f"""(float[1,3,8,8] x) => (float[a,b,c,d] y)
             <{EMPTY}, float[8] r = {{0,0,0,0,1,1,1,1}}, float[4] s = {{1,1,2,2}},
              int64[4] z = {{1,3,16,16}}, int64[0] ez = {{}}> {{ y = Resize {inputs} }}"""
     )
@@ -107,14 +132,12 @@ def test_empty_tensors_and_missing_inputs_decide_what_gives_the_extent(inputs, e
     assert (found.source is S.ABSENT) == (extent is None)
 
 
+ENDS = {'(x, "", s, "")': (True, 4), '(x, "", s)': (False, 3)}
+
+
 def test_an_empty_input_at_the_end_is_reported_from_one_before_it():
-    last = "g (float[1,3,8,8] x) => (float[a,b,c,d] y) <float[4] s = {1,1,2,2}> { y = Resize (x, , s, ) }"
-    model = parser.parse_model(f'<ir_version: 8, opset_import: ["" : 13]> {last}')
-    model.graph.node[0].input[:] = ["x", "", "s", ""]
-    (found,) = facts_of(Document.from_proto(model))
-    assert found.trailing_empty_input
-    assert found.n_inputs == 4
-    assert not only(last.replace("s, )", "s)")).trailing_empty_input
+    ends = {operands: only(f"({IN}) {OUT} <{SCALED}> {{ y = Resize {operands} }}") for operands in ENDS}
+    assert {operands: (found.trailing_empty_input, found.n_inputs) for operands, found in ends.items()} == ENDS
 
 
 SOURCES = {
@@ -142,46 +165,13 @@ SOURCES = {
 @pytest.mark.parametrize(("chain", "source"), SOURCES.items())
 def test_the_source_of_a_computed_operand_is_the_most_fleeting_of_all_it_is_made_of(chain, source):
     found = only(
-        f"""g (float[1,3,8,8] x, int64[4] i64, int32[4] i32, uint8[4] u8, float[4] f32, int64[2,4] table,
+        f"""(float[1,3,8,8] x, int64[4] i64, int32[4] i32, uint8[4] u8, float[4] f32, int64[2,4] table,
                int64[99,4] many) => (float[a,b,c,d] y)
             <float[4] init = {{1,1,2,2}}, int64[4] four = {{1,1,2,2}}, float thousand = {{1000}},
              float[1] eight = {{8}}, int64[1] one_four = {{4}}, int64 one = {{1}}> {{ {chain} y = Resize (x, , s) }}""",
-        imports=', "custom" : 1',
+        domains=["custom"],
     )
     assert found.source is source
-
-
-def test_graph_inputs_that_feed_the_node_are_told_apart_by_type_and_rank():
-    def source(declared: str) -> S:
-        return only(f"g (float[1,3,8,8] x, {declared}) => (float[a,b,c,d] y) {{ y = Resize (x, , , z) }}").source
-
-    assert source("int64[4] z") is S.INTEGER_INPUT
-    assert source("int64 z") is S.INTEGER_INPUT
-    assert source("float[4] z") is S.OTHER_INPUT
-    assert source("float[1,4] z") is S.DATA
-
-
-def test_a_default_is_an_initializer_and_an_input_and_its_value_is_known():
-    graph = "g (float[1,3,8,8] x, float[4] s = {1,1,2,2}) => (float[a,b,c,d] y) { y = Resize (x, , s) }"
-    found = only(graph)
-    assert (found.source, found.values, found.ir_version) == (S.INITIALIZER_AND_INPUT, (1.0, 1.0, 2.0, 2.0), 8)
-    assert found.initializers_are_inputs
-    assert only(graph, ir=3).source is S.INITIALIZER_AND_INPUT
-
-
-def test_an_input_without_a_fixed_length_has_none():
-    found = only("""g (float[1,3,8,8] x, int64["k"] z) => (float[a,b,c,d] y) { y = Resize (x, , , z) }""")
-    assert (found.length, found.operand_rank) == (None, 1)
-
-
-def test_a_node_in_a_branch_sees_the_outer_constant_and_knows_what_holds_it():
-    (found,) = facts(
-        """g (float[1,3,8,8] x, bool c) => (float[a,b,c,d] y) <float[4] s = {1,1,2,2}> {
-             y = If (c) <then_branch = t () => (float[a,b,c,d] p) { p = Resize (x, , s) },
-                         else_branch = e () => (float[a,b,c,d] q) { q = Relu (x) }>
-           }"""
-    )
-    assert (found.source, found.enclosing) == (S.INITIALIZER, frozenset({"If"}))
 
 
 FUNCTION = """<domain: "local", opset_import: ["" : 13]> up (a, s) => (b) { b = Resize (a, , s) }"""
@@ -198,49 +188,29 @@ FUNCTION = """<domain: "local", opset_import: ["" : 13]> up (a, s) => (b) { b = 
 )
 def test_an_input_of_a_function_is_what_its_calls_give_it(calls, source):
     (found,) = facts(
-        f"g (float[1,3,8,8] x, float[4] fed) => (float[a,b,c,d] y) <float[4] init = {{1,1,2,2}}> {{ {calls} }}",
+        f"(float[1,3,8,8] x, float[4] fed) => (float[a,b,c,d] y) <float[4] init = {{1,1,2,2}}> {{ {calls} }}",
         functions=FUNCTION,
-        imports=', "local" : 1',
+        domains=["local"],
     )
     assert (found.source, found.enclosing) == (source, frozenset({"function"}))
 
 
-def test_an_attribute_that_a_function_takes_from_its_caller_is_left_at_its_default():
-    (found,) = facts(
-        'g (float[1,3,8,8] x) => (float[a,b,c,d] y) { y = local.up <how = "linear"> (x) }',
-        functions="""<domain: "local", opset_import: ["" : 13]> up <how> (a) => (b) {
-            s = Constant <value_floats = [1.0, 1.0, 2.0, 2.0]> () b = Resize <mode: string = @how> (a, , s) }""",
-        imports=', "local" : 1',
-    )
-    assert found.mode == "nearest"
-    assert "mode" in found.attributes
-
-
 def test_operators_of_other_domains_are_no_sites():
-    assert facts("g (float[1,3,8,8] x) => (float[a,b,c,d] y) { y = custom.Resize (x) }", imports=', "custom" : 1') == ()
+    assert facts("(float[1,3,8,8] x) => (float[a,b,c,d] y) { y = custom.Resize (x) }", domains=["custom"]) == ()
 
 
 def test_a_node_that_is_no_valid_onnx_says_why():
-    found = only('g (float[1,3,8,8] x) => (float[a,b,c,d] y) { y = Upsample <mode = "nearest"> (x) }', opset=11)
+    found = only('(float[1,3,8,8] x) => (float[a,b,c,d] y) { y = Upsample <mode = "nearest"> (x) }', opset=11)
     assert "Upsample was removed at opset 10" in (found.unreadable or "")
 
 
-def test_an_empty_constant_node_among_the_inputs_is_seen():
-    graph = """g (float[1,3,8,8] x) => (float[a,b,c,d] y) <float[4] s = {1,1,2,2}, float[0] e = {}> {
-                 r = Constant <value = float[0] {}> () y = Resize (x, r, s) }"""
-    assert only(graph).empty_constant
-    assert not only(graph.replace("(x, r, s)", "(x, e, s)")).empty_constant
-
-
 def test_values_in_an_external_file_are_read_from_its_folder(tmp_path):
-    model = parser.parse_model(
-        '<ir_version: 8, opset_import: ["" : 13]> g (float[1,3,8,8] x) => (float[a,b,c,d] y) { y = Resize (x, , s) }'
-    )
-    model.graph.initializer.append(numpy_helper.from_array(np.array([1, 1, 2, 2], np.float32), "s"))
+    made = model(f"({IN}) {OUT} {{ y = Resize (x, , s) }}")
+    made.graph.initializer.append(numpy_helper.from_array(np.array(SCALES, np.float32), "s"))
     path = f"{tmp_path}/m.onnx"
-    onnx.save_model(model, path, save_as_external_data=True, location="w.bin", size_threshold=0)
+    onnx.save_model(made, path, save_as_external_data=True, location="w.bin", size_threshold=0)
     (found,) = facts_of(Document.open(path))
-    assert found.values == (1.0, 1.0, 2.0, 2.0)
+    assert found.values == SCALES
 
 
 @pytest.mark.parametrize(
@@ -260,9 +230,7 @@ def test_scales_of_listed_axes_are_spread_over_all(axes, rank, values, full, res
 
 
 def test_sizes_resize_the_axes_whose_static_size_differs():
-    def resized(
-        shape: tuple[int | None, ...] | None, values: tuple[float, ...], axes: tuple[int, ...] | None
-    ) -> object:
+    def resized(shape, values, axes) -> object:
         rank = None if shape is None else len(shape)
         return RESIZE_18(extent=ExtentKind.SIZES, axes=axes, rank=rank, input_shape=shape, values=values).resized_axes
 
@@ -274,17 +242,17 @@ def test_sizes_resize_the_axes_whose_static_size_differs():
 
 @pytest.mark.parametrize(("declared", "length"), [("1", 1), ("n", None)])
 def test_sizes_computed_from_an_integer_input_have_its_length_where_inference_does_not_see_the_rank(declared, length):
-    model = parser.parse_model(
-        f"""<ir_version: 8, opset_import: ["" : 15]>
-        g (float[4] x, int64[{declared}] f) => (float[b,c] ys, float[d] x_again) {{
+    made = model(
+        f"""(float[4] x, int64[{declared}] f) => (float[b,c] ys, float[d] x_again) {{
             ys = Scan <num_scan_inputs = 1, body = rows (float row) => (float[e] y) {{
                 shape = Shape (x)
                 s = Mul (shape, f)
                 y = Resize (x, , , s)
             }}> (x)
-        }}"""
+        }}""",
+        15,
     )
-    model.graph.output[1].CopyFrom(model.graph.input[0])
-    model.graph.output[1].type.tensor_type.ClearField("shape")  # hides the rank of `x` from the body
-    (found,) = facts_of(Document.from_proto(model))
+    made.graph.output[1].CopyFrom(made.graph.input[0])
+    made.graph.output[1].type.tensor_type.ClearField("shape")  # hides the rank of `x` from the body
+    (found,) = facts_of(Document.from_proto(made))
     assert (found.source, found.operand_rank, found.length) == (S.INTEGER_INPUT_COMPUTED, 1, length)

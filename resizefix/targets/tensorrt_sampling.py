@@ -1,4 +1,10 @@
-"""TensorRT: the tensor that is resized and the body that the node stands in; modes, coordinates and roundings."""
+"""TensorRT: the tensor that is resized and the body that the node stands in; modes, coordinates and roundings.
+
+"onnx-tensorrt <commit>" is that commit of the repository onnx/onnx-tensorrt, where the importers of Upsample and Resize
+stand in builtin_op_importers.cpp (from 10.0 on onnxOpImporters.cpp). What the core computes is not in the repository:
+where an importer's later comment or fix says that an accepted node came out wrong, the rule's effect is DIFFERENT, and
+its source names that commit.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +14,9 @@ from resizefix.targets import shared_rules as shared
 from resizefix.targets.conditions import WEIGHTS, S, is_power_of_two, no_single_pixel_output, trailing_ones
 from resizefix.targets.facts import SiteFacts
 from resizefix.targets.target import Rule, differs, noted
-from resizefix.targets.tensorrt_form import MEASURED
 
+MEASURED = "measured on TensorRT-RTX 1.4.0, 1.5.0, 1.6.1, 1.7.1"
+"""Four releases whose parser is that of TensorRT 10."""
 _FOUR_COORDINATES = frozenset({"asymmetric", "align_corners", "half_pixel", "pytorch_half_pixel"})
 _ANTIALIAS_FIX = "antialias=0 gives nearly the same on an upscale; on a downscale replace the node"
 _EQUAL_MODE = "rewrite it in an equal mode where there is one"

@@ -42,7 +42,7 @@ FOR_INSPECT = {
     "runtimes": {"inputs"},
     "targets": {"catalogue", "facts", "collect_facts", "onnxruntime_target", "target", "tensorrt"}
     | {"conditions", "shared_rules"}
-    | {f"tensorrt_{part}" for part in ("form", "sampling")}
+    | {"tensorrt_sampling"}
     | {"as_written", "deviations", "sampling", "static_values"}
     | {"accelerators", "mnn", "ncnn", "opencv", "openvino", "providers", "tract", "tvm"},
     "verification": {"scale_points", "sizing"},

@@ -7,14 +7,17 @@ generator (`random_graphs*.py`): what one of two designs cannot draw, or judges 
 
 from __future__ import annotations
 
+import json
 import random
+import re
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from itertools import combinations
 
 import numpy as np
 import onnx
-from onnx import NodeProto, TensorProto, helper, numpy_helper
+import onnx.parser
+from onnx import helper, numpy_helper
 
 Factors = tuple[float, float]
 
@@ -160,11 +163,10 @@ class _Writer:
     def __init__(self, row: Recipe, factors: Factors) -> None:
         self.row = row
         self.factors = factors[-len(row.axes) :]
-        self.tensors: list[TensorProto] = []
-        self.elem_type = helper.np_dtype_to_tensor_dtype(np.dtype(row.dtype))
+        self.constants: dict[str, np.ndarray] = {}
 
-    def constant(self, name: str, values: object, dtype: type) -> str:
-        self.tensors.append(numpy_helper.from_array(np.array(values, dtype), name))
+    def constant(self, name: str, values: object, dtype: object) -> str:
+        self.constants[name] = np.array(values, dtype)
         return name
 
     def scales(self) -> list[float]:
@@ -176,48 +178,39 @@ class _Writer:
     def resized(self) -> list[int]:
         return [int(np.float32(s) * np.float32(n)) for s, n in zip(self.scales(), self.row.shape, strict=True)]
 
-    def operands(self, data: str) -> tuple[list[NodeProto], list[str], dict[str, object]]:
+    def operands(self, data: str) -> tuple[str, list[str], dict[str, object]]:
         """Nodes before the resize, its inputs behind X, attributes of the extent."""
         row, scales = self.row, self.scales()
-        nodes: list[NodeProto] = []
         if row.extent == "attribute":
-            return [], [], {"scales": scales}
-        extra: dict[str, object] = {}
-        place = 1 if row.opset < 11 else 2
+            return "", [], {"scales": scales}
+        nodes, name, extra = "", "s", {}
         if row.extent == "axes":
             extra["axes"] = list(row.axes)
-            name = self.constant("s", self.factors, np.float32)
-        elif row.extent in ("initializer", "constant", "identity"):
-            if row.extent == "initializer":
-                name = self.constant("s", scales, np.float32)
-            else:
-                tensor = numpy_helper.from_array(np.array(scales, np.float32))
-                nodes.append(helper.make_node("Constant", [], ["s"], name="const_s", value=tensor))
-                name = "s"
+            self.constant("s", self.factors, np.float32)
+        elif row.extent == "initializer":
+            self.constant("s", scales, np.float32)
+        elif row.extent in ("constant", "identity"):
+            nodes = f"[const_s] s = Constant <value = float[{row.rank}] {{{str(scales)[1:-1]}}}> ()"
             if row.extent == "identity":
-                nodes.append(helper.make_node("Identity", ["s"], ["s_same"], name="same"))
-                name = "s_same"
+                nodes, name = f"{nodes} [same] s_same = Identity (s)", "s_same"
         elif row.extent == "concat":
-            head, tail = self.constant("head", scales[:2], np.float32), self.constant("tail", scales[2:], np.float32)
-            nodes.append(helper.make_node("Concat", [head, tail], ["s"], name="joined", axis=0))
-            name = "s"
+            self.constant("head", scales[:2], np.float32)
+            self.constant("tail", scales[2:], np.float32)
+            nodes = "[joined] s = Concat <axis = 0> (head, tail)"
         elif row.extent == "cast":
-            whole = self.constant("whole", scales, np.int64)
-            nodes.append(helper.make_node("Cast", [whole], ["s"], name="cast", to=TensorProto.FLOAT))
-            name = "s"
+            self.constant("whole", scales, np.int64)
+            nodes = "[cast] s = Cast <to = 1> (whole)"
         elif row.extent == "sizes":
-            name, place = self.constant("z", self.resized(), np.int64), 3
+            name = self.constant("z", self.resized(), np.int64)
         else:  # shape_times
-            times = self.constant("times", scales, np.int64)
-            nodes.append(helper.make_node("Shape", [data], ["shape"], name="shape_of"))
-            nodes.append(helper.make_node("Mul", ["shape", times], ["z"], name="times_shape"))
-            name, place = "z", 3
-        empty = "" if row.opset >= 13 else "none"
-        if empty and row.opset >= 11:
+            self.constant("times", scales, np.int64)
+            nodes, name = f"[shape_of] shape = Shape ({data}) [times_shape] z = Mul (shape, times)", "z"
+        place = 1 if row.opset < 11 else 3 if name == "z" else 2
+        if 11 <= row.opset < 13:
             self.constant("none", [], np.float32)
-        return nodes, [*[empty] * (place - 1), name], extra
+        return nodes, [*["none" if row.opset < 13 else '""'] * (place - 1), name], extra
 
-    def resize(self, data: str, out: str) -> list[NodeProto]:
+    def resize(self, data: str, out: str) -> str:
         row = self.row
         nodes, inputs, attributes = self.operands(data)
         attributes["mode"] = row.mode
@@ -225,110 +218,77 @@ class _Writer:
             attributes["coordinate_transformation_mode"] = row.coordinates
             if row.mode == "nearest":
                 attributes["nearest_mode"] = row.rounding
-        if row.options == "antialias":
-            attributes["antialias"] = 1
-        elif row.options == "exclude_outside":
-            attributes["exclude_outside"] = 1
-        elif row.options == "coefficient":
-            attributes["cubic_coeff_a"] = -0.5
-        return [*nodes, helper.make_node(row.op_type, [data, *inputs], [out], name="the_resize", **attributes)]
+        attributes |= {
+            "plain": {}, "antialias": {"antialias": 1}, "exclude_outside": {"exclude_outside": 1},
+            "coefficient": {"cubic_coeff_a": -0.5},
+        }[row.options]  # fmt: skip
+        said = ", ".join(f"{name} = {json.dumps(value)}" for name, value in attributes.items())
+        return f"{nodes} [the_resize] {out} = {row.op_type} <{said}> ({', '.join([data, *inputs])})"
 
-    def housed(self, data: str, out: str) -> tuple[list[NodeProto], list[onnx.FunctionProto]]:
-        """The resize in the main graph, a branch, a loop's body or a function."""
+    def housed(self, data: str) -> tuple[str, str]:
+        """The resize in the main graph, a branch, a loop's body or a function; and the function."""
         row = self.row
-        nodes = self.resize(data, "inner" if row.home in ("if", "loop") else out)
+        nodes = self.resize(data, "inner" if row.home in ("if", "loop") else "enlarged")
+        value = self.typed("inner")
         if row.home == "main":
-            return nodes, []
-        shape = [None] * row.rank
-        value = helper.make_tensor_value_info("inner", self.elem_type, shape)
+            return nodes, ""
         if row.home == "function":
-            read = [name for node in nodes for name in node.input if name in {t.name for t in self.tensors}]
-            inputs = list(dict.fromkeys([data, *read]))
-            imports = [helper.make_opsetid("", row.opset)]
-            function = helper.make_function("local", "enlarge", inputs, [out], nodes, imports)
-            return [helper.make_node("enlarge", inputs, [out], name="call", domain="local")], [function]
-        if row.home == "if":
-            other = helper.make_graph(
-                [helper.make_node("Identity", [data], ["inner_else"])],
-                "else",
-                [],
-                [helper.make_tensor_value_info("inner_else", self.elem_type, shape)],
-            )
-            then = helper.make_graph(nodes, "then", [], [value])
-            self.constant("yes", True, bool)
-            return [helper.make_node("If", ["yes"], [out], name="branch", then_branch=then, else_branch=other)], []
-        self.constant("once", 1, np.int64)
+            given = ", ".join([data, *(name for name in re.findall(r"\w+", nodes) if name in self.constants)])
+            head = f'<domain: "local", opset_import: ["" : {row.opset}]>'
+            return f"[call] enlarged = local.enlarge ({given})", f"{head} enlarge ({given}) => (enlarged) {{ {nodes} }}"
         self.constant("yes", True, bool)
-        body = helper.make_graph(
-            [*nodes, helper.make_node("Identity", ["go"], ["go_on"])],
-            "body",
-            [
-                helper.make_tensor_value_info("turn", TensorProto.INT64, []),
-                helper.make_tensor_value_info("go", TensorProto.BOOL, []),
-                helper.make_tensor_value_info("carried", self.elem_type, shape),
-            ],
-            [helper.make_tensor_value_info("go_on", TensorProto.BOOL, []), value],
-        )
-        return [helper.make_node("Loop", ["once", "yes", data], [out], name="turns", body=body)], []
+        if row.home == "if":
+            other = f"else () => ({self.typed('inner_else')}) {{ inner_else = Identity ({data}) }}"
+            then = f"then () => ({value}) {{ {nodes} }}"
+            return f"[branch] enlarged = If (yes) <then_branch = {then}, else_branch = {other}>", ""
+        self.constant("once", 1, np.int64)
+        inputs = f"int64 turn, bool go, {self.typed('carried')}"
+        body = f"body ({inputs}) => (bool go_on, {value}) {{ {nodes} go_on = Identity (go) }}"
+        return f"[turns] enlarged = Loop (once, yes, {data}) <body = {body}>", ""
+
+    def typed(self, name: str, rank: int | None = None) -> str:
+        kind = {"float32": "float"}.get(self.row.dtype, self.row.dtype)
+        return f"{kind}[{', '.join('?' * (rank or self.row.rank))}] {name}"
 
     def model(self) -> onnx.ModelProto:
         row = self.row
-        nodes: list[NodeProto] = []
-        data = "image"
-        if row.before == "relu":
-            nodes.append(helper.make_node("Relu", [data], ["before"], name="before"))
-            data = "before"
-        elif row.before == "conv":
-            weights = np.random.default_rng(7).standard_normal((2, 2, 1, 1)).astype(np.float32)
-            nodes.append(
-                helper.make_node("Conv", [data, self.constant("w", weights, np.float32)], ["before"], name="c")
-            )
-            data = "before"
-        made, functions = self.housed(data, "enlarged")
-        nodes += made
-        outputs = ["enlarged"]
-        if row.behind == "relu":
-            nodes.append(helper.make_node("Relu", ["enlarged"], ["y"], name="behind"))
-            outputs = ["y"]
-        elif row.behind == "shape":
-            nodes.append(helper.make_node("Shape", ["enlarged"], ["size"], name="size_of"))
-            outputs = ["enlarged", "size"]
-        elif row.behind == "reshape":
-            flat = self.constant("flat", [0, 0, -1], np.int64)
-            nodes.append(helper.make_node("Reshape", ["enlarged", flat], ["y"], name="flatten"))
-            outputs = ["y"]
-        elif row.behind == "second":
-            nodes.append(helper.make_node("Add", ["enlarged", "enlarged"], ["y"], name="doubled"))
-            outputs = ["y", "enlarged"]
+        data = "image" if row.before == "nothing" else "before"
+        before = {"nothing": "", "relu": "[before] before = Relu (image)", "conv": "[c] before = Conv (image, w)"}
+        if row.before == "conv":
+            self.constant("w", np.random.default_rng(7).standard_normal((2, 2, 1, 1)), np.float32)
+        made, function = self.housed(data)
+        if row.behind == "reshape":
+            self.constant("flat", [0, 0, -1], np.int64)
         elif row.behind == "skip":
             size = tuple(_Writer(row, row.factors).resized())
-            values = np.random.default_rng(5).standard_normal(size).astype(row.dtype)
-            nodes.append(
-                helper.make_node("Add", ["enlarged", self.constant("kept", values, row.dtype)], ["y"], name="meet")
-            )
-            outputs = ["y"]
-        return self.assembled(nodes, functions, outputs)
+            self.constant("kept", np.random.default_rng(5).standard_normal(size), row.dtype)
+        y, enlarged = self.typed("y", 3 if row.behind == "reshape" else None), self.typed("enlarged")
+        behind, outputs = {
+            "nothing": ("", [enlarged]),
+            "relu": ("[behind] y = Relu (enlarged)", [y]),
+            "shape": ("[size_of] size = Shape (enlarged)", [enlarged, f"int64[{row.rank}] size"]),
+            "reshape": ("[flatten] y = Reshape (enlarged, flat)", [y]),
+            "second": ("[doubled] y = Add (enlarged, enlarged)", [y, enlarged]),
+            "skip": ("[meet] y = Add (enlarged, kept)", [y]),
+        }[row.behind]
+        imports = f'"" : {row.opset}' + (', "local" : 1' if function else "")
+        inside = f"{before[row.before]} {made} {behind}"
+        model = onnx.parser.parse_model(f"""<ir_version: {row.ir}, opset_import: [{imports}]>
+            g ({self.typed("image")}) => ({", ".join(outputs)}) {{ {inside} }} {function}""")
+        return self.completed(model)
 
-    def assembled(self, nodes: list[NodeProto], functions: list, outputs: list[str]) -> onnx.ModelProto:
-        row = self.row
+    def completed(self, model: onnx.ModelProto) -> onnx.ModelProto:
+        """With its constants, the sizes of its input, and what nobody may touch."""
+        row, graph = self.row, model.graph
         dims: list[object] = list(row.shape)
         if row.input == "batch":
             dims[0] = "N"
         elif row.input == "dynamic":
             dims = ["N", row.shape[1], *(f"d{axis}" for axis in range(2, row.rank))]
-        inputs = [helper.make_tensor_value_info("image", self.elem_type, dims)]
+        graph.input[0].CopyFrom(helper.make_tensor_value_info("image", graph.input[0].type.tensor_type.elem_type, dims))
+        graph.initializer.extend(numpy_helper.from_array(value, name) for name, value in self.constants.items())
         if row.ir < 4:
-            inputs += [helper.make_tensor_value_info(t.name, t.data_type, t.dims) for t in self.tensors]
-        results = [
-            helper.make_tensor_value_info("size", TensorProto.INT64, [row.rank])
-            if name == "size"
-            else helper.make_tensor_value_info(
-                name, self.elem_type, [None] * (3 if row.behind == "reshape" else row.rank)
-            )
-            for name in outputs
-        ]
-        graph = helper.make_graph(nodes, "made from a recipe", inputs, results, self.tensors, doc_string="kept")
-        imports = [helper.make_opsetid("", row.opset), *([helper.make_opsetid("local", 1)] if functions else [])]
-        model = helper.make_model(graph, opset_imports=imports, functions=functions, ir_version=row.ir)
+            graph.input.extend(helper.make_tensor_value_info(t.name, t.data_type, t.dims) for t in graph.initializer)
+        graph.name, graph.doc_string = "made from a recipe", "kept"
         helper.set_model_props(model, {"author": "kept"})
         return model

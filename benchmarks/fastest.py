@@ -20,7 +20,7 @@ import click
 import resizefix
 from resizefix.document.document import Document
 from resizefix.library.at_size import fixed_at
-from resizefix.library.speed import Speed, milliseconds, ratio
+from resizefix.library.fastest import Speed, milliseconds, ratio
 from resizefix.runtimes.answers import LiveUnavailable
 from resizefix.runtimes.catalogue import runtime_named
 from resizefix.runtimes.inputs import model_inputs

@@ -6,6 +6,7 @@ measured against the one before, in both orders. It stays only where the whole m
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
@@ -18,7 +19,6 @@ from resizefix.document.document import Document
 from resizefix.document.shapes import Key
 from resizefix.errors import RefusedError, UsageError
 from resizefix.library.live_runtimes import seconds_left
-from resizefix.library.speed import GAIN, FormTime, NodeSpeed, Speed, WholeSpeed, milliseconds, ratio
 from resizefix.operations.candidates import AS_IT_IS, LegalizeAs, candidates, form_now, why_left_alone
 from resizefix.operations.legalize import legalizers
 from resizefix.operations.replacement import Allowance, Replacement
@@ -42,15 +42,86 @@ Values = Mapping[str, Value]
 _OF_A_MODEL, _OF_A_NODE = (10, 2.0), (5, 0.5)
 _MOST_PARTS = 4  # of the choice that are tried where the whole of it does not make the model faster
 _LEAST_STEP = 0.98  # the part of the time that one more of them must leave
+GAIN = 0.95
+"""The part of the time that a form or a model may take at most to be called faster."""
+
+
+@dataclass(frozen=True)
+class FormTime:
+    """A form by name, and its fastest run in milliseconds."""
+
+    form: str
+    ms: float
+
+
+@dataclass(frozen=True)
+class NodeSpeed:
+    """A node alone, at the sizes that it has in the model: the form that it had, the one that it has now, and every
+    form that was measured, the fastest first."""
+
+    index: int
+    node: str
+    before: FormTime
+    after: FormTime
+    measured: tuple[FormTime, ...]
+
+
+@dataclass(frozen=True)
+class WholeSpeed:
+    """The whole model: milliseconds with the old forms and with those that are fastest alone; `kept`: the latter stay,
+    since the model is at least 5 % faster with them."""
+
+    before_ms: float
+    after_ms: float
+    kept: bool
+
+
+@dataclass(frozen=True)
+class Speed:
+    """What was measured in `runtime` (its title and version); `whole` is None where no form was faster alone."""
+
+    runtime: str
+    nodes: tuple[NodeSpeed, ...]
+    whole: WholeSpeed | None = None
+
+
+def milliseconds(model: TimedModel) -> float:
+    """Its fastest run."""
+    return min(model.times) * 1e3
+
+
+def ratio(before: Sequence[float], after: Sequence[float]) -> float:
+    """The part of the time that `after` takes, by the fastest runs and by the rounds in the middle: the worse of both.
+
+    Rounds are those in which both ran, so that what slows the machine down falls on both.
+    """
+    by_round = [new / old for old, new in zip(before, after, strict=False) if old > 0]  # one may have left early
+    if not by_round:
+        return 1.0
+    return max(min(after) / min(before), statistics.median(by_round))
+
+
+@dataclass(frozen=True)
+class CutNode:
+    """One site to measure: the model of that node alone, and its forms by name, the first the one that it has."""
+
+    site: Site
+    cut: Document
+    forms: tuple[str, ...]
 
 
 @dataclass
-class Stopwatch:
-    """Models put into the runtime's folder and timed there; `title` is the runtime's, once it has answered."""
+class NodeTimes:
+    """Models put into the runtime's folder and timed there, and nodes of one of them, each measured alone; those that
+    are alike are measured once. `title` is the runtime's, with its version once it has answered."""
 
+    view: ModelView
+    target: Target
+    allowance: Allowance
     runtime: Runtime
     conditions: Conditions
-    title: str = ""
+    title: str
+    _known: dict[object, NodeSpeed | None] = field(default_factory=dict)
 
     def time(
         self, models: Mapping[str, Document], values: Values, rounds: int, seconds: float, *, shown: bool = False
@@ -70,26 +141,6 @@ class Stopwatch:
             raise UsageError("library.runtime-cannot-be-asked", why=answer.reason)
         self.title = answer.runtime
         return answer
-
-
-@dataclass(frozen=True)
-class CutNode:
-    """One site to measure: the model of that node alone, and its forms by name, the first the one that it has."""
-
-    site: Site
-    cut: Document
-    forms: tuple[str, ...]
-
-
-@dataclass
-class NodeTimes:
-    """Nodes of one model, each measured alone; those that are alike are measured once."""
-
-    view: ModelView
-    target: Target
-    allowance: Allowance
-    watch: Stopwatch
-    _known: dict[object, NodeSpeed | None] = field(default_factory=dict)
 
     def cut(self, sites: Sequence[Site]) -> list[CutNode]:
         """Those of the sites that have another form, cut out."""
@@ -115,7 +166,7 @@ class NodeTimes:
         wanted = {entry.name for one in cuts for entry in model_inputs(one.cut.proto)}
         wanted |= {one.site.output for one in cuts}
         try:
-            return values_in(self.view.document, wanted, self.watch.conditions)
+            return values_in(self.view.document, wanted, self.conditions)
         except (CannotLoadError, CannotRunError, BrokenOffError) as error:
             raise RefusedError("library.fastest-does-not-run", why=error) from error
 
@@ -132,24 +183,23 @@ class NodeTimes:
         if kind not in self._known:
             self._known[kind] = self._measured(node, values)
         known = self._known[kind]
-        if known is None:
-            return None
-        return NodeSpeed(node.site.index, node.site.label, known.before, known.after, known.measured)
+        return None if known is None else replace(known, index=node.site.index, node=node.site.label)
 
     def _measured(self, node: CutNode, values: Values) -> NodeSpeed | None:
         write_sizes(node.cut.proto, values)
         models = self._models(node)
         if not models:
             return None
-        answer = self.watch.time(models, values, *_OF_A_NODE, shown=True)
+        answer = self.time(models, values, *_OF_A_NODE, shown=True)
         if not answer.models or not answer.models[0].times:
             return None
-        first = answer.models[0]
+        first, output = answer.models[0], node.site.output
+        computed = values.get(output)  # by onnxruntime, in the whole model
         own = FormTime(node.forms[0], milliseconds(first))
         others = [
             (FormTime(name, milliseconds(one)), ratio(first.times, one.times))
             for name, one in list(zip(models, answer.models, strict=True))[1:]
-            if one.times and _is_right(node.site.output, one, values)
+            if one.times and computed is not None and judged(output, computed, one.outputs.get(output))[1]
         ]
         faster = [form for form, part in others if part <= GAIN]
         measured = sorted([own, *(form for form, _ in others)], key=attrgetter("ms"))
@@ -177,14 +227,6 @@ class NodeTimes:
         return rewrite(view, sites, LegalizeAs(self.target, self.allowance, chosen)).document
 
 
-def _is_right(output: str, model: TimedModel, values: Values) -> bool:
-    """Whether the node gives in the runtime what onnxruntime computes in the whole model."""
-    before, after = values.get(output), model.outputs.get(output)
-    if before is None or after is None:
-        return False
-    return judged(output, before, after)[1]
-
-
 def fastest(
     view: ModelView,
     sites: Sequence[Site],
@@ -207,8 +249,8 @@ def fastest(
         raise UsageError("library.fastest-not-run-here", target=target.name, known=known)
     require_sizes(view.document, conditions)
     with Runtime(row, python=python, time_limit=seconds_left(conditions)) as runtime:
-        watch = Stopwatch(runtime, conditions, row.title)
-        return _Choice(view, sites, made, NodeTimes(view, target, allowance, watch)).of_all()
+        times = NodeTimes(view, target, allowance, runtime, conditions, row.title)
+        return _Choice(view, sites, made, times).of_all()
 
 
 def require_sizes(document: Document, conditions: Conditions) -> None:
@@ -245,7 +287,7 @@ class _Choice:
         paired = zip(self.sites, self.made.outcomes, strict=True)
         nodes = self.times.cut([site for site, outcome in paired if outcome.status is not Status.REFUSED])
         values = self.times.values(nodes)
-        progress = Progress(self.times.watch.conditions.tell)
+        progress = Progress(self.times.conditions.tell)
         progress.expect(len(nodes) + 1)
         speeds: dict[Key, NodeSpeed] = {}
         groups: dict[object, list[Key]] = {}
@@ -263,7 +305,7 @@ class _Choice:
         paired = zip(self.sites, made.outcomes, strict=True)
         outcomes = tuple(self._timed(site, outcome, speeds.get(site.key), kept, whole) for site, outcome in paired)
         rows = tuple(one if key in kept else replace(one, after=one.before) for key, one in speeds.items())
-        measured = Speed(self.times.watch.title, rows, None if whole is None else whole.speed)
+        measured = Speed(self.times.title, rows, None if whole is None else whole.speed)
         return replace(made, outcomes=outcomes), measured
 
     def _settled(
@@ -292,12 +334,10 @@ class _Choice:
         """The model with these forms, in both orders; in neither may it be slower: the first may be placed better."""
         operation = LegalizeAs(self.times.target, self.times.allowance, chosen)
         after = rewrite(self.view, self.sites, operation)
-        parts: list[float] = []
-        old: list[float] = []
-        new: list[float] = []
+        parts, old, new = list[float](), list[float](), list[float]()
         for order in (("before", "after"), ("after", "before")):
             documents = {"before": self.made.document, "after": after.document}
-            answer = self.times.watch.time({name: documents[name] for name in order}, values, *_OF_A_MODEL)
+            answer = self.times.time({name: documents[name] for name in order}, values, *_OF_A_MODEL)
             if not answer.models or not all(model.times for model in answer.models):
                 why = answer.reason or next((model.reason for model in answer.models if model.reason), "")
                 raise RefusedError("library.fastest-does-not-run", why=why)
@@ -329,9 +369,8 @@ class _Choice:
 
     def _why_nothing(self, site: Site) -> str:
         """What is said of a site of which nothing was measured."""
-        times = self.times
-        if self._forms(site, times.allowance):
-            return Diagnostic("library.fastest-not-alone", runtime=times.watch.title)
+        if self._forms(site, self.times.allowance):
+            return Diagnostic("library.fastest-not-alone", runtime=self.times.title)
         return f"{Diagnostic('library.fastest-no-other-form')}{self._near(site)}"
 
     def _forms(self, site: Site, allowance: Allowance) -> Mapping[str, Replacement]:

@@ -21,7 +21,7 @@ from resizefix.verification.verification import Status as VerificationStatus
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
 
-    from resizefix.library.speed import Speed
+    from resizefix.library.fastest import Speed
     from resizefix.library.tensorrt_profile import Range
     from resizefix.operations.site import Site
     from resizefix.opsets.verdict import Blocker

@@ -10,7 +10,7 @@ from resizefix.printable import printable
 from resizefix.reports.screen import screen
 
 if TYPE_CHECKING:
-    from resizefix.library.speed import Speed
+    from resizefix.library.fastest import Speed
 
 _HEADINGS = ("node", "before", "ms", "after", "ms")
 

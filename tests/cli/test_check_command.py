@@ -22,35 +22,38 @@ def check(call):
     return partial(call, "check")
 
 
+@pytest.fixture
+def judged(answered):
+    """The answer of `check --json`, and what it says of its first target."""
+
+    def run(*words):
+        answer = answered("check", *words)
+        return answer, next(iter(answer["targets"].values()))
+
+    return run
+
+
 X = NetworkInput("input", (1, 3, 17, 17))
 YES = LiveVerdict("TensorRT-RTX 9.9", True, inputs=(X,))
 NO = LiveVerdict("TensorRT-RTX 9.9", False, (LiveError("node\x1b[31m", "y", 3, "Relu", "line one\nline two"),))
 
 
-def test_the_json_has_the_promised_fields_for_each_target(check):
-    code, text, err = check(SRCNN, "--target", "tensorrt-8.0", "--target", "tensorrt-rtx", "--json")
-    answer = json.loads(text)
-    assert (code, err, answer["exit_code"]) == (1, "", 1)  # 8.0 has no cubic
+def test_the_json_has_the_promised_fields_for_each_target(judged):
+    answer, _ = judged(SRCNN, "--target", "tensorrt-8.0", "--target", "tensorrt-rtx")
+    assert answer["exit_code"] == 1  # 8.0 has no cubic
     assert answer["targets"]["tensorrt-rtx"] == {"accepted": True, "violations": [], "live": None, "live_reason": None}
     (broken,) = answer["targets"]["tensorrt-8.0"]["violations"]
     assert {"node", "rule", "because", "source", "fix", "mend", "effect"} == broken.keys()
     assert broken["rule"] == "not-cubic"
 
 
-def test_live_adds_what_the_parser_said(check, stand_in):
+def test_live_adds_what_the_parser_said(judged, stand_in):
     stand_in(NO)
-    code, text, err = check(SRCNN, "--target", "tensorrt-rtx", "--live", "--json")
-    live = json.loads(text)["targets"]["tensorrt-rtx"]["live"]
-    assert (code, err) == (1, "")
-    assert live == {
-        "parser": "TensorRT-RTX 9.9",
-        "accepted": False,
-        "errors": [{"node": "node\x1b[31m", "op": "Relu", "output": "y", "message": "line one\nline two"}],
-        "built": None,
-        "profile": {},
-        "chosen": [],
-        "nodes": [],
-    }
+    answer, target = judged(SRCNN, "--target", "tensorrt-rtx", "--live")
+    assert answer["exit_code"] == 1
+    error = {"node": "node\x1b[31m", "op": "Relu", "output": "y", "message": "line one\nline two"}
+    nothing = {"built": None, "profile": {}, "chosen": [], "nodes": []}
+    assert target["live"] == {"parser": "TensorRT-RTX 9.9", "accepted": False, "errors": [error], **nothing}
 
 
 def test_a_person_reads_who_refuses_what_and_nothing_a_terminal_would_act_on(check, stand_in):
@@ -72,11 +75,11 @@ def test_a_refused_resize_that_no_rule_foresaw_is_to_be_reported(check, stand_in
     assert "please report it" not in check(ANTIALIAS, "--target", "tensorrt-rtx", "--live")[1]
 
 
-def test_a_stand_in_is_called_one(check, stand_in):
+def test_a_stand_in_is_called_one(judged, stand_in):
     stand_in(YES)
-    code, text, _ = check(SRCNN, "--target", "tensorrt-10", "--live", "--json")
-    assert code == 0
-    assert "standing in for TensorRT 10" in json.loads(text)["targets"]["tensorrt-10"]["live"]["parser"]
+    answer, target = judged(SRCNN, "--target", "tensorrt-10", "--live")
+    assert answer["exit_code"] == 0
+    assert "standing in for TensorRT 10" in target["live"]["parser"]
 
 
 def test_older_targets_are_judged_by_rules_and_stderr_says_so(check):
@@ -199,8 +202,8 @@ def test_a_node_that_is_only_taken_for_a_resize_has_its_row(check, tmp_path):
         ("ONNXRuntime", "onnxruntime"),
     ],
 )
-def test_a_version_is_judged_by_the_row_that_covers_it(check, typed, row):
-    assert json.loads(check(SRCNN, "--target", typed, "--json")[1])["targets"].keys() == {row}
+def test_a_version_is_judged_by_the_row_that_covers_it(judged, typed, row):
+    assert judged(SRCNN, "--target", typed)[0]["targets"].keys() == {row}
 
 
 @pytest.mark.parametrize(
@@ -212,21 +215,19 @@ def test_what_no_row_covers_is_no_target(check, typed):
 
 
 @needs_tensorrt
-def test_the_real_parser_refuses_antialias_and_names_the_node(check):
-    code, text, _ = check(ANTIALIAS, "--target", "tensorrt-rtx", "--live", "--json")
-    live = json.loads(text)["targets"]["tensorrt-rtx"]["live"]
-    assert (code, live["accepted"], live["errors"][0]["op"]) == (1, False, "Resize")
-    assert "Antialiasing is not supported" in live["errors"][0]["message"]
+def test_the_real_parser_refuses_antialias_and_names_the_node(judged):
+    answer, target = judged(ANTIALIAS, "--target", "tensorrt-rtx", "--live")
+    (error,) = target["live"]["errors"]
+    assert (answer["exit_code"], target["live"]["accepted"], error["op"]) == (1, False, "Resize")
+    assert "Antialiasing is not supported" in error["message"]
 
 
 @needs_tensorrt
-def test_the_real_builder_builds_a_dynamic_model_for_the_shapes_given(check):
+def test_the_real_builder_builds_a_dynamic_model_for_the_shapes_given(judged):
     shapes = ("--min-shapes", "input:1x3x8x8", "--opt-shapes", "input:1x3x16x16", "--max-shapes", "input:2x3x32x32")
-    code, text, _ = check(DYNAMIC, "--target", "tensorrt-rtx", "--build", "--json", *shapes)
-    live = json.loads(text)["targets"]["tensorrt-rtx"]["live"]
-    assert (code, live["built"]) == (0, True)
-    assert live["profile"]["input"]["max"] == [2, 3, 32, 32]
-    assert live["chosen"] == []
+    answer, target = judged(DYNAMIC, "--target", "tensorrt-rtx", "--build", *shapes)
+    assert (answer["exit_code"], target["live"]["built"], target["live"]["chosen"]) == (0, True, [])
+    assert target["live"]["profile"]["input"]["max"] == [2, 3, 32, 32]
 
 
 @pytest.mark.parametrize(

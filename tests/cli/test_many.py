@@ -1,27 +1,23 @@
 """Several models in one call: one answer, in order, and no model costs another its own."""
 
-import json
-
 import pytest
 from fixture_models import BISENET, ESRGAN, FIXTURES, SRCNN, UNET
 
 from resizefix.cli import many
 
 
-def test_what_is_said_of_each_is_what_it_alone_is_reported(call):
-    code, out, _ = call("check", SRCNN, ESRGAN, "--target", "tensorrt-8.0", "--json", "--jobs", "2")
-    together = json.loads(out)
-    alone = [json.loads(call("check", model, "--target", "tensorrt-8.0", "--json")[1]) for model in (SRCNN, ESRGAN)]
+def test_what_is_said_of_each_is_what_it_alone_is_reported(answered):
+    together = answered("check", SRCNN, ESRGAN, "--target", "tensorrt-8.0", "--jobs", "2")
+    alone = [answered("check", model, "--target", "tensorrt-8.0") for model in (SRCNN, ESRGAN)]
     assert together["models"] == alone
-    assert code == together["exit_code"] == max(answer["exit_code"] for answer in alone)
+    assert together["exit_code"] == max(answer["exit_code"] for answer in alone)
     assert sum(together["summary"][word] for word in ("yes", "no", "failed")) == together["summary"]["models"] == 2
 
 
-def test_each_is_written_under_its_name_and_the_worst_code_is_the_answer(call, tmp_path):
-    code, out, _ = call("promote-scales", SRCNN, UNET, ESRGAN, "--output-dir", str(tmp_path / "new"), "--json")
-    answers = json.loads(out)["models"]
-    assert [answer["exit_code"] for answer in answers] == [0, 1, 0]  # the U-Net is coupled
-    assert code == 1
+def test_each_is_written_under_its_name_and_the_worst_code_is_the_answer(answered, tmp_path):
+    answer = answered("promote-scales", SRCNN, UNET, ESRGAN, "--output-dir", tmp_path / "new")
+    assert [one["exit_code"] for one in answer["models"]] == [0, 1, 0]  # the U-Net is coupled
+    assert answer["exit_code"] == 1
     assert sorted(path.name for path in (tmp_path / "new").iterdir()) == [ESRGAN.name, SRCNN.name]
 
 
@@ -36,21 +32,20 @@ def test_for_a_person_there_is_a_line_for_each_and_one_for_all(call, tmp_path):
     assert last == "2 models: 1 yes, 1 failed"
 
 
-def test_a_process_that_dies_is_that_models_failure(call, monkeypatch):
+def test_a_process_that_dies_is_that_models_failure(answered, monkeypatch):
     monkeypatch.setattr(many, "WORKER", "sys:exit")
-    code, out, _ = call("inspect", SRCNN, ESRGAN, "--json")
-    assert code == 2
-    assert [answer["model"] for answer in json.loads(out)["models"]] == [str(SRCNN), str(ESRGAN)]
-    assert all("ended with status 1" in answer["error"] for answer in json.loads(out)["models"])
+    answer = answered("inspect", SRCNN, ESRGAN)
+    assert answer["exit_code"] == 2
+    assert [one["model"] for one in answer["models"]] == [str(SRCNN), str(ESRGAN)]
+    assert all("ended with status 1" in one["error"] for one in answer["models"])
 
 
-def test_a_process_that_is_killed_is_named_with_its_signal(call, monkeypatch, tmp_path):
+def test_a_process_that_is_killed_is_named_with_its_signal(answered, monkeypatch, tmp_path):
     (tmp_path / "killed_worker.py").write_text("import os\ndef work(*_): os.kill(os.getpid(), 9)\n")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     monkeypatch.setattr(many, "WORKER", "killed_worker:work")
-    code, out, _ = call("promote-scales", SRCNN, "--output-dir", str(tmp_path / "new"), "--json")
-    (answer,) = json.loads(out)["models"]
-    assert code == answer["exit_code"] == 2
+    (answer,) = answered("promote-scales", SRCNN, "--output-dir", tmp_path / "new")["models"]
+    assert answer["exit_code"] == 2
     assert answer["error"] == f"{SRCNN}: the process that worked on it was ended by signal 9. Nothing was written."
     assert list((tmp_path / "new").iterdir()) == []
 

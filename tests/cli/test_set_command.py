@@ -1,7 +1,6 @@
 """`resizefix set`: words that are settings, exit codes, JSON, the page with pictures."""
 
 import base64
-import json
 import re
 import shlex
 import struct
@@ -35,15 +34,12 @@ def test_the_node_is_changed_and_the_difference_reported(set_, tmp_path):
     assert site.interpolation.nearest_mode.value == "floor"
 
 
-def test_json_has_the_differences(set_):
-    code, out, _ = set_(SRCNN, "--dry-run", *NEAREST, "--json")
-    answer = json.loads(out)
+def test_json_has_the_differences(answered):
+    answer = answered("set", SRCNN, "--dry-run", *NEAREST)
     (outcome,) = answer["outcomes"]
-    assert code == 0
-    assert answer["verification"]["status"] == "passed"
+    assert (answer["exit_code"], answer["verification"]["status"], outcome["exact"]) == (0, "passed", False)
     assert outcome["max_abs_diff"] == outcome["node_diffs"][0]["max_abs_diff"] > 1
     assert outcome["output_diffs"][0]["feed"] == "random values"
-    assert outcome["exact"] is False
 
 
 def test_a_setting_may_stand_before_a_file_and_a_file_may_hold_an_equals_sign(set_, tmp_path, monkeypatch):
@@ -92,10 +88,10 @@ def test_what_is_not_changed_stays_byte_for_byte(set_, tmp_path):
     assert after[after.index(first) :].startswith(kept)
 
 
-def test_several_models(set_, tmp_path):
-    code, out, _ = set_(SRCNN, DYNAMIC, "--output-dir", tmp_path, *NEAREST, "--json")
-    assert code == 0
-    assert [model["outcomes"][0]["status"] for model in json.loads(out)["models"]] == ["changed", "changed"]
+def test_several_models(answered, tmp_path):
+    answer = answered("set", SRCNN, DYNAMIC, "--output-dir", tmp_path, *NEAREST)
+    assert answer["exit_code"] == 0
+    assert [model["outcomes"][0]["status"] for model in answer["models"]] == ["changed", "changed"]
     assert len(list(tmp_path.iterdir())) == 2
 
 

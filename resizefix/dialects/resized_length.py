@@ -6,7 +6,7 @@ the float64 product of the float32 scale: 5 scaled by 1.8 is 9 and 8, so that an
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from math import floor
 from typing import Any
@@ -17,6 +17,8 @@ import numpy.typing as npt
 Lengths = npt.NDArray[np.int64]
 Scales = npt.NDArray[np.floating[Any]]
 _LARGE = 10**38  # below the largest float32
+_REACH = 8
+"""How many neighbouring float32 values are tried on each side."""
 
 
 @lru_cache(maxsize=4096)
@@ -85,3 +87,28 @@ def sampled_scale(size: int, out: int) -> float:
     """The scale that a runtime samples by when it is given sizes: float32(out)/float32(in) (upsamplebase.h,
     `ParseScalesDataAndAdjustOutputSize`; the parsers of TensorRT likewise)."""
     return float(np.float32(out) / np.float32(size))
+
+
+def robust_scale(size: int, out: int) -> float | None:
+    """The float32 scale nearest to out/in that makes `size` into `out` under every output-size rule; None: none does.
+
+    For sizes up to 2²² that is the quotient, or one unit in the last place above it.
+
+    Raises:
+        ValueError: a size below 1.
+
+    """
+    return next((scale for scale in near_scales(size, out) if every_rule_gives(scale, size, out)), None)
+
+
+def near_scales(size: int, out: int) -> Iterator[float]:
+    """The quotient and then its float32 neighbours, the nearer first and, of two equally near, the larger first."""
+    if size < 1 or out < 1:
+        raise ValueError(f"no scale makes {size} into {out}")
+    up = down = np.float32(sampled_scale(size, out))
+    yield float(up)
+    for _ in range(_REACH):
+        up = np.nextafter(up, np.float32(np.inf))
+        down = np.nextafter(down, np.float32(0))
+        yield float(up)
+        yield float(down)

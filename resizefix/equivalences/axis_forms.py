@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from fractions import Fraction
 from functools import cache, lru_cache
 
-from resizefix.equivalences.index_map import Form, samples
+from resizefix.equivalences.index_map import LONGEST, Form, samples
 from resizefix.equivalences.resize_spec import Axis
 from resizefix.interpolation import CoordinateTransformationMode, Interpolation, Mode, NearestMode
 
@@ -24,7 +24,6 @@ TF_CROP_AND_RESIZE = CoordinateTransformationMode.TF_CROP_AND_RESIZE
 FLOOR, CEIL, SIMPLE = NearestMode.FLOOR, NearestMode.CEIL, NearestMode.SIMPLE
 ROUND_PREFER_FLOOR, ROUND_PREFER_CEIL = NearestMode.ROUND_PREFER_FLOOR, NearestMode.ROUND_PREFER_CEIL
 
-LONGEST = 2**22
 LARGEST_FACTOR = 4096
 Alike = Callable[[Axis, Form, Interpolation], frozenset[Form]]
 """The forms that sample the axis as this form does; none where it is not known."""

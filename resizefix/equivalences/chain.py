@@ -49,13 +49,8 @@ def rewrites(subject: ResizeSpec, *, allow_inexact: bool = False) -> Iterator[St
 
 def reasons(subject: ResizeSpec) -> tuple[tuple[Equivalence, Diagnostic], ...]:
     """Why each whole-node equivalence that does not hold for `subject` does not."""
-    found = []
-    for equivalence in EQUIVALENCES:
-        if isinstance(equivalence, NodeEquivalence):
-            rewritten = equivalence.rewrite(subject)
-            if isinstance(rewritten, Diagnostic):
-                found.append((equivalence, rewritten))
-    return tuple(found)
+    rewritten = ((row, row.rewrite(subject)) for row in EQUIVALENCES if isinstance(row, NodeEquivalence))
+    return tuple((row, reason) for row, reason in rewritten if isinstance(reason, Diagnostic))
 
 
 def smallest_chain(

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from resizefix.dialects.resized_length import every_rule_gives, near_scales, sampled_scale
 from resizefix.interpolation import CoordinateTransformationMode, Mode, NearestMode
 
 Form = tuple[CoordinateTransformationMode, NearestMode | None]
@@ -24,6 +25,8 @@ Indices = npt.NDArray[np.int64]
 TIE_TOLERANCES: tuple[float, ...] = (1e-6, 0.0)
 """How near to one half a fraction counts as a tie: in onnxruntime of mid-2026 on (its issue 28291), and before."""
 
+LONGEST = 2**22
+"""How long an axis may be of which samples are compared: here a coordinate has two binary digits behind the point."""
 _HALF, _ONE, _TWO = np.float32(0.5), np.float32(1), np.float32(2)
 
 
@@ -98,6 +101,26 @@ def samples(mode: Mode, antialias: bool, form: Form, scale: float, size: int, ou
     if mode is Mode.LINEAR:
         x = np.clip(x, np.float32(0), np.float32(size - 1))
     return _digest(x + np.float32(0))  # + 0 makes -0 and 0 one
+
+
+def scale_for_size(size: int, out: int, mode: Mode, form: Form, *, antialias: bool = False) -> float | None:
+    """A float32 scale that makes `size` into `out` under every rule *and* samples as sizes do; None: there is none.
+
+    Sizes make onnxruntime sample by the quotient. A neighbour of it that has the right length may move coordinates by a
+    unit in the last place, which flips some nearest indices and changes the bits of other modes; only a scale for which
+    the samples are the same is returned. Samples of axes longer than `LONGEST` are not compared: there is none.
+
+    Raises:
+        ValueError: a size below 1, or coordinates that depend on a roi.
+
+    """
+    if max(size, out) > LONGEST:
+        return None
+    wanted = samples(mode, antialias, form, sampled_scale(size, out), size, out)
+    for scale in near_scales(size, out):
+        if every_rule_gives(scale, size, out) and samples(mode, antialias, form, scale, size, out) == wanted:
+            return scale
+    return None
 
 
 def _digest(*arrays: npt.NDArray[Any] | np.float32) -> bytes:

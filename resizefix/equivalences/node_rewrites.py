@@ -11,10 +11,9 @@ from dataclasses import replace
 from onnx import TensorProto
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.dialects.resized_length import every_rule_gives, sampled_scale
-from resizefix.equivalences.index_map import samples
+from resizefix.dialects.resized_length import every_rule_gives, robust_scale, sampled_scale
+from resizefix.equivalences.index_map import samples, scale_for_size
 from resizefix.equivalences.resize_spec import Axis, ResizeSpec
-from resizefix.equivalences.scale_for_size import robust_scale, scale_for_size
 from resizefix.interpolation import CoordinateTransformationMode, ExtentKind, Mode
 
 Rewritten = tuple[ResizeSpec, ...] | Diagnostic

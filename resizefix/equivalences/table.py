@@ -11,7 +11,7 @@ from functools import partial
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.equivalences import axis_forms, node_rewrites
-from resizefix.equivalences.index_map import Form
+from resizefix.equivalences.index_map import LONGEST, Form
 from resizefix.equivalences.resize_spec import Axis, ResizeSpec
 from resizefix.interpolation import Interpolation
 
@@ -55,7 +55,7 @@ class NodeEquivalence(Equivalence):
 
 
 # Of an axis of unknown length they hold up to 2²².
-_Bounded = partial(AxisEquivalence, longest=axis_forms.LONGEST)
+_Bounded = partial(AxisEquivalence, longest=LONGEST)
 
 EQUIVALENCES: tuple[Equivalence, ...] = (
     # One meaning, eight spellings: the canonical form has one word for these already, so there is nothing to rewrite.

@@ -286,7 +286,7 @@ def lost_pixel(node: ResizeNode, preferences: Preferences) -> Fault | None:
         if wanted != made and not is_short:
             continue
         if wanted != made or inference_length(scale, size) != made:
-            from resizefix.equivalences.scale_for_size import robust_scale  # most scales are whole
+            from resizefix.dialects.resized_length import robust_scale  # most scales are whole
 
             better = robust_scale(size, wanted)
             if better is not None:

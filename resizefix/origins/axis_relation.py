@@ -6,10 +6,10 @@ from typing import NamedTuple
 import numpy as np
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.dialects.resized_length import inference_lengths, kernel_lengths
+from resizefix.dialects.resized_length import inference_lengths, kernel_lengths, robust_scale
 from resizefix.document.operator_semantics.expression import Computed, Expression, Number, Size
 from resizefix.document.text import listed
-from resizefix.equivalences.scale_for_size import robust_scale, scale_for_size
+from resizefix.equivalences.index_map import scale_for_size
 from resizefix.interpolation import CoordinateTransformationMode, ExtentKind, Interpolation
 from resizefix.origins.entries import DimResolver, Entry, Values
 from resizefix.origins.fit import EVERY_SIZE, Multiple, fit

@@ -59,9 +59,6 @@ class StaticValues:
             return []
         return self._scopes.sources(definition.scope, node)
 
-    def _size(self, size: int | str | None) -> int | None:
-        return self._supposed.get(size) if isinstance(size, str) else size
-
     def _constant(self, definition: Definition) -> Array | None:
         return self._view.value(definition.scope, definition.name)
 
@@ -72,7 +69,8 @@ class StaticValues:
         sources = [self._scopes.definition(definition.scope, name) if name else None for name in node.input]
         first = sources[0] if sources else None
         dims = None if first is None else self._view.shapes.dims(first.key)
-        sizes = None if dims is None else tuple(map(self._size, dims))
+        supposed = self._supposed
+        sizes = None if dims is None else [supposed.get(size) if isinstance(size, str) else size for size in dims]
         operands = [None if source is None else self._known.get(source.key) for source in sources]
         found = values_or_none(node, operands, definition.scope.opset, sizes)
         return None if found is None else np.asarray(found[list(node.output).index(definition.name)])

@@ -17,7 +17,7 @@ from resizefix.targets.foreign_domain import foreign_domain_resizes
 from resizefix.targets.target import Target, Violation, judge
 
 if TYPE_CHECKING:  # a parser of its own process is asked by few
-    from resizefix.library.live_profile import Profile
+    from resizefix.library.tensorrt_profile import Profile
     from resizefix.runtimes.answers import LiveUnavailable
     from resizefix.runtimes.tensorrt import LiveVerdict
 

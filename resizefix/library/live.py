@@ -10,7 +10,7 @@ from resizefix.diagnostics import Diagnostic
 from resizefix.document.document import Document
 from resizefix.document.scopes import bodies, node_label
 from resizefix.errors import UsageError
-from resizefix.library.live_profile import Plan, Profile, checked, planned
+from resizefix.library.tensorrt_profile import Plan, Profile, checked, planned
 from resizefix.operations.site import Site
 from resizefix.operations.sites import find_sites
 from resizefix.printable import one_paragraph

@@ -24,7 +24,6 @@ from resizefix.library.result import (
     skipped,
     without_their_chain,
 )
-from resizefix.library.tensorrt_profile import profile_of
 from resizefix.operations.promote_scales import Integers, NewInputs, Promotion
 from resizefix.operations.promote_scales import promote_scales as promote
 from resizefix.operations.refusal import Refusal
@@ -235,6 +234,8 @@ class _Call:
     ) -> Result[Document]:
         profile = None
         if self.wanted.integers is not None and promotion.inputs:
+            from resizefix.library.tensorrt_profile import profile_of  # few models are promoted for TensorRT
+
             profile = profile_of(promotion.document.proto, promotion.inputs, shapes)
         # What is resized is read by the product of its shape and an integer, too.
         moved = self.sites if self.wanted.integers is not None else without_their_chain(self.sites)

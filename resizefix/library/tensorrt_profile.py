@@ -1,21 +1,38 @@
-"""The optimization profile that TensorRT needs to build a promoted model, and the trtexec flags that say it.
+"""The optimization profile that TensorRT needs to build a model: of a promoted one, with the trtexec flags that say it;
+and of one that is built here: the ranges the user gave, and some for what is left open.
 
-A shape-tensor input is profiled by its values, even where height and width are static (NVIDIA's developer guide,
-"Shape Tensor I/O"); a dynamic tensor by its shapes.
+For an input with open sizes a profile says which sizes it takes, for one whose values decide shapes (TensorRT's "shape
+tensor") which values, even where height and width are static (NVIDIA's developer guide, "Shape Tensor I/O"); each as
+smallest, most usual and largest, like trtexec's --minShapes, --optShapes, --maxShapes.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
+import numpy as np
 from onnx import ModelProto
 
+from resizefix.dialects.dialect import RESIZES
+from resizefix.dialects.model_view import ModelView
+from resizefix.document.constants import Constant
+from resizefix.document.document import Document
 from resizefix.document.shapes import dims_of
+from resizefix.document.text import counted
+from resizefix.errors import UsageError
 from resizefix.interpolation import ExtentKind
 from resizefix.promotion import Form, PromotedInput
+from resizefix.runtimes.inputs import TensorInput, Value, model_inputs
+from resizefix.runtimes.tensorrt import Bounds, NetworkInput
+from resizefix.verification.feeds import Feeder
+from resizefix.verification.sizing import Role, image_of, roles_of
 
 _USUAL_LENGTH = 64  # of a dynamic axis that nothing is known of
+BOUNDS = ("min", "opt", "max")
+_GROWTH = (1, 2, 4)  # of open heights and widths, from those that the model was found to run at
 
 
 @dataclass(frozen=True)
@@ -25,6 +42,183 @@ class Range:
     min: tuple[int, ...]
     opt: tuple[int, ...]
     max: tuple[int, ...]
+
+
+Profile = Mapping[str, Range | Bounds]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to build with. `narrow` leaves the `chosen` inputs one size only, for models that `wide` is too much for."""
+
+    wide: dict[str, Bounds]
+    narrow: dict[str, Bounds]
+    chosen: tuple[str, ...]
+
+
+def checked(given: Profile, document: Document) -> dict[str, Bounds]:
+    """The user's ranges, complete: `opt` alone stands for all three, as in trtexec.
+
+    Raises UsageError for an input that the model does not have, and for bounds that are missing or out of order.
+    """
+    known = {entry.name: entry for entry in model_inputs(document.proto)}
+    profile: dict[str, Bounds] = {}
+    for name, bounds in given.items():
+        if name not in known:
+            raise UsageError("library.range-for-no-input", name=name, known=", ".join(known) or "none")
+        said = vars(bounds) if isinstance(bounds, Range) else bounds
+        shapes = {bound: [int(value) for value in said[bound]] for bound in BOUNDS if bound in said}
+        if set(shapes) == {"opt"}:
+            shapes = dict.fromkeys(BOUNDS, shapes["opt"])
+        if set(shapes) != set(BOUNDS):
+            missing = ", ".join(bound for bound in BOUNDS if bound not in shapes)
+            raise UsageError("library.range-incomplete", name=name, missing=missing)
+        rows = [shapes[bound] for bound in BOUNDS]
+        ordered = all(low <= high for row, above in pairwise(rows) for low, high in zip(row, above, strict=False))
+        if len({len(row) for row in rows}) > 1 or not ordered:
+            raise UsageError("library.range-not-ordered", name=name, rows=rows)
+        profile[name] = shapes
+    return profile
+
+
+def planned(document: Document, inputs: Sequence[NetworkInput], given: Mapping[str, Bounds]) -> Plan:
+    """The profile for the network's inputs: `given`, and ranges around what the model runs with in onnxruntime.
+
+    Raises UsageError where a given range does not fit its input.
+    """
+    for entry in inputs:
+        if entry.name in given:
+            _require_fit(entry, given[entry.name])
+    frozen = [name for name in given if name not in {entry.name for entry in inputs}]
+    if frozen:
+        raise UsageError("library.default-is-constant", frozen=frozen[0])
+    unsaid = [entry for entry in inputs if entry.needs_range and entry.name not in given]
+    if not unsaid:
+        return Plan(dict(given), dict(given), ())
+    feeds = _fitting_feeds(document, inputs, given)
+    named = {entry.name: entry for entry in model_inputs(document.proto)}
+    wide, narrow = dict(given), dict(given)
+    for entry in unsaid:
+        usual, grows = _usual(entry, named[entry.name], feeds, document)
+        narrow[entry.name] = {bound: list(usual) for bound in BOUNDS}
+        wide[entry.name] = {
+            bound: [value * times if grown else value for value, grown in zip(usual, grows, strict=True)]
+            for bound, times in zip(BOUNDS, _GROWTH, strict=True)
+        }
+    return Plan(wide, narrow, tuple(entry.name for entry in unsaid))
+
+
+def _require_fit(entry: NetworkInput, bounds: Bounds) -> None:
+    numbers = bounds["opt"]
+    if entry.decides_shapes:
+        length = math.prod(size for size in entry.dims if size is not None)
+        if None not in entry.dims and len(numbers) != length:
+            raise UsageError(
+                "library.range-of-shape-input", name=entry.name, count=counted(length, "value"), numbers=numbers
+            )
+        return
+    fixed = [(size, row[axis]) for row in bounds.values() for axis, size in enumerate(entry.dims) if axis < len(row)]
+    if len(numbers) != len(entry.dims) or any(size not in (None, given) for size, given in fixed):
+        shape = "x".join("?" if size is None else str(size) for size in entry.dims)
+        raise UsageError("library.range-does-not-fit", name=entry.name, shape=shape, str="x".join(map(str, numbers)))
+
+
+def _usual(
+    entry: NetworkInput, declared: TensorInput, feeds: Mapping[str, Value], document: Document
+) -> tuple[list[int], list[bool]]:
+    """The sizes, or values, that the input is taken to have, and which of them may as well be larger."""
+    fed = feeds.get(entry.name)
+    if not entry.decides_shapes:
+        roles = roles_of(declared.shape if declared.shape is not None else entry.dims)
+        usual = list(fed.shape) if isinstance(fed, np.ndarray) else [1 if size is None else size for size in entry.dims]
+        return usual, [size is None and role is Role.SPATIAL for size, role in zip(entry.dims, roles, strict=True)]
+    values = np.ravel(fed).astype(int).tolist() if isinstance(fed, np.ndarray) else [1]
+    meaning = _meaning(document, entry.name)
+    if meaning is None:
+        return values, [False] * len(values)
+    if meaning.is_factor:
+        return [meaning.unit] * len(values), _spatial(len(values), document)
+    return values, _spatial(len(values), document)
+
+
+def _fitting_feeds(
+    document: Document, inputs: Sequence[NetworkInput], given: Mapping[str, Bounds]
+) -> Mapping[str, Value]:
+    """Feeds that the model runs with in onnxruntime; where it runs with none, the most sensible ones."""
+    from resizefix.runtimes.limits import OutOfMemoryError
+    from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError, open_session
+    from resizefix.verification.engine import fit_feeds  # onnxruntime is imported where something is run
+
+    deciding = {entry.name for entry in inputs if entry.decides_shapes}
+    shapes = {name: tuple(bounds["opt"]) for name, bounds in given.items() if name not in deciding}
+    values: dict[str, object] = {name: bounds["opt"] for name, bounds in given.items() if name in deciding}
+    declared = model_inputs(document.proto)
+    for name in deciding - given.keys():
+        meaning = _meaning(document, name)
+        dims = next((entry.dims for entry in inputs if entry.name == name), ())
+        if meaning is not None and meaning.is_factor and None not in dims:
+            shape = [size for size in dims if size is not None]
+            doubled = [meaning.unit * (2 if grown else 1) for grown in _spatial(math.prod(shape), document)]
+            values[name] = np.array(doubled).reshape(shape)
+    feeder = Feeder(declared, shapes, hints=values)
+    try:
+        return fit_feeds(open_session(document, optimized=False), feeder).feeds
+    except (CannotLoadError, CannotRunError, OutOfMemoryError):
+        return next(feeder.candidates(), {})
+
+
+def _spatial(count: int, document: Document) -> list[bool]:
+    """Which of `count` values beside an image concern heights and widths: all, or those of its spatial dimensions."""
+    image = image_of(model_inputs(document.proto))
+    if image is None or image.shape is None or len(image.shape) != count:
+        return [True] * count
+    return [role is Role.SPATIAL for role in roles_of(image.shape)]
+
+
+@dataclass(frozen=True)
+class _Meaning:
+    """What an integer input says: a factor in units of 1/`unit`, or a size."""
+
+    is_factor: bool
+    unit: int = 1
+
+
+# Operators that pass numbers on as they are; reaching a resize's operand through them alone, the input is that operand.
+_PASSING = frozenset(
+    {"Cast", "Concat", "Expand", "Gather", "Identity", "Reshape", "Slice", "Squeeze", "Tile", "Unsqueeze"}
+)
+
+
+def _meaning(document: Document, name: str) -> _Meaning | None:
+    """How the main graph uses an integer input: times a size or as scales: a factor; as sizes: a size; else None."""
+    view = ModelView(document)
+    scopes, constants = view.scopes, view.constants
+    pending, seen, unit, is_factor = [name], {name}, 1, False
+    is_size = False
+    while pending:
+        current = pending.pop()
+        for node in scopes.main.body.node:
+            if current not in node.input:
+                continue
+            at = list(node.input).index(current)
+            if node.op_type in RESIZES:
+                by_sizes = node.op_type == "Resize" and at == 3
+                is_size |= by_sizes and not is_factor
+                is_factor |= not by_sizes and at > 0
+                continue
+            if node.op_type == "Mul":
+                is_factor = True
+            elif node.op_type == "Div" and at == 0:
+                divisor = constants.value_of(scopes.main, node.input[1])
+                unit = max(unit, int(divisor.value.max())) if isinstance(divisor, Constant) else unit
+            elif node.op_type not in _PASSING:
+                continue
+            fresh = [output for output in node.output if output and output not in seen]
+            seen.update(fresh)
+            pending.extend(fresh)
+    if is_factor:
+        return _Meaning(True, unit)
+    return _Meaning(False) if is_size else None
 
 
 def profile_of(
@@ -75,7 +269,7 @@ def _shapes(dims: Sequence[int | str | None], ran: Sequence[int] | None) -> Rang
 def trtexec_flags(path: str, ranges: Mapping[str, Range]) -> str:
     """The command that builds the model: shapes as 1x3x64x64, the values of shape tensors in the same spelling."""
     flags = [f"--onnx={path}"]
-    for name, part in (("minShapes", "min"), ("optShapes", "opt"), ("maxShapes", "max")):
-        specs = (f"{source}:{'x'.join(map(str, getattr(ranges[source], part)))}" for source in ranges)
-        flags.append(f"--{name}={','.join(specs)}")
+    for bound in BOUNDS:
+        specs = (f"{name}:{'x'.join(map(str, getattr(of, bound)))}" for name, of in ranges.items())
+        flags.append(f"--{bound}Shapes={','.join(specs)}")
     return " ".join(["trtexec", *flags] if ranges else ["trtexec", flags[0]])

@@ -3,8 +3,7 @@ from onnx import parser
 
 from resizefix.document.document import Document
 from resizefix.errors import UsageError
-from resizefix.library.live_profile import checked, planned
-from resizefix.library.tensorrt_profile import Range
+from resizefix.library.tensorrt_profile import Range, checked, planned
 from resizefix.runtimes.tensorrt import NetworkInput
 
 X = NetworkInput("x", (1, 3, None, None))

@@ -180,6 +180,10 @@ def _facts_of(plan: _Plan, facts: SiteFacts) -> SiteFacts:
 def _wrong(value: Array, kind: ExtentKind, min_scale: float) -> str | None:
     """Why a value that was given cannot be the operand."""
     numbers = value.reshape(-1).tolist()
+    if value.dtype.kind not in "biuf":
+        name = "float32" if kind is ExtentKind.SCALES else "int64"
+        found = "strings" if value.dtype == object else value.dtype
+        return Diagnostic("operations.operand-type", what=f"its {kind.value}", found=found, name=name)
     if value.ndim != 1:
         return Diagnostic("operations.would-be-no-vector", extent=kind.value, shape=list(value.shape))
     if not np.all(np.isfinite(value.astype(np.float64))) or min(numbers, default=1) <= 0:

@@ -334,3 +334,10 @@ def test_a_node_whose_rank_nobody_knows_is_not_said_to_compute_the_same():
         }"""
     result = resizefix.set_interpolation(onnx.parser.parse_model(text), coordinates="asymmetric", verify=False)
     assert (one(result).status, one(result).exact) == (Status.CHANGED, False)
+
+
+def test_a_coefficient_that_is_no_number_stays_where_it_is_not_set():
+    before = resize_model(13, SHAPE, scales=SCALES, **{**FULL, "mode": "cubic", "cubic_coeff_a": float("nan")})
+    result = resizefix.set_interpolation(before, coordinates="asymmetric", verify=False)
+    assert one(result).status is Status.CHANGED
+    assert np.isnan(spec(result.model)["cubic_coeff_a"])

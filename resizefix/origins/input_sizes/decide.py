@@ -118,7 +118,7 @@ def _pools(flow: Flow) -> None:
     sizes = flow.sizes
     for index, source, bins, windows in flow.pools:
         label = flow.labels[index]
-        kernel = attribute_of(flow.view.model.graph.node[index], "kernel_shape")
+        kernel = attribute_of(flow.nodes[index], "kernel_shape")
         said = flow.choices.of(label)
         if not any(flow.is_open(size) for size in bins):
             continue
@@ -137,7 +137,7 @@ def _refuse_steps_down(flow: Flow) -> None:
     sizes = flow.sizes
     for index, _, bins, windows in flow.pools:
         label, always = flow.labels[index], [sizes.fixed(size) for size in bins]
-        kernel = attribute_of(flow.view.model.graph.node[index], "kernel_shape")
+        kernel = attribute_of(flow.nodes[index], "kernel_shape")
         small = max(kernel) <= _STEP_DOWN and None not in always and max(size or 0 for size in always) > 1
         unequal = len(set(always)) == 1 and len(set(kernel)) > 1  # as many windows on both axes, of unequal sides
         is_adaptive = unequal or index in flow.adaptive or flow.choices.of(label) == "follow"
@@ -308,7 +308,7 @@ def _arithmetic(flow: Flow) -> None:
     """Numbers in arithmetic with sizes, and sizes of what is made: one that is a size of the input is that size."""
     sizes = flow.sizes
     for place, use in flow.operands.lists.items():
-        node = flow.view.model.graph.node[place.node]
+        node = flow.nodes[place.node]
         if node.op_type not in _ARITHMETIC | _MAKING or not flow.is_read(node.output[0]):
             continue
         open_dims = [dim for dim in use.dims if dim is not None and flow.is_open(dim)]

@@ -123,13 +123,14 @@ class Flow:
         """Nodes that cut an axis into so many even parts."""
         self.pools: list[tuple[int, str, tuple[Dim, ...], tuple[Dim, ...]]] = []
         self.adaptive: set[int] = set()
-        self.labels = [node_label(node, index) for index, node in enumerate(view.model.graph.node)]
+        self.nodes = view.model.graph.node
+        self.labels = [node_label(node, index) for index, node in enumerate(self.nodes)]
         self._moving: set[str] = set()
 
     def walk(self) -> None:
         """Follow the sizes from the inputs to the outputs. Raises SizeRefusedError."""
         self._enter()
-        for index, node in enumerate(self.view.model.graph.node):
+        for index, node in enumerate(self.nodes):
             why = why_incomplete(node, self.operands.opset)
             if why is not None:  # also where nothing follows the input: every pass looks at all nodes
                 raise refuse(self.labels[index], "origins.input-size-incomplete", why=why)
@@ -173,7 +174,7 @@ class Flow:
         return self.dims.get(name)
 
     def _may_follow(self, place: Place, name: str, axis: int, lengths: tuple[int, ...]) -> bool:
-        if self.choices.interpolate and self.view.model.graph.node[place.node].op_type == "Add":
+        if self.choices.interpolate and self.nodes[place.node].op_type == "Add":
             return True
         array = self.operands.array(name)
         return array is not None and array.size <= MOST_IN_A_TABLE and may_be_grid(array, axis, lengths)
@@ -200,7 +201,7 @@ class Flow:
     def makers(self) -> Iterator[tuple[Dim, str]]:
         """Every size that follows the input, with the node that makes the tensor."""
         seen: set[Dim] = set()
-        for index, node in enumerate(self.view.model.graph.node):
+        for index, node in enumerate(self.nodes):
             for name in node.output:
                 for dim in self.dims.get(name) or ():
                     found = self.sizes.resolve(dim)

@@ -86,7 +86,7 @@ class Following:
             if old is None or made.shape != old.shape or not np.array_equal(made, old):
                 constants[place] = made
         for place, scalar in self.scalars.items():
-            old = self.flow.operands.array(self.flow.view.model.graph.node[place.node].input[place.position])
+            old = self.flow.operands.array(self.flow.nodes[place.node].input[place.position])
             number = scalar.make(length)
             if old is None or not np.array_equal(number, old):
                 constants[place] = number
@@ -103,7 +103,7 @@ class Following:
         return {key: tuple(values) for key, values in changed.items()}
 
     def _listed(self, use: AttributeUse) -> list[float]:
-        node = self.flow.view.model.graph.node[use.node]
+        node = self.flow.nodes[use.node]
         return list(attribute_of(node, use.name))
 
     def _scales(
@@ -112,7 +112,7 @@ class Following:
         for use in self.flow.resizes:
             if not use.is_scale:
                 continue
-            node = self.flow.view.model.graph.node[use.node]
+            node = self.flow.nodes[use.node]
             place = Place(use.node, use.position or 0)
             old = (
                 np.array(self._listed(AttributeUse(use.node, "scales", 0)), np.float32)

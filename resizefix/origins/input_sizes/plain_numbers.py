@@ -78,7 +78,7 @@ class PlainNumbers:
 
     def look(self, meeting: int, place: Place, taint: Taint) -> None:
         """Remember a number that may be a size. Raises SizeRefusedError for lists that hold some sizes."""
-        nodes = self.flow.view.model.graph.node
+        nodes = self.flow.nodes
         node, array = nodes[meeting], self.flow.operands.array(nodes[place.node].input[place.position])
         pixels = self._are_pixels(node)
         label = self.flow.labels[place.node]
@@ -271,7 +271,7 @@ class PlainNumbers:
     def _chosen(
         self, place: Place, label: str, uses: tuple[ScalarUse, ...], certain: Mapping[Place, ScalarUse]
     ) -> ScalarUse | None:
-        nodes = self.flow.view.model.graph.node
+        nodes = self.flow.nodes
         kinds = {nodes[place.node].op_type}
         if kinds < _DIVIDING and all(use.dim.kind == "product" for use in uses):
             kinds = set(_DIVIDING)  # a count is the same number, whether it multiplies or divides

@@ -20,7 +20,7 @@ from resizefix.origins.input_sizes.plain_numbers import PlainNumbers
 from resizefix.origins.input_sizes.refusal import refuse
 from resizefix.origins.input_sizes.scalar_use import FORMS, SHARES, ScalarUse, alike, distinct, reading
 from resizefix.origins.input_sizes.tables import Table
-from resizefix.origins.input_sizes.taints import Taint, channels_after, chosen_along, table_taint
+from resizefix.origins.input_sizes.taints import Taint, channels_after, chosen_along, merged, table_taint
 
 _COMPARING = frozenset({"Less", "LessOrEqual", "Greater", "GreaterOrEqual"})
 _MEETING = _COMPARING | {"Add", "Sub", "Mul", "Div", "Mod", "Pow", "Min", "Max", "Clip", "Reciprocal", "Where"}
@@ -40,7 +40,7 @@ _MEAN = 2  # what the sum of two positions is divided by
 def scalars(flow: Flow, tables: Mapping[Place, Table]) -> dict[Place, ScalarUse]:
     """The single numbers that follow the input. Raises SizeRefusedError where one admits two readings."""
     search = _Search(flow, tables)
-    for index, node in enumerate(flow.view.model.graph.node):
+    for index, node in enumerate(flow.nodes):
         search.step(index, node)
     return search.found | search.plain.decide(search.found)
 
@@ -59,10 +59,7 @@ class _Search:
             self.scalar_nodes.update(dict.fromkeys(node.output, index))
             return
         taints = [self._of_input(index, position, name) for position, name in enumerate(node.input)]
-        taint = Taint()
-        for one in taints:
-            if one is not None:
-                taint.merge(one)
+        taint = merged(taints)
         if node.op_type == "Range" and node.output:
             taint.along |= {dim for dim in self.flow.dims.get(node.output[0]) or () if self._moves(dim)}
         if node.op_type in _MEETING:
@@ -150,13 +147,13 @@ class _Search:
             for position, name in enumerate(current.input):
                 if name in self.scalar_nodes:
                     inner = self.scalar_nodes[name]
-                    pending.append((inner, self.flow.view.model.graph.node[inner]))
+                    pending.append((inner, self.flow.nodes[inner]))
                 elif name and (self._is_number(name) or self.plain.is_short_list(Place(at, position), name)):
                     yield Place(at, position)
 
     def _look(self, meeting: int, place: Place, taint: Taint) -> bool:
         """Whether it is decided what the number is."""
-        node = self.flow.view.model.graph.node[place.node]
+        node = self.flow.nodes[place.node]
         array = self.flow.operands.array(node.input[place.position])
         if array is None or array.dtype.kind not in "fiu" or place in self.found or array.size > 1:
             return place in self.found
@@ -167,7 +164,8 @@ class _Search:
         said = self.flow.choices.of(label)
         if said == "keep":
             return True
-        if self._is_stride(node, float(value), taint):
+        if node.op_type == "Mul" and any(self.sizes.stride(dim) == float(value) for dim in taint.along):
+            # Positions become pixels by it: the steps of a map are as many pixels at any size.
             taint.is_pixel = True
             return True
         uses = [use for use in self._readings(array, taint) if self._is_large(node, use, taint)]
@@ -181,16 +179,15 @@ class _Search:
         different = distinct(self.sizes, uses)
         if len(different) > 1:
             raise refuse(label, "origins.input-size-scalar", value=value.item())
-        if not different and taint.is_index and said != "follow" and self._may_divide(node, array):
+        if not different and taint.is_index and said != "follow" and self._may_divide(node, float(value)):
             raise refuse(label, "origins.input-size-scalar-or", value=value.item())
         if different:
             self.found[place] = different[0]
             taint.is_share = taint.is_share or node.op_type in ("Div", "Reciprocal") or different[0].form in SHARES
         return bool(different)
 
-    def _may_divide(self, node: NodeProto, array: np.ndarray) -> bool:
+    def _may_divide(self, node: NodeProto, number: float) -> bool:
         """Whether a number that divides indices is as long as an axis of a map, though none that they count along."""
-        number = float(array.flat[0])
         large = node.op_type in ("Div", "Mod") and number > _SMALL and number == np.floor(number)
         return large and bool(self.flow.solver.seen.get(int(number)))
 
@@ -224,12 +221,6 @@ class _Search:
         if node.op_type == "Div" and use.form == "whole" and use.dim in taint.summed and not use.less:
             return True  # a sum is divided by as many as it has, be it one
         return length > _SMALL or (node.op_type in ("Div", "Reciprocal") and length > 2)
-
-    def _is_stride(self, node: NodeProto, value: float, taint: Taint) -> bool:
-        """Whether positions become pixels by it: the steps of a map are as many pixels at any size."""
-        if node.op_type != "Mul":
-            return False
-        return any(self.sizes.stride(dim) == value for dim in taint.along)
 
     def _readings(self, array: np.ndarray, taint: Taint) -> Iterator[ScalarUse]:
         sizes = self.sizes

@@ -115,16 +115,15 @@ def recognised(sizes: Sizes, array: Array, dims: tuple[Dim, ...], known: Known) 
     for axis, dim in enumerate(dims):
         found = sizes.resolve(dim)
         if found.kind == "joined" and sizes.varies(found):
-            return _joined(sizes, array, dims, axis, found.parts, known)
+            return _joined(sizes, array, dims, axis, known)
     masks = window_masks(sizes, array, dims, known.masks)
     if masks is not None:
         return masks
     return _grid(sizes, array, dims, known)
 
 
-def _joined(
-    sizes: Sizes, array: Array, dims: tuple[Dim, ...], axis: int, parts: tuple[Dim, ...], known: Known
-) -> Table:
+def _joined(sizes: Sizes, array: Array, dims: tuple[Dim, ...], axis: int, known: Known) -> Table:
+    parts = sizes.resolve(dims[axis]).parts
     if any(part.old is None or part.old < 1 for part in parts):
         raise NoGridError
     ends = np.cumsum([part.old or 0 for part in parts])[:-1]
@@ -157,7 +156,8 @@ def _grid(sizes: Sizes, array: Array, dims: tuple[Dim, ...], known: Known) -> Gr
         sequence = Sequence("steps", "float64" if array.dtype.kind == "f" else "int64")
         channels = [Channel(view[position].flat[0], 0, sequence) for position in np.ndindex(*rest)]
     else:
-        channels = _of_one_kind(sizes, [view[position] for position in np.ndindex(*rest)], factors, moving, known)
+        along = tuple(factors[axis] for axis in moving)
+        channels = _of_one_kind(sizes, [view[position] for position in np.ndindex(*rest)], along, known)
     return Grid(shape, factors, moving, tuple(channels), array.dtype, merged)
 
 
@@ -171,32 +171,26 @@ def shares_that_stay(table: object) -> set[float]:
     return {value for value in values if 0 < abs(value) < 1 and abs(value) != _MIDDLE}
 
 
-def _of_one_kind(
-    sizes: Sizes, blocks: list[Array], factors: tuple[Dim, ...], moving: tuple[int, ...], known: Known
-) -> list[Channel]:
-    """All channels in the arithmetic of one type, where one makes them all: nodes for any size compute in one."""
-    made = _channels(sizes, blocks, factors, moving, known)
+def _of_one_kind(sizes: Sizes, blocks: list[Array], dims: tuple[Dim, ...], known: Known) -> list[Channel]:
+    """All channels, along moving axes of these sizes, in the arithmetic of one type where one makes them all: nodes for
+    any size compute in one."""
+    made = _channels(sizes, blocks, dims, known, None)
     for kind in ("float32", "float64"):
         if len({one.sequence.dtype for one in made if one.sequence is not None}) <= 1:
             break
         with contextlib.suppress(NoGridError):
-            made = _channels(sizes, blocks, factors, moving, known, kind)
+            made = _channels(sizes, blocks, dims, known, kind)
     return made
 
 
 def _channels(
-    sizes: Sizes,
-    blocks: list[Array],
-    factors: tuple[Dim, ...],
-    moving: tuple[int, ...],
-    known: Known,
-    kind: str | None = None,
+    sizes: Sizes, blocks: list[Array], dims: tuple[Dim, ...], known: Known, kind: str | None
 ) -> list[Channel]:
     """Each channel by itself; beside one that counts positions, another is these times a number, and no share."""
     found: list[Channel | None] = []
     for block in blocks:
         try:
-            found.append(_channel(sizes, block, factors, moving, known, kind))
+            found.append(_channel(sizes, block, dims, known, kind))
         except NoGridError:
             found.append(None)
     axes = {one.axis for one in found if one is not None and one.sequence == Sequence("steps", "float32")}
@@ -230,19 +224,17 @@ def _along(row: Array, axis: int, rank: int) -> Array:
     return row.reshape([-1 if at == axis else 1 for at in range(rank)])
 
 
-def _channel(
-    sizes: Sizes, block: Array, factors: tuple[Dim, ...], moving: tuple[int, ...], known: Known, kind: str | None
-) -> Channel:
+def _channel(sizes: Sizes, block: Array, dims: tuple[Dim, ...], known: Known, kind: str | None) -> Channel:
     value = block.flat[0]
     if np.all(block == value):
-        if not _is_size_free(sizes, float(value), [factors[axis] for axis in moving]):
+        if not _is_size_free(sizes, float(value), dims):
             raise NoGridError
         return Channel(value)
-    for axis in range(len(moving)):
+    for axis in range(len(dims)):
         row = _row(block, axis)
         if np.all(block == _along(row, axis, block.ndim)):
             sequence = chosen(row, known.sequences, kind)
-            if sequence is None or not _is_told(sizes, sequence, len(row), factors[moving[axis]], known):
+            if sequence is None or not _is_told(sizes, sequence, len(row), dims[axis], known):
                 raise NoGridError
             if not sequence.is_absolute and _is_span_of_image(sizes, sequence):
                 raise NoGridError
@@ -264,7 +256,7 @@ def _is_span_of_image(sizes: Sizes, sequence: Sequence) -> bool:
     return abs(sequence.factor) in sides and abs(sequence.factor) > _SURE
 
 
-def _is_size_free(sizes: Sizes, value: float, dims: list[Dim]) -> bool:
+def _is_size_free(sizes: Sizes, value: float, dims: tuple[Dim, ...]) -> bool:
     """Whether a number that stands everywhere is no share of the image or the map. A share is below 1, and a whole
     number of pixels or samples, as 30 of 300."""
     if abs(value) in (0.0, _MIDDLE) or abs(value) >= 1 or not np.isfinite(value):

@@ -4,7 +4,7 @@ Where two coordinates stand side by side on an axis (x and y of a grid), each is
 is mixed, so that a division of the one by a size is not taken for a division by the size of the other axis.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -58,6 +58,15 @@ class Taint:
         self.is_index |= other.is_index
 
 
+def merged(taints: Iterable[Taint | None]) -> Taint:
+    """What is made of all of these."""
+    made = Taint()
+    for taint in taints:
+        if taint is not None:
+            made.merge(taint)
+    return made
+
+
 def _side_by_side(one: Taint, other: Taint) -> Channels | None:
     if not one.along or not other.along:
         return one.channels if one.along else other.channels
@@ -101,12 +110,8 @@ def channels_after(n: NodeReading, taints: Sequence[Taint | None]) -> list[Chann
         return [_joined(n, taints)]
     found = first.channels if first is not None else None
     if node.op_type in _ELEMENTWISE:
-        merged = Taint()
-        for taint in taints:
-            if taint is not None:
-                merged.merge(taint)
         ranks = {len(dims) for name in (*node.input, *node.output) if (dims := flow.dims.get(name)) is not None}
-        return [merged.channels if len(ranks) == 1 else None]
+        return [merged(taints).channels if len(ranks) == 1 else None]
     if found is None:
         return [None] * len(node.output)
     dims = flow.dims.get(node.input[0]) or ()

@@ -75,7 +75,7 @@ def refuse_loose_tables(flow: Flow) -> None:
     lengths = list(_lengths(flow))
     for place, table in flow.operands.tables.items():
         label = flow.labels[place.node]
-        if flow.keeps(label) or not any(map(flow.is_read, flow.view.model.graph.node[place.node].output)):
+        if flow.keeps(label) or not any(map(flow.is_read, flow.nodes[place.node].output)):
             continue
         for axis, dim in enumerate(table.dims):
             if flow.sizes.resolve(dim).kind != "var":

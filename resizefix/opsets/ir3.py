@@ -5,6 +5,8 @@ training_info, device configurations), stay: protobuf readers skip them, and onn
 Data in external files came with IR 4 too; whether any is used is decided when the model is saved.
 """
 
+from collections import Counter
+
 import onnx
 from onnx import GraphProto, ModelProto, TensorProto, TypeProto, helper
 
@@ -94,10 +96,7 @@ def _hoist_initializers(model: ModelProto) -> list[Step]:
     """Move the initializers of bodies into the main graph, under names that are free there."""
     scopes = View(model).scopes
     names = FreshNames(names_in(model))
-    seen: dict[str, int] = {}
-    for scope in scopes.all:
-        for name in (*scope.producers, *scope.initializers, *scope.inputs):
-            seen[name] = seen.get(name, 0) + 1
+    seen = Counter(name for one in scopes.all for name in (*one.producers, *one.initializers, *one.inputs))
     steps = []
     for scope in scopes.all:
         graph = scope.body

@@ -70,25 +70,20 @@ class Recoverer:
         self, scope: Scope, data: str, operand: str, kind: ExtentKind, interpolation: Interpolation
     ) -> Recovery | str:
         """What `operand` is to the resize of `data`; or, as a sentence, why neither the walk nor the run can tell."""
+        policy = interpolation.keep_aspect_ratio_policy
         try:
-            return self._recover(scope, data, operand, kind, interpolation)
+            if policy is not None and kind is ExtentKind.SIZES:
+                raise UntraceableError("origins.policy-changes-size", value=policy.value)
+            traced = self.tracer.trace(scope, operand)
+            length = math.prod(traced.shape) if isinstance(traced, Known) else None
+            own, rank = self._own(scope, data, length if interpolation.axes is None else None)
+            meanings = DimResolver(self.tracer.axis_sizes, own, rank)
+            entries = self._entries(scope, operand, traced, meanings)
+            axes = _axes(interpolation, rank, len(entries))
+            subject = Subject(kind, interpolation, meanings, rank)
+            statements = tuple(state(subject, entry, axis) for entry, axis in zip(entries, axes, strict=True))
         except UntraceableError as error:
             return str(error)
-
-    def _recover(
-        self, scope: Scope, data: str, operand: str, kind: ExtentKind, interpolation: Interpolation
-    ) -> Recovery:
-        policy = interpolation.keep_aspect_ratio_policy
-        if policy is not None and kind is ExtentKind.SIZES:
-            raise UntraceableError("origins.policy-changes-size", value=policy.value)
-        traced = self.tracer.trace(scope, operand)
-        length = math.prod(traced.shape) if isinstance(traced, Known) else None
-        own, rank = self._own(scope, data, length if interpolation.axes is None else None)
-        meanings = DimResolver(self.tracer.axis_sizes, own, rank)
-        entries = self._entries(scope, operand, traced, meanings)
-        axes = _axes(interpolation, rank, len(entries))
-        subject = Subject(kind, interpolation, meanings, rank)
-        statements = tuple(state(subject, entry, axis) for entry, axis in zip(entries, axes, strict=True))
         return _recovery(statements, rank, kind)
 
     def _own(self, scope: Scope, data: str, length: int | None) -> tuple[Key, int]:

@@ -9,7 +9,7 @@ import math
 from collections.abc import Mapping
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -36,14 +36,6 @@ _TO_PIXELS = _DIVIDING | frozenset(
 )
 
 
-class _Suspect(NamedTuple):
-    place: Place
-    label: str
-    uses: tuple[ScalarUse, ...]
-    is_count: bool
-    """Whether it divides a sum over the map by a multiple of how many values were summed."""
-
-
 class PlainNumbers:
     """Collects the numbers in the order of the nodes, and decides when all others are known."""
 
@@ -51,7 +43,8 @@ class PlainNumbers:
         self.flow = flow
         self.sizes = flow.sizes
         self._pixels = {image.name for image in flow.images}
-        self._suspects: dict[Place, _Suspect] = {}
+        self._suspects: dict[Place, tuple[str, tuple[ScalarUse, ...], bool]] = {}
+        """Of each its node, what it may be, and whether it divides a sum over the map by how many were summed."""
 
     def is_short_list(self, place: Place, name: str) -> bool:
         """Whether an operand is a few numbers that may be sizes, as [W, H, W, H]."""
@@ -87,7 +80,7 @@ class PlainNumbers:
         own = self.flow.dims.get(node.output[0]) or ()
         sides = self._sides(node, array, label, {*own, *taint.along})
         if sides is not None:
-            self._suspects[place] = _Suspect(place, label, (sides,), False)
+            self._suspects[place] = label, (sides,), False
             return
         if not any(self.sizes.varies(dim) for dim in own) and not taint:
             return
@@ -106,7 +99,7 @@ class PlainNumbers:
             found = self._list_uses(node, array, label, taint)
         is_of_pixels = pixels or float(array.flat[0]) in _OF_PIXELS or _is_share_of_pixels(array)
         if found and not (is_of_pixels and self.flow.choices.of(label) != "follow"):
-            self._suspects[place] = _Suspect(place, label, found, bool(counts))
+            self._suspects[place] = label, found, bool(counts)
 
     def _are_pixels(self, node: NodeProto) -> bool:
         """Whether a node works on the pixels of the input themselves."""
@@ -256,7 +249,7 @@ class PlainNumbers:
     def decide(self, certain: Mapping[Place, ScalarUse]) -> dict[Place, ScalarUse]:
         """The numbers that are sizes. Raises SizeRefusedError where that is not in the file."""
         made: dict[Place, ScalarUse] = {}
-        for place, label, uses, is_count in self._suspects.values():
+        for place, (label, uses, is_count) in self._suspects.items():
             if place in certain:
                 continue
             chosen = uses[0] if is_count else self._chosen(place, label, uses, certain)

@@ -11,7 +11,7 @@ import importlib
 import inspect
 import os
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, overload
 
 from onnx import ModelProto
@@ -32,13 +32,6 @@ M = TypeVar("M", bound=OfAnotherPackage)
 WORKER = "resizefix.library.bounded:work"
 
 
-@dataclass(frozen=True)
-class _NoAnswer:
-    """Why the process gave none."""
-
-    reason: str
-
-
 def bounded(function: F) -> F:
     """Makes a library call check its options, and work in a process of its own where it is given `timeout` or
     `memory_limit`.
@@ -57,9 +50,9 @@ def bounded(function: F) -> F:
         documents = [opened(model) for model in models]
         answer = _ask(function, documents, options, tell)
         if isinstance(answer, MemoryError):
-            answer = _NoAnswer(Diagnostic("library.memory-limit-reached"))
-        if isinstance(answer, _NoAnswer):
-            verification = Verification(Status.FAILED, answer.reason)
+            answer = Diagnostic("library.memory-limit-reached")
+        if isinstance(answer, str):
+            verification = Verification(Status.FAILED, answer)
             if function.__name__ == "verify":
                 return verification
             raise failed(Result(documents[0], (), (), verification))
@@ -109,7 +102,7 @@ def _ask(
     options: dict[str, Any],
     tell: Callable[[int, int, str], None] | None,
 ) -> Any:
-    """What the call gave, or the error that it raised, or `_NoAnswer`."""
+    """What the call gave, or the error that it raised, or as text why there is none."""
     timeout = options.get("timeout")
     seconds = None if timeout is None else timeout + process.GRACE
     with Worker(WORKER) as worker:
@@ -120,9 +113,9 @@ def _ask(
                 if tell is not None:
                     tell(*said)
         except TimeoutError:
-            return _NoAnswer(Diagnostic("library.timeout-reached", timeout=timeout))
+            return Diagnostic("library.timeout-reached", timeout=timeout)
         except WorkerEndedError as ended:
-            return _NoAnswer(process.why_ended(ended.code, timeout))
+            return process.why_ended(ended.code, timeout)
     raise AssertionError("a worker's last message is its answer")
 
 

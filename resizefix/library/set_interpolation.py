@@ -75,9 +75,9 @@ def set_interpolation(
     rules = conditions(**run)
     if base is not document:
         require_raised_alike(document, base, made.outcomes, rules, fed.numbers)
-    from resizefix.verification.changed_nodes import Change, measure_change  # onnxruntime is imported where it runs
+    from resizefix.verification.changed_nodes import measure_change  # onnxruntime is imported where it runs
 
-    measured = measure_change(Change(base, made.document, made.intended, _feeds(fed)), rules)
+    measured = measure_change(base, made.document, made.intended, _feeds(fed), rules)
     outcomes = _with_differences(made, measured)
     why = measured.verification.reason
     verification = replace(measured.verification, reason=fed.with_notes(why))

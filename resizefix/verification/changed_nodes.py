@@ -196,28 +196,20 @@ class Measured:
     shapes: Mapping[str, Sequence[int]]
 
 
-@dataclass(frozen=True)
-class Change:
-    """What was changed on purpose: both models, the nodes, and what the models are fed to see the difference."""
-
-    before: Document
-    after: Document
-    nodes: Sequence[IntendedNode]
-    feeds: Sequence[Feed]
-
-
-def measure_change(change: Change, conditions: Conditions) -> Measured:
+def measure_change(
+    before: Document, after: Document, nodes: Sequence[IntendedNode], feeds: Sequence[Feed], conditions: Conditions
+) -> Measured:
     """Run both models on each of the feeds and every changed node alone, at the values that the original computes.
 
     Where onnxruntime does not run the original as a whole, the nodes alone are run, on random values. Raises UsageError
     for a feed that does not fit the model.
     """
     engine = Engine(conditions)
-    work = _Work(change, engine)
+    work = _Work(before, after, nodes, engine)
     try:
-        for feed in change.feeds:
+        for feed in feeds:
             work.measure(feed)
-        engine.notes.append(_reason(change.nodes))
+        engine.notes.append(_reason(nodes))
         verification = engine.verdict()
     except (DifferenceError, CannotLoadError, CannotRunError, BrokenOffError, RefusedError) as error:
         verification = engine.verdict(str(error))
@@ -238,18 +230,18 @@ def _reason(nodes: Sequence[IntendedNode]) -> str:
 class _Work:
     """Two models and the nodes in which they differ, with what was measured of them."""
 
-    def __init__(self, change: Change, engine: Engine) -> None:
-        self._change, self._engine = change, engine
-        self._all_exact = all(node.exact for node in change.nodes)
+    def __init__(self, before: Document, after: Document, nodes: Sequence[IntendedNode], engine: Engine) -> None:
+        self._before, self._after, self._nodes, self._engine = before, after, nodes, engine
+        self._all_exact = all(node.exact for node in nodes)
         self.nodes: dict[int, list[MeasuredDifference]] = {}
         self.outputs: list[MeasuredDifference] = []
         self.views: list[View] = []
         self.shapes: dict[str, Sequence[int]] = {}
-        extraction = Extraction(ModelView(change.before), ModelView(change.after))
+        extraction = Extraction(ModelView(before), ModelView(after))
         paths = extraction.common_paths
         self._alone = {
             node.key: extraction.extract({node.key: node.data}, sizes_stay=True)
-            for node in change.nodes
+            for node in nodes
             if node.key[0] in paths and node.key[1]
         }
 
@@ -262,13 +254,12 @@ class _Work:
             if feed.name != RANDOM:
                 raise
             self._engine.notes.append(Diagnostic("verification.whole-not-measured", why=str(error)))
-        for node in self._change.nodes:
+        for node in self._nodes:
             self._node(node, feed, values)
 
     def _whole(self, feed: Feed) -> Mapping[str, Value]:
         """The values of every tensor that a changed node reads, in the original."""
-        before = self._change.before
-        graph = before.proto.graph
+        graph = self._before.proto.graph
         made = {name for node in graph.node for name in node.output}
         wanted = dict.fromkeys(
             value.name
@@ -277,7 +268,7 @@ class _Work:
             for value in alone.proto.graph.input
             if value.name in made
         )
-        fitted = self._engine.fit(before, feed.values, extra_outputs=list(wanted), label="the model before")
+        fitted = self._engine.fit(self._before, feed.values, extra_outputs=list(wanted), label="the model before")
         old = {value.name: fitted.outputs[value.name] for value in graph.output}
         try:
             self._against(feed, fitted.feeds, old)
@@ -287,7 +278,7 @@ class _Work:
 
     def _against(self, feed: Feed, feeds: Feeds, old: Mapping[str, Value]) -> None:
         """What the changed model computes, at both optimisation levels."""
-        new = self._engine.run(self._change.after, feeds, label="the changed model")
+        new = self._engine.run(self._after, feeds, label="the changed model")
         self.shapes = self.shapes or dict(shapes_of_feeds(feeds))
         for name, value in old.items():
             difference = measured(feed.name, name, value, new.get(name))
@@ -305,14 +296,14 @@ class _Work:
     def _optimised(self, feeds: Feeds, old: Mapping[str, Value], new: Mapping[str, Value]) -> None:
         """At the default level the changed model computes what it does without optimisation, as far as the original
         did; and where nothing was to change, what the original computes there."""
-        engine, change = self._engine, self._change
-        fused = engine.run(change.after, feeds, optimized=True, label="the changed model, optimised")
+        engine = self._engine
+        fused = engine.run(self._after, feeds, optimized=True, label="the changed model, optimised")
         level = compare(new, fused)
         agrees = within(level, default_level_bounds(new, fused, level))
         if agrees and not self._all_exact:
             return
         try:
-            was = engine.run(change.before, feeds, optimized=True, label="the model before, optimised")
+            was = engine.run(self._before, feeds, optimized=True, label="the model before, optimised")
         except (CannotLoadError, CannotRunError) as error:
             engine.notes.append(only_without_optimisation("the model before", error.reason))
             return

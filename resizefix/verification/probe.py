@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from onnx import ModelProto
@@ -35,20 +35,13 @@ _FACTORS = tuple(sixteenths / 16 for sixteenths in range(18, 27))  # usual sizes
 _UPWARD = 1 + 2**-20  # so that the way down ends where the way up began and not just below
 
 
-@dataclass(frozen=True)
-class Probed:
-    """The verdict for every site (those that share an input share it), and scale points that ran with several moved."""
-
-    couplings: dict[Key, Coupling]
-    ran: tuple[ScalePoint, ...] = ()
-
-
 @dataclass
 class Prober:
     """Moves the inputs of one promoted `model`.
 
     `run` runs it, not optimized; `feeds` are what the original runs with; `fits` says of a scale point whether the
-    machine has the memory for it. What does not move keeps its old value.
+    machine has the memory for it. What does not move keeps its old value. `ran` are scale points that ran with several
+    moved.
     """
 
     model: ModelProto
@@ -57,27 +50,24 @@ class Prober:
     inputs: Sequence[PromotedInput]
     fits: Callable[[ScalePoint], bool]
     progress: Progress
+    ran: list[ScalePoint] = field(default_factory=list)
 
     @cached_property
     def _dependence(self) -> Dependence:
         return Dependence(self.model)
 
-    def probe(self) -> Probed:
-        """One verdict per site."""
+    def probe(self) -> dict[Key, Coupling]:
+        """The verdict for every site; those that share an input share it."""
         self.progress.expect(len(self.inputs))
         couplings: dict[Key, Coupling] = {}
-        if len(self.inputs) <= MOST_ALONE:
-            for source in self.inputs:
-                couplings.update(self._alone(source))
-            return Probed(couplings)
-        ran: list[ScalePoint] = []
-        pending = [list(self.inputs)]
+        few = len(self.inputs) <= MOST_ALONE
+        pending = [[source] for source in reversed(self.inputs)] if few else [list(self.inputs)]
         while pending:
             group = pending.pop()
             if len(group) == 1:
                 couplings.update(self._alone(group[0]))
                 continue
-            broken = self._together(group, ran)
+            broken = self._together(group)
             if broken is None:
                 couplings.update(_verdicts(group, Freedom.FREE, None))
                 self.progress.done(_FINDING, len(group))
@@ -89,7 +79,7 @@ class Prober:
                 pending.append([source for source in group if source is not guilty])
             else:
                 pending += [group[len(group) // 2 :], group[: len(group) // 2]]
-        return Probed(couplings, tuple(ran))
+        return couplings
 
     def _alone(self, source: PromotedInput) -> dict[Key, Coupling]:
         """The verdict of a whole step; free where the input can say no other value."""
@@ -99,7 +89,7 @@ class Prober:
         self.progress.done(_FINDING)
         return _verdicts([source], Freedom.FREE if breaks_at is None else Freedom.COUPLED, breaks_at)
 
-    def _together(self, group: Sequence[PromotedInput], ran: list[ScalePoint]) -> str | None:
+    def _together(self, group: Sequence[PromotedInput]) -> str | None:
         """Where the model breaks when all of them move; an empty text where that is not to be tried."""
         tried = []
         for draw in range(_DRAWS):
@@ -109,7 +99,7 @@ class Prober:
             broken = self._breaks_at(tried[-1]) if self.fits(tried[-1]) else ""
             if broken is not None:
                 return broken
-        ran.extend(tried[:2])
+        self.ran.extend(tried[:2])
         return None
 
     def _breaks_at(self, scales: ScalePoint) -> str | None:

@@ -81,7 +81,7 @@ class PromotionComparison:
         self._feeds = fitted.feeds
         self._shapes: Mapping[str, list[int]] = {}
         self._probed: tuple[Document, PromotedSession] | None = None  # the last promoted model that was probed
-        self._ran: tuple[ScalePoint, ...] = ()  # when many inputs were probed: scale points that ran
+        self._ran: Sequence[ScalePoint] = ()  # when many inputs were probed: scale points that ran
         self._outputs: dict[bool, Outputs] = {False: fitted.outputs}
         self._bounds: Mapping[str, Bound] | None = None
         # What a node reads that a point does not move, also where the original computes it from a size that moves.
@@ -105,9 +105,8 @@ class PromotionComparison:
         session = self._open_promoted(promoted)
         self._probed = (promoted, session)
         prober = Prober(promoted.proto, session.run, self._feeds, inputs, self._fits, self.engine.progress)
-        probed = prober.probe()
-        self._ran = probed.ran
-        return probed.couplings
+        couplings, self._ran = prober.probe(), prober.ran
+        return couplings
 
     def compare(self, promoted: Document, inputs: Sequence[PromotedInput]) -> None:
         """Make all comparisons that the proof consists of, those with optimisation disabled first.

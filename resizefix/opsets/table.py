@@ -4,7 +4,6 @@ from typing import NamedTuple
 
 from resizefix.opsets import (
     activations,
-    comparison,
     constants,
     elementwise,
     linear,
@@ -19,7 +18,7 @@ from resizefix.opsets.site import Row
 from resizefix.opsets.verdict import OLDER_EXPORT
 
 ROOMS = (
-    activations, comparison, constants, elementwise, linear, normalization, pooling, reductions, selection, shapes_ops,
+    activations, constants, elementwise, linear, normalization, pooling, reductions, selection, shapes_ops,
     subgraphs,
 )  # fmt: skip
 TO_OPSET_8: dict[str, Row] = {row.op_type: row for room in ROOMS for row in room.ROWS}

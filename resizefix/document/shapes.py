@@ -16,7 +16,7 @@ from onnx import GraphProto, ModelProto, TensorProto, TensorShapeProto, TypeProt
 
 from resizefix.document.dependents import Dependents
 from resizefix.document.edits import set_shape, write_dims
-from resizefix.document.names import FreshNames
+from resizefix.document.node_builder import FreshNames
 from resizefix.document.scopes import bodies
 from resizefix.document.size_rules import SizeRule, inferred
 from resizefix.document.values import Dims, dims_in, dims_of, known_types, stored_values, tensor_of

@@ -9,7 +9,7 @@ from onnx import NodeProto, TensorProto, TypeProto, helper, numpy_helper
 from resizefix.dialects.dialect import RESIZES
 from resizefix.dialects.model_view import ModelView
 from resizefix.document.edits import Change
-from resizefix.document.names import FreshNames
+from resizefix.document.node_builder import FreshNames
 from resizefix.document.scopes import DEFAULT_DOMAINS, Definition, Scope, is_operator, names_in
 from resizefix.document.values import Array, Dims, known_types
 from resizefix.faults import output_sizes

@@ -12,7 +12,7 @@ from onnx import GraphProto, ModelProto, TensorProto, helper
 
 from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
-from resizefix.document.names import FreshNames
+from resizefix.document.node_builder import FreshNames
 from resizefix.document.scopes import DEFAULT_DOMAINS, default_opset, names_in
 from resizefix.operations.promote_scales import Integers, NewInputs, Promotion, promote_scales
 from resizefix.operations.site import Site

@@ -15,7 +15,6 @@ from resizefix.equivalences.index_map import Floats
 from resizefix.equivalences.resize_spec import Axis, ResizeSpec
 from resizefix.error_bound import ErrorBound
 from resizefix.interpolation import CoordinateTransformationMode, Interpolation, Mode
-from resizefix.lowerings.bounds import LATTICE, drift, finite_and_short, rounding, why_off_lattice
 from resizefix.lowerings.conditions import (
     LONGEST_CHECKED,
     up_to,
@@ -27,7 +26,7 @@ from resizefix.lowerings.conditions import (
     why_too_large,
 )
 from resizefix.lowerings.copies import LONGEST_REPEATED, why_not_repeated
-from resizefix.lowerings.lowering import Lowering
+from resizefix.lowerings.lowering import LATTICE, Lowering, drift, finite_and_short, rounding, why_off_lattice
 
 
 # Linear by 1/k: every output is one sample, or the mean of two neighbours, at a stride of k. AveragePool says both.

@@ -18,7 +18,6 @@ from resizefix.equivalences.error_bound import slope
 from resizefix.equivalences.resize_spec import Axis, ResizeSpec
 from resizefix.error_bound import ErrorBound
 from resizefix.interpolation import CoordinateTransformationMode, ExtentKind, Interpolation, Mode
-from resizefix.lowerings.bounds import FINITE, drift, finite_and_short, rounding
 from resizefix.lowerings.conditions import (
     why_not_image_axes,
     why_not_mode,
@@ -27,7 +26,7 @@ from resizefix.lowerings.conditions import (
     why_not_whole,
 )
 from resizefix.lowerings.copies import copied
-from resizefix.lowerings.lowering import Lowering
+from resizefix.lowerings.lowering import FINITE, Lowering, drift, finite_and_short, rounding
 
 
 def resize_node(

@@ -7,7 +7,7 @@ from collections.abc import Container, Sequence
 from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 
 from resizefix.document.edits import FIRST_IR_WITH_DEFAULTS, add_initializer, drop_named, insert_nodes
-from resizefix.document.names import FreshNames
+from resizefix.document.node_builder import FreshNames
 from resizefix.document.scopes import Definition, Scope, Scopes, names_in
 from resizefix.document.shapes import Key
 from resizefix.document.values import Array

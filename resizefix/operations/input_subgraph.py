@@ -13,8 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from onnx import NodeProto, TensorProto
 
-from resizefix.document.names import FreshNames
-from resizefix.document.node_builder import NodeBuilder
+from resizefix.document.node_builder import FreshNames, NodeBuilder
 from resizefix.promotion import Form, InputBinding
 from resizefix.scope_path import ScopePath
 

@@ -14,7 +14,7 @@ from resizefix.dialects.resized_length import inference_length
 from resizefix.dialects.write import write
 from resizefix.document.document import Document
 from resizefix.document.edits import FIRST_IR_WITH_DEFAULTS
-from resizefix.document.names import FreshNames
+from resizefix.document.node_builder import FreshNames
 from resizefix.document.scopes import names_in
 from resizefix.document.shapes import Key
 from resizefix.equivalences.chain import Step

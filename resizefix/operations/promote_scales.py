@@ -23,7 +23,7 @@ from resizefix.document.edits import (
     remove_unread,
     set_input,
 )
-from resizefix.document.names import FreshNames
+from resizefix.document.node_builder import FreshNames
 from resizefix.document.scopes import Scopes, default_opset, names_in
 from resizefix.document.shapes import Key
 from resizefix.document.text import node_text, node_texts

@@ -14,7 +14,7 @@ from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.intended import IntendedNode
 from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
-from resizefix.document.names import FreshNames
+from resizefix.document.node_builder import FreshNames
 from resizefix.document.scopes import names_in
 from resizefix.document.shapes import Key
 from resizefix.equivalences.chain import Step, rewrites

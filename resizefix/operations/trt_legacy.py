@@ -14,7 +14,7 @@ from resizefix.dialects.read import read
 from resizefix.dialects.write import write
 from resizefix.document.document import Document
 from resizefix.document.edits import drop_overridable_inputs, set_default_opset
-from resizefix.document.names import FreshNames
+from resizefix.document.node_builder import FreshNames
 from resizefix.document.scopes import DEFAULT_DOMAINS, bodies, names_in, node_label
 from resizefix.document.shapes import Key
 from resizefix.equivalences.resize_spec import ResizeSpec

@@ -13,7 +13,7 @@ from onnx import GraphProto, ModelProto, NodeProto, SparseTensorProto, TensorPro
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.document.constants import spelled_value
-from resizefix.document.names import FreshNames
+from resizefix.document.node_builder import FreshNames
 from resizefix.document.scopes import DEFAULT_DOMAINS, Scope, names_in, node_label
 from resizefix.document.values import Array
 from resizefix.document.view import View

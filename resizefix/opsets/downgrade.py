@@ -4,7 +4,7 @@ import onnx
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.document.names import FreshNames
+from resizefix.document.node_builder import FreshNames
 from resizefix.document.operator_semantics.operand import MISFITS
 from resizefix.document.scopes import DEFAULT_DOMAINS, default_opset, names_in
 from resizefix.error_bound import ErrorBound

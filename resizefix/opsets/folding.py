@@ -5,7 +5,7 @@ from onnx import GraphProto, ModelProto, NodeProto, TensorProto, numpy_helper
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.document.edits import FIRST_IR_WITH_DEFAULTS
-from resizefix.document.names import FreshNames
+from resizefix.document.node_builder import FreshNames
 from resizefix.document.scopes import Scope, names_in, names_read, subgraphs
 from resizefix.opsets.constants import replace_by_constants
 from resizefix.opsets.inference import ValueOf

@@ -11,7 +11,7 @@ import onnx
 from onnx import GraphProto, ModelProto, TensorProto, TypeProto, helper
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.document.names import FreshNames
+from resizefix.document.node_builder import FreshNames
 from resizefix.document.scopes import bodies, names_in, subgraphs
 from resizefix.document.text import counted
 from resizefix.document.view import View

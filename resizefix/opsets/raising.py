@@ -19,7 +19,7 @@ from resizefix.dialects.model_view import ModelView
 from resizefix.dialects.read import read
 from resizefix.document.document import Document
 from resizefix.document.edits import add_initializer, replace_nodes, set_default_opset
-from resizefix.document.names import FreshNames
+from resizefix.document.node_builder import FreshNames
 from resizefix.document.operator_semantics.operand import MISFITS
 from resizefix.document.scopes import DEFAULT_DOMAINS, Scope, default_opset, names_in
 from resizefix.document.text import counted

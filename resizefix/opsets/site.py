@@ -7,8 +7,7 @@ import numpy as np
 import numpy.typing as npt
 from onnx import NodeProto, TensorProto, TypeProto, helper, numpy_helper
 
-from resizefix.document.names import FreshNames
-from resizefix.document.node_builder import NodeBuilder
+from resizefix.document.node_builder import FreshNames, NodeBuilder
 from resizefix.document.scopes import Scope, node_label
 from resizefix.document.values import Array
 from resizefix.error_bound import ErrorBound

@@ -17,7 +17,7 @@ from resizefix.dialects.output_size import shapes_of
 from resizefix.document.constants import Constant, Constants
 from resizefix.document.document import Document
 from resizefix.document.edits import set_shape
-from resizefix.document.names import FreshNames
+from resizefix.document.node_builder import FreshNames
 from resizefix.document.operator_semantics.table import SIZED_BY
 from resizefix.document.scopes import Scope, bodies, names_in
 from resizefix.document.shapes import Dims, Key, Shapes

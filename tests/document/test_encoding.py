@@ -7,7 +7,7 @@ import pytest
 from model_bytes import hostile, rich_model
 
 from resizefix.document.document import Document
-from resizefix.document.encoding import require_utf8
+from resizefix.document.structure import require_utf8
 from resizefix.document.wire import encode_bytes
 from resizefix.errors import UnreadableModelError
 

@@ -1,7 +1,7 @@
 import onnx
 import onnx.parser
 
-from resizefix.document.names import FreshNames
+from resizefix.document.node_builder import FreshNames
 from resizefix.document.scopes import DefinitionKind, Scopes, names_in
 
 NESTED = """

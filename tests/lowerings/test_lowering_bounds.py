@@ -8,7 +8,7 @@ from lowering_cases import by_scales, cubic, linear
 from onnx import TensorProto
 
 from resizefix.equivalences.error_bound import UNIT, cubic_coefficients, gain, noise, slope
-from resizefix.lowerings.bounds import drift, rounding
+from resizefix.lowerings.lowering import drift, rounding
 
 
 def third_axis(*scales, size=100):

@@ -8,7 +8,7 @@ import numpy as np
 from onnx import ModelProto, NodeProto, helper, numpy_helper
 
 from resizefix.document.edits import add_initializer, remove_unread, set_input, set_shape
-from resizefix.document.names import FreshNames
+from resizefix.document.node_builder import FreshNames
 from resizefix.document.scopes import names_in
 from resizefix.document.values import Array
 from resizefix.document.view import View

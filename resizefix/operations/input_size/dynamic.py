@@ -17,8 +17,7 @@ from resizefix.document.edits import (
     rename_symbols,
     set_input,
 )
-from resizefix.document.names import FreshNames
-from resizefix.document.node_builder import NodeBuilder
+from resizefix.document.node_builder import FreshNames, NodeBuilder
 from resizefix.document.scopes import names_in
 from resizefix.document.text import node_text
 from resizefix.document.values import Dims

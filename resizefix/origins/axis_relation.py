@@ -9,9 +9,10 @@ from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.resized_length import inference_lengths, kernel_lengths, robust_scale
 from resizefix.document.operator_semantics.expression import Computed, Expression, Number, Size
 from resizefix.document.text import listed
+from resizefix.document.values import Array
 from resizefix.equivalences.index_map import scale_for_size
 from resizefix.interpolation import CoordinateTransformationMode, ExtentKind, Interpolation
-from resizefix.origins.entries import DimResolver, Entry, Values
+from resizefix.origins.entries import DimResolver, Entry
 from resizefix.origins.fit import EVERY_SIZE, Multiple, fit
 from resizefix.origins.format_expression import axis_names, figure, without_casts, written
 
@@ -80,7 +81,7 @@ def state(subject: Subject, entry: Entry, axis: int) -> AxisRelation:
 
 
 def _value_in_file(subject: Subject, entry: Entry) -> float | int | None:
-    lengths: dict[Size, Values] = {}
+    lengths: dict[Size, Array] = {}
     for size in entry.depends:
         owners = [axis for axis in range(subject.rank) if subject.meanings.own(axis) == size]
         fixed = next((length for axis in owners if (length := subject.meanings.fixed(axis)) is not None), None)

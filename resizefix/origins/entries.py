@@ -6,10 +6,9 @@ size of another tensor.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from resizefix.document.operator_semantics.expression import (
     Expression,
@@ -22,10 +21,9 @@ from resizefix.document.operator_semantics.expression import (
     substituted,
 )
 from resizefix.document.shapes import Key
+from resizefix.document.values import Array
 from resizefix.origins.axis_sizes import AxisSizes
 from resizefix.origins.measure import Chain
-
-Values = npt.NDArray[Any]
 
 
 class DimResolver:
@@ -88,7 +86,7 @@ class TracedEntry:
         values = [float(found.value) for found in numbers]
         return tuple(dict.fromkeys([*values, *(1 / value for value in values if value)]))
 
-    def at(self, sizes: Mapping[Size, Values]) -> Values:
+    def at(self, sizes: Mapping[Size, Array]) -> Array:
         """Its value for given sizes, each an array of one length: by numpy, in the types of the model."""
         lengths = [np.shape(value) for value in sizes.values()]
         return np.broadcast_to(evaluate(self.expression, sizes), np.broadcast_shapes(*lengths))
@@ -108,7 +106,7 @@ class MeasuredEntry(NamedTuple):
     hints: tuple[float, ...] = ()
     expression: Expression | None = None
 
-    def at(self, sizes: Mapping[Size, Values]) -> Values:
+    def at(self, sizes: Mapping[Size, Array]) -> Array:
         """Its value for given sizes, each an array of one length: one run for each element."""
         arrays = np.broadcast_arrays(*sizes.values())
         shape = arrays[0].shape if arrays else ()
@@ -122,7 +120,7 @@ class MeasuredEntry(NamedTuple):
 Entry = TracedEntry | MeasuredEntry
 
 
-def operand(chain: Chain, meanings: DimResolver, lengths: Mapping[Size, int]) -> Values:
+def operand(chain: Chain, meanings: DimResolver, lengths: Mapping[Size, int]) -> Array:
     """The operand where sizes of these meanings have these lengths; others have some length of their own."""
 
     def length(size: Size) -> int:

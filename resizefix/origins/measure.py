@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 
 from resizefix.document.document import Document
@@ -20,6 +19,7 @@ from resizefix.document.provenance import operands_first
 from resizefix.document.scopes import DEFAULT_DOMAINS, Definition, subgraphs
 from resizefix.document.shapes import Key
 from resizefix.document.text import counted
+from resizefix.document.values import Array
 from resizefix.opsets.node_schema import why_incomplete
 from resizefix.origins.trace import Tracer
 
@@ -46,7 +46,7 @@ class _Feed(NamedTuple):
     sizes: tuple[Size, ...]
     product: bool
 
-    def value(self, lengths: Lengths) -> npt.NDArray[np.int64]:
+    def value(self, lengths: Lengths) -> Array:
         row = np.array([lengths(size) for size in self.sizes], np.int64)
         return np.array(row.prod(), np.int64) if self.product else row
 
@@ -60,14 +60,14 @@ class Chain:
     feeds: list[_Feed]
     divisors: list[Expression]
     _session: "Session | None" = field(default=None, init=False)
-    _known: dict[tuple[int, ...], npt.NDArray[np.generic]] = field(default_factory=dict, init=False)
+    _known: dict[tuple[int, ...], Array] = field(default_factory=dict, init=False)
 
     @property
     def sizes(self) -> tuple[Size, ...]:
         """Every size it is fed, once."""
         return tuple(dict.fromkeys(size for feed in self.feeds for size in feed.sizes))
 
-    def run(self, lengths: Lengths) -> npt.NDArray[np.generic]:
+    def run(self, lengths: Lengths) -> Array:
         """The operand's value where tensors have these lengths. Raises UntraceableError where it cannot be run.
 
         Each entry of the operand asks at the same lengths: short values are kept.
@@ -80,7 +80,7 @@ class Chain:
             self._known[asked] = value
         return self._known[asked]
 
-    def _ran(self, lengths: Lengths) -> npt.NDArray[np.generic]:
+    def _ran(self, lengths: Lengths) -> Array:
         from resizefix.runtimes.footprint import peak_bytes
         from resizefix.runtimes.limits import OutOfMemoryError
         from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError, open_session

@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from resizefix.dialects.model_view import ModelView
 from resizefix.document.operator_semantics.expression import UntraceableError
@@ -17,6 +16,7 @@ from resizefix.document.operator_semantics.operand import Known
 from resizefix.document.scopes import Scope
 from resizefix.document.shapes import Key
 from resizefix.document.text import counted
+from resizefix.document.values import Array
 from resizefix.interpolation import ExtentKind, Interpolation
 from resizefix.origins.axis_relation import AxisRelation, Subject, says, state
 from resizefix.origins.entries import DimResolver, Entry, TracedEntry, confirm, measured_entries
@@ -52,10 +52,10 @@ class Recovery(NamedTuple):
 class Recoverer:
     """Recovers operands against one state of a document. `given` are values of graph inputs, taken as constants."""
 
-    def __init__(self, view: ModelView, given: Mapping[str, npt.NDArray[np.generic]] | None = None) -> None:
+    def __init__(self, view: ModelView, given: Mapping[str, Array] | None = None) -> None:
         self.tracer = Tracer(view, given)
 
-    def constant(self, scope: Scope, operand: str) -> npt.NDArray[np.generic] | None:
+    def constant(self, scope: Scope, operand: str) -> Array | None:
         """The operand's value if no size and no input has a part in it, also where only onnxruntime computes it."""
         traced = self.tracer.trace(scope, operand)
         if isinstance(traced, Known):

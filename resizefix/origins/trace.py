@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from onnx import helper
 
 from resizefix.diagnostics import Diagnostic
@@ -19,6 +18,7 @@ from resizefix.document.operator_semantics.table import SHAPE_READERS, apply, si
 from resizefix.document.provenance import operands_first
 from resizefix.document.scopes import DEFAULT_DOMAINS, Definition, DefinitionKind, Scope, is_operator
 from resizefix.document.shapes import Key
+from resizefix.document.values import Array
 from resizefix.opsets.node_schema import why_incomplete
 from resizefix.origins.axis_sizes import AxisSizes
 
@@ -43,7 +43,7 @@ class Tracer:
     `given` are values for graph inputs, which are then constants.
     """
 
-    def __init__(self, view: ModelView, given: Mapping[str, npt.NDArray[np.generic]] | None = None) -> None:
+    def __init__(self, view: ModelView, given: Mapping[str, Array] | None = None) -> None:
         self.view = view
         self.scopes = view.scopes
         self.axis_sizes = AxisSizes(view)
@@ -61,7 +61,7 @@ class Tracer:
             self._known[current.key] = _circular(current.name) if circular else self._combined(current)
         return self._known[definition.key]
 
-    def constant(self, definition: Definition) -> npt.NDArray[np.generic] | None:
+    def constant(self, definition: Definition) -> Array | None:
         """The value of a definition that is constant without any walk: a tensor, or a given input."""
         if definition.scope is self.scopes.main and definition.name in self.given:
             return self.given[definition.name] if definition.kind is not DefinitionKind.NODE else None

@@ -39,9 +39,6 @@ class Dim:
     def __init__(self, index: int, kind: str, parts: "tuple[Dim, ...]", data: Any, old: int | None) -> None:
         self.index, self.kind, self.parts, self.data, self.old = index, kind, parts, data, old
 
-    def __repr__(self) -> str:
-        return f"Dim({self.kind} {self.data or ''} {self.old})"
-
 
 class Sizes:
     """Makes sizes, each expression once, binds unknowns, and evaluates.

@@ -4,7 +4,7 @@ Two nodes that read one constant need not mean the same by it: [2] can be a batc
 a node and the position of its input, has unknowns of its own.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +24,7 @@ from resizefix.document.operator_semantics.expression import (
 from resizefix.document.operator_semantics.operand import Call, Known
 from resizefix.document.operator_semantics.table import SHAPE_READERS, apply, has_row, sizes_read
 from resizefix.document.scopes import is_operator
+from resizefix.document.values import Array
 from resizefix.origins.input_sizes.dim import Dim, Sizes
 from resizefix.scope_path import MAIN
 
@@ -42,7 +43,7 @@ class Place(NamedTuple):
 class ListUse(NamedTuple):
     """A list of numbers that a node reads: `dims` has an entry for each, flat; `array` are the numbers."""
 
-    array: npt.NDArray[Any]
+    array: Array
     dims: tuple[Dim | None, ...]
 
 
@@ -63,7 +64,7 @@ class Operands:
         self.lists: dict[Place, ListUse] = {}
         self.tables: dict[Place, TableUse] = {}
         self.values: dict[str, Known] = {}
-        self._tensors: dict[str, npt.NDArray[Any] | None] = {}
+        self._tensors: dict[str, Array | None] = {}
         self._leaves: dict[Size, Dim] = {}
         fed = {value.name for value in view.model.graph.input}
         overridable = fed if view.model.ir_version >= 4 else set()
@@ -83,13 +84,13 @@ class Operands:
         array = self.array(name)
         return () if array is None else array.shape
 
-    def array(self, name: str) -> npt.NDArray[Any] | None:
+    def array(self, name: str) -> Array | None:
         """The numbers of a constant; None where they cannot be read."""
         if name not in self._tensors:
             self._tensors[name] = self._read(name)
         return self._tensors[name]
 
-    def _read(self, name: str) -> npt.NDArray[Any] | None:
+    def _read(self, name: str) -> Array | None:
         document, tensor = self.view.document, self.initializers.get(name)
         return value_of_node(self._constant_nodes[name], document) if tensor is None else document.array(tensor)
 
@@ -147,7 +148,7 @@ class Operands:
             return node.op_type in ("Ceil", "Range")
         return {reader.op_type for reader in self.readers(node.output[0])} == {"Range"}
 
-    def listed(self, place: Place, array: npt.NDArray[Any]) -> Known:
+    def listed(self, place: Place, array: Array) -> Known:
         """Numbers that may follow the input, each an unknown of this use."""
         if place not in self.lists:
             least = 0 if _may_be_pads(array) else 1
@@ -215,7 +216,7 @@ class Operands:
         leaves = {leaf for element in known.elements.flat for leaf in sizes_in(element)}
         return [part for leaf in leaves for part in self.sizes.unknowns(self._leaves[leaf])]
 
-    def numbers(self, place: Place, name: str) -> npt.NDArray[Any] | None:
+    def numbers(self, place: Place, name: str) -> Array | None:
         """The numbers that a node reads where it needs them as they are in the file: axes, indices, counts."""
         if self.is_constant(name):
             return self.array(name)
@@ -314,7 +315,7 @@ class Operands:
                 operands[position] = Known.constant(array)
                 self.lists.pop(Place(index, position), None)
 
-    def _computed_of(self, known: Known, array: npt.NDArray[Any]) -> Dim | None:
+    def _computed_of(self, known: Known, array: Array) -> Dim | None:
         """The size as large as this number that a list is computed of: what it lacks to a multiple is added to it."""
         if known.value is not None or array.size != 1 or array.dtype.kind != "i":
             return None
@@ -362,15 +363,15 @@ def _samples(expression: Expression) -> dict[Size, npt.NDArray[np.int64]]:
     return {size: random.integers(2, 10_000, _SAMPLES) for size in order}
 
 
-def _are_sizes(array: npt.NDArray[Any]) -> bool:
+def _are_sizes(array: Array) -> bool:
     return bool(np.all(array == np.round(array)) and np.all(array >= 1))
 
 
-def _counts_up(array: npt.NDArray[Any]) -> bool:
+def _counts_up(array: Array) -> bool:
     """Whether these are positions (0, 1, 2, …) and no sizes."""
     return array.ndim == 1 and array.size > 2 and np.array_equal(array, np.arange(array.size))
 
 
-def _may_be_pads(array: npt.NDArray[Any]) -> bool:
+def _may_be_pads(array: Array) -> bool:
     """Whether these can be amounts before and behind each axis, of which those that are 0 may follow a size, too."""
     return array.size in (4, 6, 8, 10) and bool(np.all(array >= 0)) and int(np.sum(array == 0)) * 2 >= array.size

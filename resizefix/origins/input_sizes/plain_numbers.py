@@ -9,12 +9,11 @@ import math
 from collections.abc import Mapping
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from onnx import NodeProto
 
+from resizefix.document.values import Array
 from resizefix.origins.input_sizes.dim import Dim
 from resizefix.origins.input_sizes.flow import Flow
 from resizefix.origins.input_sizes.operands import Place
@@ -54,7 +53,7 @@ class PlainNumbers:
         count = int(np.prod(operands.shape_of(name), dtype=object))
         return 1 < count <= _LONGEST_LIST or (1 < count <= _MOST_BOXES and self._are_pixel_shares(operands.array(name)))
 
-    def _are_pixel_shares(self, array: npt.NDArray[Any] | None) -> bool:
+    def _are_pixel_shares(self, array: Array | None) -> bool:
         """Whether these are whole pixels over the image's height or width, or in turn over both: boxes of 10, 13."""
         if array is None or array.dtype.kind != "f" or array.size < 2 or np.any(array <= 0) or np.any(array >= 1):
             return False
@@ -109,7 +108,7 @@ class PlainNumbers:
             self._pixels.update(node.output)
         return found
 
-    def _uses(self, node: NodeProto, array: npt.NDArray[Any], own: tuple[Dim, ...]) -> tuple[ScalarUse, ...]:
+    def _uses(self, node: NodeProto, array: Array, own: tuple[Dim, ...]) -> tuple[ScalarUse, ...]:
         whole, shares = self.sizes.sides, self.sizes.sides
         if node.op_type in _DIVIDING:
             moving = [dim for dim in own if self.sizes.varies(dim)]
@@ -128,7 +127,7 @@ class PlainNumbers:
                     found += [] if use is None else [use]
         return tuple(distinct(self.sizes, found))
 
-    def _sides(self, node: NodeProto, array: npt.NDArray[Any], label: str, near: set[Dim]) -> ScalarUse | None:
+    def _sides(self, node: NodeProto, array: Array, label: str, near: set[Dim]) -> ScalarUse | None:
         """A list that holds the width and the height of one map in turn, as [W, H, W, H]: no other use of two such
         numbers is known; `near` are sizes of the values that it meets. Raises SizeRefusedError for several maps."""
         if node.op_type not in _DIVIDING or array.size < 2 or array.size % 2 or array.size > _LONGEST_LIST:
@@ -168,7 +167,7 @@ class PlainNumbers:
         """The lengths of all axes that do not follow the input."""
         return {dim.old for dims in self.flow.dims.values() for dim in dims or () if not self.sizes.varies(dim)}
 
-    def _is_root(self, node: NodeProto, array: npt.NDArray[Any]) -> bool:
+    def _is_root(self, node: NodeProto, array: Array) -> bool:
         """Whether a number is the root of how many positions a map has, or one over it, and of no other length."""
         if node.op_type not in _DIVIDING or array.size > 1 or array.dtype.kind != "f":
             return False
@@ -178,7 +177,7 @@ class PlainNumbers:
         return any(value in (kind(length**0.5), kind(length**-0.5)) for length in counts)
 
     def _counts(
-        self, node: NodeProto, inner: NodeProto, array: npt.NDArray[Any], own: tuple[Dim, ...], taint: Taint
+        self, node: NodeProto, inner: NodeProto, array: Array, own: tuple[Dim, ...], taint: Taint
     ) -> tuple[ScalarUse, ...]:
         """A sum over a map is divided by how many values it has, with or without its channels, or by the root of that:
         `inner` is what reads the number."""
@@ -201,7 +200,7 @@ class PlainNumbers:
         counts = sorted({*fixed, int(np.prod(fixed))})
         return [summed, moving, *(sizes.product([summed, sizes.const(count)]) for count in counts)]
 
-    def _list_uses(self, node: NodeProto, array: npt.NDArray[Any], label: str, taint: Taint) -> tuple[ScalarUse, ...]:
+    def _list_uses(self, node: NodeProto, array: Array, label: str, taint: Taint) -> tuple[ScalarUse, ...]:
         """A list whose numbers are all sizes of the image, or 0 and 1."""
         if node.op_type not in _DIVIDING | _SHIFTING:
             return ()
@@ -221,7 +220,7 @@ class PlainNumbers:
                 found.append(ScalarUse(tuple(next(iter(column), None) for column in columns), less, form, array))
         return tuple(found)
 
-    def _side_by_side(self, node: NodeProto, array: npt.NDArray[Any], taint: Taint) -> list[tuple[list[Dim], bool]]:
+    def _side_by_side(self, node: NodeProto, array: Array, taint: Taint) -> list[tuple[list[Dim], bool]]:
         """For each number of a list the sizes that it may be; where it meets one coordinate of several that stand side
         by side, only those that this counts along, and true."""
         every = [*self.sizes.sides, *(() if taint.is_pixel else taint.along)]
@@ -289,7 +288,7 @@ def _is_power_of_two(number: int) -> bool:
     return number & (number - 1) == 0
 
 
-def _is_share_of_pixels(array: npt.NDArray[Any]) -> bool:
+def _is_share_of_pixels(array: Array) -> bool:
     kind = array.dtype.type
     return array.dtype.kind == "f" and any(
         array.flat[0] in (kind(1) / kind(n), kind(2) / kind(n)) for n in (255, 127.5)

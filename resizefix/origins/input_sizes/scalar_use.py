@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from resizefix.document.values import Array
 from resizefix.origins.input_sizes.dim import Dim, Sizes
 
 FORMS: dict[str, Callable[[Any], Any]] = {
@@ -28,16 +28,16 @@ class ScalarUse(NamedTuple):
     dims: tuple[Dim | None, ...]
     less: int
     form: str
-    array: npt.NDArray[Any]
+    array: Array
 
     @property
     def dim(self) -> Dim:
         """The size behind the first number that has one."""
         return next(dim for dim in self.dims if dim is not None)
 
-    def make(self, length: Callable[[Dim], int]) -> npt.NDArray[Any]:
+    def make(self, length: Callable[[Dim], int]) -> Array:
         """The numbers at another size, in the arithmetic of their type."""
-        made: npt.NDArray[Any] = self.array.copy()
+        made: Array = self.array.copy()
         kind = self.array.dtype.type
         for place, dim in enumerate(self.dims):
             if dim is not None:
@@ -46,7 +46,7 @@ class ScalarUse(NamedTuple):
         return made
 
 
-def reading(dim: Dim, less: int, form: str, array: npt.NDArray[Any]) -> ScalarUse | None:
+def reading(dim: Dim, less: int, form: str, array: Array) -> ScalarUse | None:
     """The use of a single number as this form of a size; None where it is another number."""
     length = (dim.old or 0) - less
     if length < 1 or (array.dtype.kind != "f" and form not in ("whole", "minus")):

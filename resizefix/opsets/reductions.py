@@ -1,11 +1,105 @@
-"""Reductions: axes go back from an input into an attribute, counted from the front."""
+"""Many values become one: in windows, whose ceil_mode becomes padding, and along axes, which go back into an attribute.
+
+With ceil_mode the last window may reach past the end. Where the size is fixed, it is known by how much; where it is
+not, padding by stride - 1 more makes the floor of the new size the ceiling of the old one. Both are the same operation
+as long as no window lies in padding alone: the padding must stay smaller than the kernel, as every runtime demands.
+"""
 
 from typing import Any
 
 from onnx import TensorProto
 
+from resizefix.error_bound import ErrorBound
 from resizefix.opsets.site import Row, Site
-from resizefix.opsets.verdict import Blocked
+from resizefix.opsets.verdict import OLDER_EXPORT, Blocked
+
+_GONE = ("ceil_mode", "dilations")
+# onnxruntime has two kernels for AveragePool that round the mean differently: one for version 19 and later, and for
+# ceil_mode with count_include_pad; one for all else.
+_ONE_ROUNDING = ErrorBound(exact=False, bound=2e-7)
+
+
+def padding_that_does_not_count(site: Site) -> None:
+    """MaxPool, where padding never wins, and LpPool, where it adds nothing."""
+    _refuse_dilations(site)
+    if _rounds_up(site):
+        site.copy_node(without=[*_GONE, "auto_pad"], pads=_lengthened(site, _pads(site)))
+    else:
+        site.copy_node(without=_GONE)
+
+
+def average_pool(site: Site) -> None:
+    """AveragePool-7 counts all padding or none; what ceil_mode adds is never counted (onnxruntime 1.31, torch)."""
+    _refuse_dilations(site)
+    counted = site.attribute("count_include_pad", 0)
+    if site.since_version >= 19 or (counted and site.attribute("ceil_mode", 0)):
+        site.error = _ONE_ROUNDING
+    if not _rounds_up(site):
+        site.copy_node(without=_GONE)
+        return
+    pads = _pads(site)
+    lengthened = _lengthened(site, pads)
+    if not counted or lengthened == pads:
+        site.copy_node(without=[*_GONE, "auto_pad"], pads=lengthened)
+        return
+    # The padding that counts is made real; what is left is not counted.
+    half = len(pads) // 2
+    padded = site.add("Pad", site.data, mode="constant", pads=[0, 0, *pads[:half], 0, 0, *pads[half:]], value=0.0)
+    rest = [0] * half + [after - before for before, after in zip(pads[half:], lengthened[half:], strict=True)]
+    site.copy_node(inputs=[padded], without=[*_GONE, "auto_pad"], pads=rest, count_include_pad=0)
+
+
+_DILATIONS_SINCE = {"MaxPool": 10, "AveragePool": 19, "LpPool": 18}
+
+
+def _refuse_dilations(site: Site) -> None:
+    if any(dilation != 1 for dilation in site.attribute("dilations", ())):
+        raise Blocked(
+            "opsets.no-dilations",
+            OLDER_EXPORT,
+            operator=site.node.op_type,
+            dilations_since=_DILATIONS_SINCE[site.node.op_type],
+        )
+
+
+def _rounds_up(site: Site) -> bool:
+    # auto_pad SAME_* rounds up by itself, in every version.
+    return bool(site.attribute("ceil_mode", 0)) and site.attribute("auto_pad", "NOTSET") in ("NOTSET", "VALID")
+
+
+def _pads(site: Site) -> list[int]:
+    kernel = site.attribute("kernel_shape")
+    explicit = site.attribute("auto_pad", "NOTSET") == "NOTSET"
+    return list(site.attribute("pads", [0] * 2 * len(kernel))) if explicit else [0] * 2 * len(kernel)
+
+
+def _lengthened(site: Site, pads: list[int]) -> list[int]:
+    """`pads` with as much more at the end as ceil_mode reaches past it."""
+    kernel = site.attribute("kernel_shape")
+    half = len(kernel)
+    strides = site.attribute("strides", [1] * half)
+    dims = site.dims(site.data) or (None,) * (half + 2)
+    longer = list(pads)
+    for axis in range(half):
+        begin, end = pads[axis], pads[half + axis]
+        end = _end(dims[axis + 2], begin, end, kernel[axis], strides[axis])
+        if end >= kernel[axis]:
+            raise Blocked(
+                "opsets.ceil-mode-needs-padding", "opsets.fix-ceil-mode", axis=axis + 2, end=end, kernel=kernel[axis]
+            )
+        longer[half + axis] = end
+    return longer
+
+
+def _end(size: int | None, begin: int, end: int, kernel: int, stride: int) -> int:
+    """The padding at the end that makes the floor what ceil_mode gives; it drops a window that starts past the data."""
+    if size is None:
+        return end + stride - 1
+    windows = -(-(size + begin + end - kernel) // stride) + 1
+    if (windows - 1) * stride >= size + begin:
+        windows -= 1
+    return max(end, (windows - 1) * stride + kernel - size - begin)
+
 
 # With nothing to reduce these return their input; the others would still apply their function to each element, and
 # what onnxruntime and the specification do there is not the same.
@@ -43,8 +137,12 @@ def arg_extreme(site: Site) -> None:
     site.copy_node(without=["select_last_index"], axis=axis)
 
 
-# Sources: docs/Changelog.md. 11: negative axes; 13, 18: axes are an input; 12, 20: more types.
+# Sources: docs/Changelog.md, the section of each version named.
 ROWS: tuple[Row, ...] = (
+    Row("MaxPool", (10, 11, 12, 22), 8, padding_that_does_not_count),  # 10: ceil_mode, dilations; 12: int8, uint8
+    Row("AveragePool", (10, 11, 19, 22), 7, average_pool),  # 10: ceil_mode; 19: dilations
+    Row("LpPool", (11, 18, 22), 2, padding_that_does_not_count),  # 18: ceil_mode, dilations
+    # Reductions. 11: negative axes; 13, 18: axes are an input; 12, 20: more types.
     *(
         Row(f"Reduce{name}", (11, 13, 18), 1, reduce)
         for name in ("L1", "L2", "LogSum", "LogSumExp", "Mean", "Prod", "SumSquare")

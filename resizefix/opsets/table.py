@@ -8,7 +8,6 @@ from resizefix.opsets import (
     elementwise,
     linear,
     normalization,
-    pooling,
     reductions,
     selection,
     shapes_ops,
@@ -18,8 +17,7 @@ from resizefix.opsets.site import Row
 from resizefix.opsets.verdict import OLDER_EXPORT
 
 ROOMS = (
-    activations, constants, elementwise, linear, normalization, pooling, reductions, selection, shapes_ops,
-    subgraphs,
+    activations, constants, elementwise, linear, normalization, reductions, selection, shapes_ops, subgraphs,
 )  # fmt: skip
 TO_OPSET_8: dict[str, Row] = {row.op_type: row for room in ROOMS for row in room.ROWS}
 

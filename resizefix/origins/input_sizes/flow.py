@@ -131,9 +131,7 @@ class Flow:
         """Follow the sizes from the inputs to the outputs. Raises SizeRefusedError."""
         self._enter()
         for index, node in enumerate(self.nodes):
-            why = why_incomplete(node, self.operands.opset)
-            if why is not None:  # also where nothing follows the input: every pass looks at all nodes
-                raise refuse(self.labels[index], "origins.input-size-incomplete", why=why)
+            self._require_valid(index, node)
             if node.op_type == "Constant" and node.domain in DEFAULT_DOMAINS:
                 continue
             try:
@@ -142,6 +140,15 @@ class Flow:
                 label = self.labels[index]
                 raise refuse(label, "origins.input-size-misfit-node", operator=node.op_type) from error
         self.solver.settle()
+
+    def _require_valid(self, index: int, node: NodeProto) -> None:
+        """Raises SizeRefusedError also where nothing follows the input: every pass looks at all nodes."""
+        why, main = why_incomplete(node, self.operands.opset), self.view.scopes.main
+        if why is not None:
+            raise refuse(self.labels[index], "origins.input-size-incomplete", why=why)
+        for name in node.output:
+            if name in main.disputed or name in main.inputs or name in main.initializers:
+                raise refuse(self.labels[index], "operations.output-defined-twice", name=name)
 
     def keeps(self, label: str) -> bool:
         """Whether the user has said that the numbers of a node stay as they are."""

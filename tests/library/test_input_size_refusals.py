@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from following_shapes import shifted_windows
-from onnx import helper
+from onnx import TensorProto, helper
 from size_networks import NEW, OLD, assert_follows, built, followed, grid, refused, run
 
 SQUARE = (32, 32)
@@ -123,7 +123,7 @@ def unknown_scales(n, h, w):
 
 
 def two_of_one_name(n, h, w):
-    """A converter gave two casts one output: onnxruntime refuses the model, and so does input-size, with its reason."""
+    """A converter gave two casts one output: onnxruntime refuses the model, and so does input-size."""
     y = n.Cast(n.conv("x", 3, 2), to=1)
     n.Cast(n.conv("x", 3, 2), to=1)
     n.nodes[-1].output[0], n.nodes[-1].name = y, n.nodes[-3].name
@@ -171,7 +171,15 @@ def test_a_table_of_learned_positions_is_refused(build):
 
 
 def test_a_model_that_does_not_run_at_its_own_size_is_refused():
-    assert refused(built(two_of_one_name, OLD), NEW)[1] == "verification.input-size-original"
+    def two_types(n, h, w):
+        y = n.conv("x", 3, 2)
+        return n.Add(y, n.Cast(y, to=TensorProto.INT64))
+
+    assert refused(built(two_types, OLD), NEW)[1] == "verification.input-size-original"
+
+
+def test_a_name_that_two_nodes_make_is_refused():
+    assert refused(built(two_of_one_name, OLD), NEW)[1] == "origins.input-size-made-twice"
 
 
 def same_by_hand(n, h, w):

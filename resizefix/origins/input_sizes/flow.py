@@ -148,7 +148,7 @@ class Flow:
             raise refuse(self.labels[index], "origins.input-size-incomplete", why=why)
         for name in node.output:
             if name in main.disputed or name in main.inputs or name in main.initializers:
-                raise refuse(self.labels[index], "operations.output-defined-twice", name=name)
+                raise refuse(self.labels[index], "origins.input-size-made-twice", name=name)
 
     def keeps(self, label: str) -> bool:
         """Whether the user has said that the numbers of a node stay as they are."""

@@ -104,7 +104,9 @@ def _serialized(model: ModelProto) -> list[bytes]:
     if len(UnknownFieldSet(model)) or len(UnknownFieldSet(model.graph)):
         shell, initializers = model, []  # fields that no schema knows are kept by the message as a whole alone
     else:
-        shell, initializers = _without_initializers(model), list(model.graph.initializer)
+        shell, initializers = ModelProto(), list(model.graph.initializer)
+        _copy_fields(model, shell, but="graph")
+        _copy_fields(model.graph, shell.graph, but="initializer")
     try:
         text = shell.SerializeToString(deterministic=True)
         graph = shell.graph.SerializeToString(deterministic=True)
@@ -123,13 +125,6 @@ def _serialized(model: ModelProto) -> list[bytes]:
     shell.ClearField("graph")
     header = encode_header(number_of("ModelProto", "graph"), sum(map(len, inside)))
     return [shell.SerializeToString(deterministic=True), header, *inside]
-
-
-def _without_initializers(model: ModelProto) -> ModelProto:
-    shell = ModelProto()
-    _copy_fields(model, shell, but="graph")
-    _copy_fields(model.graph, shell.graph, but="initializer")
-    return shell
 
 
 def _copy_fields(source: Message, target: Message, but: str) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from resizefix.document.document import Document
 from resizefix.document.text import node_text
-from resizefix.interop.feed_file import Fed, read_feeds
+from resizefix.interop.feed_file import read_feeds
 from resizefix.library.bounded import operation
 from resizefix.library.raising import raised, require_raised_alike
 from resizefix.library.result import NOT_VERIFIED, Result, failed, skipped
@@ -21,7 +21,7 @@ from resizefix.runtimes.inputs import model_inputs
 from resizefix.verification.conditions import RunOptions, Unpack, conditions
 
 if TYPE_CHECKING:
-    from resizefix.verification.changed_nodes import Feed, Measured
+    from resizefix.verification.changed_nodes import Measured
 
 
 @operation
@@ -75,9 +75,11 @@ def set_interpolation(
     rules = conditions(**run)
     if base is not document:
         require_raised_alike(document, base, made.outcomes, rules, fed.numbers)
-    from resizefix.verification.changed_nodes import measure_change  # onnxruntime is imported where it runs
+    # onnxruntime is imported where it runs
+    from resizefix.verification.changed_nodes import RANDOM, Feed, measure_change
 
-    measured = measure_change(base, made.document, made.intended, _feeds(fed), rules)
+    files = [Feed(", ".join(fed.paths.values()), fed.values)] if fed.paths else []
+    measured = measure_change(base, made.document, made.intended, [Feed(RANDOM, fed.numbers), *files], rules)
     outcomes = _with_differences(made, measured)
     why = measured.verification.reason
     verification = replace(measured.verification, reason=fed.with_notes(why))
@@ -108,14 +110,6 @@ def _advised(document: Document, settings: Settings, outcome: Outcome) -> Outcom
     if found.status is not Status.REFUSED:
         return outcome
     return replace(outcome, reason=f"{outcome.reason}, and {found.reason}", retry_args=())
-
-
-def _feeds(fed: Fed) -> list[Feed]:
-    """Random values, with the numbers that the user gives; and the files."""
-    from resizefix.verification.changed_nodes import RANDOM, Feed
-
-    files = [Feed(", ".join(fed.paths.values()), fed.values)] if fed.paths else []
-    return [Feed(RANDOM, fed.numbers), *files]
 
 
 def _with_differences(made: Changed, measured: Measured) -> tuple[Outcome, ...]:

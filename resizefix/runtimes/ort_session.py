@@ -106,9 +106,7 @@ class Session:
         self.maps_weights = maps_weights
         self._prepared = model
         self.outputs = model.outputs
-        self._model = model.serialized
         self._options = options
-        self._random = model.random
         self._session = self._load()
         fed_and_made = (*self._session.get_inputs(), *self._session.get_outputs())
         self._rare = {node.name: _WITHOUT_NUMPY[kind] for node in fed_and_made if (kind := node.type) in _WITHOUT_NUMPY}
@@ -121,7 +119,7 @@ class Session:
     def _load(self) -> ort.InferenceSession:
         # enable_fallback would print to stdout and try again.
         return ort.InferenceSession(
-            self._model,
+            self._prepared.serialized,
             self._options,
             providers=["CPUExecutionProvider"],
             enable_fallback=0,
@@ -168,7 +166,7 @@ class Session:
     def _invoke(self, feeds: Feeds) -> Sequence[Value]:
         """The one place where a model runs; when time is up it stops after the node that is running."""
         left = self._limits.left()
-        if self._random:
+        if self._prepared.random:
             self._session = self._load()  # back to the first draw
         options = ort.RunOptions()
         options.log_severity_level = _FATAL

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice
 
 import numpy as np
@@ -233,5 +233,5 @@ def run_of(
     arrays = ((name, feeds.get(name)) for name in (fed.shown if fed else ()))
     values = {name: value.reshape(-1).tolist() for name, value in arrays if isinstance(value, np.ndarray)}
     differences = comparison.max_abs_diff, comparison.max_rel_diff
-    run = Run(values, shapes_of_feeds(feeds), optimized, comparison.bitwise, *differences, bound)
-    return replace(run, files=fed.files) if fed else run
+    shapes, files = shapes_of_feeds(feeds), fed.files if fed else {}
+    return Run(values, shapes, optimized, comparison.bitwise, *differences, bound, files=files)

@@ -280,7 +280,11 @@ def nodes_in_runtime(
     view = ModelView(document)
     extraction = Extraction(view, view)
     cuts = {place: cut_out(document, extraction, place.key, place.data) for place in places}
-    values = _values(document, cuts, conditions)
+    wanted = {entry.name for place, cut in cuts.items() if not place.key[0].steps for entry in model_inputs(cut.proto)}
+    try:
+        values = values_in(document, wanted, conditions)  # what onnxruntime feeds the nodes in the whole model
+    except (CannotLoadError, CannotRunError, BrokenOffError):
+        values = {}
     answers: list[NodeAnswer] = []
     for place, cut in cuts.items():
         found = _alone(cut, place, runtime, conditions, {} if place.key[0].steps else values)
@@ -325,15 +329,6 @@ def with_bodies(
     if left is None or found.reason is not None:
         return found
     return replace(found, reason=Diagnostic("verification.body-not-looked-at", node=left.node, why=left.message))
-
-
-def _values(document: Document, cuts: Mapping[ResizePlace, Document], conditions: Conditions) -> Mapping[str, Value]:
-    """What onnxruntime feeds the cut nodes in the whole model; nothing where it does not run that."""
-    wanted = {entry.name for place, cut in cuts.items() if not place.key[0].steps for entry in model_inputs(cut.proto)}
-    try:
-        return values_in(document, wanted, conditions)
-    except (CannotLoadError, CannotRunError, BrokenOffError):
-        return {}
 
 
 def _alone(

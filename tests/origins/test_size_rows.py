@@ -67,14 +67,9 @@ def node_of(operator: str, count: int, outputs: int = 1, **attributes: object) -
     return helper.make_node(operator, [f"i{n}" for n in range(count)], [f"o{n}" for n in range(outputs)], **attributes)
 
 
-@st.composite
-def broadcast(draw, operator="Add"):
-    return node_of(operator, 2), floats(draw(SHAPE), draw(SHAPE))
-
-
-@st.composite
-def where(draw):
-    return node_of("Where", 3), [np.zeros(draw(SHAPE), bool), *floats(draw(SHAPE), draw(SHAPE))]
+def alike(operator, *shapes, **attributes):
+    """A node whose inputs are floats of such shapes."""
+    return st.tuples(*shapes).map(lambda drawn: (node_of(operator, len(shapes), **attributes), floats(*drawn)))
 
 
 @st.composite
@@ -82,11 +77,6 @@ def concat(draw):
     first, second = draw(SHAPE), draw(SHAPE)
     assume(len(first) == len(second))
     return node_of("Concat", 2, axis=draw(st.integers(-len(first), len(first) - 1))), floats(first, second)
-
-
-@st.composite
-def matmul(draw):
-    return node_of("MatMul", 2), floats(draw(SHAPE), draw(SHAPE))
 
 
 @st.composite
@@ -104,11 +94,6 @@ def reshape(draw):
 
 
 @st.composite
-def expand(draw):
-    return node_of("Expand", 2), [*floats(draw(SHAPE)), integers(list(draw(SHAPE)))]
-
-
-@st.composite
 def split(draw):
     shape = draw(SHAPE)
     axis = draw(st.integers(0, len(shape) - 1))
@@ -121,11 +106,6 @@ def split(draw):
 def squeeze(draw):
     shape = draw(SHAPE)
     return node_of("Squeeze", 2), [*floats(shape), integers([draw(st.integers(-len(shape), len(shape) - 1))])]
-
-
-@st.composite
-def space_to_depth(draw):
-    return node_of("SpaceToDepth", 1, blocksize=draw(st.integers(1, 3))), floats(draw(IMAGE))
 
 
 @st.composite
@@ -154,23 +134,24 @@ def reduction(draw):
     return node_of("ReduceMean", 1, keepdims=draw(st.integers(0, 1)), **attributes), floats(shape)
 
 
-@st.composite
-def slope(draw):
-    return node_of("PRelu", 2), floats(draw(SHAPE), draw(SHAPE))
-
-
-@st.composite
-def transpose(draw):
-    shape = draw(SHAPE)
-    return node_of("Transpose", 1, perm=draw(st.permutations(range(len(shape))))), floats(shape)
-
-
 NODES = {
-    "Add": broadcast(), "Pow": broadcast("Pow"), "Max": broadcast("Max"), "Where": where(), "PRelu": slope(),
-    "Concat": concat(), "MatMul": matmul(), "Gemm": gemm(), "Reshape": reshape(), "Expand": expand(), "Split": split(),
-    "Squeeze": squeeze(), "SpaceToDepth": space_to_depth(), "Conv": convolution(), "MaxPool": convolution("MaxPool"),
-    "AveragePool": convolution("AveragePool"), "ReduceMean": reduction(), "Transpose": transpose(),
-    "GlobalAveragePool": IMAGE.map(lambda shape: (node_of("GlobalAveragePool", 1), floats(shape))),
+    **{name: alike(name, SHAPE, SHAPE) for name in ("Add", "Pow", "Max", "PRelu", "MatMul")},
+    "Where": st.tuples(SHAPE, SHAPE, SHAPE).map(
+        lambda drawn: (node_of("Where", 3), [np.zeros(drawn[0], bool), *floats(*drawn[1:])])
+    ),
+    "Expand": st.tuples(SHAPE, SHAPE).map(
+        lambda drawn: (node_of("Expand", 2), [*floats(drawn[0]), integers(list(drawn[1]))])
+    ),
+    "SpaceToDepth": st.integers(1, 3).flatmap(lambda size: alike("SpaceToDepth", IMAGE, blocksize=size)),
+    "Transpose": SHAPE.flatmap(
+        lambda shape: st.permutations(range(len(shape))).flatmap(
+            lambda perm: alike("Transpose", st.just(shape), perm=perm)
+        )
+    ),
+    "GlobalAveragePool": alike("GlobalAveragePool", IMAGE),
+    "Concat": concat(), "Gemm": gemm(), "Reshape": reshape(), "Split": split(), "Squeeze": squeeze(),
+    "Conv": convolution(), "MaxPool": convolution("MaxPool"), "AveragePool": convolution("AveragePool"),
+    "ReduceMean": reduction(),
 }  # fmt: skip
 
 

@@ -48,24 +48,20 @@ def test_a_default_is_no_constant_for_shapes():
     assert dims(model_of(13, graph, ir_version=3), "y") == (3, 2)
 
 
-def test_one_upsample_after_another_in_a_newer_opset_is_followed():
-    model = hybrid(
-        "g (float[1,2,3,4] x) => (float[A,B,C,D] y) { y = Relu(b) }",
-        ("x", "a", [1, 1, 2, 2]),
-        ("a", "b", [1, 1, 3, 1.5]),
-    )
-    assert dims(model, "y") == (1, 2, 18, 12)
+NINE_FIFTHS = float(np.float32(9) / np.float32(5))  # runtimes disagree on the size that it makes of 5
+UPSAMPLES = [
+    ("1,2,3,4", [[1, 1, 2, 2], [1, 1, 3, 1.5]], (1, 2, 18, 12)),
+    ("N,2,H,4", [[1, 1, 2, 2]], (None, 2, None, 8)),
+    ("1,1,5,5", [[1, 1, NINE_FIFTHS, 2]], (1, 1, None, 10)),
+]
 
 
-def test_an_upsample_of_an_unknown_size_keeps_the_rank():
-    model = hybrid("g (float[N,2,H,4] x) => (float[A,B,C,D] y) { y = Relu(a) }", ("x", "a", [1, 1, 2, 2]))
-    assert dims(model, "y") == (None, 2, None, 8)
-
-
-def test_a_size_on_which_runtimes_disagree_is_unknown():
-    scale = float(np.float32(9) / np.float32(5))
-    model = hybrid("g (float[1,1,5,5] x) => (float[A,B,C,D] y) { y = Relu(a) }", ("x", "a", [1, 1, scale, 2]))
-    assert dims(model, "y") == (1, 1, None, 10)
+@pytest.mark.parametrize(("shape", "scales", "sizes"), UPSAMPLES)
+def test_upsamples_in_a_newer_opset_are_followed_where_their_sizes_are_known(shape, scales, sizes):
+    names = "xabc"
+    sites = [(names[k], names[k + 1], each) for k, each in enumerate(scales)]
+    model = hybrid(f"g (float[{shape}] x) => (float[A,B,C,D] y) {{ y = Relu({names[len(scales)]}) }}", *sites)
+    assert dims(model, "y") == sizes
 
 
 def test_of_an_upsample_7_in_its_own_opset_no_size_is_folded_on_which_runtimes_disagree():

@@ -78,29 +78,28 @@ def test_a_crash_after_the_answer_keeps_the_answer(tmp_path, monkeypatch):
             assert live.ask(model(GOOD)) == LiveVerdict("TensorRT-RTX 0.0", True, layers=("RESIZE",), inputs=(X,))
 
 
-def test_a_crash_while_parsing_is_a_rejection_that_says_so(tmp_path, monkeypatch):
-    play(monkeypatch, tmp_path, ANSWER + "os.kill(os.getpid(), signal.SIGSEGV)")
-    found = verdict(GOOD)
-    assert not found.accepted
-    assert found.errors == (LiveError(None, None, None, "", "the parser crashed (SIGSEGV)"),)
+CRASHES = [
+    ("sys.exit(1)", False, LiveUnavailable("TensorRT-RTX crashes when it is started")),
+    (ANSWER + "os.kill(os.getpid(), signal.SIGSEGV)", False,
+     LiveVerdict("TensorRT-RTX 0.0", False, (LiveError(None, None, None, "", "the parser crashed (SIGSEGV)"),))),
+    (ANSWER + "say('parsed', **parsed); sys.exit(3)", True,
+     LiveVerdict("TensorRT-RTX 0.0", True, (LiveError(None, None, None, "", "the builder ended with exit code 3"),),
+                 built=False, layers=("RESIZE",), inputs=(X,))),
+]  # fmt: skip
 
 
-def test_a_crash_while_building_keeps_what_the_parser_said(tmp_path, monkeypatch):
-    play(monkeypatch, tmp_path, ANSWER + "say('parsed', **parsed); sys.exit(3)")
-    found = verdict(GOOD, build=True)
-    assert (found.accepted, found.built) == (True, False)
-    assert found.errors[0].message == "the builder ended with exit code 3"
+@pytest.mark.parametrize(("script", "build", "answer"), CRASHES, ids=["at its start", "parsing", "building"])
+def test_what_was_said_before_a_crash_is_kept_and_a_parser_that_crashes_rejects(
+    tmp_path, monkeypatch, script, build, answer
+):
+    play(monkeypatch, tmp_path, script)
+    assert verdict(GOOD, build=build) == answer
 
 
 def test_a_parser_that_takes_too_long_is_ended_and_gives_no_verdict(tmp_path, monkeypatch):
     play(monkeypatch, tmp_path, ANSWER + "time.sleep(60)")
     with LiveParser(time_limit=1.5) as live:
         assert live.ask(model(GOOD)) == LiveUnavailable("TensorRT-RTX 0.0 did not answer within 1.5 s")
-
-
-def test_a_process_that_dies_at_its_start_is_a_reason(tmp_path, monkeypatch):
-    play(monkeypatch, tmp_path, "sys.exit(1)")
-    assert ask(model(GOOD)) == LiveUnavailable("TensorRT-RTX crashes when it is started")
 
 
 def test_the_folder_and_the_profile_reach_the_process(tmp_path, monkeypatch):

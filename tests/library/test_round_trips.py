@@ -88,3 +88,13 @@ def test_other_scales_than_those_of_the_export_are_proposed():
     with pytest.raises(resizefix.UsageError) as missing:
         resizefix.verify(frozen, promoted)
     assert missing.value.retry_args == ("--feed", "s=1,1,2.5,1.8")
+
+
+def test_entries_that_lie_apart_are_picked_from_the_input():
+    model = onnx.parser.parse_model(
+        '<ir_version: 8, opset_import: ["" : 13]> g (float[1,2,3,4] x) => (float[] y) <float[4] s = {1, 2, 1, 2}>'
+        " { y = Resize (x, , s) }"
+    )
+    promoted = resizefix.promote_scales(model, form="spatial")
+    assert promoted.inputs[0].value == (2, 2)
+    assert promoted.verification.passed

@@ -24,7 +24,7 @@ def legacy_mode(resize: RawResize) -> str:
 def legacy_inputs_left_behind(operator: str, since: int) -> Breaker:
     def breaks(resize: RawResize, rng: random.Random) -> None:
         scales, mode = resize.constant("scales"), legacy_mode(resize)
-        if resize.opset < since or (operator == "Upsample" and np.any(scales < 1)):
+        if resize.opset < since or (operator == "Upsample" and np.any(scales < 1)) or scales.dtype != np.float32:
             raise NotHere
         resize.set_inputs(resize.node.input[0], resize.node.input[resize.place_of("scales")])
         resize.node.op_type = operator

@@ -11,7 +11,7 @@ from repair_trial import BAD, CONTROLS, FAULTS, Verdict, judge, outputs, planted
 import resizefix
 
 
-@pytest.mark.parametrize("seed", [11, 12])
+@pytest.mark.parametrize("seed", [11, 12, 13, 14, 24, 27])
 def test_no_broken_model_comes_back_wrong_and_no_valid_one_is_touched(seed):
     rng = random.Random(seed)
     verdicts = list(trials(rng, valid_models(rng, 30, None, 1), per_model=6))
@@ -46,3 +46,13 @@ def test_a_wrong_repair_and_a_touched_model_are_noticed(monkeypatch):
     ):
         monkeypatch.setattr(resizefix, "repair", lambda model, after=after: replace(honest, model=after))
         assert judge("careless", valid, before, control=control).verdict == verdict
+
+
+def test_stored_sizes_that_a_rounded_scale_may_have_made_are_not_taken_in_silence():
+    broken = onnx.parser.parse_model(
+        '<ir_version: 8, opset_import: ["" : 13]> g (float[1,3,8,8] x) => (float[1,3,12,12] y)'
+        ' <float[4] s = {1, 1, 0, 0}> { y = Resize <mode = "linear"> (x, "", s) }'
+    )
+    (outcome,) = resizefix.repair(broken).outcomes
+    assert outcome.status.value == "refused"
+    assert "--prefer sizes" in outcome.reason

@@ -329,7 +329,7 @@ def _rest(flow: Flow) -> None:
     of_tables = (dim for table in flow.operands.tables.values() for dim in table.dims)
     for dim in (*listed, *of_tables, *flow.attributes.values()):
         flow.bind(dim, sizes.const(dim.old or 0))
-    for meeting in flow.solver.meetings:
-        for dim in meeting.sizes:
+    for _, *pair in flow.solver.meetings:
+        for dim in pair:
             for unknown in sizes.unknowns(dim):
                 flow.solver.bind(unknown, sizes.const(unknown.old or 0))

@@ -53,12 +53,9 @@ _WHY: dict[str, Callable[..., Diagnostic]] = {
 
 def _conditions(flow: Flow) -> Iterator[_Condition]:
     """All that must hold at a size of the input, in the order in which it is said."""
-    for meeting in flow.solver.meetings:
-        yield _Condition(meeting.node, meeting.sizes, np.equal, _WHY["apart"])
-    for node, *pair in flow.readings:
-        yield _Condition(node, pair, np.equal, _WHY["two-shares"])
-    for node, *pair in flow.wished:
-        yield _Condition(node, pair, np.equal, _WHY["wished"])
+    for why, pairs in (("apart", flow.solver.meetings), ("two-shares", flow.readings), ("wished", flow.wished)):
+        for node, *pair in pairs:
+            yield _Condition(node, pair, np.equal, _WHY[why])
     for node, dim, step, uneven in flow.remainders:
         holds = partial(_leaves_remainder, dim.old or 0, step)
         yield _Condition(node, [dim], holds, partial(_WHY["uneven" if uneven else "even"], dim.old))

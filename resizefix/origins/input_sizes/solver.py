@@ -7,7 +7,6 @@ is kept: at a given size of the input it may fail, which is a rule about the inp
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 import numpy as np
 
@@ -27,25 +26,19 @@ class Split:
     """For each time that a part became one with the first axis of a tensor: whether it was the outer one."""
 
 
-class Meeting(NamedTuple):
-    """Two sizes that must be equal at `node`."""
-
-    node: str
-    sizes: tuple[Dim, Dim]
-
-
 class Solver:
     """Binds unknowns as the walk through the model meets them."""
 
     def __init__(self, sizes: Sizes) -> None:
         self.sizes = sizes
-        self.meetings: list[Meeting] = []
+        self.meetings: list[tuple[str, Dim, Dim]] = []
+        """Nodes at which two sizes must be equal."""
         self.splits: list[Split] = []
         self.candidates: dict[Dim, list[Dim]] = {}
         self.seen: dict[int, list[Dim]] = {}
         self.may_follow: dict[Dim, Callable[[tuple[int, ...]], bool]] = {}
         """For an axis of a constant tensor: whether its numbers could be positions on axes of these lengths."""
-        self._deferred: list[Meeting] = []
+        self._deferred: list[tuple[str, Dim, Dim]] = []
         self._by_part: dict[Dim, list[Split]] = {}
 
     # ---- equal sizes ----
@@ -58,7 +51,7 @@ class Solver:
             return
         same = sizes.same(one, other)
         if same:
-            self.meetings.append(Meeting(node, (one, other)))
+            self.meetings.append((node, one, other))
         elif self._is_weight(one, other) or self._is_weight(other, one):
             self.require(node, one, "origins.numbers-of-constant")
             self.require(node, other, "origins.numbers-of-constant")
@@ -67,7 +60,7 @@ class Solver:
         elif same is False:
             self._conflict(node, one, other)
         elif not self._by_parts(node, one, other) and not self._by_candidates(node, one, other):
-            self._deferred.append(Meeting(node, (one, other)))
+            self._deferred.append((node, one, other))
 
     def _is_weight(self, axis: Dim, other: Dim) -> bool:
         """Whether this is an axis of a constant that is no table, and the other may be fixed."""
@@ -146,7 +139,7 @@ class Solver:
         for candidate in self.readings(unknown):
             if self._would_agree(unknown, candidate, one, other):
                 self.bind(unknown, candidate)
-                self.meetings.append(Meeting(node, (one, other)))
+                self.meetings.append((node, one, other))
                 return True
         return False
 
@@ -239,7 +232,7 @@ class Solver:
         while self._deferred:
             pending, self._deferred = self._deferred, []
             for meeting in pending:
-                self.meet(meeting.node, *meeting.sizes)
+                self.meet(*meeting)
             if len(self._deferred) >= len(pending):
                 break
 

@@ -83,7 +83,7 @@ def recorded(model: Path) -> list[Any]:
         runs: list[Any] = []
         options = session._options
         optimizes = "DISABLE" not in str(options.graph_optimization_level)
-        sessions.append((session._model, options.enable_mem_reuse, optimizes, runs))
+        sessions.append((session._prepared.serialized, options.enable_mem_reuse, optimizes, runs))
         by_session[id(session)] = runs
         return load(session)
 

@@ -15,6 +15,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 sys.path.append(str(ROOT))
 
+from benchmarks.independent_resizes import independent_resizes, measured  # noqa: E402
 from benchmarks.performance import report  # noqa: E402
 from benchmarks.performance.inputs import Input  # noqa: E402
 from benchmarks.performance.jobs import JOBS  # noqa: E402
@@ -118,3 +119,11 @@ def test_the_command_tells_its_sections():
     )
     told = "".join(said.stdout.split())
     assert all(word in told for word in ("startup", "growth", "side_by_side", "conv-1.5GB", "--folder"))
+
+
+def test_what_many_resizes_need_is_run_beside_what_the_command_costs(tmp_path, monkeypatch):
+    monkeypatch.setattr("benchmarks.independent_resizes.ROUNDS", 1)
+    onnx.save(independent_resizes(3), tmp_path / "three.onnx")
+    cells = [cell.strip() for cell in measured(tmp_path / "three.onnx", tmp_path).strip("|").split("|")]
+    assert cells[0] == "3"
+    assert all(float(number) > 0 for cell in cells[1:] for number in cell.split("/"))

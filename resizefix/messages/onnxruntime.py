@@ -5,14 +5,16 @@ from __future__ import annotations
 from resizefix.messages.message import SIZE, Fix, Message
 from resizefix.messages.tensorrt import LEGACY, REPAIR, legalize
 
-_REPAIR_PAGE = "docs/repair.md"
 _ORT = legalize("onnxruntime")
 _PROMOTE: Fix = ("promote-scales",)
 _TOGETHER: Fix = ("promote-scales", "--shared")
 
 
-def _row(texts: tuple[str, ...], cause: str, page: str, *fixes: Fix, runtime: str = "onnxruntime") -> Message:
-    return Message(runtime, texts, cause, page, fixes)
+def _row(
+    texts: tuple[str, ...], cause: str, page: str = "docs/repair.md", *fixes: Fix, runtime: str = "onnxruntime"
+) -> Message:
+    """Without fixes, `repair` helps."""
+    return Message(runtime, texts, cause, page, fixes or (REPAIR,))
 
 
 MESSAGES = (
@@ -25,7 +27,6 @@ MESSAGES = (
         "Scales must be float32 and sizes int64, and a converter wrote another type. "
         "Converters to float16 do this when Resize is not on their list of exceptions.",
         "type-tensor-float16-of-input-parameter",
-        REPAIR,
     ),
     _row(
         (
@@ -42,7 +43,6 @@ MESSAGES = (
         ("input 1 is marked single but has an empty string in the graph",),
         "Opset 11 wants a tensor for roi, and the node has an empty name there. Opset 13 made it optional.",
         "input-1-is-marked-single",
-        REPAIR,
     ),
     _row(
         ("'Linear' mode only supports:", "'Linear' mode only support"),
@@ -69,7 +69,6 @@ MESSAGES = (
         "A scale is 0, negative or no number; or Upsample, which only enlarges, has one below 1. "
         "Exporters of opset 9 write such an Upsample for half the size.",
         "scale-value-should-be-greater",
-        REPAIR,
     ),
     _row(
         (
@@ -78,25 +77,19 @@ MESSAGES = (
         ),
         "The mode has a name of another framework. ONNX calls bilinear and trilinear `linear`, and bicubic `cubic`.",
         "mode-attribute-is-bilinear",
-        REPAIR,
     ),
     _row(
         ("Op registered for Upsample is deprecated in domain_version of 11",),
         "Upsample ends with opset 9, and the model imports a later one. Somebody raised the opset and left the node.",
         "upsample-is-deprecated",
-        REPAIR,
     ),
     _row(
         ("Unrecognized attribute: … for operator Resize", "Unrecognized attribute: … for operator Upsample"),
         "The node has an attribute that its opset does not have. It comes from another opset or another framework.",
-        _REPAIR_PAGE,
-        REPAIR,
     ),
     _row(
         ("No Op registered for Resize with domain_version of 9", "Resize is not a registered function/op"),
         "The model imports an opset that has no Resize. Somebody lowered the opset, or an exporter wrote the wrong one.",
-        _REPAIR_PAGE,
-        REPAIR,
     ),
     _row(
         (
@@ -113,15 +106,11 @@ MESSAGES = (
         ("(…, Upsample, …) has input size 2 not in range [min=1, max=1]", "Upsample … has input size 2 not in range"),
         "Upsample of opset 7 and 8 has one input and an attribute for the scales; from opset 9 on, it has two inputs. "
         "This node is written for the other opset.",
-        _REPAIR_PAGE,
-        REPAIR,
     ),
     _row(
         ("with schema(::Resize:11) has input size 2 not in range",),
         "From opset 11 on, the inputs of Resize are the image, roi, scales and sizes. "
         "This node has fewer: its scales often stand in the place of roi.",
-        _REPAIR_PAGE,
-        REPAIR,
     ),
     _row(
         (
@@ -130,8 +119,6 @@ MESSAGES = (
         ),
         "Resize takes one number for each axis of the image, and this node has more or fewer. "
         "Some converters write height and width alone.",
-        _REPAIR_PAGE,
-        REPAIR,
     ),
     _row(
         (
@@ -140,8 +127,6 @@ MESSAGES = (
             "keep_aspect_ratio_policy:[…] is not supported!",
         ),
         "An attribute of the node has a value that ONNX does not have. It is misspelt, or a name of another framework.",
-        _REPAIR_PAGE,
-        REPAIR,
     ),
     _row(
         tuple(
@@ -158,15 +143,11 @@ MESSAGES = (
         ),
         "An attribute of the node has another type than ONNX gives it, as a float where an integer belongs. "
         "A tool that edits nodes wrote it so.",
-        _REPAIR_PAGE,
-        REPAIR,
     ),
     _row(
         ("two nodes with same node name (…)", "Duplicate definition of name (…)", "Duplicate definition-site for (…)"),
         "Several nodes write one name: a converter named its Casts after nodes without a name. "
         "Where readers and writers pair up, each pair gets its own name.",
-        _REPAIR_PAGE,
-        REPAIR,
     ),
     _row(
         (
@@ -175,8 +156,6 @@ MESSAGES = (
             "Type parameter (T) of Optype (…) bound to different types (tensor(…) and tensor(…)",
         ),
         "A stored type is not that of the nodes, or one of two Casts is missing. Converters to float16 leave both.",
-        _REPAIR_PAGE,
-        REPAIR,
     ),
     _row(
         ("Attempting to broadcast an axis by a dimension other than 1. 10 by 15",),

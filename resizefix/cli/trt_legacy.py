@@ -77,7 +77,7 @@ def _why_not(result: Result) -> No | None:
 
     refused = [outcome for outcome in result.outcomes if outcome.status is Status.REFUSED]
     if not result.outcomes and not result.blockers:
-        return No(Diagnostic("cli.no-resize"), True)
+        return No(Diagnostic("cli.no-resize-to-do", done="do"), True)
     if not refused and not result.blockers:
         nothing = code_of(result.verification.reason) == NOTHING_TO_DO.code
         return No(Diagnostic("cli.in-this-form-already"), True) if nothing and not result.resolution else None

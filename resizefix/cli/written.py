@@ -134,7 +134,7 @@ def why_not_all(options: dict[str, Any], done: str, nothing: str) -> Callable[[R
         from resizefix.reports.wording import reason
 
         if not result.outcomes:
-            return No(Diagnostic("cli.no-resize-to-do", done=done), True)
+            return No(Diagnostic("cli.no-resize-to-do", done=f"be {done}"), True)
         missed = [outcome for outcome in result.outcomes if outcome.status is not Status.CHANGED]
         refused = next((outcome for outcome in missed if outcome.status is Status.REFUSED), None)
         if result.changed and missed and options["node"]:

@@ -133,7 +133,7 @@ def of_another_opset(node: ResizeNode, _: Preferences) -> Fault | None:
     spare = sorted(name for name in node.attributes if name not in known)
     if not spare:
         return None
-    because = Diagnostic("faults.no-such-attribute", dialect=dialect.name, names=", ".join(spare))
+    because = Diagnostic("opsets.wrong-attribute", dialect=dialect.name, names=", ".join(spare))
     if set(spare) <= SINCE_11 | SINCE_18:
         change = Change(node.rewritten(drop=set(spare)))
         return Fault(UNKNOWN, because, Diagnostic("faults.attribute-spare"), change)

@@ -260,5 +260,5 @@ class _Work:
         found = ((index, node_text(node)) for index, node in nodes if node_label(node, index) == error.node)
         index, text = next(found, (0, ""))
         outcome = Outcome(index, error.node, Happened.REFUSED, error.reason, text, retry_args=error.retry_args)
-        nothing = skipped("library.input-size-nothing")
+        nothing = skipped("library.nothing-set")
         return Result(self.before, (outcome,), (), nothing, resolution=resolution)

@@ -17,7 +17,7 @@ from resizefix.library.at_size import at_size
 from resizefix.library.bounded import operation
 from resizefix.library.live import SPEAKS_FOR, why_live_refuses
 from resizefix.library.raising import raised, require_raised_alike, with_raised
-from resizefix.library.result import NOT_VERIFIED, Result, VerificationFailedError, failed, measured, skipped
+from resizefix.library.result import NOT_VERIFIED, Result, failed, measured, skipped
 from resizefix.operations.candidates import LARGEST_BOUND
 from resizefix.operations.legalize import legalize as make_legal
 from resizefix.operations.replacement import Allowance
@@ -97,7 +97,7 @@ def legalize(
         refusal = why_live_refuses(document, made.document, changed)
         if refusal is not None:
             result = Result(document, made.outcomes, (), Verification(Status.FAILED, refusal))
-            raise VerificationFailedError("library.verification-refused", refusal=refusal, result=result)
+            raise failed(result)
     if verify and base is not document:
         require_raised_alike(document, base, made.outcomes, rules)
     allowed = LARGEST_BOUND if fastest else INEXACT_BOUND if allow_inexact else LOWERED_BOUND
@@ -123,8 +123,7 @@ def _proven_live(
 
     proof = prove_live(before, after, changed, target, rules, python)
     if not proof.fits:
-        failed = replace(result, verification=Verification(Status.FAILED, proof.said))
-        raise VerificationFailedError("library.verification-refused", refusal=proof.said, result=failed)
+        raise failed(replace(result, verification=Verification(Status.FAILED, proof.said)))
     reason = f"{result.verification.reason}; {proof.said}" if result.verification.reason else proof.said
     return replace(result, verification=replace(result.verification, reason=reason))
 
@@ -224,7 +223,7 @@ def _proven(
     if not verification.passed:
         advice = _if_inexact_passes(verification, allowed) if is_lowered else ""
         result = Result(before, with_measures, (), verification)
-        raise failed(result, "library.verification-failed-advice", why=verification.reason, advice=advice)
+        raise failed(result, why=f"{verification.reason}{advice}")
     return Result(after, with_measures, (), verification)
 
 

@@ -154,7 +154,7 @@ def _axes(site: _Kind, count: int) -> tuple[int, ...]:
         return tuple(range(count))
     if len(axes) != count:
         raise RefusedError(
-            "operations.length-of-extent", numbers=_numbers(site, count), axes=counted(len(axes), "axis", "axes")
+            "origins.length-of-extent", numbers=_numbers(site, count), axes=counted(len(axes), "axis", "axes")
         )
     if min(axes) >= 0:
         return axes

@@ -139,7 +139,7 @@ def lengths(chain: Sequence[Step]) -> tuple[str, ...]:
     used = [equivalence for step in chain for equivalence in step.equivalences]
     longest = [row.longest for row in used if isinstance(row, AxisEquivalence) and row.longest is not None]
     open_axes = any(axis.size is None and axis.scale != 1 for step in chain for axis in step.subject.listed)
-    return (Diagnostic("operations.axes-up-to", longest=min(longest)),) if longest and open_axes else ()
+    return (Diagnostic("lowerings.for-axes-up-to", longest=min(longest)),) if longest and open_axes else ()
 
 
 def why_unverifiable(facts: SiteFacts) -> tuple[str, ...]:

@@ -82,7 +82,7 @@ def trt_legacy(document: Document, *, allowance: Allowance | None = None, patter
     fixed = drop_overridable_inputs(legacy.proto)
     # Sizes computed from fixed shapes are constants; only then is a site with such sizes known.
     unread = Unread(legacy.proto)
-    folded = [OpsetStep(", ".join(fixed), "", 0, Diagnostic("operations.defaults-became-constants"))] if fixed else []
+    folded = [OpsetStep(", ".join(fixed), "", 0, Diagnostic("opsets.step-defaults"))] if fixed else []
     folded += [*constants_to_initializers(legacy.proto, legacy.array), *fold(legacy.proto, legacy.array, unread)[1]]
     unread.remove(legacy.proto)
     view = ModelView(legacy)

@@ -45,7 +45,7 @@ def violation(node: NodeProto, opset: int, type_of: TypeOf) -> str | None:
     version = f"{node.op_type}-{schema.since_version}"
     strange = [attribute.name for attribute in node.attribute if attribute.name not in schema.attributes]
     if strange:
-        return Diagnostic("opsets.wrong-attribute", version=version, name=strange[0])
+        return Diagnostic("opsets.wrong-attribute", dialect=version, names=repr(strange[0]))
     present = {attribute.name for attribute in node.attribute}
     missing = [name for name, attribute in schema.attributes.items() if attribute.required and name not in present]
     if missing:

@@ -34,7 +34,8 @@ class Classifier:
         """The origin of tensor `operand` as `reader` reads it in `scope`, and its value where it is constant."""
         definition = self._view.scopes.definition(scope, operand)
         if definition is None:
-            return Origin(OriginKind.RUNTIME, operand, reason=Diagnostic("origins.undefined", operand=operand)), None
+            why = Diagnostic("document.nothing-defines", name=repr(operand))
+            return Origin(OriginKind.RUNTIME, operand, reason=why), None
         definition = self._view.calls.origin(definition)
         found = self._view.constants.value_of(definition.scope, definition.name)
         if isinstance(found, Constant):

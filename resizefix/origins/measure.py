@@ -126,7 +126,7 @@ class _Extraction:
     def extract_subgraph(self, definition: Definition) -> Chain:
         for current, circular in operands_first(definition, self._sources, self._names):
             if circular:
-                raise UntraceableError("origins.cycle", name=current.name)
+                raise UntraceableError("document.depends-on-itself", name=repr(current.name))
             self._take(current, self._sources(current))
         output = self._names[definition.key]
         inputs = [

@@ -89,7 +89,7 @@ class Recoverer:
     def _own(self, scope: Scope, data: str, length: int | None) -> tuple[Key, int]:
         definition = self.tracer.scopes.definition(scope, data)
         if definition is None:
-            raise UntraceableError("origins.shape-of-undefined", data=data)
+            raise UntraceableError("document.nothing-defines", name=repr(data))
         definition = self.tracer.view.calls.origin(definition)
         rank = self.tracer.axis_sizes.rank(definition.key) or length
         if rank is None:
@@ -112,15 +112,16 @@ class Recoverer:
     def _extracted(self, scope: Scope, operand: str) -> Chain:
         definition = self.tracer.scopes.definition(scope, operand)
         if definition is None:
-            raise UntraceableError("origins.undefined", operand=operand)
+            raise UntraceableError("document.nothing-defines", name=repr(operand))
         return extract_subgraph(self.tracer, definition)
 
 
 def _axes(interpolation: Interpolation, rank: int, length: int) -> tuple[int, ...]:
     axes = interpolation.axes if interpolation.axes is not None else tuple(range(rank))
     if len(axes) != length:
-        said = {"count": counted(length, "number"), "axes": counted(len(axes), "axis", "axes")}
-        raise UntraceableError("origins.length-of-extent", **said)
+        raise UntraceableError(
+            "origins.length-of-extent", numbers=counted(length, "number"), axes=counted(len(axes), "axis", "axes")
+        )
     return tuple(axis % rank for axis in axes)
 
 

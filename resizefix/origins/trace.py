@@ -30,11 +30,11 @@ class Untraced(NamedTuple):
 
 
 def _undefined(name: str) -> Untraced:
-    return Untraced(Diagnostic("origins.undefined", operand=name))
+    return Untraced(Diagnostic("document.nothing-defines", name=repr(name)))
 
 
 def _circular(name: str) -> Untraced:
-    return Untraced(Diagnostic("origins.cycle", name=name))
+    return Untraced(Diagnostic("document.depends-on-itself", name=repr(name)))
 
 
 class Tracer:
@@ -107,7 +107,7 @@ class Tracer:
     def _computed(self, definition: Definition) -> Known | Untraced:
         node = definition.node
         if node is None:
-            return Untraced(Diagnostic("origins.is-an-input", name=definition.name))
+            return Untraced(Diagnostic("document.is-input", name=repr(definition.name)))
         if is_operator(node, "Constant"):
             return self._argument_constant(definition)
         if node.domain not in DEFAULT_DOMAINS:

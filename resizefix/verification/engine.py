@@ -66,9 +66,7 @@ def fit_feeds(session: Session, feeder: Feeder, *, attempts: int = 24, budget: M
         try:
             feeds = next(candidates, None)
         except TooLargeError as error:
-            raise OverBudgetError(
-                "verification.not-run-by-runtime", label=session.label, error=error, reason=str(error)
-            ) from error
+            raise OverBudgetError("verification.not-run", label=session.label, why=error, reason=str(error)) from error
         if feeds is None:
             break
         taken = session.taken(feeds)

@@ -159,9 +159,7 @@ class PromotionComparison:
     def _result(self, session: Session | PromotedSession, scales: ScalePoint, feeds: Feeds) -> Outputs | CannotRunError:
         too_large = self._budget.reject_reason(self._feeds, scales)
         if too_large is not None:
-            return CannotRunError(
-                "verification.too-large-to-run", label=session.label, too_large=too_large, reason=too_large
-            )
+            return CannotRunError("verification.not-run", label=session.label, why=too_large, reason=too_large)
         try:
             return session.run(feeds)
         except CannotRunError as error:

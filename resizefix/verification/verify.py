@@ -193,7 +193,7 @@ class Pair:
         for one in feeds:
             too_large = budget.reject_reason(session.taken(one))
             if too_large is not None:
-                raise NotComparableError("verification.too-large-to-run", label=session.label, too_large=too_large)
+                raise NotComparableError("verification.not-run", label=session.label, why=too_large)
             self.engine.progress.done("running the model after")
             outputs = session.run(session.taken(one))
             results.append({renamed[name]: value for name, value in outputs.items()})

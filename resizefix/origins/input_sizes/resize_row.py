@@ -87,7 +87,7 @@ def _by_scales(n: NodeReading, dims: DimList, axes: list[int]) -> DimList:
     if scales.size != len(axes):
         raise n.refuse("origins.input-size-resize-numbers", numbers=scales.size, axes=len(axes))
     if not np.all(np.isfinite(scales) & (scales > 0)):
-        raise n.refuse("origins.input-size-resize-scales", scales=scales.ravel().tolist())
+        raise n.refuse("faults.scales-impossible", scales=scales.ravel().tolist())
     made = list(dims)
     moving: list[tuple[int, Dim, Dim]] = []
     for axis, scale in zip(axes, scales.ravel(), strict=True):

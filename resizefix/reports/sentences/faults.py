@@ -17,7 +17,6 @@ SENTENCES = {
     "faults.align-corners-off": "it is removed: 0 is what its other attributes say already",
     "faults.align-corners-contradicted": "it contradicts the node's coordinates ({coordinates}); remove one of the two",
     "faults.align-corners-moved": "it becomes coordinate_transformation_mode=align_corners",
-    "faults.no-such-attribute": "{dialect} has no attribute {names}",
     "faults.attribute-spare": "it is removed: the node computes the same without it",
     "faults.attribute-unknown": "what it means is not known; remove it, or export the model again",
     # channels

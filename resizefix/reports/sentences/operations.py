@@ -6,7 +6,6 @@ SENTENCES = {
     "operations.no-sizes-input": "{name} has no input for sizes, and TensorRT builds no quotient of an input as scales; bring the model to opset 11 or later",
     "operations.crop-reads-sizes": "tf_crop_and_resize reads sizes and scales differently",
     "operations.factor-not-rational": "its scale {scale} is not a whole number over {chosen}",
-    "operations.length-of-extent": "it has {numbers} for {axes}",
     "operations.axes-from-the-end": "its axes count from the end, and the rank of its input is not known",
     "operations.crop-reads-sizes-so": "tf_crop_and_resize reads sizes and scales differently: {otherwise}",
     "operations.size-not-fixed": "the size of its input is not fixed in the file, so {otherwise}",
@@ -106,7 +105,6 @@ SENTENCES = {
     "operations.written-otherwise": "the same node, written in another form",
     "operations.written-otherwise-by": "the same node, written in another form ({names})",
     "operations.no-bound": "no bound is known, since single samples may differ",
-    "operations.axes-up-to": "for axes up to {longest}",
     "operations.not-verifiable": "not verifiable here: onnxruntime does not run the node ({rule_name})",
     "operations.simpler-node-refused": "the simpler node is not accepted either",
     "operations.replaced-by": "replaced by {what}",
@@ -119,6 +117,5 @@ SENTENCES = {
     "operations.repair-first": "repair the model first: onnx.checker.check_model(model, full_check=True) reports the same error",
     "operations.not-named": "it is not named with -n, and its only form in opset 8 is Upsample-7",
     "operations.upsample-7-already": "it is an Upsample-7 with a scales attribute already",
-    "operations.defaults-became-constants": "inputs with a default value became constants",
     "operations.no-upsample-7": "Upsample-7 computes nearest (floor) and linear with asymmetric coordinates and scales ≥ 1; this is {meaning} with {extent} {values}, which has no exact form there",
 }

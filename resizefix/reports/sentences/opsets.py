@@ -160,7 +160,7 @@ SENTENCES = {
     "opsets.is-computed": "is computed at run time",
     "opsets.versions-known": " (versions up to {newest} are known)",
     "opsets.wrong-operator": "opset {opset} has no {operator}",
-    "opsets.wrong-attribute": "{version} has no attribute {name!r}",
+    "opsets.wrong-attribute": "{dialect} has no attribute {names}",
     "opsets.lacks-attribute": "{version} requires the attribute {name!r}",
     "opsets.wrong-inputs": "{version} does not take {count}",
     "opsets.wrong-outputs": "{version} does not give {count}",

@@ -1,7 +1,6 @@
 """What is said of verification."""
 
 SENTENCES = {
-    "verification.too-large-to-run": "{label} was not run: {too_large}",
     "verification.values-not-fed": "Input '{name}' is a {type_text}; it cannot be fed these values.",
     "verification.no-such-input": "There is no input '{name}'. The model's inputs are: {known}.",
     "verification.value-not-fed": "Input '{name}' is {type_text} and cannot be fed {value}.",
@@ -11,7 +10,6 @@ SENTENCES = {
     "verification.no-values-for-input": "Input '{name}' is a {value}; values cannot be made for such an input.",
     "verification.no-values-of-no-type": "The type of input '{name}' is not known; values cannot be made for such an input.",
     "verification.not-run": "{label} was not run: {why}",
-    "verification.not-run-by-runtime": "{label} was not run: {error}",
     "verification.node-left-out": "no node of the new model makes {key!r}, so it cannot be compared alone",
     "verification.function-was-inlined": "{key!r} cannot be verified alone: its function was inlined",
     "verification.promoted-does-not-run": "at {at} ({level}) the model does not run{where}: {why}",

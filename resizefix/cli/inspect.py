@@ -21,8 +21,7 @@ def command(model: str, **options: Any) -> Answer:
     """Show every Upsample/Resize of MODEL: what it computes, where its scales come from, what can be done with it."""
     reports = report_files_of(options, model)
     from resizefix.document.document import Document
-    from resizefix.reports.json import site_json
-    from resizefix.reports.resolution import resolution_json
+    from resizefix.reports.json import resolution_json, site_json
     from resizefix.reports.survey import Survey
 
     found = Survey(Document.open(model))

@@ -62,7 +62,8 @@ def command(model: str, **options: Any) -> Answer:
         speed = result.speed
         if speed is None:
             return None
-        from resizefix.reports.speed import show_speed, speed_json
+        from resizefix.reports.json import speed_json
+        from resizefix.reports.text import show_speed
 
         return More({"speed": speed_json(speed)}, lambda: show_speed(speed))
 

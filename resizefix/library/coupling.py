@@ -26,7 +26,7 @@ from resizefix.verification.scale_points import other_values
 from resizefix.verification.sizing import SIZINGS, sized
 
 if TYPE_CHECKING:
-    from resizefix.operations.refusal import Refusal
+    from resizefix.operations.site import Refusal
     from resizefix.origins.size_flow import Ended, Moved
     from resizefix.origins.size_rows import Dims
 
@@ -97,7 +97,7 @@ def _keeps_sizes(site: Site) -> bool:
 
 
 def _refusal(found: Coupling, by_sizes: Coupling | None, shared: bool) -> Refusal:
-    from resizefix.operations.refusal import Refusal
+    from resizefix.operations.site import Refusal
 
     partner = None if by_sizes is None or by_sizes.breaks_at != found.breaks_at else by_sizes.partner
     code = "library.coupled-together" if shared else "library.coupled"

@@ -26,8 +26,7 @@ from resizefix.library.result import (
 )
 from resizefix.operations.promote_scales import Integers, NewInputs, Promotion
 from resizefix.operations.promote_scales import promote_scales as promote
-from resizefix.operations.refusal import Refusal
-from resizefix.operations.site import Site
+from resizefix.operations.site import Refusal, Site
 from resizefix.operations.sites import select, sites_in
 from resizefix.outcome import Outcome
 from resizefix.printable import one_paragraph

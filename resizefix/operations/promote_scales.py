@@ -32,10 +32,9 @@ from resizefix.errors import RefusedError, UsageError
 from resizefix.interpolation import ExtentKind
 from resizefix.operations.forms import bind_input, bind_integer_input, retry_args
 from resizefix.operations.input_subgraph import InputSubgraph, Place
-from resizefix.operations.refusal import Refusal
 from resizefix.operations.rewriter import Operation, broken_rules, rewrite
 from resizefix.operations.scan_ranks import store_scan_ranks
-from resizefix.operations.site import ReadSite, Site
+from resizefix.operations.site import ReadSite, Refusal, Site
 from resizefix.operations.sites import FIRST_OPSET_WITH_SCALES_INPUT, find_sites
 from resizefix.origins.origin import OriginKind
 from resizefix.outcome import Outcome, Status

@@ -150,3 +150,18 @@ class ReadSite(Site):
         if self.slot is None:
             raise RefusedError("operations.extent-is-attribute", value=self.extent.kind.value, rule="extent")
         return self.slot, self.node.input[self.slot]
+
+
+class Refusal(NamedTuple):
+    """Why a site is not promoted, and the options with which it can be."""
+
+    reason: str
+    retry_args: tuple[str, ...] = ()
+
+    def with_retry(self, words: tuple[str, ...]) -> Refusal:
+        """The same with the options that help."""
+        return Refusal(self.reason, words)
+
+    def outcome(self, site: Site) -> Outcome:
+        """The site's outcome."""
+        return site.outcome(Status.REFUSED, self.reason, retry_args=self.retry_args)

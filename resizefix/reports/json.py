@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,8 @@ from resizefix.reports.wording import reason
 
 if TYPE_CHECKING:  # what a command does not answer with it need not import
     from resizefix.faults.fault import Fault
+    from resizefix.library.fastest import Speed
+    from resizefix.library.resolution import InputResolution
     from resizefix.library.tensorrt_profile import Range
     from resizefix.library.verdict import Verdict
     from resizefix.operations.diff import Change
@@ -167,6 +170,22 @@ def _live_json(live: LiveVerdict) -> dict[str, Any]:
         ],
         **fields(live, "built", "profile", "chosen"),
         "nodes": [fields(node, *_NODE_ALONE) for node in live.nodes],
+    }
+
+
+def speed_json(speed: Speed) -> dict[str, Any]:
+    """What `legalize --fastest` measured; times are milliseconds."""
+    whole = None if speed.whole is None else asdict(speed.whole)
+    return {"runtime": speed.runtime, "whole": whole, "nodes": [asdict(row) for row in speed.nodes]}
+
+
+def resolution_json(found: InputResolution) -> dict[str, Any]:
+    """The field `resolution` of inspect."""
+    return {
+        **fields(found, "freedom", "input", "size"),
+        "nodes": list(found.nodes[:100]),
+        "node_count": len(found.nodes),
+        "reason": None if found.reason is None else str(found.reason),
     }
 
 

@@ -12,9 +12,9 @@ from resizefix.printable import printable
 from resizefix.reports.headline import Headline
 from resizefix.reports.html import proof_section
 from resizefix.reports.markup import Markup, element
-from resizefix.reports.measured import difference_text
 from resizefix.reports.page import header, page, wide_table
 from resizefix.reports.pictures import pictures
+from resizefix.reports.proof import difference_text
 from resizefix.reports.wording import reason
 from resizefix.verification.views import View
 

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from resizefix.document.text import counted, listed
+from resizefix.library.resolution import Freedom, InputResolution
 from resizefix.printable import printable
 from resizefix.reports.next_step import NextStep, next_step
-from resizefix.reports.resolution import resolution_line
 from resizefix.reports.screen import Screen, screen
 from resizefix.reports.survey import Survey, Surveyed, alike
 from resizefix.reports.wording import (
@@ -29,6 +29,7 @@ from resizefix.reports.wording import (
     origin,
     place,
     runs_of_targets,
+    some_of,
     standing,
     tensor,
 )
@@ -71,6 +72,22 @@ def _show_resolution(out: Screen, survey: Survey) -> None:
     line = resolution_line(survey.resolution)
     if line is not None:
         out.wrapped(line)
+
+
+def resolution_line(found: InputResolution) -> str | None:
+    """What to say of the input's height and width; None where no input has them."""
+    if found.freedom is Freedom.NO_IMAGE or found.size is None:
+        return None
+    size = "x".join("?" if length is None else str(length) for length in found.size)
+    named = some_of(found.nodes)
+    if found.freedom is Freedom.FREE:
+        return "resolution: not fixed by the file"
+    if found.freedom is Freedom.FIXED:
+        return f"resolution: fixed at {size}; resizefix input-size says whether it can change"
+    if found.freedom is Freedom.IMPOSSIBLE:
+        return f"resolution: {size}; resizefix input-size refuses another at {named}: {printable(found.reason or '')}"
+    held = f", held by {named}" if named else " by the input's shape alone"
+    return f"resolution: frozen at {size}{held}; resizefix input-size changes it"
 
 
 def show_step(step: NextStep | None) -> None:

@@ -13,13 +13,13 @@ from resizefix.outcome import Status as Happened
 from resizefix.printable import printable
 from resizefix.promotion import Freedom
 from resizefix.reports import proof
-from resizefix.reports.measured import measured_lines, output_lines
 from resizefix.reports.screen import Part, Screen, screen
 from resizefix.reports.wording import live_verdict, reason, runs_of_targets
 from resizefix.verification.verification import Status, Verification
 
 if TYPE_CHECKING:
     from resizefix.faults.fault import Fault
+    from resizefix.library.fastest import Speed
     from resizefix.library.verdict import Verdict
     from resizefix.opsets.verdict import Blocker
     from resizefix.runtimes.tensorrt import LiveVerdict
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 _STYLES = {Happened.CHANGED: "green", Happened.UNCHANGED: "dim", Happened.REFUSED: "yellow"}
 _COLOURS = {"accepted": "green", "rejected": "red", "different": "yellow"}
+_SPEED_HEADINGS = ("node", "before", "ms", "after", "ms")
 _SHORT = 60  # characters of a reason that may be said again
 
 
@@ -57,13 +58,13 @@ def show_result(
         )
         word = "tried" if outcome.status is Happened.CHANGED and not kept else outcome.status.value
         out.wrapped((f"{word:<9} ", _STYLES[outcome.status]), f"{text}{measured}", hang=4)
-        for line in measured_lines(outcome):
+        for line in proof.measured_lines(outcome):
             out.below(line)
         if texts and outcome.status is Happened.CHANGED:
             out.below((f"- {printable(outcome.before)}", "red"))
             for after in outcome.after:
                 out.below((f"+ {printable(after)}", "green"))
-    for line in output_lines(result.outcomes):
+    for line in proof.output_lines(result.outcomes):
         out.wrapped(line, hang=4)
     _show_blockers(out, result.blockers)
     for source in result.inputs:
@@ -235,3 +236,35 @@ def show_targets(covered: Mapping[str, str]) -> None:
     width = max(map(len, covered))
     for name, covers in covered.items():
         out.line((name.ljust(width), "bold"), f"  {covers}")
+
+
+def _speeds(speed: Speed) -> list[tuple[str, str, str, str, str]]:
+    """Each node alone before and after, then the whole model; nodes of equal cells are one row, and counted."""
+    counted: dict[tuple[str, str, str, str], list[str]] = {}
+    for row in speed.nodes:
+        cells = (row.before.form, f"{row.before.ms:.3g}", row.after.form, f"{row.after.ms:.3g}")
+        counted.setdefault(cells, []).append(printable(row.node))
+    found = [
+        (names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} alike", *cells)
+        for cells, names in counted.items()
+    ]
+    if speed.whole is not None:
+        now = speed.whole.after_ms if speed.whole.kept else speed.whole.before_ms
+        found.append(("whole model", "", f"{speed.whole.before_ms:.3g}", "", f"{now:.3g}"))
+    return found
+
+
+def show_speed(speed: Speed) -> None:
+    """The table, columns aligned."""
+    if not speed.nodes:
+        return
+    out = screen(2)
+    out.line(f"times in {speed.runtime}, milliseconds; each node alone:")
+    table: Sequence[Sequence[str]] = [_SPEED_HEADINGS, *_speeds(speed)]
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    for row in table:
+        cells = [
+            cell.rjust(width) if heading == "ms" else cell.ljust(width)
+            for cell, width, heading in zip(row, widths, _SPEED_HEADINGS, strict=True)
+        ]
+        out.line(f"  {'  '.join(cells)}".rstrip())

@@ -10,7 +10,7 @@ import onnx
 import pytest
 from fixture_models import SRCNN
 
-from resizefix.reports.png import png
+from resizefix.reports.pictures import png
 from resizefix.runtimes.catalogue import runtime_named
 
 Image = pytest.importorskip("PIL.Image")

@@ -14,7 +14,7 @@ import pytest
 from fixture_models import BISENET, DYNAMIC, SRCNN
 
 import resizefix
-from resizefix.reports.png import data_url, png
+from resizefix.reports.pictures import data_url, png
 
 NEAREST = ("mode=nearest", "coordinates=asymmetric", "nearest_mode=floor")
 

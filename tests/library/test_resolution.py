@@ -11,7 +11,8 @@ from resizefix.origins.input_sizes.following import follow
 from resizefix.origins.input_sizes.input_axes import image_inputs
 from resizefix.origins.input_sizes.maps_alone import is_maps_alone
 from resizefix.origins.input_sizes.refusal import Choices
-from resizefix.reports.resolution import resolution_json, resolution_line
+from resizefix.reports.json import resolution_json
+from resizefix.reports.terminal import resolution_line
 
 
 def seen(model):

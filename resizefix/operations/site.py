@@ -164,4 +164,6 @@ class Refusal(NamedTuple):
 
     def outcome(self, site: Site) -> Outcome:
         """The site's outcome."""
+        from resizefix.outcome import Status  # as above
+
         return site.outcome(Status.REFUSED, self.reason, retry_args=self.retry_args)

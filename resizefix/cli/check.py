@@ -70,16 +70,12 @@ def command(model: str, targets: tuple[str, ...], **options: Any) -> Answer:
         from resizefix.reports.terminal import show_step
         from resizefix.reports.text import show_faults, show_matrix, show_verdicts
 
-        if reports.on_stdout:
-            reports.announce()
-            return
         show_faults(faults)
         if targets or output_mode().verbose:
             show_verdicts(verdicts, chosen=None)
             show_step(after_check(shown(model), Document.open(model), verdicts))
         else:
             show_matrix(verdicts)
-        reports.announce()
 
     def rows() -> tuple[Any, ...]:
         from resizefix.reports.matrix import rows_of
@@ -92,7 +88,7 @@ def command(model: str, targets: tuple[str, ...], **options: Any) -> Answer:
         "targets": {verdict.target.name: verdict_json(verdict) for verdict in verdicts},
         **files,
     }
-    return Answer(fields, show, exit_code=0 if all(verdict.taken for verdict in verdicts) else 1)
+    return Answer(fields, reports.beside(show), exit_code=0 if all(verdict.taken for verdict in verdicts) else 1)
 
 
 def _profile(options: dict[str, Any]) -> dict[str, dict[str, tuple[int, ...]]]:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from resizefix.cli.envelope import Answer, answering
 from resizefix.cli.options import bounds, subcommand
 from resizefix.cli.piped_model import model_argument, require_whole
 from resizefix.cli.report_files import pages_of_two, report_files_of, reporting
-
-if TYPE_CHECKING:
-    from resizefix.reports.comparison import Comparison
 
 
 @subcommand("diff", example="resizefix diff x3.onnx any.onnx --html changes.html")
@@ -30,21 +27,13 @@ def command(before: str, after: str, **options: Any) -> Answer:
     from resizefix.operations.diff import diff
     from resizefix.reports.json import change_json
 
-    documents = Document.open(before), Document.open(after)
-    changes = tuple(diff(*documents))
-
-    def compared() -> Comparison:
-        from resizefix.reports.comparison import compare
-
-        return compare(*documents, changes)
+    changes = tuple(diff(Document.open(before), Document.open(after)))
 
     def show() -> None:
         from resizefix.reports.terminal import show_changes
 
-        if not reports.on_stdout:
-            show_changes(changes)
-        reports.announce()
+        show_changes(changes)
 
-    written = reports.write(*pages_of_two(before, after, compared))
+    written = reports.write(*pages_of_two(before, after, changes=changes))
     fields = {"changes": [change_json(change) for change in changes], **written}
-    return Answer(fields, show, exit_code=1 if changes else 0)
+    return Answer(fields, reports.beside(show), exit_code=1 if changes else 0)

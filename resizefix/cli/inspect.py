@@ -29,9 +29,7 @@ def command(model: str, **options: Any) -> Answer:
     def show() -> None:
         from resizefix.reports.terminal import show_survey
 
-        if not reports.on_stdout:
-            show_survey(shown(model), found, verbose=output_mode().verbose)
-        reports.announce()
+        show_survey(shown(model), found, verbose=output_mode().verbose)
 
     written = reports.write(*pages("html.inspect_page", "markdown.inspect_markdown", lambda: (shown(model), found)))
     fields = {
@@ -41,4 +39,4 @@ def command(model: str, **options: Any) -> Answer:
         "sites": [site_json(surveyed.site, surveyed.faults) for surveyed in found.sites],
         **written,
     }
-    return Answer(fields, show)
+    return Answer(fields, reports.beside(show))

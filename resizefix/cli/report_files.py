@@ -18,7 +18,7 @@ from resizefix.diagnostics import Diagnostic
 from resizefix.errors import UsageError
 
 if TYPE_CHECKING:
-    from resizefix.reports.comparison import Comparison
+    from resizefix.operations.diff import Change
     from resizefix.verification.verification import Verification
 
 _STDOUT = "-"
@@ -89,6 +89,16 @@ class ReportFiles(NamedTuple):
             for path in self._files():
                 click.echo(f"wrote {click.format_filename(path)}", err=self.on_stdout)
 
+    def beside(self, show: Callable[[], None] | None) -> Callable[[], None]:
+        """What shows an answer to a person, unless the Markdown stands in its place, and which files were written."""
+
+        def both() -> None:
+            if show is not None and not self.on_stdout:
+                show()
+            self.announce()
+
+        return both
+
     def _files(self) -> list[str]:
         return [path for path in (self.html, self.markdown) if path is not None and path != _STDOUT]
 
@@ -106,11 +116,17 @@ def pages(
 
 
 def pages_of_two(
-    before: str, after: str, compared: Callable[[], Comparison], verification: Verification | None = None
+    before: str, after: str, *, verification: Verification | None = None, changes: Sequence[Change] | None = None
 ) -> tuple[Callable[[], str], Callable[[], str]]:
     """What makes the page and the Markdown of two models, with what came of running both."""
-    named = shown(before), shown(after)
-    return pages("html.diff_page", "markdown.diff_markdown", lambda: (*named, compared(), verification))
+
+    def compared() -> tuple[Any, ...]:
+        from resizefix.document.document import Document
+        from resizefix.reports.comparison import compare
+
+        return shown(before), shown(after), compare(Document.open(before), Document.open(after), changes), verification
+
+    return pages("html.diff_page", "markdown.diff_markdown", compared)
 
 
 def report_files_of(options: dict[str, Any], *models: str) -> ReportFiles:

@@ -93,13 +93,7 @@ def command(model: str, **options: Any) -> Answer:
     from resizefix.reports.set_page import set_page
 
     page.write(lambda: set_page(shown(model), answer.output, options["settings"], made[-1]), lambda: "")
-
-    def show() -> None:
-        if answer.show is not None:
-            answer.show()
-        page.announce()
-
-    return replace(answer, fields={**answer.fields, "html": page.html}, show=show)
+    return replace(answer, fields={**answer.fields, "html": page.html}, show=page.beside(answer.show))
 
 
 def _require_page_free(page: ReportFiles, model: str, out: str | None) -> None:

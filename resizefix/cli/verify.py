@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -11,9 +11,6 @@ from resizefix.cli.option_types import FILE_FEED
 from resizefix.cli.options import fed_once, number_option, run_options, running, runtime_python, subcommand
 from resizefix.cli.piped_model import model_argument, require_whole, shown
 from resizefix.cli.report_files import pages, pages_of_two, report_files_of, reporting
-
-if TYPE_CHECKING:
-    from resizefix.reports.comparison import Comparison
 
 
 @subcommand("verify", example="resizefix verify x3.onnx any.onnx --feed scales=1,1,3,3")
@@ -55,27 +52,16 @@ def command(before: str, after: str | None, **options: Any) -> Answer:
     if after is None:
         wanted = pages("html.runtime_page", "markdown.runtime_markdown", lambda: (shown(before), verification))
     else:
-        wanted = pages_of_two(before, after, lambda: _compared(before, after), verification)
+        wanted = pages_of_two(before, after, verification=verification)
 
     def show() -> None:
         from resizefix.reports.text import show_verification
 
-        if not reports.on_stdout:
-            show_verification(verification)
-        reports.announce()
+        show_verification(verification)
 
     fields: dict[str, Any] = {"verification": verification_json(verification), **reports.write(*wanted)}
     if options["runtime"] is not None:
         fields |= {"runtime": verification.runtime, "sites": [drift_json(site) for site in verification.sites]}
     if verification.passed:
-        return Answer(fields, show)
-    return Answer(fields, show, error=verification.reason, exit_code=1)
-
-
-def _compared(before: str, after: str) -> Comparison:
-    from resizefix.document.document import Document
-    from resizefix.operations.diff import diff
-    from resizefix.reports.comparison import compare
-
-    documents = Document.open(before), Document.open(after)
-    return compare(*documents, tuple(diff(*documents)))
+        return Answer(fields, reports.beside(show))
+    return Answer(fields, reports.beside(show), error=verification.reason, exit_code=1)

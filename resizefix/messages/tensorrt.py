@@ -19,7 +19,8 @@ _RULES = "docs/reference/targets.md"
 
 
 def _row(texts: tuple[str, ...], cause: str, page: str, *fixes: Fix, then: Fix | None = None) -> Message:
-    """What writes for a target may need constant scales or a whole node first."""
+    """What writes for a target may need constant scales or a whole node first. Without fixes, the newest rules help."""
+    fixes = fixes or (NEWEST,)
     if any(fix == LEGACY or "--target" in fix for fix in fixes):
         fixes = tuple(dict.fromkeys((*fixes, FREEZE, REPAIR)))
     return Message("TensorRT", texts, cause, page, fixes, then)
@@ -147,7 +148,6 @@ MESSAGES = (
         "TensorRT has no half_pixel_symmetric and no tf_crop_and_resize. "
         "Where another coordinate mode or other operators compute the same, they can take the place.",
         "transformation-modes",
-        NEWEST,
     ),
     _row(
         (
@@ -157,26 +157,22 @@ MESSAGES = (
         "TensorRT takes tf_half_pixel_for_nn with round_prefer_floor alone. "
         "half_pixel or asymmetric picks the same samples with another rounding.",
         "round-prefer-floor-in-tf-half-pixel-for-nn",
-        NEWEST,
     ),
     _row(
         ("Antialiasing is not supported currently.",),
         "TensorRT has no antialiasing. Enlarging needs none, and shrinking at a fixed size can be a matrix product.",
         "antialiasing-is-not-supported-currently",
-        NEWEST,
     ),
     _row(
         ("Only 'stretch' is supported currently as 'keep_aspect_ratio_policy'.",),
         "TensorRT takes no aspect ratio policy. The sizes that the policy gives can be written instead.",
         "only-stretch-is-supported",
-        NEWEST,
     ),
     _row(
         ("'axes' attribute is supported with 'scales' tensor only when it's trivial",),
         "TensorRT takes computed scales for all axes in order only, and this node lists some of them. "
         "Scales for every axis mean the same.",
         "all-axes-values-should-less-than-input-rank",
-        NEWEST,
     ),
     _row(
         (
@@ -187,7 +183,6 @@ MESSAGES = (
         "TensorRT interpolates linearly along the last three axes and cubically along the last two. "
         "This node scales an axis before those.",
         _RULES,
-        NEWEST,
     ),
     _row(
         ("The attribute mode can only be nearest, linear, or bilinear.",),
@@ -205,7 +200,6 @@ MESSAGES = (
         ),
         "TensorRT resizes no tensor of this element type. Casts around the node change that where they lose nothing.",
         _RULES,
-        NEWEST,
     ),
     _row(
         (

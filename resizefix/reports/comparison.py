@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from enum import Enum
 
@@ -16,7 +16,7 @@ from resizefix.document.text import node_text
 from resizefix.document.view import View
 from resizefix.errors import ResizefixError
 from resizefix.interpolation import ExtentKind
-from resizefix.operations.diff import Change
+from resizefix.operations.diff import Change, diff
 from resizefix.origins.origin import OriginKind
 from resizefix.reports.neighbourhood import Mark, Neighbourhood
 from resizefix.reports.surroundings import MarkOf
@@ -66,8 +66,8 @@ class Comparison:
     pairs: tuple[Pair, ...]
 
 
-def compare(before: Document, after: Document, changes: Sequence[Change]) -> Comparison:
-    """Compare two models, whose differences are `changes`. Sites are matched by the tensor that they make."""
+def compare(before: Document, after: Document, changes: Iterable[Change] | None = None) -> Comparison:
+    """Compare two models, whose differences are `changes` if known. Sites are matched by the tensor that they make."""
     old = Survey(before, _marker(before, after, Mark.REMOVED))
     new = Survey(after, _marker(after, before, Mark.NEW))
     later = {surveyed.site.key: surveyed for surveyed in new.sites}
@@ -78,7 +78,7 @@ def compare(before: Document, after: Document, changes: Sequence[Change]) -> Com
         pairs.append(Pair(_fate(surveyed, match, picture), surveyed, match, picture))
     pairs.extend(Pair(Fate.NEW, None, surveyed, surveyed.picture) for surveyed in later.values())
     pairs.sort(key=lambda pair: not pair.is_touched)
-    return Comparison(old, new, tuple(changes), tuple(pairs))
+    return Comparison(old, new, tuple(diff(before, after) if changes is None else changes), tuple(pairs))
 
 
 def sizes_after(pair: Pair) -> str | None:

@@ -164,11 +164,6 @@ _FEWEST_ALIKE = 4
 T = TypeVar("T")
 
 
-def alike(sites: Sequence[Surveyed]) -> list[list[Surveyed]]:
-    """Sites in the order of the model; those that a reader could not tell apart but by their names are one group."""
-    return grouped(sites, lambda surveyed: surveyed.looks)
-
-
 def grouped(items: Sequence[T], looks: Callable[[T], Hashable]) -> list[list[T]]:
     """At least four items with the same looks are one group, at the place of the first; every other is its own."""
     groups: dict[Hashable, list[int]] = {}

@@ -14,7 +14,7 @@ from resizefix.library.resolution import Freedom, InputResolution
 from resizefix.printable import printable
 from resizefix.reports.next_step import NextStep, next_step
 from resizefix.reports.screen import Screen, screen
-from resizefix.reports.survey import Survey, Surveyed, alike
+from resizefix.reports.survey import Survey, Surveyed, grouped
 from resizefix.reports.wording import (
     Standing,
     columns,
@@ -54,7 +54,7 @@ def show_survey(model: str, survey: Survey, *, verbose: bool = False) -> None:
     if sum(widths) + 2 * len(widths) + out.indent + _WIDEST > out.width:
         widths = [0] * len(widths)
     reasons: dict[str, int] = {}
-    for group in [[site] for site in survey.sites] if verbose else alike(survey.sites):
+    for group in grouped(survey.sites, lambda surveyed: surveyed.site.index if verbose else surveyed.looks):
         _show_site(out, group[0], rows[group[0].site.index], widths, reasons, verbose=verbose)
         if len(group) > 1:
             others = numbered([surveyed.site.index for surveyed in group[1:]])

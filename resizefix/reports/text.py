@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from resizefix.dialects.dialect import RESIZES
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from resizefix.library.fastest import Speed
     from resizefix.library.verdict import Verdict
     from resizefix.opsets.verdict import Blocker
-    from resizefix.runtimes.tensorrt import LiveVerdict
     from resizefix.targets.target import Target
 
 _STYLES = {Happened.CHANGED: "green", Happened.UNCHANGED: "dim", Happened.REFUSED: "yellow"}
@@ -122,12 +121,14 @@ def show_verdicts(verdicts: Sequence[Verdict], *, chosen: str | None) -> None:
         for violation in verdict.violations:
             out.below(printable(f"{violation.node}: {violation.because} [{violation.rule}; {violation.source}]"))
             out.wrapped((printable(violation.fix), "dim"), indent=6)
-        if verdict.live is not None:
-            _show_live(out, verdict.live, {violation.node for violation in verdict.violations})
+        _show_live(out, verdict)
 
 
-def _show_live(out: Screen, live: LiveVerdict, foreseen: Set[str]) -> None:
-    """What a real parser said, and what an engine was built for; `foreseen`: the nodes that rules speak of."""
+def _show_live(out: Screen, verdict: Verdict) -> None:
+    """What a real parser said, and what an engine was built for."""
+    live = verdict.live
+    if live is None:
+        return
     word = (live_verdict(live), "green" if live.taken else "red")
     built = ""
     if live.accepted and live.built is not None:
@@ -137,7 +138,7 @@ def _show_live(out: Screen, live: LiveVerdict, foreseen: Set[str]) -> None:
         where = f"{printable(error.node or error.op_type)}: " if error.node or error.op_type else ""
         out.below(f"{where}{printable(error.message, keep_lines=True)}")
     resizes = {error.node for error in live.errors if error.op_type in RESIZES}
-    if resizes - foreseen:
+    if resizes - {violation.node for violation in verdict.violations}:
         out.below(("no built-in rule predicts this error of a resize; please report it with the model", "yellow"))
     elif live.errors and not resizes:
         out.below(("this error is not about an Upsample or Resize", "dim"))
@@ -221,8 +222,7 @@ def show_matrix(verdicts: Sequence[Verdict]) -> None:
         rules = ", ".join(f"{rule} ({counted(len(found), 'node')})" for rule, found in nodes.items())
         text = f"{' ' * (len('different') - len(word))}  {rules}" if rules else ""
         out.wrapped(f"{verdict.target.name:<{width}}  ", (word, _COLOURS[word]), text, hang=width + 13)
-        if verdict.live is not None:
-            _show_live(out, verdict.live, {violation.node for violation in verdict.violations})
+        _show_live(out, verdict)
     if in_words:
         out.line("what the rules found:")
     for rule, because in in_words.items():

@@ -150,12 +150,8 @@ def _sliced(infer: Callable[[Any], None]) -> Callable[[Any], None]:
             if given is None or not has_negative_size(given):
                 infer(context)
                 return
-        except (
-            shape_inference.InferenceError,
-            ValueError,
-            RuntimeError,
-        ):  # as if it had come from onnx: this node alone is passed over
-            return
+        except (shape_inference.InferenceError, ValueError, RuntimeError):
+            return  # as where onnx calls it itself: this node alone is passed over
         kind = TypeProto()
         kind.CopyFrom(given)
         for dim in kind.tensor_type.shape.dim:

@@ -175,16 +175,17 @@ class Legalizer:
             name = TensorProto.DataType.Name(site.elem_type or 0).lower()
             if site.elem_type not in self.target.edge_types or subject.interpolation.mode is not Mode.NEAREST:
                 raise RefusedError(f"{why}. {error}") from error
-            if not self.allowance.lowered:
-                raise RefusedError("operations.casts-forbidden", why=why) from error
             if not self.facts.is_at_the_edges:
                 edges = Diagnostic("operations.type-at-edges-only", target=self.target.name, name=name)
                 raise RefusedError("operations.convert-image-first", why=why, error=error, edges=edges) from error
-        as_floats = replace(self, facts=replace(self.facts, elem_type=TensorProto.FLOAT))
+        allowed = replace(self.allowance, lowered=True)  # so that what is forbidden is named where it would help, alone
+        as_floats = replace(self, facts=replace(self.facts, elem_type=TensorProto.FLOAT), allowance=allowed)
         try:
             made = as_floats._made(replace(subject, element_type=TensorProto.FLOAT))
         except RefusedError as error:
             raise RefusedError("operations.as-floats-refused", why=why, error=error) from error
+        if not self.allowance.lowered:
+            raise RefusedError("operations.casts-forbidden", why=why)
         return between_casts(made, site, self.fresh)
 
     def _made(self, subject: ResizeSpec) -> Replacement:

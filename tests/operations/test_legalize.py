@@ -83,6 +83,15 @@ def test_no_lower_is_blamed_only_where_other_operators_could_replace_the_node():
         assert (legal(text, "tensorrt-8.0").outcomes[0].status is Status.CHANGED) is forbidden
 
 
+def test_no_lower_is_blamed_only_where_casts_around_the_node_would_help():
+    scales = "<float[4] s = {1, 1, 2, 2}>"
+    for nodes, forbidden in (("y = Resize (x, , s)", True), ("a = Identity (x) y = Resize (a, , s)", False)):
+        text = model(nodes, scales, x="uint8[1,3,8,8]").replace("(float[?", "(uint8[?")
+        (outcome,) = legal(text, "tensorrt-9", lowered=False).outcomes
+        assert ("Casts could be put around it, which --no-lower forbids" in (outcome.reason or "")) is forbidden
+        assert (legal(text, "tensorrt-9").outcomes[0].status is Status.CHANGED) is forbidden
+
+
 def test_a_rank_that_is_not_known_is_said_so():
     text = model('y = Resize <mode = "linear"> (x, , s)', "<float[4] s = {2, 2, 2, 2}>")
     document = onnx.parser.parse_model(text)

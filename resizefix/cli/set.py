@@ -75,7 +75,10 @@ def command(model: str, **options: Any) -> Answer:
     """
     settings, feed = _once(options["settings"]), fed_once(options["feed"])
     page = ReportFiles(options["html"], None, options["force"])
-    _require_page_free(page, model, options["out"] or options["output_option"])
+    page.require_free([model])
+    out = options["out"] or options["output_option"]
+    if page.html is not None and out is not None and os.path.realpath(page.html) == os.path.realpath(out):
+        raise UsageError("cli.html-is-out", path=out)
     made: list[Result] = []
 
     def make() -> Result:
@@ -94,13 +97,6 @@ def command(model: str, **options: Any) -> Answer:
 
     page.write(lambda: set_page(shown(model), answer.output, options["settings"], made[-1]), lambda: "")
     return replace(answer, fields={**answer.fields, "html": page.html}, show=page.beside(answer.show))
-
-
-def _require_page_free(page: ReportFiles, model: str, out: str | None) -> None:
-    """Raises UsageError for a page that is there already (without --force), or would be IN or OUT."""
-    page.require_free([model])
-    if page.html is not None and out is not None and os.path.realpath(page.html) == os.path.realpath(out):
-        raise UsageError("cli.html-is-out", path=out)
 
 
 def _once(words: Sequence[str]) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from resizefix.lowerings.matmul import MATMUL, SMALL_MATMUL
 from resizefix.operations.legalize import Legalize, Legalizer
 from resizefix.operations.replacement import Allowance, Replacement, every_lowered, rewritten, subject_of
 from resizefix.operations.site import Site
+from resizefix.operations.spelling import spelled
 from resizefix.origins.origin import OriginKind
 from resizefix.outcome import Outcome, Status
 from resizefix.targets.target import Target
@@ -112,7 +113,7 @@ def _spellings(subject: ResizeSpec, legalizer: Legalizer) -> Iterator[tuple[str,
 
             end = rewritten(subject, wanted, legalizer.allowance)
             if end is not None:
-                yield _name(form, kind), legalizer.spelled(subject, end[0], end[1], dialect)
+                yield _name(form, kind), spelled(subject, end, legalizer.site, dialect, legalizer.fresh)
 
 
 def _name(form: _Form, kind: ExtentKind) -> str:

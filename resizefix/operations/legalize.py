@@ -17,7 +17,6 @@ from resizefix.document.edits import FIRST_IR_WITH_DEFAULTS
 from resizefix.document.node_builder import FreshNames
 from resizefix.document.scopes import names_in
 from resizefix.document.shapes import Key
-from resizefix.equivalences.chain import Step
 from resizefix.equivalences.resize_spec import ResizeSpec
 from resizefix.errors import RefusedError
 from resizefix.faults.fault import Fault
@@ -29,7 +28,6 @@ from resizefix.operations.replacement import (
     Fresh,
     Replacement,
     between_casts,
-    chain_replacement,
     fix_shapes,
     lowered,
     replace_sites,
@@ -193,7 +191,7 @@ class Legalizer:
         site, dialect = self.site, self.site.read.dialect
         end = rewritten(subject, lambda other: not self.dispute(other) and self.accepts(other, dialect), self.allowance)
         if end is not None:
-            return self.spelled(subject, end[0], end[1], dialect)
+            return spelled(subject, end, site, dialect, self.fresh)
         found = lowered(
             subject, site, fresh=self.fresh, target=self.target, accepts=lambda other: self.accepts(other, dialect)
         )
@@ -238,11 +236,6 @@ class Legalizer:
         except RefusedError:
             return False
         return accepted(judge(self.target, _facts_as(self.facts, subject, node)))
-
-    def spelled(self, start: ResizeSpec, subject: ResizeSpec, chain: Sequence[Step], dialect: Dialect) -> Replacement:
-        """The node in its own dialect, its extent one FLOAT or INT64 initializer."""
-        node, initializers = spelled(subject, self.site, dialect, self.fresh)
-        return chain_replacement(node, initializers, start, chain)
 
 
 def legalizers(view: ModelView, sites: Sequence[Site], target: Target, allowance: Allowance) -> list[Legalizer]:

@@ -17,23 +17,38 @@ from resizefix.document.document import Document
 from resizefix.document.node_builder import FreshNames
 from resizefix.document.scopes import names_in
 from resizefix.document.shapes import Key
-from resizefix.equivalences.chain import Step, rewrites
+from resizefix.equivalences.chain import Step, reasons, rewrites
 from resizefix.equivalences.error_bound import spelling_bound
 from resizefix.equivalences.resize_spec import ResizeSpec
 from resizefix.errors import RefusedError
-from resizefix.interpolation import Interpolation
+from resizefix.interpolation import ExtentKind, Interpolation
+from resizefix.lowerings.conditions import why_not_native
+from resizefix.lowerings.table import BY_NAME
 from resizefix.operations.node_attributes import Edited, edited, with_attributes
-from resizefix.operations.node_forms import formed, has_form, require_constant
-from resizefix.operations.replacement import Fresh, Replacement, fix_shapes, lengths, replace_sites, subject_of
+from resizefix.operations.replacement import (
+    Allowance,
+    Fresh,
+    Replacement,
+    fix_shapes,
+    lengths,
+    replace_sites,
+    rewritten,
+    subject_of,
+)
 from resizefix.operations.rewriter import Operation, broken_rules, rewrite
 from resizefix.operations.scan_ranks import store_scan_ranks
-from resizefix.operations.settings import Settings
+from resizefix.operations.settings import AXES, SCALES, SIZES, Settings
 from resizefix.operations.site import ReadSite, Site
+from resizefix.operations.spelling import spelled
 from resizefix.opsets.raising import why_not_raised
 from resizefix.outcome import Outcome, Status
 from resizefix.targets.collect_facts import facts_in
 from resizefix.targets.onnxruntime_target import ONNXRUNTIME
 from resizefix.targets.target import Effect, Violation, judge
+
+_KINDS = {SCALES: ExtentKind.SCALES, SIZES: ExtentKind.SIZES}
+# The equivalences whose conditions tell why a form cannot be had.
+_DECIDING = {SCALES: (17, 22, 14), SIZES: (16, 14), AXES: (15,)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,7 +129,7 @@ def _plan(
     """How the site becomes what is asked for; None: it is that. Raises RefusedError with the reason why not."""
     new = edited(site, settings, why_not_raised)
     same = new.meaning == site.interpolation
-    shaped = settings.form is None or has_form(site, settings.form)
+    shaped = settings.form is None or _has_form(site, settings.form)
     if same and shaped:
         return None
     kept = _Kept(True, True, 0.0) if same else _kept(site, new.wanted)
@@ -123,8 +138,8 @@ def _plan(
         made = Replacement((node,), (), kept.exact, kept.bound, new.description, kept.why, kept.conditions)
         return _Plan(made, _intended(site, new, kept, 0.0), is_reshaped=False)
     assert settings.form is not None
-    require_constant(site, settings.form)
-    form = formed(replace(subject_of(site), interpolation=new.meaning), site, settings.form, fresh)
+    _require_constant(site, settings.form)
+    form = _formed(replace(subject_of(site), interpolation=new.meaning), site, settings.form, fresh)
     bound = None if kept.bound is None or form.bound is None else kept.bound + form.bound
     kept = replace(kept, exact=kept.exact and form.exact, bound=bound)
     how = "; ".join(part for part in (new.description, form.description or form.how) if part)
@@ -179,3 +194,77 @@ def _intended(site: ReadSite, new: Edited, kept: _Kept, near: float) -> Intended
     return IntendedNode(
         site.index, site.label, site.key, site.input, new.wanted, operands, kept.holds, kept.exact, kept.bound, near
     )
+
+
+def _has_form(site: ReadSite, form: str) -> bool:
+    """Whether the node has the form already."""
+    axes = site.interpolation.axes
+    if form == AXES:
+        return axes is not None
+    return form in _KINDS and _operand_kind(site) is _KINDS[form] and axes is None
+
+
+def _operand_kind(site: ReadSite) -> ExtentKind:
+    """What the node is given; the recovered extent of a computed operand may be the other."""
+    return ExtentKind.SIZES if site.slot is not None and site.slot == site.dialect.sizes_input else ExtentKind.SCALES
+
+
+def _require_constant(site: ReadSite, form: str) -> None:
+    """Raises RefusedError for a form that speaks of an extent which is computed or fed."""
+    if form not in BY_NAME and not site.origin.kind.is_constant:
+        kind = _operand_kind(site).value
+        raise RefusedError("operations.set-form-of-computed", form=form, kind=kind)
+
+
+def _formed(subject: ResizeSpec, site: ReadSite, form: str, fresh: Fresh) -> Replacement:
+    """What takes the site's place so that it computes `subject` in the form. Raises RefusedError with the reason."""
+    if site.scope.in_function:
+        raise RefusedError("operations.set-form-in-function", form=form)
+    if subject.rank is None:
+        raise RefusedError("operations.rank-unknown")
+    if form in BY_NAME:
+        return _lowered(subject, site, form, fresh)
+    return _spelled(subject, site, form, fresh)
+
+
+def _lowered(subject: ResizeSpec, site: ReadSite, form: str, fresh: Fresh) -> Replacement:
+    lowering, opset = BY_NAME[form], site.scope.opset
+    if subject.element_type is None:
+        raise RefusedError("operations.type-unknown")
+    why = why_not_native(subject) or lowering.applies(subject, opset)
+    if why is not None:
+        raise RefusedError("operations.set-form", form=form, why=why)
+    found = lowering.build(subject, x=site.input, y=site.output, opset=opset, fresh=fresh)
+    error = found.error
+    return Replacement(found.nodes, found.initializers, error.exact, error.bound, form, error.note, error.conditions)
+
+
+def _spelled(subject: ResizeSpec, site: ReadSite, form: str, fresh: Fresh) -> Replacement:
+    for accepts in _wanted(subject, form):
+        end = rewritten(subject, accepts, Allowance(inexact=True))
+        if end is not None:
+            return spelled(subject, end, site, site.dialect, fresh)
+    why = {row.number: why for row, why in reasons(subject)}
+    found = next(
+        (why[number] for number in _DECIDING[form] if number in why), Diagnostic("operations.no-equivalent-form")
+    )
+    raise RefusedError("operations.set-form", form=form, why=found)
+
+
+def _wanted(subject: ResizeSpec, form: str) -> list[Callable[[ResizeSpec], bool]]:
+    """The ends of a chain that are such a form, the best first."""
+
+    def same(other: ResizeSpec) -> bool:
+        mine, its = subject.interpolation, other.interpolation
+        return subject.form == other.form and mine.antialias == its.antialias
+
+    if form == AXES:
+        return [lambda other: same(other) and other.interpolation.axes is not None]
+    kind = _KINDS[form]
+    by_axes = subject.interpolation.axes is None  # sizes of the resized axes, where the batch is open
+    ends: list[Callable[[ResizeSpec], bool]] = [
+        lambda other: same(other) and other.extent is kind and other.interpolation.axes is None
+    ]
+    if by_axes and form == SIZES:
+        ends.append(lambda other: same(other) and other.extent is kind)
+    return ends

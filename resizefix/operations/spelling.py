@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from onnx import NodeProto, TensorProto, numpy_helper
+from onnx import TensorProto, numpy_helper
 
 from resizefix.dialects.dialect import Dialect, Operands
 from resizefix.dialects.write import write
+from resizefix.equivalences.chain import Step
 from resizefix.equivalences.resize_spec import ResizeSpec
 from resizefix.interpolation import CoordinateTransformationMode, ExtentKind
-from resizefix.operations.replacement import Fresh
+from resizefix.operations.replacement import Fresh, Replacement, chain_replacement
 from resizefix.operations.site import Site
 
 
@@ -32,16 +33,17 @@ def operands_of(subject: ResizeSpec, site: Site, dialect: Dialect, extent: str, 
 
 
 def spelled(
-    subject: ResizeSpec, site: Site, dialect: Dialect, fresh: Fresh
-) -> tuple[NodeProto, tuple[TensorProto, ...]]:
-    """The node that takes the site's place, and the constants that it reads. Raises RefusedError where the dialect
-    cannot say the subject."""
+    start: ResizeSpec, end: tuple[ResizeSpec, tuple[Step, ...]], site: Site, dialect: Dialect, fresh: Fresh
+) -> Replacement:
+    """The node that takes the place of a site that computes `start`, and the constants that it reads: what `rewritten`
+    found, in its own dialect. Raises RefusedError where the dialect cannot say it."""
+    subject, chain = end
     extent_name = fresh(f"{site.output}_{subject.extent.value}")
     roi_name = fresh(f"{site.output}_roi")
     empty_name = fresh(f"{site.output}_no_scales")
     operands = operands_of(subject, site, dialect, extent_name, roi_name, empty_name)
     node = write(subject.interpolation, operands, dialect, name=site.node.name, output=site.output)
-    initializers = []
+    initializers: list[TensorProto] = []
     if operands.roi == roi_name:
         assert subject.rank is not None
         initializers.append(numpy_helper.from_array(np.array([0, 1], np.float32).repeat(subject.rank), roi_name))
@@ -50,4 +52,4 @@ def spelled(
         initializers.append(numpy_helper.from_array(np.array(subject.values, dtype), extent_name))
     if operands.scales == empty_name:
         initializers.append(numpy_helper.from_array(np.zeros(0, np.float32), empty_name))
-    return node, tuple(initializers)
+    return chain_replacement(node, initializers, start, chain)

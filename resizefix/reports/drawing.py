@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from resizefix.printable import printable
-from resizefix.reports.layering import Gaps, Link, Point, Size, place
+from resizefix.reports.layering import Link, Point, Size, place
 from resizefix.reports.markup import Markup, element, join
 from resizefix.reports.neighbourhood import Box, BoxKind, Edge, Neighbourhood
 from resizefix.reports.wording import columns, shortened
@@ -39,7 +39,7 @@ def drawing(picture: Neighbourhood, identity: str, title: str) -> Markup:
     links = [Link(edge.source, edge.target, ports[edge]) for edge in picture.edges]
     labels = _labels(picture.edges)
     most = max((row + 1 for row in labels.values()), default=1)
-    placed = place(sizes, links, Gaps(_COLUMN_GAP, _ROW_GAP + _LABEL_LINE * most))
+    placed = place(sizes, links, _COLUMN_GAP, _ROW_GAP + _LABEL_LINE * most)
     beside = _beside(picture.edges, placed.routes, labels)
     left = min(0.0, *(spot.left for spot in beside), 0.0)
     right = max(placed.width, *(spot.right for spot in beside), 0.0)

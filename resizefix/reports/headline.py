@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from resizefix.document.text import counted, listed
@@ -14,7 +14,6 @@ from resizefix.reports.wording import Standing, runs_of_targets, standing, times
 
 if TYPE_CHECKING:
     from resizefix.reports.survey import Survey, Surveyed
-    from resizefix.targets.target import Target
 
 _MOST_SCALES = 3
 
@@ -81,17 +80,6 @@ def accepting(survey: Survey) -> str:
         first = f"TensorRT {ours[0].version}"
         return f"{first} and later accept {them}" if len(ours) > 1 else f"{first} accepts {them}"
     return f"accepted by {listed(runs_of_targets([target.name for target in taking]))}"
-
-
-def moved_targets(before: Survey, after: Survey) -> Mapping[str, Sequence[Target]]:
-    """The targets that accept every resize of one model and not of the other: `lost` and `gained`."""
-    from resizefix.targets.catalogue import TARGETS
-
-    old, new = set(before.refusing), set(after.refusing)
-    return {
-        "lost": [target for target in TARGETS if target.name in new - old],
-        "gained": [target for target in TARGETS if target.name in old - new],
-    }
 
 
 def _faults(broken: int, sites: int) -> str:

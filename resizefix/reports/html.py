@@ -11,7 +11,7 @@ from resizefix.printable import printable
 from resizefix.reports import card as cards
 from resizefix.reports import proof
 from resizefix.reports.comparison import Comparison, Fate, Pair, labelled, sizes_after
-from resizefix.reports.headline import Headline, headline, moved_targets, scale_of
+from resizefix.reports.headline import Headline, headline, scale_of
 from resizefix.reports.markup import Markup, element, join
 from resizefix.reports.next_step import NextStep, next_step, steps_of
 from resizefix.reports.page import NOTHING, header, page, wide_table
@@ -105,17 +105,16 @@ _RAN = {
 
 def _banners(comparison: Comparison) -> list[Markup]:
     """The targets that the change lost, and those that it gained."""
-    moved = moved_targets(comparison.before, comparison.after)
-    said = {
-        "lost": ("no", "Lost", "accepted every resize before, and {} not now", ("does", "do")),
-        "gained": ("yes", "Gained", "{} every resize now, and did not before", ("accepts", "accept")),
-    }
+    old, new = set(comparison.before.refusing), set(comparison.after.refusing)
+    said = (
+        (new - old, "no", "Lost", "accepted every resize before, and {} not now", ("does", "do")),
+        (old - new, "yes", "Gained", "{} every resize now, and did not before", ("accepts", "accept")),
+    )
     banners = []
-    for kind, targets in moved.items():
-        if targets:
-            style, word, text, verbs = said[kind]
-            names = listed(runs_of_targets([target.name for target in targets]))
-            line = element("p", element("strong", f"{word}: {names}"), f" {text.format(verbs[len(targets) > 1])}.")
+    for moved, style, word, text, verbs in said:
+        if moved:
+            names = listed(runs_of_targets([target.name for target in TARGETS if target.name in moved]))
+            line = element("p", element("strong", f"{word}: {names}"), f" {text.format(verbs[len(moved) > 1])}.")
             banners.append(element("div", line, class_=f"banner {style}", role="note"))
     return banners
 

@@ -36,14 +36,6 @@ class Link:
 
 
 @dataclass(frozen=True)
-class Gaps:
-    """Room between boxes of a row, and between rows."""
-
-    column: float
-    row: float
-
-
-@dataclass(frozen=True)
 class Placement:
     """Corners of the boxes (left, top), and for each link the points it passes, in pairs: each pair's first and second
     point are one above the other in a row that it passes, or its two ends."""
@@ -54,7 +46,7 @@ class Placement:
     height: float
 
 
-def place(sizes: Mapping[str, Size], links: Sequence[Link], gaps: Gaps) -> Placement:
+def place(sizes: Mapping[str, Size], links: Sequence[Link], column_gap: float, row_gap: float) -> Placement:
     """Place every box. Links that close a cycle, which no valid model has, are drawn but do not count."""
     rows = _rows(list(sizes), links)
     widths = {key: size.width for key, size in sizes.items()}
@@ -70,7 +62,7 @@ def place(sizes: Mapping[str, Size], links: Sequence[Link], gaps: Gaps) -> Place
             ports = [0.5] * len(passed) + [link.port]
             hops.extend(Link(*ends, port) for ends, port in zip(pairwise(stops), ports, strict=True))
     order = _ordered(rows, hops)
-    centres = _centres(order, widths, hops, gaps.column)
+    centres = _centres(order, widths, hops, column_gap)
     left = min((centres[key] - widths[key] / 2 for key in widths), default=0.0)
     right = max((centres[key] + widths[key] / 2 for key in widths), default=0.0)
     tops, bottoms = [], []
@@ -79,7 +71,7 @@ def place(sizes: Mapping[str, Size], links: Sequence[Link], gaps: Gaps) -> Place
         height = max((sizes[key].height for key in row if key in sizes), default=0.0)
         tops.append(edge)
         bottoms.append(edge + height)
-        edge += height + gaps.row
+        edge += height + row_gap
     corners = {key: (centres[key] - widths[key] / 2 - left, tops[rows[key]]) for key in sizes}
     routes = []
     for link, lanes in zip(links, chains, strict=True):

@@ -1,9 +1,9 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from resizefix.reports.layering import Gaps, Link, Size, place
+from resizefix.reports.layering import Link, Size, place
 
-GAPS = Gaps(10, 40)
+GAPS = (10, 40)
 
 
 @st.composite
@@ -28,7 +28,7 @@ def overlap(a, b, sizes, placed):
 @given(graphs())
 def test_boxes_never_overlap_and_all_lie_within(graph):
     sizes, links = graph
-    placed = place(sizes, links, GAPS)
+    placed = place(sizes, links, *GAPS)
     for a in sizes:
         x, y = placed.corners[a]
         assert x >= -1e-6
@@ -41,7 +41,7 @@ def test_boxes_never_overlap_and_all_lie_within(graph):
 @given(graphs())
 def test_every_edge_goes_down_and_through_no_box(graph):
     sizes, links = graph
-    placed = place(sizes, links, GAPS)
+    placed = place(sizes, links, *GAPS)
     for link, route in zip(links, placed.routes, strict=True):
         heights = [y for _, y in route]
         assert heights == sorted(heights)
@@ -56,7 +56,7 @@ def test_every_edge_goes_down_and_through_no_box(graph):
 def test_a_constant_stands_just_above_what_reads_it():
     sizes = {key: Size(100, 30) for key in ("x", "shape", "slice", "up", "scales")}
     links = [Link("x", "shape"), Link("shape", "slice"), Link("slice", "up"), Link("scales", "up")]
-    placed = place(sizes, links, GAPS)
+    placed = place(sizes, links, *GAPS)
     assert placed.corners["scales"][1] == placed.corners["slice"][1]
     assert placed.corners["x"][1] == 0
 
@@ -64,23 +64,23 @@ def test_a_constant_stands_just_above_what_reads_it():
 def test_operands_stand_in_the_order_in_which_they_are_read():
     sizes = {key: Size(100, 30) for key in ("up", "sizes", "roi", "x")}
     links = [Link("sizes", "up", 0.75), Link("roi", "up", 0.5), Link("x", "up", 0.25)]
-    corners = place(sizes, links, GAPS).corners
+    corners = place(sizes, links, *GAPS).corners
     assert corners["x"][0] < corners["roi"][0] < corners["sizes"][0]
 
 
 def test_a_chain_is_straight():
     sizes = {"a": Size(100, 30), "b": Size(60, 30), "c": Size(160, 30)}
-    placed = place(sizes, [Link("a", "b"), Link("b", "c")], GAPS)
+    placed = place(sizes, [Link("a", "b"), Link("b", "c")], *GAPS)
     centres = {round(placed.corners[key][0] + sizes[key].width / 2, 3) for key in sizes}
     assert len(centres) == 1
 
 
 def test_a_cycle_which_no_valid_model_has_is_placed_all_the_same():
     sizes = {"a": Size(100, 30), "b": Size(100, 30)}
-    placed = place(sizes, [Link("a", "b"), Link("b", "a"), Link("a", "a")], GAPS)
+    placed = place(sizes, [Link("a", "b"), Link("b", "a"), Link("a", "a")], *GAPS)
     assert len(placed.routes) == 3
     assert not overlap("a", "b", sizes, placed)
 
 
 def test_nothing_is_placed_in_no_room():
-    assert place({}, [], GAPS).height == 0
+    assert place({}, [], *GAPS).height == 0

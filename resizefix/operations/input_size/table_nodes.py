@@ -185,12 +185,12 @@ class TableNodes:
         cast = self._builder.as_type
         step = add("Div", span, cast(last, kind))
         if sequences[0].form in FUSED:
-            return self._chosen_channels(grid, at, self._fused(grid, at, sequences[0], (positions, size, last, step)))
+            return self._chosen_channels(grid, at, self._fused(sequences[0], (positions, size, last, step)))
         up, down = (add("Mul", step, cast(count, kind)) for count in (positions, add("Sub", last, positions)))
         first = add("Less", positions, add("Div", size, value([2], "two", np.int64)))
         return self._chosen_channels(grid, at, add("Where", first, add("Add", begin, up), add("Sub", end, down)))
 
-    def _fused(self, grid: Grid, at: int, sequence: Sequence, parts: tuple[str, str, str, str]) -> str:
+    def _fused(self, sequence: Sequence, parts: tuple[str, str, str, str]) -> str:
         """The same with products and sums that are rounded once: float64 holds the product of two float32."""
         add, value, cast, double = self._builder.add, self._builder.value, self._builder.as_type, np.dtype(np.float64)
         positions, size, last, step = parts

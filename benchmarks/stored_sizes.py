@@ -60,9 +60,11 @@ def loads(model: onnx.ModelProto) -> bool:
     return True
 
 
-def sizes_of_a_run(model: onnx.ModelProto, values: Mapping[str, np.ndarray], open_size: int) -> Sizes | None:
-    """The sizes of every stored tensor in a run at these values; open sizes of other inputs are `open_size`.
-    None where it does not run."""
+def sizes_of_a_run(
+    model: onnx.ModelProto, values: Mapping[str, np.ndarray], open_size: int, *, condition: bool = True
+) -> Sizes | None:
+    """The sizes of every stored tensor in a run at these values; open sizes of other inputs are `open_size`, and inputs
+    of type bool are the `condition`. None where it does not run."""
     shown = onnx.ModelProto()
     shown.CopyFrom(model)
     del shown.graph.value_info[:]
@@ -76,7 +78,8 @@ def sizes_of_a_run(model: onnx.ModelProto, values: Mapping[str, np.ndarray], ope
         for value in runner.get_inputs():
             if value.name not in feeds:
                 dims = [size if isinstance(size, int) else open_size for size in value.shape]
-                feeds[value.name] = np.ones(dims, onnx.helper.tensor_dtype_to_np_dtype(types[value.name]))
+                element = onnx.helper.tensor_dtype_to_np_dtype(types[value.name])
+                feeds[value.name] = np.full(dims, condition if element.kind == "b" else 1, element)
         names = [value.name for value in runner.get_outputs()]
         return {name: np.shape(result) for name, result in zip(names, runner.run(None, feeds), strict=True)}
     return None
@@ -113,7 +116,12 @@ def broken(before: onnx.ModelProto, after: onnx.ModelProto, inputs: Sequence[Any
             dim.ClearField("value")
         if old[name].dim and aside[0] != aside[1]:
             yield f"{name}: a denotation or an unknown field is gone"
-    runs = [sizes_of_a_run(after, _fed(inputs, step), open_size) for step, open_size in ((2, 2), (3, 3), (0.5, 4))]
+    types = {value.type.tensor_type.elem_type for value in before.graph.input}
+    runs = [
+        sizes_of_a_run(after, _fed(inputs, step), open_size, condition=condition)
+        for condition in ((True, False) if onnx.TensorProto.BOOL in types else (True,))  # each branch of an If
+        for step, open_size in ((2, 2), (3, 3), (0.5, 4))
+    ]
     known = inferred(before) if changed else {}
     for name in sorted(changed & known.keys()):
         given = [run[name] for run in runs if run is not None and name in run]
@@ -127,16 +135,15 @@ def broken(before: onnx.ModelProto, after: onnx.ModelProto, inputs: Sequence[Any
 def _fed(inputs: Sequence[Any], step: float) -> dict[str, np.ndarray]:
     """Values for the new inputs at which every axis that they may scale is scaled by `step` times as much.
 
-    An input for all four or five axes scales what was not scaled before, too, except batch and channels.
+    An input for all axes scales what was not scaled before, too, except batch and channels; two axes have neither.
     """
     feeds = {}
     for source in inputs:
         value, driven = list(source.value), source.sites[0]
-        positions: Sequence[int] = driven.scaled or driven.entries
         if len(value) < len(driven.base):
-            positions = range(len(value))
-        elif len(value) > 3:
-            kept = {0, len(value) - 1 if 1 in driven.scaled else 1} - set(driven.scaled)
+            positions: Sequence[int] = range(len(value))
+        else:
+            kept = {0, len(value) - 1 if 1 in driven.scaled else 1} - set(driven.scaled) if len(value) > 2 else ()
             positions = [position for position in range(len(value)) if position not in kept]
         for position in positions:
             value[position] *= step

@@ -86,3 +86,30 @@ def test_a_follower_of_the_promoted_sizes_is_compared_at_other_scales():
     verification = resizefix.promote_scales(following(LAST_TWO[0], FOLLOWERS[0], True), node=["up"]).verification
     assert verification.passed
     assert verification.reason is None
+
+
+# Both branches make [8, 14] of the stored [4, 7], and only one of them follows its sizes.
+ONE_BRANCH_FOLLOWS = """<ir_version: 8, opset_import: ["" : 18]> g (float[4,3] x, bool c) => (float[8,14] y)
+  <int64[2] size = {4, 7}, float[4,7] up> {
+    [up] up = Resize (x, , , size)
+    y = If (c) <
+      then_branch: graph = fixed () => (float[?,?] a)
+        { s = Constant <value_ints: ints = [8, 14]> () a = Resize (up, , , s) },
+      else_branch: graph = twice () => (float[?,?] b)
+        { t = Shape (up) two = Constant <value_ints: ints = [2, 2]> () r = Mul (t, two) b = Resize (up, , , r) }> }"""
+
+
+def test_the_law_of_stored_shapes_runs_every_branch_and_moves_both_of_two_axes():
+    model = onnx.parser.parse_model(ONE_BRANCH_FOLLOWS)
+    result = resizefix.promote_scales(model, node=["up"], verify=False)
+    assert result.changed
+    assert not list(broken(model, result.model, result.inputs))
+
+
+def test_the_law_of_stored_shapes_notices_a_size_that_is_lost():
+    text = '<ir_version: 8, opset_import: ["" : 18]> g (float[1,3,8,4] x) => (float[1,3,16,8] y)'
+    model = onnx.parser.parse_model(f"{text} <float[4] s = {{1, 1, 2, 2}}> {{ y = Resize (x, , s) }}")
+    result = resizefix.promote_scales(model, verify=False)
+    assert not list(broken(model, result.model, result.inputs))
+    result.model.graph.output[0].type.tensor_type.shape.dim[1].dim_param = "lost"
+    assert list(broken(model, result.model, result.inputs)) == ["y: axis 1 is 3 at every scale, and no longer stored"]

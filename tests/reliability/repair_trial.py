@@ -110,6 +110,20 @@ def moved(broken: ModelProto, repaired: ModelProto) -> bool:
     return any(not kept[node.SerializeToString()] for node in far)
 
 
+def with_safe_scales(valid: ModelProto, broken: ModelProto, repaired: ModelProto) -> ModelProto:
+    """The valid model with the scales that no fault was planted in and `repair` moved in the last digits: some runtimes
+    round such a size down, which a repaired operand before the node can be the first to show."""
+    copy = ModelProto.FromString(valid.SerializeToString())
+    was, now = ({resize.output: resize for resize in resizes(model)} for model in (broken, repaired))
+    for resize in resizes(copy):
+        with contextlib.suppress(NotHere, KeyError):
+            scales, after = resize.constant("scales"), now[resize.output].constant("scales")
+            unplanted = np.array_equal(scales, was[resize.output].constant("scales"))
+            if unplanted and scales.shape == after.shape and np.allclose(scales, after, rtol=1e-6, atol=0):
+                resize.put(resize.place_of("scales"), after)
+    return copy
+
+
 def judge(case: str, valid: ModelProto, broken: ModelProto, *, control: bool) -> Verdict:
     """The verdict on one broken model; of a control, which is valid, any change is harm."""
     try:
@@ -121,6 +135,8 @@ def judge(case: str, valid: ModelProto, broken: ModelProto, *, control: bool) ->
         return Verdict(case, "harmed" if result.changed else "right", refused)
     if result.changed and moved(broken, result.model):
         return Verdict(case, "moved")
+    if any(outcome.fault == "lost-pixel" for outcome in result.outcomes):
+        valid = with_safe_scales(valid, broken, result.model)
     pairs = [(outputs(valid, extra), outputs(result.model, extra)) for extra in (0, 5)]
     differing = [after for wanted, after in pairs if not isinstance(wanted, str) and not same(wanted, after)]
     if not differing and (result.changed or not refused):

@@ -48,6 +48,21 @@ def test_a_wrong_repair_and_a_touched_model_are_noticed(monkeypatch):
         assert judge("careless", valid, before, control=control).verdict == verdict
 
 
+# Until the sizes of `a` are int64, nobody knows that 1.8 makes 9 of its 5, or 8 in some runtimes.
+UNKNOWN_UNTIL_REPAIRED = """<ir_version: 8, opset_import: ["" : 13]> g (float[1,3,4,4] x) => (float[1,3,9,9] y)
+  <int64[4] sizes = {1, 3, 5, 5}, float[4] s = {1, 1, SCALE, SCALE}> {
+    MADE a = Resize (x, , , given) y = Resize <mode = "linear"> (a, "", s) }"""
+
+
+@pytest.mark.parametrize(("scale", "verdict"), [("1.8", "right"), ("1.8001", "wrong")])
+def test_a_scale_that_is_made_safe_as_its_size_becomes_known_is_no_wrong_number(scale, verdict):
+    text = UNKNOWN_UNTIL_REPAIRED.replace("SCALE", "1.8")
+    broken = onnx.parser.parse_model(text.replace("MADE", "given = Cast <to = 6> (sizes)"))
+    valid = onnx.parser.parse_model(text.replace("MADE", "given = Identity (sizes)").replace("1.8", scale))
+    assert "lost-pixel" in {outcome.fault for outcome in resizefix.repair(broken).outcomes}
+    assert judge("sizes cast to int32", valid, broken, control=False).verdict == verdict
+
+
 def test_stored_sizes_that_a_rounded_scale_may_have_made_are_not_taken_in_silence():
     broken = onnx.parser.parse_model(
         '<ir_version: 8, opset_import: ["" : 13]> g (float[1,3,8,8] x) => (float[1,3,12,12] y)'

@@ -87,7 +87,7 @@ def without_coupled(
         candidate = promote(refused)
     if refused:
         words = retry_args()
-        candidate = promote({index: refusal.with_retry(words) for index, refusal in refused.items()})
+        candidate = promote({index: refusal._replace(retry_args=words) for index, refusal in refused.items()})
     return candidate, verdicts
 
 

@@ -114,7 +114,7 @@ def _proven_live(
     changed: Sequence[Site],
     target: Target,
     rules: Conditions,
-    python: str | None = None,
+    python: str | None,
 ) -> Result:
     """The result with what the target's runtime makes of it; TensorRT and onnxruntime were asked already."""
     if target.runtime in ("tensorrt", "onnxruntime"):

@@ -179,10 +179,8 @@ def every_lowered(
 
 
 def _require_known(subject: ResizeSpec) -> None:
-    if subject.shape is None:
-        raise RefusedError("operations.rank-unknown")
-    if subject.element_type is None:
-        raise RefusedError("operations.type-unknown")
+    if subject.shape is None or subject.element_type is None:
+        raise RefusedError("operations.tensor-unknown", what="rank" if subject.shape is None else "type")
 
 
 def _why_not(

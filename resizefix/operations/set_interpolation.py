@@ -221,7 +221,7 @@ def _formed(subject: ResizeSpec, site: ReadSite, form: str, fresh: Fresh) -> Rep
     if site.scope.in_function:
         raise RefusedError("operations.set-form-in-function", form=form)
     if subject.rank is None:
-        raise RefusedError("operations.rank-unknown")
+        raise RefusedError("operations.tensor-unknown", what="rank")
     if form in BY_NAME:
         return _lowered(subject, site, form, fresh)
     return _spelled(subject, site, form, fresh)
@@ -230,7 +230,7 @@ def _formed(subject: ResizeSpec, site: ReadSite, form: str, fresh: Fresh) -> Rep
 def _lowered(subject: ResizeSpec, site: ReadSite, form: str, fresh: Fresh) -> Replacement:
     lowering, opset = BY_NAME[form], site.scope.opset
     if subject.element_type is None:
-        raise RefusedError("operations.type-unknown")
+        raise RefusedError("operations.tensor-unknown", what="type")
     why = why_not_native(subject) or lowering.applies(subject, opset)
     if why is not None:
         raise RefusedError("operations.set-form", form=form, why=why)

@@ -158,10 +158,6 @@ class Refusal(NamedTuple):
     reason: str
     retry_args: tuple[str, ...] = ()
 
-    def with_retry(self, words: tuple[str, ...]) -> Refusal:
-        """The same with the options that help."""
-        return Refusal(self.reason, words)
-
     def outcome(self, site: Site) -> Outcome:
         """The site's outcome."""
         from resizefix.outcome import Status  # as above

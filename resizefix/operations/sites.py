@@ -76,7 +76,6 @@ class _Finder:
     def __init__(self, view: ModelView) -> None:
         self._view = view
         self._scopes = view.scopes
-        self._constants = view.constants
         self._shapes = view.shapes
         self._classifier = Classifier(view, lambda: self._recoverer)
         self._alike: dict[tuple[object, ...], tuple[ReadSite, Constant]] = {}

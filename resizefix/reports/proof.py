@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from operator import attrgetter
 from pathlib import PurePath
 
 from resizefix.document.text import counted
@@ -14,6 +15,7 @@ from resizefix.verification.verification import Run, SiteDrift, Status, Verifica
 
 HEADINGS = ("optimisation", "shapes", "fed", "result")
 SITE_HEADINGS = ("resize", "input differs by", "output differs by", "result")
+_FAR = attrgetter("max_rel_diff")
 _MOST_VALUES = 8  # of one input
 
 
@@ -43,19 +45,15 @@ def _agreement(runs: Sequence[Run]) -> list[str]:
     # What a rewrite comes near to is said of nodes as they stand; optimising adds sums in another order.
     as_they_stand = [run for run in differing if not run.optimized]
     within = _within(as_they_stand or differing)
-    if as_they_stand and max(differing, key=_far) not in as_they_stand:
+    if as_they_stand and max(differing, key=_FAR) not in as_they_stand:
         within += f", optimised {_within(differing)}"
     return [within if len(differing) == len(runs) else f"{bitwise}, the others {within}"]
 
 
 def _within(runs: Sequence[Run]) -> str:
-    farthest = max(runs, key=_far)
+    farthest = max(runs, key=_FAR)
     bound = f" (bound {farthest.bound:.2g})" if farthest.bound else ""
     return f"within {farthest.max_rel_diff:.2g} of the largest value{bound}"
-
-
-def _far(run: Run) -> float:
-    return run.max_rel_diff
 
 
 def rows(verification: Verification) -> list[tuple[str, str, str, str]]:

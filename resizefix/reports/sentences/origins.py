@@ -39,7 +39,7 @@ SENTENCES = {
     "origins.input-size-body": "{operator} has a body or is a function, whose nodes are not followed; unroll or inline it first",
     "origins.input-size-operator": "sizes are not followed through {operator}",
     "origins.input-size-incomplete": "the node is invalid: it {why}",
-    "origins.input-size-made-twice": "its output {name!r} gets its value elsewhere, too, which ONNX forbids; give one of the two another name",
+    "origins.input-size-made-twice": "its output {name!r} gets its value elsewhere, too, which ONNX forbids; rename one of the two",
     "origins.input-size-misfit-node": "its inputs and attributes do not fit {operator}: the node is invalid, so its sizes are not known",
     "origins.input-size-no-such-input": "--input {name}: the model has no such input; it has {known}",
     "origins.input-size-no-image": "--input {name}: its shape {shape} has no height and width",

@@ -315,6 +315,8 @@ def _resize(view: View) -> list[Dims | None]:
     if interpolation.keep_aspect_ratio_policy is not None and sizes is not None:
         raise UnknownSizesError
     if scales is not None and scales.size and not crops:
+        if view.node.op_type == "Upsample" and scales.min() < 1:
+            raise ConflictError  # it does not shrink, in onnxruntime
         return [resized_by(view.dims(0), ExtentKind.SCALES, interpolation.axes, tuple(scales.tolist()))]
     if sizes is not None and sizes.size:
         return [resized_by(view.dims(0), ExtentKind.SIZES, interpolation.axes, tuple(sizes.tolist()))]

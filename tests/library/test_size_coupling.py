@@ -69,6 +69,21 @@ def test_a_scale_that_changes_no_partner_is_free_and_what_is_not_known_leaves_it
     assert sites(nodes)[0].coupling.verdict is verdict
 
 
+@pytest.mark.parametrize(
+    ("fixed", "verdict"), [("3, 2", Freedom.COUPLED), ("12, 8", Freedom.FREE)], ids=["would shrink", "grows still"]
+)
+def test_an_upsample_to_fixed_sizes_that_would_have_to_shrink_couples_what_is_before_it(fixed, verdict, tmp_path):
+    text = f"""<ir_version: 4, opset_import: ["" : 9]> g (float[3,2] x) => (float[] y)
+      <float[2] same = {{3, 2}}, float[2] fixed = {{{fixed}}}, float[u,v] a> {{
+        n = Shape (x) f = Cast <to: int = 1> (n) r = Div (same, f) [up] a = Upsample (x, r)
+        m = Shape (a) g = Cast <to: int = 1> (m) q = Div (fixed, g) [here] y = Upsample (a, q) }}"""
+    onnx.save(onnx.parser.parse_model(text), tmp_path / "m.onnx")
+    before = next(site for site in resizefix.inspect(str(tmp_path / "m.onnx")) if site.node.name == "up")
+    breaks_at = "here" if verdict is Freedom.COUPLED else None
+    assert (before.coupling.verdict, before.coupling.breaks_at) == (verdict, breaks_at)
+    assert not [answer for answer in answers(tmp_path / "m.onnx") if answer.contradicts]
+
+
 def test_two_sites_that_meet_are_coupled_alone_and_free_through_one_input():
     found = [site.coupling for site in sites("[other] b = Resize (x, , s) [here] y = Add (a, b)")]
     assert [(one.verdict, one.breaks_at, one.shared) for one in found] == [(Freedom.COUPLED, "here", True)] * 2

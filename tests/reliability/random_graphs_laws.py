@@ -66,8 +66,6 @@ def inspected(case: Case, tally: Tally) -> None:
             assert near, f"{drawn.output} ({drawn.way.name}): {drawn.values} read as {values}"
     if case.runs:
         contradicted = [answer for answer in answers(case.path) if answer.contradicts]
-        # No size says that an Upsample behind a chain of sizes would have to shrink, which it cannot.
-        contradicted = [answer for answer in contradicted if "Upsample" not in str(answer.by_run)]
         assert not contradicted, f"sizes say otherwise than a run: {contradicted}"
         mended = {outcome.fault for outcome in resizefix.repair(str(case.path), verify=False).outcomes}
         assert mended <= UNWISE, f"a right model was repaired: {mended}"

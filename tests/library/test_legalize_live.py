@@ -84,11 +84,11 @@ def test_what_does_not_fit_is_not_given_back(monkeypatch):
     proof = LiveProof(False, Diagnostic("library.rules-alone-no-runtime", target="mnn"))
     monkeypatch.setattr(live_runtimes, "prove_live", lambda *_: proof)
     result = SimpleNamespace(verification=PASSED)
-    unasked = _proven_live(result, None, None, (), target_named("tensorrt-10"), conditions())
+    unasked = _proven_live(result, None, None, (), target_named("tensorrt-10"), conditions(), None)
     assert unasked is result
     made = resizefix.legalize(str(MODEL), target="qnn", live=False)
     with pytest.raises(VerificationFailedError, match="built-in rules only"):
-        _proven_live(made, Document.open(MODEL), Document.open(MODEL), (), target_named("mnn"), conditions())
+        _proven_live(made, Document.open(MODEL), Document.open(MODEL), (), target_named("mnn"), conditions(), None)
 
 
 def test_the_call_says_what_was_asked_and_no_live_asks_nobody():

@@ -1,4 +1,4 @@
-"""What a node must compute after a change, so that whoever verifies it shares no code with who changed it."""
+"""What a node must compute after a change, so that the verification shares no code with the change."""
 
 from __future__ import annotations
 

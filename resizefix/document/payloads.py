@@ -86,7 +86,7 @@ def replace_tensors_containing(
 ) -> list[Piece]:
     """The message in `data`, with every tensor that contains `needle` offered to `replacing` as bytes.
 
-    Raises UnreadableModelError for records that ONNX has not, which parsers keep without a word.
+    Raises UnreadableModelError for records that ONNX has not, which parsers keep and do not report.
     """
 
     if needle not in data:

@@ -58,6 +58,10 @@ class Scope(NamedTuple):
     def __hash__(self) -> int:
         return id(self)
 
+    def makes_alone(self, name: str) -> bool:
+        """Whether at most one node gives this name its value, as ONNX demands: no other node, input or initializer."""
+        return name not in self.disputed and name not in self.inputs and name not in self.initializers
+
     @property
     def in_function(self) -> bool:
         """Whether the scope is a local function's body, or inside one."""

@@ -190,7 +190,7 @@ def _followed(scopes: Scopes) -> Iterator[tuple[str, Scope, int | None]]:
 # onnx.proto is written in protobuf's second edition, whose parsers take any bytes for a string and give them back as
 # `bytes` where they are no UTF-8; nothing that compares or joins names is ready for that. Parsers of the third edition
 # refuse such strings, at the speed of a parser. So the same messages are declared once more in that edition.
-# Where external data lie is a file name, which some systems let be any bytes: it is left to whoever opens the file.
+# Where external data lie is a file name, which on some systems may be any bytes: opening that file checks it.
 # Source: https://protobuf.dev/programming-guides/encoding/, https://protobuf.dev/programming-guides/proto3/#scalar
 def require_utf8(model: bytes, name: str) -> None:
     """Raises UnreadableModelError, saying where, if a text in the serialised model `name` is no UTF-8."""

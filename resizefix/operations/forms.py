@@ -144,7 +144,7 @@ def _refuse_other_samples(driven: InputBinding) -> None:
 
 
 def _axes(site: _Kind, count: int) -> tuple[int, ...]:
-    """The axis of the input that each entry of the operand speaks of, counted from 0."""
+    """The axis of the input that each entry of the operand is for, counted from 0."""
     axes = site.axes
     if axes is None:
         if site.input_dims is not None and len(site.input_dims) != count:

@@ -308,8 +308,8 @@ def _output_dims(plan: _Plan, view: ModelView) -> Dims | None:
 
 
 def _by_axis(plan: _Plan, rank: int) -> dict[int, float | None] | None:
-    """The constant for each axis that the operand speaks of, None where the chain stays; no dict for a rank that the
-    operand does not fit."""
+    """The constant for each axis of the operand, None where the chain stays; no dict for a rank that the operand does
+    not fit."""
     axes = plan.site.interpolation.axes or tuple(range(rank))
     values = [None] * len(axes) if plan.value is None else plan.value.tolist()
     if len(values) != len(axes) or not all(-rank <= axis < rank for axis in axes):

@@ -210,7 +210,7 @@ def _operand_kind(site: ReadSite) -> ExtentKind:
 
 
 def _require_constant(site: ReadSite, form: str) -> None:
-    """Raises RefusedError for a form that speaks of an extent which is computed or fed."""
+    """Raises RefusedError for a form that needs a constant extent, where it is computed or fed."""
     if form not in BY_NAME and not site.origin.kind.is_constant:
         kind = _operand_kind(site).value
         raise RefusedError("operations.set-form-of-computed", form=form, kind=kind)

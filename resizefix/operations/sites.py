@@ -98,7 +98,7 @@ class _Finder:
         """The node as a site. What is the same of all that read one value is found out of the first alone."""
         dims = self._fixed_dims(scope, node.input[0]) if node.input else None
         attributes = tuple(attribute.SerializeToString() for attribute in node.attribute)
-        is_own = any(node.output[:1]) and _is_own_output(scope, node.output[0])
+        is_own = any(node.output[:1]) and scope.makes_alone(node.output[0])
         names = scope.path, tuple(node.input[1:])
         if names not in self._operands:  # many nodes may read the same
             self._operands[names] = tuple([self._but_its_name(scope, name) for name in names[1]])
@@ -255,12 +255,8 @@ def _require_own_output(scope: Scope, node: NodeProto) -> None:
     name = node.output[0] if node.output else ""
     if not name:
         raise RefusedError("operations.no-output")
-    if not _is_own_output(scope, name):
+    if not scope.makes_alone(name):
         raise RefusedError("operations.output-defined-twice", name=name)
-
-
-def _is_own_output(scope: Scope, name: str) -> bool:
-    return name not in scope.disputed and name not in scope.inputs and name not in scope.initializers
 
 
 def _require_axes(reading: Reading, dims: Dims | None) -> None:

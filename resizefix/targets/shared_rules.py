@@ -267,7 +267,7 @@ def whole_copies_are_sampled(*deviations: sampling.Deviation) -> Rule:
 
 
 def crop_is_not_computed(follows: Callable[[SiteFacts], bool] = lambda f: True) -> Rule:
-    """tf_crop_and_resize is taken, and its roi not followed but where `follows` says so; where no length changes,
+    """tf_crop_and_resize is taken, and its roi followed only where `follows` says so; where no length changes,
     onnxruntime copies and the others crop. The roi of the whole tensor crops nothing."""
 
     def holds(f: SiteFacts) -> bool:

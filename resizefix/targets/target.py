@@ -47,7 +47,7 @@ class Effect(str, Enum):
     """What happens to a node that breaks the rule."""
 
     REJECTED = "rejected"  # the parser, the builder or the session refuses it
-    DIFFERENT = "different"  # it is taken without a word and computes something else
+    DIFFERENT = "different"  # it is accepted and silently computes something else
     NOTED = "noted"  # it is taken and computes the same, but something else is lost that the user should know of
 
 

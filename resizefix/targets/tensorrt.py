@@ -202,7 +202,7 @@ EXTENT = (
     differs(
         name="extent-is-not-float16",
         holds=lambda f: f.source not in WEIGHTS or f.operand_type != TensorProto.FLOAT16,
-        because="the {f.extent_name} are a float16 constant, which the parser takes for zeros without a word: the "
+        because="the {f.extent_name} are a float16 constant, which the parser silently reads as zeros: the "
         "output has no elements",
         fix="convert the constant to the type that ONNX asks for, float32 for scales, int64 for sizes",
     ).only(since="10"),

@@ -1,4 +1,4 @@
-"""What the user says about how a model is run for a verification, and what is told of how far it has come."""
+"""How the user wants models to be run for a verification, and the progress that is reported."""
 
 from __future__ import annotations
 

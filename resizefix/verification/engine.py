@@ -107,7 +107,7 @@ class Engine:
     """Runs models under one set of conditions, and holds what one proof has found so far. Promotions, rewrites,
     repairs, changed nodes and other sizes all use it.
 
-    `label` is the name in errors of a model without another one. `progress` counts the runs for whoever shows how far a
+    `label` is the name in errors of a model without another one. `progress` counts the runs for a display of how far a
     verification is; `runs` are the comparisons made, `notes` what is to be said of a pass.
     """
 

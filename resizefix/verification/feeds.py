@@ -319,7 +319,7 @@ def _behind(scopes: Scopes, shapes: Shapes, node: NodeProto) -> Dims | None:
 
 
 def _lengths(node: NodeProto, dims: Dims | None) -> list[int] | None:
-    """The sizes on the axes that the node's operand speaks of; None where one is not fixed."""
+    """The sizes on the axes that the node's operand has a number for; None where one is not fixed."""
     if dims is None:
         return None
     axes = next((list(attribute.ints) for attribute in node.attribute if attribute.name == "axes"), range(len(dims)))

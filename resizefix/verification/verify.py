@@ -334,7 +334,7 @@ class _Nodes:
         pair = Pair(*parts, engine, Feeding(values), empty_agree=True)
         try:
             local = pair.verified(self._allowed.tolerance([key]))
-        except UsageError as error:  # the two are fed differently: nothing that the user could mend by an option
+        except UsageError as error:  # the two are fed differently: no option fixes that
             return Verification(Status.FAILED, str(error))
         self._engine.runs.extend(local.runs)
         plain = [run for run in local.runs if not run.optimized]

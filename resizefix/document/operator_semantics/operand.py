@@ -23,7 +23,7 @@ MOST_EXPRESSIONS = 1 << 10
 MOST_ELEMENTS = 1 << 16
 _MOST_AXES = 32  # numpy walks over no more
 # What a row over nodes raises where inputs, attributes and operator do not belong together. No schema says it all: how
-# long lists must be, say. Whoever asks a row decides what such a node means: a refusal, or that nothing is known.
+# long lists must be, say. The caller of a row decides what follows: a refusal, or that nothing is known.
 MISFITS = (LookupError, TypeError, ValueError, ArithmeticError, AttributeError)
 
 

@@ -147,7 +147,7 @@ class Flow:
         if why is not None:
             raise refuse(self.labels[index], "origins.input-size-incomplete", why=why)
         for name in node.output:
-            if name in main.disputed or name in main.inputs or name in main.initializers:
+            if not main.makes_alone(name):
                 raise refuse(self.labels[index], "origins.input-size-made-twice", name=name)
 
     def keeps(self, label: str) -> bool:

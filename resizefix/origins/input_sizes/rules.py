@@ -23,7 +23,7 @@ class Broken(NamedTuple):
 
 
 class SizeRule(NamedTuple):
-    """For each symbol, after how many sizes the fitting ones recur (1: all fit, 0: never), and the rule in words."""
+    """For each symbol, after how many sizes the fitting ones recur (1: all fit, 0: never), and the rule as text."""
 
     steps: Mapping[str, int]
     text: str

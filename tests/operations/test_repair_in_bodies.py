@@ -1,68 +1,86 @@
-"""Faults in functions and in bodies of If and Loop."""
+"""Faults in functions, in bodies of If and Loop, and in what a function gets as an argument."""
 
 import numpy as np
 import onnx
-import onnx.parser
 import pytest
+from onnx_text import model
 from ort_runs import opened
+from resize_texts import BY_2, refusal, resizing, statuses
+from test_repair import shape_of
 
 import resizefix
 from resizefix.outcome import Status
 
 
-@pytest.mark.parametrize("opset", [11, 13, 18])
+@pytest.mark.parametrize(("opset", "roi"), [(11, "r"), (13, ""), (18, "")])
 @pytest.mark.parametrize("kind", ["int64", "double"])
 @pytest.mark.parametrize("nested", [False, True])
-def test_a_resize_in_a_function_is_repaired_and_computes_what_it_did_in_the_main_graph(opset, kind, nested):
-    roi = "r" if opset < 13 else '""'
+def test_a_resize_in_a_function_is_repaired_and_computes_what_it_did_in_the_main_graph(opset, roi, kind, nested):
     resize = f'Resize <mode = "linear"> (a, {roi}, s)'
     constants = f"s = Constant <value = {kind}[4] {{1, 1, 2, 2}}> () r = Constant <value = float[0] {{}}> ()"
     body = f"{constants} b = {resize}"
     if nested:
-        branch = f"{constants} d = {resize}"
-        body = (
-            "c = Constant <value = bool {1}> () b = If (c) <"
-            + ", ".join(
-                f"{name} = {name[0]} () => (float[p, q, u, v] {name[0]}) {{ {branch.replace('d =', f'{name[0]} =')} }}"
-                for name in ("then_branch", "else_branch")
-            )
-            + ">"
-        )
-    imports = f'"" : {opset}, "d" : 1'
-    broken = onnx.parser.parse_model(
-        f"<ir_version: 8, opset_import: [{imports}]> g (float[1,3,8,8] x) => (float[h, i, j, k] y) {{ y = d.F (x) }}"
-        f'<domain: "d", opset_import: ["" : {opset}]> F (a) => (b) {{ {body} }}'
-    )
+        then, other = (f"{name} () => (float[p,q,u,v] {name}) {{ {constants} {name} = {resize} }}" for name in "te")
+        body = f"c = Constant <value = bool {{1}}> () b = If (c) <then_branch = {then}, else_branch = {other}>"
+    function = f'<domain: "d", opset_import: ["" : {opset}]> F (a) => (b) {{ {body} }}'
+    broken = model(f"(float[1,3,8,8] x) => (float[h, i, j, k] y) {{ y = d.F (x) }} {function}", opset, "d")
     result = resizefix.repair(broken)
     assert result.verification.passed
-    plain = onnx.parser.parse_model(
-        f'<ir_version: 8, opset_import: ["" : {opset}]> g (float[1,3,8,8] a) => (float[h, i, j, k] y)'
-        f"<float[4] s = {{1, 1, 2, 2}}, float[0] r = {{}}> {{ y = {resize} }}"
-    )
+    plain = resizing(f"y = {resize}", f"{BY_2}, float[0] r = {{}}", "float[1,3,8,8] a", opset=opset)
     image = np.random.RandomState(0).rand(1, 3, 8, 8).astype(np.float32)
     (wanted,) = opened(plain).run(None, {"a": image})
     (found,) = opened(result.model).run(None, {"x": image})
     assert np.array_equal(wanted, found)
 
 
-def test_too_few_scales_in_a_function_are_named():
-    broken = onnx.parser.parse_model(
-        '<ir_version: 8, opset_import: ["" : 13, "d" : 1]> g (float[1,3,8,8] x) => (float[a,b,c,e] y) { y = d.F (x) }'
-        '<domain: "d", opset_import: ["" : 13]> F (h) => (z) {'
-        ' s = Constant <value = float[2] {2, 2}> () z = Resize (h, "", s) }'
+def in_a_function(scales: str) -> onnx.ModelProto:
+    return model(
+        f"""(float[1,3,8,8] x) => (float[a,b,c,e] y) {{ y = d.F (x) }} <domain: "d", opset_import: ["" : 13]>
+        F (h) => (z) {{ s = Constant <value = {scales}> () z = Resize (h, "", s) }}""",
+        13,
+        "d",
     )
-    (outcome,) = resizefix.repair(broken).outcomes
-    assert outcome.status is Status.REFUSED
-    assert "it has 2 scales, and its input has 4 axes" in (outcome.reason or "")
+
+
+def test_too_few_scales_in_a_function_are_named():
+    result = resizefix.repair(in_a_function("float[2] {2, 2}"))
+    assert "it has 2 scales, and its input has 4 axes" in refusal(result)
 
 
 def test_scales_nearly_one_in_a_function_are_one():
-    broken = onnx.parser.parse_model(
-        '<ir_version: 8, opset_import: ["" : 13, "d" : 1]> g (float[1,3,8,8] x) => (float[a,b,c,e] y) { y = d.F (x) }'
-        '<domain: "d", opset_import: ["" : 13]> F (h) => (z) {'
-        ' s = Constant <value = float[4] {1.0, 0.9999999, 2.0, 2.0}> () z = Resize (h, "", s) }'
-    )
-    made = resizefix.repair(broken)
+    made = resizefix.repair(in_a_function("float[4] {1.0, 0.9999999, 2.0, 2.0}"))
     assert made.outcomes[0].fault == "unit-scale"
-    (output,) = opened(made.model, optimized=True).run(None, {"x": np.ones((1, 3, 8, 8), np.float32)})
-    assert output.shape == (1, 3, 16, 16)
+    assert shape_of(made.model) == (1, 3, 16, 16)
+
+
+def by_argument(element: str) -> onnx.ModelProto:
+    """A function that resizes by an argument, which the one call gives from an initializer of this type."""
+    return model(
+        f"""(float[1,1,4,4] x) => (float[a,b,c,d] z) <{element}[4] s = {{1, 1, 2, 2}}> {{ [call] z = l.f (x, s) }}
+        <domain: "l", opset_import: ["" : 13]> f (x, s) => (y) {{ [R] y = Resize <mode = "nearest"> (x, , s) }}""",
+        13,
+        "l",
+    )
+
+
+def test_float16_scales_that_are_an_argument_are_rejected_and_repaired():
+    broken = by_argument("float16")
+    verdict = resizefix.check(broken, target="onnxruntime")
+    assert [violation.rule for violation in verdict.violations] == ["extent-type"]
+    result = resizefix.repair(broken)
+    assert statuses(result) == [Status.CHANGED]
+    assert result.verification.passed
+    assert resizefix.check(result.model, target="onnxruntime").accepted
+
+
+def test_float32_scales_that_are_an_argument_are_right_as_they_are():
+    assert resizefix.check(by_argument("float"), target="onnxruntime").accepted
+    assert not resizefix.repair(by_argument("float")).changed
+
+
+def test_a_resize_of_two_inputs_is_refused_with_both_readings():
+    """onnxscript writes one of today so, sclblonnx leaves one of opset 10: linear, they compute something else."""
+    broken = resizing('[R] y = Resize <mode = "linear"> (x, s)', BY_2, "float[1,1,4,4] x", "float[a,b,c,d] y")
+    reason = refusal(resizefix.repair(broken))
+    assert "as a node of opset 10 it samples asymmetrically, as one of opset 13 at half_pixel" in reason
+    assert refusal(resizefix.promote_scales(broken, verify=False))

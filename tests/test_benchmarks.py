@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from dataclasses import replace
 from functools import partial
@@ -11,6 +10,7 @@ from pathlib import Path
 
 import onnx
 import pytest
+from child_python import printed
 
 ROOT = Path(__file__).parents[1]
 sys.path.append(str(ROOT))
@@ -114,10 +114,7 @@ def test_tables_are_written_between_their_markers(tmp_path):
 
 
 def test_the_command_tells_its_sections():
-    said = subprocess.run(
-        [sys.executable, "-m", "benchmarks.performance", "--help"], cwd=ROOT, capture_output=True, text=True, check=True
-    )
-    told = "".join(said.stdout.split())
+    told = "".join(printed("-m", "benchmarks.performance", "--help", cwd=ROOT).split())
     assert all(word in told for word in ("startup", "growth", "side_by_side", "conv-1.5GB", "--folder"))
 
 

@@ -8,13 +8,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import onnx
 import pytest
+from child_python import ended
+from onnx_text import model
 
 RUNNER = Path(__file__).parent.parent / "benchmarks" / "corpus.py"
-MODEL = onnx.parser.parse_model(
-    '<ir_version: 8, opset_import: ["": 13]> g (float[2] x) => (float[2] y) { y = Relu (x) }'
-).SerializeToString()
+MODEL = model("(float[2] x) => (float[2] y) { y = Relu (x) }").SerializeToString()
 
 FAKE = """
 import json, os, signal, sys, time
@@ -100,10 +99,8 @@ class Corpus:
     def run(self, *options: str, shared: bool = False) -> tuple[subprocess.CompletedProcess[str], dict[str, Any]]:
         how = ["--chunk", "50", "--entry", "fake_command:main"] if shared else ["--executable", str(self.executable)]
         report = self.folder / "report.json"
-        command = [sys.executable, str(RUNNER), str(self.models), "--json", str(report), *how, *options]
-        done = subprocess.run(
-            command, capture_output=True, text=True, check=False, env={"PYTHONPATH": str(self.folder)}
-        )
+        words = [RUNNER, self.models, "--json", report, *how, *options]
+        done = ended(*words, env={"PYTHONPATH": str(self.folder)})
         return done, json.loads(report.read_text()) if report.exists() else {}
 
 

@@ -11,12 +11,12 @@ import numpy as np
 import onnx
 import onnxruntime
 import pytest
+from fixture_models import FIXTURES
 from google.protobuf.message import DecodeError
 from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, numpy_helper
 from onnxruntime.capi import onnxruntime_pybind11_state as ort_errors
 from ort_runs import opened
 
-FIXTURES = Path(__file__).parent.parent / "fixtures"
 INDEX = json.loads((FIXTURES / "index.json").read_text(encoding="utf-8"))
 MODELS = [entry for entry in INDEX if "read" not in entry["broken"]]
 RUNNABLE = [entry for entry in MODELS if "load" not in entry["broken"]]

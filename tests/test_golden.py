@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from child_python import ended
 
 ROOT = Path(__file__).parents[1]
 ROWS = ("inspect", "promote-scales scales keep-default", "diff")
 
 
 def golden(*words: str | Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, ROOT / "benchmarks" / "golden.py", *words]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120)
+    return ended(ROOT / "benchmarks" / "golden.py", *words, timeout=120)
 
 
 def fill(store: Path) -> list[dict[str, object]]:

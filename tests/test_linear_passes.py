@@ -1,6 +1,7 @@
 """How often a whole model is walked does not depend on how many sites it has."""
 
 import onnx
+import onnx_text
 import pytest
 
 import resizefix
@@ -31,10 +32,8 @@ def branches(count: int) -> onnx.ModelProto:
             stored += f", float[4] s{i} = {{1, 1, 2, 2}}"
         steps += f" [up{i}] y{i} = Resize <{HALF_PIXEL}> ({operands})"
         stored += f", float[1,1,8,8] y{i}"
-    return onnx.parser.parse_model(
-        f"""<ir_version: 8, opset_import: ["" : 13]> g (float[1,1,4,4] x) => (float[1,1,8,8] out)
-        <{stored}> {{ {steps} [sum] out = Sum ({", ".join(f"y{i}" for i in range(count))}) }}"""
-    )
+    return onnx_text.model(f"""(float[1,1,4,4] x) => (float[1,1,8,8] out)
+        <{stored}> {{ {steps} [sum] out = Sum ({", ".join(f"y{i}" for i in range(count))}) }}""")
 
 
 def inspect(document: Document) -> None:
@@ -122,10 +121,8 @@ def test_a_chain_is_not_followed_to_know_a_type_that_no_fault_can_be_in(monkeypa
         resize_node.Surroundings, "_maker", lambda *found: followed.append(found[1].name) or maker(*found)
     )
     steps = " ".join(f"x{i + 1} = Relu (x{i})" for i in range(100))
-    model = onnx.parser.parse_model(
-        f"""<ir_version: 8, opset_import: ["" : 13]> g (float[] x0) => (float[] out) <float[4] s = {{1, 1, 2, 2}}>
-        {{ {steps} y = Resize <{HALF_PIXEL}> (x100, , s) out = Relu (y) }}"""
-    )
+    model = onnx_text.model(f"""(float[] x0) => (float[] out) <float[4] s = {{1, 1, 2, 2}}>
+        {{ {steps} y = Resize <{HALF_PIXEL}> (x100, , s) out = Relu (y) }}""")
     for value in (*model.graph.input, *model.graph.output):
         value.type.tensor_type.ClearField("shape")
     assert not any(table.faults_in(ModelView(Document.from_proto(model))))

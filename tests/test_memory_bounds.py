@@ -1,11 +1,10 @@
 """What a command needs does not grow with the weights: a model of 150 MB within a few dozen."""
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from child_python import ended
 from onnx import TensorProto, helper
 
 from resizefix.document.wire import encode_header
@@ -63,8 +62,7 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def peak_of(*arguments: object) -> int:
     """The most memory, in bytes, that the command held; it must succeed."""
-    command = [sys.executable, "-c", RUN, *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True)
+    done = ended("-c", RUN, *arguments)
     assert done.returncode == 0, done.stderr
     found = re.search(r"peak (\d+)", done.stderr)
     assert found is not None

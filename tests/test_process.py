@@ -13,6 +13,8 @@ from pathlib import Path
 
 import onnx
 import pytest
+from child_python import ended
+from onnx_text import model
 
 import resizefix
 from resizefix import process
@@ -23,18 +25,15 @@ pytestmark = pytest.mark.skipif(
     not hasattr(os, "fork"), reason="commands run in a process of their own where one forks"
 )
 
-SIMPLE = """<ir_version: 8, opset_import: ["" : 13]>
-    g (float[1,1,8,8] x) => (float[1,1,16,16] y)
-    <float[4] s = {1, 1, 2, 2}> { [up] y = Resize <mode = "nearest"> (x, , s) }"""
+SIMPLE = """(float[1,1,8,8] x) => (float[1,1,16,16] y) <float[4] s = {1, 1, 2, 2}> { [up] y = Resize (x, , s) }"""
 # Nothing ends one node from outside, and no look at the clock between two nodes ends it either.
-ONE_NODE = SIMPLE.replace("(float[1,1,16,16] y)", "(float[1,1,16,16] y, float[9000,9000] z)").replace(
-    "2, 2}>", "2, 2}, int64[2] many = {9000, 9000}>"
-).replace("(x, , s) }", "(x, , s) a = ConstantOfShape (many) [slow] z = MatMul (a, a) }")  # fmt: skip
-LOOP = SIMPLE.replace("2, 2}>", "2, 2}, int64 n = {4611686018427387904}, bool t = {1}, float zero = {0}>").replace(
-    "(x, , s) }",
-    """(x, , s) z = Loop (n, t, zero) <body = b (int64 i, bool c, float a) => (bool c2, float a2)
-    { c2 = Identity (c) a2 = Identity (a) }> }""",
-).replace("(float[1,1,16,16] y)", "(float[1,1,16,16] y, float z)")  # fmt: skip
+ONE_NODE = """(float[1,1,8,8] x) => (float[1,1,16,16] y, float[9000,9000] z)
+    <float[4] s = {1, 1, 2, 2}, int64[2] many = {9000, 9000}>
+    { [up] y = Resize (x, , s) a = ConstantOfShape (many) [slow] z = MatMul (a, a) }"""
+LOOP = """(float[1,1,8,8] x) => (float[1,1,16,16] y, float z)
+    <float[4] s = {1, 1, 2, 2}, int64 n = {4611686018427387904}, bool t = {1}, float zero = {0}>
+    { [up] y = Resize (x, , s) z = Loop (n, t, zero) <body = b (int64 i, bool c, float a) => (bool c2, float a2)
+      { c2 = Identity (c) a2 = Identity (a) }> }"""
 COMMANDS = [
     "promote-scales model.onnx out.onnx",
     "trt-legacy model.onnx out.onnx --json",
@@ -44,9 +43,12 @@ COMMANDS = [
 ]
 
 
+FILLED = ("model", "other", "third")
+
+
 def fill(place: Path, text: str) -> None:
-    for name in ("model", "other", "third"):
-        onnx.save(onnx.parser.parse_model(text), place / f"{name}.onnx")
+    for name in FILLED:
+        onnx.save(model(text), place / f"{name}.onnx")
     resizefix.promote_scales(place / "model.onnx", verify=False).model.save(place / "promoted.onnx")
 
 
@@ -120,7 +122,7 @@ def run(line: str, place: Path, **limits: int) -> tuple[int, str, str]:
         for kind, most in limits.items():
             resource.setrlimit(getattr(resource, f"RLIMIT_{kind}"), (most, most))
 
-    done = subprocess.run([*RESIZEFIX, *line.split()], cwd=place, capture_output=True, text=True, preexec_fn=limit)
+    done = ended("-m", "resizefix", *line.split(), cwd=place, preexec_fn=limit)
     return done.returncode, done.stdout, done.stderr
 
 
@@ -186,17 +188,11 @@ AtomicWrite.commit = die
 main()
 """
     fill(tmp_path, SIMPLE)
-    done = subprocess.run([sys.executable, "-c", program, "promote-scales", "model.onnx", "out.onnx", "--no-verify"],
-                          cwd=tmp_path, capture_output=True, text=True)  # fmt: skip
+    done = ended("-c", program, "promote-scales", "model.onnx", "out.onnx", "--no-verify", cwd=tmp_path)
     assert done.returncode == 2
     assert sentence in done.stderr
     assert done.stderr.endswith("Nothing was written.\n")
-    assert sorted(path.name for path in tmp_path.iterdir()) == [
-        "model.onnx",
-        "other.onnx",
-        "promoted.onnx",
-        "third.onnx",
-    ]
+    assert {path.name for path in tmp_path.iterdir()} == {f"{name}.onnx" for name in (*FILLED, "promoted")}
 
 
 def test_what_a_process_may_take_is_bounded_by_default(tmp_path):
@@ -213,10 +209,7 @@ envelope.process.bound = bound
 main()
 """
     for line in ("inspect model.onnx", "check model.onnx --target onnxruntime", "diff model.onnx other.onnx"):
-        done = subprocess.run(
-            [sys.executable, "-c", program, *line.split()], cwd=tmp_path, capture_output=True, text=True
-        )
-        memory, seconds = done.stderr.split()[:2]
+        memory, seconds = ended("-c", program, *line.split(), cwd=tmp_path).stderr.split()[:2]
         assert 0 < int(memory) <= process.free_memory()
         assert 300 <= float(seconds) <= 610
 
@@ -231,8 +224,8 @@ def test_ctrl_c_while_the_command_line_loads_ends_without_a_traceback():
         "sys.meta_path.insert(0, Interrupts())\n"
         "runpy.run_module('resizefix', run_name='__main__')\n"
     )
-    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert (ended.returncode, ended.stdout, ended.stderr) == (130, "", "")
+    done = ended("-c", code)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
 
 
 def test_a_limit_that_the_system_refuses_is_left_out(monkeypatch):

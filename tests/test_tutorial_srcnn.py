@@ -1,14 +1,11 @@
 """The tutorial's network, frozen at ×3 by its exporter, runs at any factor and gives what torch computes there."""
 
-from pathlib import Path
-
 import numpy as np
 import onnxruntime as ort
 import pytest
+from fixture_models import FIXTURES
 
 import resizefix
-
-FIXTURES = Path(__file__).parents[1] / "fixtures"
 
 
 @pytest.mark.parametrize("model", ["srcnn_x3_opset11", "srcnn_x3_opset11_dynamic"])

@@ -4,11 +4,10 @@ import json
 import os
 import shutil
 import stat
-import subprocess
-import sys
 
 import onnx
 import pytest
+from child_python import printed
 from fixture_models import FIXTURES, SRCNN, UNET
 
 import resizefix
@@ -145,12 +144,6 @@ def test_escape_codes_in_a_model_never_reach_the_terminal(call, tmp_path):
         assert "\nname" not in out + err
 
 
-def test_help_costs_little_because_commands_are_imported_when_called():
-    code = "import sys\nfrom resizefix.cli import main\ntry: main(['--help'])\nexcept SystemExit: pass\n"
-    code += "assert not {'onnx', 'numpy', 'onnxruntime', 'rich'} & set(sys.modules)"
-    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
-
-
 @pytest.mark.parametrize(("given", "left"), [(None, "1"), ("3", "3")])
 def test_numpy_starts_no_thread_for_each_core_unless_the_user_says_how_many(given, left):
     program = (
@@ -160,13 +153,12 @@ def test_numpy_starts_no_thread_for_each_core_unless_the_user_says_how_many(give
     )
     settings = {name: value for name, value in os.environ.items() if name != "OPENBLAS_NUM_THREADS"}
     settings |= {} if given is None else {"OPENBLAS_NUM_THREADS": given}
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=settings, check=True)
-    assert done.stdout.split()[-1] == left
+    assert printed("-c", program, env=settings).split()[-1] == left
 
 
-def test_the_module_is_the_command():
-    done = subprocess.run([sys.executable, "-m", "resizefix", "--version"], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == f"resizefix, version {resizefix.__version__}"
+@pytest.mark.parametrize("words", [("-m", "resizefix"), ("-c", "from resizefix.cli import main; main()")])
+def test_the_module_is_the_command(words):
+    assert printed(*words, "--version") == f"resizefix, version {resizefix.__version__}\n"
 
 
 def test_a_model_alone_is_inspected(call):

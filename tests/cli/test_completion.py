@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
+from child_python import ended
 
 fcntl, pty, termios = (pytest.importorskip(name) for name in ("fcntl", "pty", "termios"))
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "pipelines.md"
@@ -18,14 +19,8 @@ PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "pipelines.md"
 def asked(words: str, at: int) -> list[str]:
     """What the shell is answered: a kind and a word, line by line."""
     program = "import sys; sys.argv[0] = 'resizefix'; from resizefix.cli import main; main()"
-    done = subprocess.run(
-        [sys.executable, "-c", program],
-        env={**os.environ, "_RESIZEFIX_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": str(at)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    return done.stdout.splitlines()
+    settings = {"_RESIZEFIX_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": str(at)}
+    return ended("-c", program, env=os.environ | settings).stdout.splitlines()
 
 
 def completions(words: str, at: int) -> list[str]:

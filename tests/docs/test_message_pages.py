@@ -59,10 +59,8 @@ def test_the_page_is_short(page):
 
 
 @each
-def test_what_is_run_below_prints_its_message(page, tmp_path, monkeypatch, capsys):
+def test_what_is_run_below_prints_its_message(page, folder, capsys):
     """Types the page as a reader does, with every expected output compared."""
-    (tmp_path / "fixtures").symlink_to(ROOT / "fixtures")
-    monkeypatch.chdir(tmp_path)
     printed = plain_text(type_page(page, capsys))
     missing = [name for block in blocks(page) for name in asked_live(block.text) if not find_spec(name)]
     run = [text for _, text, tried in listed(page) if tried == "run below"]

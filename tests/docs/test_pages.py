@@ -40,13 +40,6 @@ SHELL = {
 }
 
 
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    (tmp_path / "fixtures").symlink_to(ROOT / "fixtures")
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
 # A new user types them one after the other in the folder of the repository.
 FIRST = [ROOT / "README.md", DOCS / "tutorial.md"]
 

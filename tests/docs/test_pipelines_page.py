@@ -7,11 +7,10 @@ import importlib.util
 import re
 import shlex
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from child_python import printed
 
 from resizefix.cli import main
 
@@ -21,13 +20,6 @@ PAGE = (ROOT / "docs" / "how-to" / "pipelines.md").read_text(encoding="utf-8")
 
 def blocks(language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
-
-
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    (tmp_path / "fixtures").symlink_to(ROOT / "fixtures")
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 def test_the_commands_do_what_the_page_says(folder, capsys):
@@ -52,22 +44,18 @@ def test_the_calls_run_under_an_engine(folder, engine):
     (folder / "exported").mkdir()
     for name in ("srcnn_x3_opset11", "handmade/truncated"):
         shutil.copy(ROOT / "fixtures" / f"{name}.onnx", folder / "exported")
-    done = subprocess.run([sys.executable, "many_models.py"], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    said = printed("many_models.py")
     if engine != "ray":
         answers = ["exported/srcnn_x3_opset11.onnx 1 passed", "exported/truncated.onnx UnreadableModelError"]
-        assert done.stdout.splitlines() == answers
+        assert said.splitlines() == answers
         assert [path.name for path in (folder / "any_scale").iterdir()] == ["srcnn_x3_opset11.onnx"]
 
 
 def test_no_model_is_lost_when_a_worker_is_killed():
     if importlib.util.find_spec("dask") is None:
         pytest.skip(f"dask is not installed; 500 models last ran with {LAST_RUN_WITH['dask.distributed']}")
-    script = ROOT / "benchmarks" / "killed_worker.py"
-    command = [sys.executable, str(script), "--models", "12", "--kills", "1"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "12 answers, 0 lost, 0 answered twice, 0 wrong; 6 of 6 files promoted" in done.stdout
+    said = printed("benchmarks/killed_worker.py", "--models", 12, "--kills", 1, cwd=ROOT)
+    assert "12 answers, 0 lost, 0 answered twice, 0 wrong; 6 of 6 files promoted" in said
 
 
 def test_the_hook_of_the_page_is_the_hook_there_is_and_its_options_are_options(capsys):

@@ -4,12 +4,11 @@ import html
 import json
 import os
 import re
-import subprocess
-import sys
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from child_python import printed
 
 ROOT = Path(__file__).parents[2]
 SYMPTOMS = sorted((ROOT / "docs" / "how-to").glob("*.md"))
@@ -21,15 +20,8 @@ def site(tmp_path_factory):
         pytest.skip("mkdocs-material is not installed (the extra `docs`)")
     folder = tmp_path_factory.mktemp("site")
     # Not --quiet: mkdocs counts only the warnings that it prints.
-    done = subprocess.run(
-        [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)],
-        cwd=ROOT,
-        env=os.environ | {"NO_MKDOCS_2_WARNING": "1"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
+    settings = os.environ | {"NO_MKDOCS_2_WARNING": "1"}
+    printed("-m", "mkdocs", "build", "--strict", "--site-dir", folder, cwd=ROOT, env=settings)
     return folder
 
 

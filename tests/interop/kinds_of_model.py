@@ -14,9 +14,6 @@ import pytest
 
 from resizefix.document.document import Document
 
-FIXTURES = Path(__file__).parents[2] / "fixtures"
-SRCNN = FIXTURES / "srcnn_x3_opset11.onnx"
-
 
 class Kind(NamedTuple):
     """`make`: such a model of a file; `state`: all that can be seen of one; `back`: the type that comes back."""

@@ -1,6 +1,5 @@
 """Pictures and arrays out of files as the tensor that an input takes, or a sentence why they are none."""
 
-import subprocess
 import sys
 
 import numpy as np
@@ -108,8 +107,3 @@ def test_without_pillow_the_message_says_how_to_install_it(photo, monkeypatch):
     with pytest.raises(UsageError) as error:
         fed_from_file(photo, entry(1, 3, "h", "w"))
     assert "pip install 'resizefix[images]'" in str(error.value)
-
-
-def test_nothing_is_imported_for_it_unasked():
-    program = "import sys, resizefix.library.set_interpolation; print('PIL' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True).stdout == "False\n"

@@ -6,7 +6,8 @@ import onnx
 import onnx_graphsurgeon as gs
 import onnxruntime
 import pytest
-from kinds_of_model import FIXTURES, SRCNN, graph_state
+from fixture_models import FIXTURES, SRCNN
+from kinds_of_model import graph_state
 from onnx import TensorProto, numpy_helper
 
 import resizefix

@@ -1,27 +1,44 @@
 from __future__ import annotations
 
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
+from child_python import printed
+from fixture_models import SRCNN
 
-SRCNN = Path(__file__).parents[2] / "fixtures" / "srcnn_x3_opset11.onnx"
-HEAVY = ("onnx", "numpy", "onnxruntime", "google.protobuf", "onnx_graphsurgeon", "onnx_ir", "torch", "click", "rich")
+KINDS = {"onnx_graphsurgeon", "onnx_ir", "torch", "PIL"}
+HEAVY = {"onnx", "numpy", "onnxruntime", "google.protobuf", "click", "rich"} | KINDS
+
+
+def modules_after(code: str) -> set[str]:
+    """All modules that are imported once this code has run."""
+    return set(printed("-c", f"{code}\nimport sys\nprint(*sys.modules)").split())
 
 
 def loaded_by(code: str) -> set[str]:
-    command = f"import sys\n{code}\nprint(*sys.modules)"
-    done = subprocess.run([sys.executable, "-c", command], capture_output=True, text=True, check=True)
-    return set(done.stdout.split()) & set(HEAVY)
+    return modules_after(code) & HEAVY
 
 
-def test_importing_resizefix_imports_nothing_heavy():
-    assert loaded_by("import resizefix; assert 'promote_scales' in dir(resizefix) or resizefix.__all__") == set()
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import resizefix; assert 'promote_scales' in dir(resizefix) or resizefix.__all__",
+        "from resizefix import ResizefixError, RefusedError, __version__",
+    ],
+    ids=["the package", "its errors"],
+)
+def test_nothing_heavy_is_imported_before_a_call_is_looked_up(code):
+    assert loaded_by(code) == set()
 
 
-def test_errors_can_be_caught_for_nothing():
-    assert loaded_by("from resizefix import ResizefixError, RefusedError, __version__") == set()
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import resizefix.library.set_interpolation",
+        f"import onnx, resizefix; resizefix.promote_scales(onnx.load({str(SRCNN)!r}))",
+    ],
+    ids=["pictures", "kinds of models"],
+)
+def test_what_another_kind_of_input_needs_is_not_imported_unasked(code):
+    assert loaded_by(code).isdisjoint(KINDS)
 
 
 @pytest.mark.parametrize("name", ["inspect", "promote_scales", "check"])
@@ -52,15 +69,12 @@ NOT_FOR_JSON = {"library.plans", "library.verdict", "reports.terminal", "reports
 
 def modules_of(*words: str) -> tuple[set[str], set[str]]:
     """What a command imports: modules of the package, and heavy packages."""
-    code = (
-        "import contextlib, io, sys\nfrom resizefix.cli import main\n"
-        f"with contextlib.suppress(SystemExit), contextlib.redirect_stdout(io.StringIO()): main({list(words)!r})\n"
-        "print(*sys.modules)"
+    names = modules_after(
+        "import contextlib, io\nfrom resizefix.cli import main\n"
+        f"with contextlib.suppress(SystemExit), contextlib.redirect_stdout(io.StringIO()): main({list(words)!r})"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    names = done.stdout.split()
     own = {name.removeprefix("resizefix.") for name in names if name.startswith("resizefix.")}
-    return own, set(names) & set(HEAVY)
+    return own, names & HEAVY
 
 
 @pytest.mark.parametrize("words", [(), ("--json",)])

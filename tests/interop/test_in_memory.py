@@ -3,17 +3,16 @@ from __future__ import annotations
 import gc
 import json
 import os
-import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
 import numpy as np
 import onnx
 import pytest
+from child_python import printed
+from fixture_models import FIXTURES, SRCNN
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from kinds_of_model import FIXTURES, SRCNN
 from onnx import TensorProto, helper, numpy_helper
 
 import resizefix
@@ -148,8 +147,6 @@ def test_promoting_a_large_model_in_memory_takes_less_than_four_times_its_size_m
     y = helper.make_tensor_value_info("y", TensorProto.FLOAT, [1, channels, 6, 6])
     graph = helper.make_graph(nodes, "g", [x], [y], weights)
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8), tmp_path / "m.onnx")
-    arguments = [str(SRCNN), str(tmp_path / "m.onnx")]
-    process = subprocess.run([sys.executable, "-c", PROMOTING, *arguments], capture_output=True, text=True, check=True)
-    figures = json.loads(process.stdout)
+    figures = json.loads(printed("-c", PROMOTING, SRCNN, tmp_path / "m.onnx"))
     assert figures["peak"] - figures["loaded"] < 4 * 84
     assert Path(tmp_path / "m.onnx").stat().st_size > 80 << 20

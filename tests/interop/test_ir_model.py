@@ -1,12 +1,11 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
-import sys
 
 import numpy as np
 import pytest
-from kinds_of_model import FIXTURES, SRCNN, ir_state
+from fixture_models import FIXTURES, SRCNN
+from kinds_of_model import ir_state
 
 import resizefix
 from resizefix.interop import in_memory
@@ -118,13 +117,3 @@ def test_large_models_go_through_a_file(monkeypatch):
     assert {t.name: t for t in ir.to_proto(result.model).graph.initializer} == {
         t.name: t for t in of_file.graph.initializer
     }
-
-
-def test_onnx_ir_is_not_imported_for_models_of_other_kinds():
-    code = (
-        "import sys, onnx, resizefix\n"
-        f"resizefix.promote_scales(onnx.load({str(SRCNN)!r}))\n"
-        "assert not {'onnx_ir', 'onnx_graphsurgeon', 'torch'} & set(sys.modules)\n"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr

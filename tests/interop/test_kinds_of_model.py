@@ -5,7 +5,8 @@ import onnx
 import onnx_graphsurgeon as gs
 import onnxruntime
 import pytest
-from kinds_of_model import FIXTURES, SRCNN, each_kind, proto_of
+from fixture_models import FIXTURES, SRCNN
+from kinds_of_model import each_kind, proto_of
 
 import resizefix
 from resizefix.document.document import Document

@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from kinds_of_model import SRCNN, ir_state
+from fixture_models import SRCNN
+from kinds_of_model import ir_state
 
 import resizefix
 

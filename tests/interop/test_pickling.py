@@ -9,7 +9,7 @@ from concurrent.futures import ProcessPoolExecutor
 import onnx
 import onnx_graphsurgeon as gs
 import pytest
-from kinds_of_model import FIXTURES, SRCNN
+from fixture_models import FIXTURES, SRCNN
 
 import resizefix
 from resizefix.document.document import Document

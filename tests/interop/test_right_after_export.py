@@ -12,7 +12,8 @@ from pathlib import Path
 import numpy as np
 import onnxruntime
 import pytest
-from kinds_of_model import FIXTURES
+from child_python import printed
+from fixture_models import FIXTURES
 
 DOCS = Path(__file__).parents[2] / "docs"
 LIBRARY, PIPELINES = DOCS / "library.md", DOCS / "how-to" / "pipelines.md"
@@ -48,9 +49,7 @@ def test_two_lines_after_an_export_of_torch(position, tmp_path):
     pytest.importorskip("onnxscript", reason="onnxscript, which torch exports with, is not installed")
     recipe = blocks_of(LIBRARY, "Right after an export")[position]
     assert len([line for line in recipe.splitlines() if line and not line.startswith("#")]) == 2
-    script = f"{NETWORK}{recipe}{RUN}"
-    done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    printed("-c", f"{NETWORK}{recipe}{RUN}", cwd=tmp_path)
 
 
 TENSORFLOW = """
@@ -94,11 +93,8 @@ def test_two_lines_after_a_converter(packages, export, converter, larger, tmp_pa
     assert len(recipe.splitlines()) == 2
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     (tmp_path / "export.py").write_text(export, encoding="utf-8")  # paddle reads the source of what it traces
-    for command in ([sys.executable, "export.py"], ["sh", "-e", "-c", recipe]):
-        done = subprocess.run(
-            command, cwd=tmp_path, env={**os.environ, "PATH": path}, capture_output=True, text=True, check=False
-        )
-        assert done.returncode == 0, done.stderr
+    printed("export.py", cwd=tmp_path)
+    subprocess.run(["sh", "-e", "-c", recipe], cwd=tmp_path, env={**os.environ, "PATH": path}, check=True)
     session = onnxruntime.InferenceSession(tmp_path / "any_scale.onnx")
     x, scales = session.get_inputs()
     feeds = {x.name: np.ones(x.shape, np.float32), scales.name: np.array([1, 1, 4, 4], np.float32)}
@@ -108,9 +104,8 @@ def test_two_lines_after_a_converter(packages, export, converter, larger, tmp_pa
 def test_a_graph_of_graphsurgeon(tmp_path):
     os.symlink(FIXTURES, tmp_path / "fixtures")
     recipe = next(block for block in blocks_of(LIBRARY, "Right after an export") if "resizefix.graphsurgeon" in block)
-    script = f"{recipe}\nassert resizefix.inspect('any_scale.onnx')[0].origin.kind.value == 'graph-input'"
-    done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    said = printed("-c", f"{recipe}\nprint(resizefix.inspect('any_scale.onnx')[0].origin.kind.value)", cwd=tmp_path)
+    assert said.endswith("graph-input\n")
 
 
 def test_a_folder_of_models_two_at_a_time(tmp_path):
@@ -121,9 +116,7 @@ def test_a_folder_of_models_two_at_a_time(tmp_path):
     under_an_engine = blocks_of(PIPELINES, "From Python, under an engine that you have")
     script = next(block for block in under_an_engine if "ProcessPoolExecutor" in block)
     (tmp_path / "every_model.py").write_text(script, encoding="utf-8")
-    done = subprocess.run([sys.executable, "every_model.py"], cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines() == [
+    assert printed("every_model.py", cwd=tmp_path).splitlines() == [
         "exported/bisenet_x8_nearest_opset9.onnx 1 passed",
         "exported/srcnn_x3_opset11.onnx 1 passed",
         "exported/truncated.onnx UnreadableModelError",

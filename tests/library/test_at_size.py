@@ -1,18 +1,16 @@
 """`size` of trt-legacy, freeze-scales and legalize: a dynamic model gets that input size first."""
 
-from pathlib import Path
-
 import numpy as np
 import onnx
 import ort_runs
 import pytest
+from fixture_models import FIXTURES
 from onnx import helper
 
 import resizefix
 from resizefix.errors import UsageError
 from resizefix.outcome import Status
 
-FIXTURES = Path(__file__).parents[2] / "fixtures"
 EXPORT = FIXTURES / "computed_sizes_opset13.onnx"  # torch 2.13; its sizes are floor(1.5 x those of the input)
 OLDER = FIXTURES / "computed_scales_opset10.onnx"
 STATIC = FIXTURES / "srcnn_x3_opset11.onnx"

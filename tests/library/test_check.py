@@ -1,10 +1,9 @@
 """The verdicts: rules for every target, and what a parser says beside them. Models are those of fixtures/."""
 
-from pathlib import Path
-
-import onnx
 import pytest
+from fixture_models import FIXTURES, SRCNN
 from live_parser import needs_tensorrt
+from onnx_text import model
 
 import resizefix
 from resizefix.document.document import Document
@@ -15,7 +14,6 @@ from resizefix.runtimes.tensorrt import LiveError, LiveVerdict
 from resizefix.targets.target import Effect
 from resizefix.targets.tensorrt import TENSORRT_TARGETS
 
-FIXTURES = Path(__file__).parents[2] / "fixtures"
 HANDMADE = FIXTURES / "handmade"
 NAMES = [target.name for target in TENSORRT_TARGETS]
 
@@ -65,9 +63,7 @@ def test_what_is_one_fault_is_reported_once(target):
 
 
 def foreign(text):
-    return onnx.parser.parse_model(
-        f'<ir_version: 8, opset_import: ["" : 13, "acme" : 1]> g (float[1,2,4,5] x) => (float[a,b,c,d] y) {{ {text} }}'
-    )
+    return model(f"(float[1,2,4,5] x) => (float[a,b,c,d] y) {{ {text} }}", 13, "acme")
 
 
 def test_a_node_of_another_domain_and_another_form_is_refused_with_the_rule_it_breaks():
@@ -94,10 +90,7 @@ def test_the_default_domain_spelled_out_is_not_another_one():
 def test_half_scales_are_refused_as_a_tensor_and_taken_for_zeros_as_a_constant():
     folded = rules("scales_half_precision", "tensorrt-rtx")["tensor-scales-are-float"]
     assert (folded.effect, "float16" in folded.because) == (Effect.REJECTED, True)
-    constant = onnx.parser.parse_model(
-        '<ir_version: 8, opset_import: ["" : 13]> g (float[1,2,4,5] x) => (float[a,b,c,d] y) '
-        "<float16[4] s = {1, 1, 2, 2}> { y = Resize (x, , s) }"
-    )
+    constant = model("(float[1,2,4,5] x) => (float[a,b,c,d] y) <float16[4] s = {1, 1, 2, 2}> { y = Resize (x, , s) }")
     found = {broken.rule: broken.effect for broken in check(constant, target="tensorrt-10").violations}
     assert found["extent-is-not-float16"] is Effect.DIFFERENT
 
@@ -105,7 +98,6 @@ def test_half_scales_are_refused_as_a_tensor_and_taken_for_zeros_as_a_constant()
 # ---- a parser beside the rules --------------------------------------------------------------------------------------
 
 
-SRCNN = FIXTURES / "srcnn_x3_opset11.onnx"
 YES = LiveVerdict("TensorRT-RTX 9.9", True)
 NO = LiveVerdict("TensorRT-RTX 9.9", False, (LiveError("conv", "y", 0, "Conv", "no"),))
 

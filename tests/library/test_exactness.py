@@ -2,6 +2,7 @@
 
 import numpy as np
 import onnx.parser
+import onnx_text
 import ort_runs
 import pytest
 
@@ -9,7 +10,7 @@ import resizefix
 from resizefix.verification.bounds import half_units
 
 # onnxruntime computes half precision in float32 between casts; a chain that reads the shape keeps a cast where it is.
-HALVES = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["" : 13]> g (float16[1,4,5] x) => (float16[] y)
+HALVES = onnx_text.model("""(float16[1,4,5] x) => (float16[] y)
     <int64[3] shape = {1, 12, 15}, float[3] s = {1, 3, 3}, float[3] c = {1, 24, 30}>
     { a = Resize <mode = "linear"> (x, , s) b = Reshape (a, shape) n = Shape (b) f = Cast <to = 1> (n) t = Div (c, f)
       y = Resize <mode = "linear"> (b, , t) }""")
@@ -60,7 +61,7 @@ def test_half_precision_is_not_called_exact_by_runs_at_other_scales():
 
 
 def test_half_precision_whose_constant_scales_become_an_input_keeps_its_casts_and_is_exact():
-    model = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["" : 13]> g (float16[1,4,5] x) => (float16[] y)
+    model = onnx_text.model("""(float16[1,4,5] x) => (float16[] y)
         <float[3] s = {1, 1.6, 2.4}> { a = Relu (x) b = Resize <mode = "linear"> (a, , s) y = Sigmoid (b) }""")
     for verify in (True, False):
         promoted = resizefix.promote_scales(model, verify=verify)
@@ -74,20 +75,18 @@ def test_half_precision_whose_constant_scales_become_an_input_keeps_its_casts_an
 
 
 def test_half_precision_whose_shape_is_multiplied_by_the_new_input_is_not_called_exact():
-    model = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["" : 13]> g (float16[1,4,5] x) => (float16[] y)
+    model = onnx_text.model("""(float16[1,4,5] x) => (float16[] y)
         <float[3] s = {1, 2, 2}> { a = Relu (x) y = Resize (a, , s) }""")
     promoted = resizefix.promote_scales(model, for_="tensorrt", verify=False)
     assert [outcome.exact for outcome in promoted.outcomes] == [False]
 
 
-COPIED_AND_SUMMED = onnx.parser.parse_model(
-    """<ir_version: 8, opset_import: ["" : 13]> g (float[1,2,8,10] x) => (float[] y, float[] z)
+COPIED_AND_SUMMED = onnx_text.model("""(float[1,2,8,10] x) => (float[] y, float[] z)
     <float[4] s = {1, 1, 2, 2}> {
       a = Resize <mode = "nearest", nearest_mode = "round_prefer_floor"> (x, , s)
       y = Relu (a)
       b = Resize <mode = "linear"> (x, , s)
-      z = Sigmoid (b) }"""
-)
+      z = Sigmoid (b) }""")
 
 
 def test_a_copied_node_stays_exact_beside_one_that_adds_in_another_order():
@@ -107,7 +106,7 @@ def test_a_rewrite_and_its_verification_name_one_bound():
 
 
 def test_where_later_nodes_make_more_of_a_difference_the_node_alone_is_held_to_its_bound():
-    model = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["" : 13]> g (float[1,2,8,10] x) => (float[] z)
+    model = onnx_text.model("""(float[1,2,8,10] x) => (float[] z)
         <float[4] s = {1, 1, 2, 2}, float most = {0.9}> {
           b = Resize <mode = "linear"> (x, , s)
           c = Resize <mode = "linear"> (x, , s)

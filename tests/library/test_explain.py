@@ -10,13 +10,13 @@ import onnx
 import onnx.parser
 import onnxruntime as ort
 import pytest
+from fixture_models import FIXTURES
 
 import resizefix
 from resizefix.library import explain
 from resizefix.messages.table import MESSAGES
 from resizefix.targets.catalogue import TARGETS
 
-FIXTURES = Path(__file__).parents[2] / "fixtures"
 TARGET_NAMES = {target.name for target in TARGETS}
 S = "float[4] s = {1, 1, 2, 2}"
 

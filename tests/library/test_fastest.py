@@ -3,6 +3,7 @@
 import itertools
 
 import onnx
+import onnx_text
 import onnxruntime as ort
 import pytest
 from onnx import TensorProto, helper
@@ -26,10 +27,8 @@ def model(*scales, mode="cubic", size=8, dims=None, **attributes):
     ]
     constants = ", ".join(f"float[4] s{number} = {{1, 1, {scale}, {scale}}}" for number, scale in enumerate(scales))
     shape = ",".join(map(str, dims or (1, 3, size, size)))
-    return onnx.parser.parse_model(
-        f"""<ir_version: 8, opset_import: ["" : 13]> g (float[{shape}] x) => (float[?,?,?,?] z)
-        <{constants}> {{ {" ".join(steps)} z = Relu ({names[-1]}) }}"""
-    )
+    return onnx_text.model(f"""(float[{shape}] x) => (float[?,?,?,?] z)
+        <{constants}> {{ {" ".join(steps)} z = Relu ({names[-1]}) }}""")
 
 
 class Clock:

@@ -6,6 +6,7 @@ import following_numbers
 import following_shapes
 import numpy as np
 import onnx
+import onnx_text
 import pytest
 from following_shapes import IN_ATTRIBUTES, same_padded, unet, windows
 from size_networks import NEW, OLD, assert_follows, built, followed, grid, refused, run
@@ -272,18 +273,14 @@ def test_sizes_that_do_not_fit_are_refused_with_the_nearest_that_do():
 
 
 def test_a_choice_for_no_node_and_two_for_one_are_wrong_arguments():
-    model = onnx.parser.parse_model(
-        '<ir_version: 8, opset_import: ["" : 13]> g (float[1,3,8,8] x) => (float[1,3,8,8] y) { [act] y = Relu (x) }'
-    )
+    model = onnx_text.model("(float[1,3,8,8] x) => (float[1,3,8,8] y) { [act] y = Relu (x) }")
     for choices in ({"keep": ["atc"]}, {"follow_input": ["Resize_*"]}, {"keep": ["*"], "follow_input": ["act"]}):
         with pytest.raises(UsageError, match=r"no node has such a name|both name act"):
             resizefix.input_size(model, size=(16, 16), verify=False, **choices)
 
 
 def test_the_answer_has_the_shapes_and_sizes_that_stay_keep_their_names():
-    model = onnx.parser.parse_model(
-        '<ir_version: 8, opset_import: ["" : 13]> g (float[n,3,h,w] x) => (float[n,3,h,w] y) { y = Relu (x) }'
-    )
+    model = onnx_text.model("(float[n,3,h,w] x) => (float[n,3,h,w] y) { y = Relu (x) }")
     result = resizefix.input_size(model, size=(24, 32))
     assert result.resolution.shapes[0] == ("x", ("n", 3, "h", "w"), ("n", 3, 24, 32))
     (output,) = result.model.graph.output

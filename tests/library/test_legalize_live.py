@@ -1,11 +1,12 @@
 """What `legalize` does with the answer of the target's runtime: it is asked before the file is written."""
 
 import json
-from pathlib import Path
 from types import SimpleNamespace
 
 import onnx
+import onnx_text
 import pytest
+from fixture_models import FIXTURES
 
 import resizefix
 from resizefix.cli import main
@@ -22,10 +23,8 @@ from resizefix.targets.catalogue import target_named
 from resizefix.verification.conditions import conditions
 from resizefix.verification.verification import Run, SiteDrift, Status, Verification
 
-FIXTURES = Path(__file__).parents[2] / "fixtures"
 MODEL = FIXTURES / "bisenet_x8_linear_opset10.onnx"
-CUBIC = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["" : 13]>
-    g (float[1,1,4,5] x) => (float[1,1,8,10] y) <float[4] s = {1, 1, 2, 2}> {
+CUBIC = onnx_text.model("""(float[1,1,4,5] x) => (float[1,1,8,10] y) <float[4] s = {1, 1, 2, 2}> {
         y = Resize <mode = "cubic", exclude_outside = 1> (x, , s)
     }""")
 RAN = Run(values={}, shapes={}, optimized=False, bitwise=True, max_abs_diff=0.0)

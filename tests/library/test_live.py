@@ -1,10 +1,10 @@
 """How questions to TensorRT are put, with another in its place; the real one is asked where it is installed."""
 
-from pathlib import Path
-
 import numpy as np
 import onnx
+import onnx_text
 import pytest
+from fixture_models import FIXTURES
 from live_parser import needs_tensorrt
 from onnx import parser
 
@@ -16,8 +16,6 @@ from resizefix.library.result import VerificationFailedError
 from resizefix.operations.sites import find_sites
 from resizefix.runtimes.answers import LiveUnavailable
 from resizefix.runtimes.tensorrt import LiveError, LiveVerdict, NetworkInput
-
-FIXTURES = Path(__file__).parents[2] / "fixtures"
 
 DYNAMIC = """<ir_version: 8, opset_import: ["" : 13]>
 g (float[1,3,h,w] x) => (float[a,b,c,d] y) <float[4] s = {1,1,2,2}> { r = Relu (x) y = Resize (r, , s) }"""
@@ -175,9 +173,7 @@ def test_a_promotion_for_tensorrt_builds_with_its_own_profile(name):
 
 @needs_tensorrt
 def test_large_weights_stay_in_the_file(tmp_path):
-    model = parser.parse_model(
-        '<ir_version: 8, opset_import: ["" : 13]> g (float[1,4] x) => (float[1,65536] y) { y = MatMul (x, w) }'
-    )
+    model = onnx_text.model("(float[1,4] x) => (float[1,65536] y) { y = MatMul (x, w) }")
     model.graph.initializer.append(onnx.numpy_helper.from_array(np.ones((4, 65536), np.float32), "w"))
     onnx.save(model, tmp_path / "large.onnx")
     opened = Document.open(tmp_path / "large.onnx")

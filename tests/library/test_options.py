@@ -3,12 +3,12 @@
 import inspect
 import math
 import unicodedata
-from pathlib import Path
 
 import numpy as np
 import onnx
 import pytest
 from exhaustive import EXHAUSTIVE
+from fixture_models import SRCNN
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -16,7 +16,6 @@ import resizefix
 from resizefix.library.options import _OPTIONS, _rows_of, checked_options
 from resizefix.targets.catalogue import TARGETS
 
-SRCNN = Path(__file__).parents[2] / "fixtures" / "srcnn_x3_opset11.onnx"
 MODEL = onnx.load(SRCNN)
 CALLS = (
     "promote_scales",

@@ -1,14 +1,12 @@
 """What a worker process sends back arrives whole."""
 
 import pickle
-from pathlib import Path
 
 import pytest
+from fixture_models import SRCNN
 
 import resizefix
 from resizefix.runtimes.ort_session import CannotRunError
-
-SRCNN = Path(__file__).parents[2] / "fixtures" / "srcnn_x3_opset11.onnx"
 
 
 def there_and_back(thing):

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import onnx.parser
+import onnx_text
 import pytest
 
 import resizefix
@@ -39,7 +40,7 @@ COUPLED = {
 @pytest.mark.parametrize("what", COUPLED)
 def test_a_site_whose_scale_breaks_the_model_is_refused_and_no_other(what):
     text, statuses = COUPLED[what]
-    result = resizefix.promote_scales(onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["" : 18]> g {text}'))
+    result = resizefix.promote_scales(onnx_text.model(text, 18))
     assert [outcome.status for outcome in result.outcomes] == statuses
     assert all("breaks the model" in outcome.reason for outcome in result.outcomes if outcome.status is REFUSED)
     assert result.verification.passed == (CHANGED in statuses)

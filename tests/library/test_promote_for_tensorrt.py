@@ -3,6 +3,7 @@
 import numpy as np
 import onnx
 import onnx.parser
+import onnx_text
 import onnxruntime as ort
 import pytest
 
@@ -206,9 +207,8 @@ def test_a_single_entry_before_opset_11_is_cast_too():
 
 def test_a_scale_that_leaves_nothing_of_an_axis_is_no_size():
     """Scales may make an axis empty; a size of 0 no runtime takes. So is an input that is given back, too."""
-    halved = onnx.parser.parse_model(
-        f'<ir_version: 8, opset_import: ["" : 13]> g (float[1,3,1,8] x) => (float[1,3,0,4] y, float[] x) '
-        f"<float[4] s = {{1, 1, 0.5, 0.5}}> {{ {LINEAR} }}"
+    halved = onnx_text.model(
+        f"(float[1,3,1,8] x) => (float[1,3,0,4] y, float[] x) <float[4] s = {{1, 1, 0.5, 0.5}}> {{ {LINEAR} }}"
     )
     halved.graph.output[1].type.tensor_type.ClearField("shape")
     result = resizefix.promote_scales(halved, for_="tensorrt", verify=False)

@@ -1,10 +1,9 @@
 """`--opset N` of every command: the model is raised too, and that is verified with the rest."""
 
-from pathlib import Path
-
 import numpy as np
 import onnx.parser
 import pytest
+from fixture_models import FIXTURES
 from ort_runs import opened
 
 import resizefix
@@ -13,7 +12,6 @@ from resizefix.library import raising
 from resizefix.library.result import VerificationFailedError
 from resizefix.outcome import Status
 
-FIXTURES = Path(__file__).parents[2] / "fixtures"
 OLD = FIXTURES / "bisenet_x8_linear_opset9.onnx"
 POOLED = onnx.parser.parse_model("""
     <ir_version: 4, opset_import: ["" : 9]> g (float[1,1,4,4] x) => (float[a,b,c,d] y)

@@ -1,15 +1,12 @@
 """Promote and back: frozen at the old values, or fed them, a model computes what it computed before."""
 
-from pathlib import Path
-
-import onnx.parser
+import onnx_text
 import pytest
+from fixture_models import FIXTURES, SRCNN
 
 import resizefix
 from resizefix.library.old_values import old_values
 
-FIXTURES = Path(__file__).parents[2] / "fixtures"
-SRCNN = FIXTURES / "srcnn_x3_opset11.onnx"
 BISENET = FIXTURES / "bisenet_x8_nearest_opset11.onnx"
 PROMOTABLE = (
     "srcnn_x3_opset11", "srcnn_x3_opset11_dynamic", "bisenet_x8_nearest_opset9", "bisenet_x8_linear_opset10",
@@ -72,11 +69,7 @@ def test_what_the_other_model_does_not_fix_is_not_known():
 
 def test_what_drives_no_resize_is_not_known():
     plain, more = (
-        resizefix.Document.from_proto(
-            onnx.parser.parse_model(
-                f'<ir_version: 8, opset_import: ["" : 13]> g (float[2] x{given}) => (float[2] y) {{{y}}}'
-            )
-        )
+        onnx_text.document(f"(float[2] x{given}) => (float[2] y) {{{y}}}")
         for given, y in (("", "y = Neg(x)"), (", float[2] s", "y = Add(x, s)"))
     )
     assert old_values(plain, more) == {}
@@ -91,10 +84,7 @@ def test_other_scales_than_those_of_the_export_are_proposed():
 
 
 def test_entries_that_lie_apart_are_picked_from_the_input():
-    model = onnx.parser.parse_model(
-        '<ir_version: 8, opset_import: ["" : 13]> g (float[1,2,3,4] x) => (float[] y) <float[4] s = {1, 2, 1, 2}>'
-        " { y = Resize (x, , s) }"
-    )
+    model = onnx_text.model("(float[1,2,3,4] x) => (float[] y) <float[4] s = {1, 2, 1, 2}> { y = Resize (x, , s) }")
     promoted = resizefix.promote_scales(model, form="spatial")
     assert promoted.inputs[0].value == (2, 2)
     assert promoted.verification.passed

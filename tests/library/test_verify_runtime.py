@@ -9,6 +9,7 @@ import sys
 
 import numpy as np
 import onnx
+import onnx_text
 import pytest
 
 import resizefix
@@ -171,9 +172,7 @@ def test_where_onnxruntime_does_not_run_the_model_the_nodes_alone_decide():
 
 
 def test_there_is_no_verdict_where_onnxruntime_runs_neither_the_model_nor_the_node():
-    model = onnx.parser.parse_model(
-        """<ir_version: 8, opset_import: ["" : 13]> g (float[1,1,2,2] x) => (float[1,1,4,4] y) { y = Resize (x) }"""
-    )
+    model = onnx_text.model("""(float[1,1,2,2] x) => (float[1,1,4,4] y) { y = Resize (x) }""")
     found = runtime_verdict(Document.from_proto(model), runtime_named("onnxruntime"), conditions())
     assert isinstance(found, LiveUnavailable)
     assert str(found.reason).startswith("nothing was compared: onnxruntime cannot load")

@@ -2,11 +2,11 @@
 
 import importlib.util
 import re
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from child_python import ended
 
 import resizefix
 
@@ -73,16 +73,14 @@ def script(tmp_path):
 def test_mypy_knows_every_call(script):
     # With the settings that .ci/run has: it leaves what mypy knows of numpy and onnx.
     settings = ["--config-file", str(ROOT / "setup.cfg"), "--cache-dir", str(ROOT / ".mypy_cache")]
-    command = [sys.executable, "-m", "mypy", *settings, str(script)]
-    done = subprocess.run(command, cwd=script.parent, capture_output=True, text=True, check=False)
+    done = ended("-m", "mypy", *settings, script, cwd=script.parent)
     assert {int(line) for line in re.findall(r"user\.py:(\d+): error", done.stdout)} == WRONG, done.stdout
 
 
 def test_pyright_knows_every_call(script):
     if importlib.util.find_spec("pyright") is None:
         pytest.skip("pyright is not installed (pip install pyright; it brings its program from npm)")
-    command = [sys.executable, "-m", "pyright", "--pythonpath", sys.executable, str(script)]
-    done = subprocess.run(command, cwd=script.parent, capture_output=True, text=True, check=False)
+    done = ended("-m", "pyright", "--pythonpath", sys.executable, script, cwd=script.parent)
     if done.returncode not in (0, 1):
         pytest.skip(f"pyright does not run here: {(done.stderr or done.stdout).strip()[-200:]}")
     assert {int(line) for line in re.findall(r"user\.py:(\d+):\d+ - error", done.stdout)} == WRONG, done.stdout

@@ -1,10 +1,6 @@
-from pathlib import Path
-
 from determinism import COMMANDS, PLACES, differing, in_a_process
 from exhaustive import EXHAUSTIVE
-
-FIXTURES = Path(__file__).parents[2] / "fixtures"
-
+from fixture_models import FIXTURES
 
 # One of each kind of export and of each place that a scale may have.
 KINDS = (

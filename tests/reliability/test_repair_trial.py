@@ -4,6 +4,7 @@ import random
 from dataclasses import replace
 
 import onnx.parser
+import onnx_text
 import pytest
 from random_graphs_model import draw
 from repair_trial import BAD, CONTROLS, FAULTS, Verdict, judge, outputs, planted, trials, valid_models
@@ -64,8 +65,8 @@ def test_a_scale_that_is_made_safe_as_its_size_becomes_known_is_no_wrong_number(
 
 
 def test_stored_sizes_that_a_rounded_scale_may_have_made_are_not_taken_in_silence():
-    broken = onnx.parser.parse_model(
-        '<ir_version: 8, opset_import: ["" : 13]> g (float[1,3,8,8] x) => (float[1,3,12,12] y)'
+    broken = onnx_text.model(
+        "(float[1,3,8,8] x) => (float[1,3,12,12] y)"
         ' <float[4] s = {1, 1, 0, 0}> { y = Resize <mode = "linear"> (x, "", s) }'
     )
     (outcome,) = resizefix.repair(broken).outcomes

@@ -4,6 +4,7 @@ import sys
 from pathlib import Path
 
 import onnx.parser
+import onnx_text
 import pytest
 
 ROOT = Path(__file__).parents[2]
@@ -59,7 +60,7 @@ HARD = {
 
 @pytest.mark.parametrize("text", HARD.values(), ids=HARD.keys())
 def test_what_cannot_be_done_is_not_suggested(text, tmp_path):
-    model = onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["" : 13, "other" : 1]> g {text}')
+    model = onnx_text.model(text, 13, "other")
     onnx.save(model, tmp_path / "m.onnx")
     _, done = examine(str(tmp_path / "m.onnx"))
     assert [(suggestion, ended) for suggestion, ended in done if ended.code != 0] == []

@@ -1,6 +1,7 @@
 """The lines of Python that are printed run as they stand."""
 
 import onnx
+import onnx_text
 import pytest
 
 import resizefix
@@ -11,10 +12,7 @@ from resizefix.reports.python_lines import python_lines
 def test_the_lines_run_and_give_every_output_however_many_inputs_there_are(sites, tmp_path):
     nodes = " ".join(f'y{k} = Resize (x, "", s)' for k in range(sites))
     outputs = ", ".join(f"float[a, b, c, d] y{k}" for k in range(sites))
-    model = onnx.parser.parse_model(
-        f'<ir_version: 8, opset_import: ["" : 13]> g (float[1,1,4,4] x) => ({outputs})'
-        f" <float[4] s = {{1, 1, 2, 2}}> {{ {nodes} }}"
-    )
+    model = onnx_text.model(f"(float[1,1,4,4] x) => ({outputs}) <float[4] s = {{1, 1, 2, 2}}> {{ {nodes} }}")
     result = resizefix.promote_scales(model)
     path = tmp_path / "promoted.onnx"
     onnx.save(result.model, path)

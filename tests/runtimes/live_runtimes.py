@@ -5,15 +5,14 @@ from pathlib import Path
 
 import numpy as np
 import onnx
+import onnx_text
 import pytest
 
 from resizefix.runtimes.answers import LiveUnavailable, RuntimeAnswer
 from resizefix.runtimes.catalogue import runtime_named
 from resizefix.runtimes.runtime import Runtime
 
-ANY = onnx.parser.parse_model(
-    '<ir_version: 8, opset_import: ["" : 13]> g (float[1,2,3,4] x) => (float[1,2,3,4] y) { y = Relu (x) }'
-)
+ANY = onnx_text.model("(float[1,2,3,4] x) => (float[1,2,3,4] y) { y = Relu (x) }")
 
 
 @cache

@@ -11,17 +11,15 @@ import time
 from pathlib import Path
 
 import numpy as np
-import onnx
 import pytest
 from live_runtimes import asked
+from onnx_text import model
 
 from resizefix.runtimes.answers import Ending, LiveUnavailable, RuntimeAnswer
 from resizefix.runtimes.catalogue import RUNTIMES, runtime_named
 from resizefix.runtimes.runtime import Runtime
 
-MODEL = onnx.parser.parse_model(
-    '<ir_version: 8, opset_import: ["" : 13]> g (float[1,1,2,2] x) => (float[1,1,2,2] y) { y = Relu (x) }'
-)
+MODEL = model("(float[1,1,2,2] x) => (float[1,1,2,2] y) { y = Relu (x) }")
 X = {"x": np.arange(4, dtype=np.float32).reshape(1, 1, 2, 2)}
 OPENVINO = """
 import ctypes, os, signal, socket, subprocess, sys, time

@@ -8,6 +8,7 @@ lengths that are not known: what is left out of `UNKNOWABLE` must agree.
 from pathlib import Path
 
 import onnx
+import onnx_text
 import pytest
 from case_facts import facts, rules
 from case_facts import judged as judged_by
@@ -156,8 +157,7 @@ def test_what_was_not_run_says_so(name):
 
 @pytest.mark.parametrize("name", ["opencv-4", "opencv-5", "ncnn", "tvm", "mnn", "tract", "openvino", "onnxruntime"])
 def test_a_constant_behind_its_resize_is_refused_and_legalized_where_the_order_counts(name):
-    model = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["" : 13]>
-        g (float[1,2,3,4] x) => (float[1,2,6,8] y) {
+    model = onnx_text.model("""(float[1,2,3,4] x) => (float[1,2,6,8] y) {
             h = Relu (x)
             y = Resize
                 <mode = "nearest", coordinate_transformation_mode = "asymmetric", nearest_mode = "floor"> (h, , s)

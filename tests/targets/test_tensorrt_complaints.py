@@ -1,10 +1,9 @@
 import pytest
-from onnx import parser
+from onnx_text import model
 
 from resizefix.runtimes.tensorrt import LiveError, builder_errors, of_the_whole, parser_errors
 
-NODES = parser.parse_model("""<ir_version: 8, opset_import: ["" : 13]>
-g (float[1,3,8,8] x, bool c) => (float[a,b,c,d] y) <float[4] s = {1,1,2,2}> {
+NODES = model("""(float[1,3,8,8] x, bool c) => (float[a,b,c,d] y) <float[4] s = {1,1,2,2}> {
   [Relu_1] input = Relu (x)
   y_3 = Resize (input, , s)
   y = If (c) <then_branch = t () => (float[a,b,c,d] p) { [inner_1] p = Relu (y_3) },

@@ -1,11 +1,11 @@
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import onnx
+import onnx_text
 import pytest
+from child_python import printed
 from live_parser import needs_tensorrt
 from matrix_models import MATRIX, build
 from onnx import numpy_helper, parser
@@ -149,8 +149,7 @@ def test_the_worker_reads_nothing_of_the_package():
         "import sys; import resizefix.runtimes.tensorrt_worker;"
         "print([name for name in sys.modules if name.split('.')[0] in ('onnx', 'onnxruntime', 'numpy')])"
     )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=ROOT, check=True)
-    assert done.stdout.strip() == "[]"
+    assert printed("-c", script, cwd=ROOT) == "[]\n"
 
 
 # ---- with TensorRT --------------------------------------------------------------------------------------------------
@@ -200,9 +199,8 @@ def test_a_default_is_no_input_of_the_network_any_more():
 
 @needs_tensorrt
 def test_external_weights_are_found_in_the_folder_and_only_there(tmp_path):
-    proto = parser.parse_model(
-        '<ir_version: 8, opset_import: ["" : 13]> g (float[1,3,8,8] x) => (float[a,b,c,d] y) {'
-        "  a = Conv <pads = [1,1,1,1]> (x, w) y = Resize (a, , s) }"
+    proto = onnx_text.model(
+        "(float[1,3,8,8] x) => (float[a,b,c,d] y) {  a = Conv <pads = [1,1,1,1]> (x, w) y = Resize (a, , s) }"
     )
     proto.graph.initializer.append(numpy_helper.from_array(np.ones((3, 3, 3, 3), np.float32), "w"))
     proto.graph.initializer.append(numpy_helper.from_array(np.array([1, 1, 2, 2], np.float32), "s"))

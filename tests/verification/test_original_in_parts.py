@@ -6,6 +6,7 @@ import ml_dtypes
 import numpy as np
 import onnx
 import onnx.parser
+import onnx_text
 import pytest
 from onnx import helper, numpy_helper
 
@@ -24,14 +25,12 @@ FLOOR = 'mode = "nearest", nearest_mode = "floor", coordinate_transformation_mod
 
 def chain(elem_type: str = "float") -> onnx.ModelProto:
     before = " ".join(f"x{i + 1} = Relu (x{i})" for i in range(CHAIN))
-    return onnx.parser.parse_model(
-        f"""<ir_version: 8, opset_import: ["": 13]>
-        g ({elem_type}[1, 1, 4, 4] x0) => ({elem_type}[1, 1, 8, 8] y) <float[4] s = {{1, 1, 2, 2}}> {{
+    return onnx_text.model(f"""
+        ({elem_type}[1, 1, 4, 4] x0) => ({elem_type}[1, 1, 8, 8] y) <float[4] s = {{1, 1, 2, 2}}> {{
             {before}
             [up] u = Resize<{FLOOR}> (x{CHAIN}, , s)
             y = Neg (u)
-        }}"""
-    )
+        }}""")
 
 
 @pytest.fixture
@@ -90,9 +89,8 @@ def weighted(tmp_path, monkeypatch):
     monkeypatch.setattr(original_in_parts, "MAPPED_FROM", 1)
     monkeypatch.setattr(ort_session, "MAPPED_FROM", 1)
     generator = np.random.default_rng(0)
-    model = onnx.parser.parse_model(
-        f"""<ir_version: 8, opset_import: ["": 13]>
-        g (float[1, 16, 8, 8] x) => (float[1, 16, 16, 16] y) <float[4] s = {{1, 1, 2, 2}}, float[1] h = {{0.5}}> {{
+    model = onnx_text.model(f"""
+        (float[1, 16, 8, 8] x) => (float[1, 16, 16, 16] y) <float[4] s = {{1, 1, 2, 2}}, float[1] h = {{0.5}}> {{
             a = Conv<pads = [1, 1, 1, 1]> (x, w0)
             b = Relu (a)
             c = Conv<pads = [1, 1, 1, 1]> (b, w1)
@@ -101,8 +99,7 @@ def weighted(tmp_path, monkeypatch):
             m = Mul (u, k)
             n = Add (m, h)
             y = Conv (n, w2)
-        }}"""
-    )
+        }}""")
     for name, edge in (("w0", 3), ("w1", 3), ("w2", 1)):
         weight = generator.standard_normal((16, 16, edge, edge)).astype(np.float32)
         model.graph.initializer.append(numpy_helper.from_array(weight, name))

@@ -2,6 +2,7 @@
 
 import numpy as np
 import onnx
+import onnx_text
 import pytest
 from onnx import helper
 
@@ -25,10 +26,8 @@ def model(pattern: str) -> onnx.ModelProto:
             [coupled_{index}] r{index} = Resize <{NEAREST}> (p{index}, , up)
             [add_{index}] a{index} = Add ({x}, r{index})"""
             x = f"a{index}"
-    return onnx.parser.parse_model(
-        f"""<ir_version: 8, opset_import: ["" : 13]> g (float[1,1,32,32] x) => (float[?,?,?,?] {x})
-        <float[4] up = {{1, 1, 2, 2}}, float[4] down = {{1, 1, 0.5, 0.5}}> {{ {steps} }}"""
-    )
+    return onnx_text.model(f"""(float[1,1,32,32] x) => (float[?,?,?,?] {x})
+        <float[4] up = {{1, 1, 2, 2}}, float[4] down = {{1, 1, 0.5, 0.5}}> {{ {steps} }}""")
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
 """Which other scales are tried."""
 
 import numpy as np
-import onnx.parser
+import onnx_text
 import pytest
 
 from resizefix.document.document import Document
@@ -12,9 +12,8 @@ from resizefix.verification.scale_points import other_values
 
 @pytest.mark.parametrize("scale", [0.3333333432674408, 0.4, 0.6, 1.8, 2.3333332538604736])
 def test_no_runtime_rounds_the_product_of_a_size_and_a_scale_that_is_tried(scale):
-    model = onnx.parser.parse_model(
-        '<ir_version: 8, opset_import: ["" : 13]> g (float[1,1,h,w] x) => (float[?,?,?,?] y) '
-        f"<float[4] s = {{1, 1, {scale}, 1}}> {{ y = Resize (x, , s) }}"
+    model = onnx_text.model(
+        f"(float[1,1,h,w] x) => (float[?,?,?,?] y) <float[4] s = {{1, 1, {scale}, 1}}> {{ y = Resize (x, , s) }}"
     )
     document = Document.from_proto(model)
     (source,) = promote_scales(document, find_sites(document)).inputs

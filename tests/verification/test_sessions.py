@@ -1,6 +1,7 @@
 """A verification opens no session that it does not need, and says how many it opened."""
 
 import onnx.parser
+import onnx_text
 import pytest
 from fixture_models import SRCNN
 
@@ -48,10 +49,8 @@ def test_a_rewrite_opens_each_model_once_at_each_level():
 
 
 def test_a_repair_counts_its_sessions():
-    model = onnx.parser.parse_model(
-        """<ir_version: 8, opset_import: ["" : 13]> g (float[1,1,4,4] x) => (float[] y)
-        <float[4] s = {1, 1, 2, 2}, int64[4] sizes = {1, 1, 8, 8}> { y = Resize <mode = "nearest"> (x, , s, sizes) }"""
-    )
+    model = onnx_text.model("""(float[1,1,4,4] x) => (float[] y)
+        <float[4] s = {1, 1, 2, 2}, int64[4] sizes = {1, 1, 8, 8}> { y = Resize <mode = "nearest"> (x, , s, sizes) }""")
     assert resizefix.repair(model, prefer="scales").verification.sessions > 0
 
 

@@ -1,9 +1,8 @@
 """Nothing is run that the memory does not hold; what is not run is said."""
 
 import numpy as np
-import onnx
-import onnx.parser
 import pytest
+from onnx_text import model
 
 import resizefix
 from resizefix.dialects.model_view import ModelView
@@ -13,14 +12,13 @@ from resizefix.operations.sites import sites_in
 from resizefix.runtimes import limits
 from resizefix.verification.memory_budget import MemoryBudget
 
-LARGE = """<ir_version: 8, opset_import: ["" : 13]>
-    g (float[1,3,135,240] x) => (float[1,3,"h","w"] y)
-    <float[4] s = {1, 1, 8, 8}> { [up] y = Resize <mode = "linear"> (x, , s) }"""
+LARGE = model("""(float[1,3,135,240] x) => (float[1,3,"h","w"] y) <float[4] s = {1, 1, 8, 8}>
+    { [up] y = Resize <mode = "linear"> (x, , s) }""")
 OUTPUT = 3 * 135 * 240 * 64 * 4
 
 
 def test_where_a_step_up_is_too_large_steps_down_are_tried():
-    result = resizefix.promote_scales(onnx.parser.parse_model(LARGE), memory_limit=OUTPUT + OUTPUT // 10)
+    result = resizefix.promote_scales(LARGE, memory_limit=OUTPUT + OUTPUT // 10)
     tried = {value for run in result.verification.runs for value in run.values["up_scales"][2:]}
     assert max(tried) == 8
     assert len(tried) == 3
@@ -28,7 +26,7 @@ def test_where_a_step_up_is_too_large_steps_down_are_tried():
 
 
 def test_a_model_that_does_not_fit_is_proven_around_its_nodes_at_small_sizes():
-    result = resizefix.promote_scales(onnx.parser.parse_model(LARGE), memory_limit=OUTPUT // 2)
+    result = resizefix.promote_scales(LARGE, memory_limit=OUTPUT // 2)
     assert result.verification.passed
     assert "only around each changed node" in result.verification.reason
     assert "--memory-limit" in result.verification.reason
@@ -36,7 +34,7 @@ def test_a_model_that_does_not_fit_is_proven_around_its_nodes_at_small_sizes():
 
 
 def test_a_rewrite_of_such_a_model_is_proven_so_too():
-    result = resizefix.legalize(onnx.parser.parse_model(LARGE), target="tensorrt-7.0", memory_limit=OUTPUT // 2)
+    result = resizefix.legalize(LARGE, target="tensorrt-7.0", memory_limit=OUTPUT // 2)
     assert result.changed
     assert result.verification.passed
     assert "only around each changed node" in result.verification.reason
@@ -47,18 +45,18 @@ def test_a_scale_that_was_asked_for_and_does_not_fit_is_a_failure_that_says_so()
         resizefix.VerificationFailedError,
         match=r"at up_scales=\[1.0, 1.0, 64.0, 64.0\].*GiB may be used|MiB may be used",
     ):
-        resizefix.promote_scales(onnx.parser.parse_model(LARGE), at=[[64]], memory_limit=2 * OUTPUT)
+        resizefix.promote_scales(LARGE, at=[[64]], memory_limit=2 * OUTPUT)
 
 
 def test_without_a_limit_half_of_the_free_memory_is_one(monkeypatch):
     monkeypatch.setattr(limits, "free_memory", lambda: OUTPUT)
-    result = resizefix.promote_scales(onnx.parser.parse_model(LARGE))
+    result = resizefix.promote_scales(LARGE)
     assert "only around each changed node" in result.verification.reason
 
 
 def test_what_is_fed_to_a_node_alone_leaves_room_for_all_results():
     """Those of both models at three scales are kept until they are compared."""
-    view = ModelView(Document.from_proto(onnx.parser.parse_model(LARGE)))
+    view = ModelView(Document.from_proto(LARGE))
     made = promote_scales(view.document, sites_in(view))
     feeds = {"x": np.zeros((1, 3, 4, 4), np.float32)}
     taken = feeds["x"].nbytes * (1 + 8 * 8)

@@ -1,7 +1,8 @@
-import pytest
-from onnx import parser
+"""The range of every input that an engine is built for: as the user says, or around sizes that the model runs at."""
 
-from resizefix.document.document import Document
+import pytest
+from onnx_text import document
+
 from resizefix.errors import UsageError
 from resizefix.library.tensorrt_profile import Range, checked, planned
 from resizefix.runtimes.tensorrt import NetworkInput
@@ -9,11 +10,7 @@ from resizefix.runtimes.tensorrt import NetworkInput
 X = NetworkInput("x", (1, 3, None, None))
 
 
-def document(text, *, opset=13):
-    return Document.from_proto(parser.parse_model(f'<ir_version: 8, opset_import: ["" : {opset}]> {text}'))
-
-
-PLAIN = document("g (float[1,3,h,w] x, int64[1] f) => (float[a,b,c,d] y) { y = Relu (x) }")
+PLAIN = document("(float[1,3,h,w] x, int64[1] f) => (float[a,b,c,d] y) { y = Relu (x) }")
 
 
 def test_opt_alone_stands_for_all_three_as_in_trtexec():
@@ -61,38 +58,34 @@ def test_nothing_is_chosen_where_every_size_is_known():
 
 
 def test_heights_and_widths_grow_and_batch_and_channels_do_not():
-    plan = planned(document("g (float[n,c,h,w] x) => (float[n,c,h,w] y) { y = Relu (x) }"), [_open(4)], {})
+    any_size = NetworkInput("x", (None,) * 4)
+    plan = planned(document("(float[n,c,h,w] x) => (float[n,c,h,w] y) { y = Relu (x) }"), [any_size], {})
     assert plan.wide["x"] == {"min": [1, 3, 32, 48], "opt": [1, 3, 64, 96], "max": [1, 3, 128, 192]}
     assert plan.narrow["x"]["max"] == [1, 3, 32, 48]
 
 
-def _open(rank, name="x"):
-    return NetworkInput(name, (None,) * rank)
-
-
 def test_what_the_user_gave_of_one_input_holds_for_the_others():
-    model = document("g (float[1,3,h,w] x, float[1,3,h,w] z) => (float[1,3,h,w] y) { y = Add (x, z) }")
+    given = document("(float[1,3,h,w] x, float[1,3,h,w] z) => (float[1,3,h,w] y) { y = Add (x, z) }")
     z = NetworkInput("z", (1, 3, None, None))
-    plan = planned(model, [X, z], checked({"x": {"opt": [1, 3, 10, 20]}}, model))
+    plan = planned(given, [X, z], checked({"x": {"opt": [1, 3, 10, 20]}}, given))
     assert plan.chosen == ("z",)
     assert plan.narrow["z"]["opt"] == [1, 3, 10, 20]
 
 
 def test_the_sizes_are_such_that_the_model_runs():
     """A skip connection over five halvings fits multiples of 32 alone."""
-    model = document(
-        "g (float[1,1,h,w] x) => (float[a,b,c,d] y) <float[4] s = {1,1,64,64}> {"
+    given = document(
+        "(float[1,1,h,w] x) => (float[a,b,c,d] y) <float[4] s = {1,1,64,64}> {"
         " p = AveragePool <kernel_shape = [64, 64], strides = [64, 64]> (x) u = Resize (p, , s) y = Add (u, x) }"
     )
-    plan = planned(model, [NetworkInput("x", (1, 1, None, None))], {})
+    plan = planned(given, [NetworkInput("x", (1, 1, None, None))], {})
     assert plan.narrow["x"]["opt"] == [1, 1, 64, 64]
     assert plan.wide["x"]["max"] == [1, 1, 256, 256]
 
 
 def test_a_model_that_onnxruntime_cannot_run_gets_the_likeliest_sizes():
-    model = document("g (float[1,3,h,w] x) => (float[1,3,h,w] y) { y = Relu (x) z = acme.Unknown (x) }")
-    model.proto.opset_import.add(domain="acme", version=1)
-    assert planned(model, [X], {}).narrow["x"]["opt"] == [1, 3, 32, 48]
+    given = document("(float[1,3,h,w] x) => (float[1,3,h,w] y) { y = Relu (x) z = acme.Unknown (x) }", 13, "acme")
+    assert planned(given, [X], {}).narrow["x"]["opt"] == [1, 3, 32, 48]
 
 
 FACTOR = "shape = Shape (x) all = Concat <axis = 0> (d, d, f, f) more = Mul (shape, all)"
@@ -114,10 +107,10 @@ FACTOR = "shape = Shape (x) all = Concat <axis = 0> (d, d, f, f) more = Mul (sha
 )
 def test_an_input_that_decides_shapes_is_given_values_by_what_it_is_used_for(inputs, body, expected):
     unit = 1000 if "(more, k)" in body else 1
-    model = document(
-        f"g (float[1,3,8,8] x, {inputs}) => (float[a,b,c,d] y) <int64[1] d = {{{unit}}}, int64[1] k = {{1000}}>"
+    given = document(
+        f"(float[1,3,8,8] x, {inputs}) => (float[a,b,c,d] y) <int64[1] d = {{{unit}}}, int64[1] k = {{1000}}>"
         f" {{ {body} }}"
     )
     length = 4 if "[4]" in inputs else 1
-    plan = planned(model, [NetworkInput("f", (length,), decides_shapes=True)], {})
+    plan = planned(given, [NetworkInput("f", (length,), decides_shapes=True)], {})
     assert [plan.wide["f"][bound] for bound in ("min", "opt", "max")] == expected

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import _thread
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
 
 from resizefix.errors import ResizefixError
 from resizefix.process import DEFAULT_TIMEOUT, free_memory
@@ -49,6 +54,38 @@ class Limits:
         if left <= 0:
             raise TimeIsUpError("runtimes.time-is-up", seconds=self.seconds)
         return left
+
+    @contextmanager
+    def breaking_off(self, options: Any) -> Iterator[None]:
+        """Set `options.terminate`, which onnxruntime looks at between two nodes, if time is up during this run.
+
+        Raises TimeIsUpError where it is up before.
+        """
+        run = self.ends, options
+        _under_way.append(run)  # first: what is seen neither by the watch nor by `left` would have no end
+        try:
+            if self.ends is not None:
+                _watch(self.ends)
+            self.left()
+            yield
+        finally:
+            _under_way.remove(run)
+
+
+_under_way: list[tuple[float | None, Any]] = []  # the runs, each with when its time is up
+
+
+@lru_cache
+def _watch(ends: float) -> None:
+    """Start the thread that sleeps until then, and breaks off the runs whose time is up."""
+
+    def work() -> None:
+        time.sleep(max(0.0, ends - time.monotonic()))
+        for until, options in tuple(_under_way):
+            if until == ends:
+                options.terminate = True
+
+    _thread.start_new_thread(work, ())
 
 
 def in_words(size: int) -> str:

@@ -21,6 +21,7 @@ from resizefix.document.document import Document
 from resizefix.document.scopes import bodies
 from resizefix.document.values import Array
 from resizefix.errors import ResizefixError, UsageError
+from resizefix.process import is_watched
 from resizefix.runtimes.inputs import Feeds, TensorInput, Value
 from resizefix.runtimes.limits import Limits, OutOfMemoryError
 from resizefix.runtimes.ort_error import read_ort_error
@@ -165,13 +166,14 @@ class Session:
 
     def _invoke(self, feeds: Feeds) -> Sequence[Value]:
         """The one place where a model runs; when time is up it stops after the node that is running."""
-        left = self._limits.left()
         if self._prepared.random:
             self._session = self._load()  # back to the first draw
         options = ort.RunOptions()
         options.log_severity_level = _FATAL
-        if self._brief:
-            return self._results(feeds, options)
+        if self._brief or is_watched():  # the process that watches this one hears Ctrl-C
+            with self._limits.breaking_off(options):
+                return self._results(feeds, options)
+        left = self._limits.left()
         found: list[Sequence[Value]] = []
         failed: list[BaseException] = []
         running = threading.Lock()

@@ -57,12 +57,15 @@ def command(model: str, **options: Any) -> Answer:
     why_not = why_not_all(options, "promoted", Diagnostic("cli.nothing-to-promote"))
 
     def more(result: Result, path: str | None, made: bool) -> More | None:
-        from resizefix.library.tensorrt_profile import trtexec_flags
-        from resizefix.reports.json import profile_json
-
         out = path or options["out"] or options["output_option"] or shown(model)
         out = "model.onnx" if out == DASH else out
-        flags = None if result.profile is None else trtexec_flags(out, result.profile)
+        fields, flags = {}, None
+        if result.profile is not None:
+            from resizefix.library.tensorrt_profile import trtexec_flags
+            from resizefix.reports.json import profile_json
+
+            flags = trtexec_flags(out, result.profile)
+            fields = {"profile": profile_json(result.profile), "trtexec": flags}
 
         def show() -> None:
             from resizefix.dialects.model_view import ModelView
@@ -78,7 +81,6 @@ def command(model: str, **options: Any) -> Answer:
                 show_lost_targets(*lost_targets(before, after, result.outcomes, result.inputs))
                 show_python(python_lines(result, result.model.proto, out))
 
-        fields = {} if result.profile is None else {"profile": profile_json(result.profile), "trtexec": flags}
         return More(fields, show)
 
     return written(model, options, make, why_not, more=more)

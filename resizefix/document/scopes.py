@@ -27,6 +27,7 @@ _WITHOUT_GRAPHS = frozenset(AttributeProto.AttributeType.values()) - {
     AttributeProto.GRAPHS,
 }
 _ATTRIBUTES, _TYPE = attrgetter("attribute"), attrgetter("type")
+_NAME, _INPUT, _OUTPUT = attrgetter("name"), attrgetter("input"), attrgetter("output")
 
 
 class DefinitionKind(Enum):
@@ -250,8 +251,9 @@ def names_in(model: ModelProto) -> set[str]:
         taken.update(value if isinstance(value, str) else value.name for value in values)
         if isinstance(body, GraphProto):
             taken.update(sparse.values.name for sparse in body.sparse_initializer)
-        for node in body.node:
-            taken.update((node.name, *node.input, *node.output))
+        taken.update(map(_NAME, body.node))
+        for names in (_INPUT, _OUTPUT):
+            taken.update(chain.from_iterable(map(names, body.node)))
     return taken - {""}
 
 

@@ -21,7 +21,7 @@ from resizefix.document.scopes import bodies
 from resizefix.document.size_rules import SizeRule, inferred
 from resizefix.document.values import Dims, dims_in, dims_of, known_types, stored_values, tensor_of
 from resizefix.document.view import View
-from resizefix.scope_path import Key, ScopePath
+from resizefix.scope_path import MAIN, Key, ScopePath
 
 __all__ = ["Dims", "Key", "Shapes", "dims_of", "rederive"]
 
@@ -92,18 +92,23 @@ def rederive(model: ModelProto, seeds: Mapping[Key, Dims | None], rule: SizeRule
     symbolic names. Tensors that had no stored shape get none. Where inference knows nothing, the rank is all that
     stays.
     """
-    scopes = View(model).scopes
-    dependents = Dependents(scopes)
+    shaped = [
+        ((path, value.name), tensor)
+        for path, body in bodies(model)
+        for value in stored_values(body)
+        if (tensor := tensor_of(value.type)) is not None and tensor.HasField("shape")
+    ]
+    fed = {(MAIN, value.name) for value in model.graph.input} - seeds.keys()
+    if all(key in fed for key, _ in shaped):  # and what is fed depends on nothing
+        return
+    dependents = Dependents(View(model).scopes)
     dependents.add(seeds)
-    tainted = dependents.resized
     stored: list[tuple[Key, TypeProto.Tensor, TensorShapeProto]] = []
-    for scope in scopes.all:
-        for value in stored_values(scope.body):
-            tensor = tensor_of(value.type)
-            if (scope.path, value.name) in tainted and tensor is not None and tensor.HasField("shape"):
-                old = TensorShapeProto()
-                old.CopyFrom(tensor.shape)
-                stored.append(((scope.path, value.name), tensor, old))
+    for key, tensor in shaped:
+        if key in dependents.resized:
+            old = TensorShapeProto()
+            old.CopyFrom(tensor.shape)
+            stored.append((key, tensor, old))
     if not stored:
         return
     symbols = FreshNames(_symbols(model))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Container, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -207,10 +207,7 @@ class _Known:
         for path, node in self._nodes:
             function = self._functions.get(path.function) if path.function else None
             opset = default_opset((function or self._model).opset_import, fallback=1)
-
-            def value_of(name: str, path: ScopePath = path) -> Array | None:
-                return self._value(path, name)
-
+            value_of = partial(self._value, path)
             if path.function is not None:
                 if self._rule.may_mislead(node, opset, value_of):
                     found[path, node.output[0]] = None

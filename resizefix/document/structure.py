@@ -11,12 +11,13 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from functools import lru_cache
 from graphlib import CycleError, TopologicalSorter
+from operator import attrgetter, methodcaller
 
 import onnx
 from google.protobuf import descriptor_pool, message_factory
 from google.protobuf.descriptor_pb2 import DescriptorProto, FieldDescriptorProto, FileDescriptorProto
 from google.protobuf.message import DecodeError, Message
-from onnx import ModelProto, NodeProto, TensorProto, TypeProto, ValueInfoProto
+from onnx import FunctionProto, ModelProto, NodeProto, TensorProto, TypeProto, ValueInfoProto
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.document.ranks import MOST_AXES, node_of_many_axes
@@ -35,6 +36,10 @@ _LARGEST_VERSION = 2**31 - 1
 _KNOWN_TYPES = frozenset(TensorProto.DataType.values())
 # Attributes of operators that name the element type of the output.
 _NAMING_TYPES = frozenset({"to", "dtype", "output_datatype"})
+# What values are mostly: asked from C, for there may be a hundred thousand.
+_TYPE, _ELEM_TYPE = attrgetter("type"), attrgetter("type.tensor_type.elem_type")
+_KIND = methodcaller("WhichOneof", "value")
+_TENSORS = frozenset({"tensor_type", None})
 # The bodies that an operator cannot be without.
 _BODIES = {"If": ("then_branch", "else_branch"), "Loop": ("body",), "Scan": ("body",)}
 
@@ -82,18 +87,22 @@ def _inputs(scope: Scope) -> list[str]:
 def _unknown_types(scope: Scope) -> Iterator[tuple[str, int]]:
     """The names of a scope's values and constants whose element type is no TensorProto.DataType, with that type."""
     body = scope.body
-    values = [value for field in (body.input, body.output, body.value_info) for value in field]
-    for value in values:
-        if isinstance(value, ValueInfoProto):
+    listed = (body.value_info,) if isinstance(body, FunctionProto) else (body.input, body.output, body.value_info)
+    for values in listed:
+        if _TENSORS.issuperset(map(_KIND, map(_TYPE, values))) and _KNOWN_TYPES.issuperset(map(_ELEM_TYPE, values)):
+            continue
+        for value in values:
             yield from ((value.name, kind) for kind in _elem_types(value.type) if kind not in _KNOWN_TYPES)
     tensors = [(tensor.name, tensor) for tensor in scope.initializers.values()]
+    naming = []
     for node in body.node:
-        tensors += [(output, entry.t) for entry in node.attribute if entry.HasField("t") for output in node.output[:1]]
+        for entry in node.attribute:
+            if entry.HasField("t"):
+                tensors += [(output, entry.t) for output in node.output[:1]]
+            if entry.name in _NAMING_TYPES and node.domain in DEFAULT_DOMAINS and entry.i not in _KNOWN_TYPES:
+                naming.append((node.output[0] if node.output else node.name, entry.i))
     yield from ((name, tensor.data_type) for name, tensor in tensors if tensor.data_type not in _KNOWN_TYPES)
-    for node in body.node:
-        for attribute in node.attribute:
-            if attribute.name in _NAMING_TYPES and node.domain in DEFAULT_DOMAINS and attribute.i not in _KNOWN_TYPES:
-                yield node.output[0] if node.output else node.name, attribute.i
+    yield from naming
 
 
 def _elem_types(value: TypeProto) -> Iterator[int]:

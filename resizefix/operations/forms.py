@@ -46,7 +46,7 @@ def bind_input(site: ReadSite, form: Form) -> InputBinding:
     crops = interpolation.coordinate_transformation_mode is CoordinateTransformationMode.TF_CROP_AND_RESIZE
     of_site = site.op_type, site.since_version, site.extent.kind, site.values
     bound = _bound(_Kind(*of_site, interpolation.axes, crops, site.input_dims), form)
-    return bound._replace(scope=site.scope.path, input=site.input, output=site.output, label=site.label)
+    return InputBinding(site.scope.path, site.input, site.output, site.label, *bound[4:])
 
 
 @lru_cache(maxsize=256)

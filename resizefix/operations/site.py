@@ -71,12 +71,12 @@ class Site:
             "promotable" if self.reason is None else self.reason,
         )
 
-    @property
+    @cached_property
     def input(self) -> str:
         """The name of the tensor that is resized."""
         return self.node.input[0] if self.node.input else ""
 
-    @property
+    @cached_property
     def output(self) -> str:
         """The name of the tensor that it makes."""
         return self.node.output[0] if self.node.output else ""
@@ -131,7 +131,8 @@ class ReadSite(Site):
         thousands."""
         made: ReadSite = object.__new__(type(self))
         vars(made).update(vars(self), **differing)
-        vars(made).pop("key", None)  # which is worked out of them
+        for worked_out in ("key", "input", "output"):
+            vars(made).pop(worked_out, None)
         return made
 
     @property

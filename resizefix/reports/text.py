@@ -15,6 +15,7 @@ from resizefix.promotion import Freedom
 from resizefix.reports import proof
 from resizefix.reports.screen import Part, Screen, screen
 from resizefix.reports.wording import live_verdict, reason, runs_of_targets
+from resizefix.targets.tensorrt import TENSORRT_TARGETS
 from resizefix.verification.verification import Status, Verification
 
 if TYPE_CHECKING:
@@ -186,7 +187,7 @@ def _plural(verb: str, targets: Sequence[Target]) -> str:
 
 
 def _named(targets: Sequence[Target]) -> str:
-    return listed(runs_of_targets([target.name for target in targets]))
+    return listed(runs_of_targets([target.name for target in targets], TENSORRT_TARGETS))
 
 
 def show_python(lines: Sequence[str]) -> None:

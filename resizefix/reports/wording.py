@@ -21,6 +21,7 @@ from resizefix.shell_words import joined
 if TYPE_CHECKING:  # not every report has outcomes, or live answers
     from resizefix.outcome import Outcome
     from resizefix.runtimes.tensorrt import LiveVerdict
+    from resizefix.targets.target import Target
 
 T = TypeVar("T")
 _MOST_NAMES = 3
@@ -174,9 +175,12 @@ def numbered(indices: Sequence[int]) -> str:
     return ", ".join(parts)
 
 
-def runs_of_targets(names: Sequence[str]) -> list[str]:
-    """Targets by name; three or more releases of a runtime that follow each other as `tensorrt-5.0 to tensorrt-7.0`."""
-    return [word for run in _runs(names) for word in _of_run(run)]
+def runs_of_targets(names: Sequence[str], among: Sequence[Target] = ()) -> list[str]:
+    """Targets by name; three or more releases of a runtime that follow each other as `tensorrt-5.0 to tensorrt-7.0`.
+
+    `among` these they are, in this order: by default among all.
+    """
+    return [word for run in _runs(names, among) for word in _of_run(run)]
 
 
 def few_targets(names: Sequence[str]) -> list[str]:
@@ -188,11 +192,12 @@ def few_targets(names: Sequence[str]) -> list[str]:
     return [*words, f"{sum(map(len, runs[_MOST_RUNS:]))} more"]
 
 
-def _runs(names: Sequence[str]) -> list[list[str]]:
-    from resizefix.targets.catalogue import TARGETS
+def _runs(names: Sequence[str], among: Sequence[Target] = ()) -> list[list[str]]:
+    if not among:
+        from resizefix.targets.catalogue import TARGETS as among  # with the rules of all runtimes
 
-    order = [target.name for target in TARGETS]
-    runtimes = {target.name: target.runtime for target in TARGETS}
+    order = [target.name for target in among]
+    runtimes = {target.name: target.runtime for target in among}
 
     def follows(last: str, name: str) -> bool:
         return order.index(name) == order.index(last) + 1 and runtimes[name] == runtimes[last]

@@ -8,6 +8,7 @@ import math
 import threading
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -65,6 +66,10 @@ _WITHOUT_NUMPY: dict[str, tuple[int, type[np.generic] | None]] = {
 MOST_PLANNED = 1000  # nodes of a model whose buffers are reused as in a usual session: 0.3 s
 
 
+_CALLED = attrgetter("domain", "op_type", "overload")  # asked from C, of thousands of nodes
+_ORT_TYPE = attrgetter("type")
+
+
 class _RefusedByOrtError(ResizefixError):
     """What onnxruntime says of a model, and of which node, where it names one."""
 
@@ -110,7 +115,9 @@ class Session:
         self._options = options
         self._session = self._load()
         fed_and_made = (*self._session.get_inputs(), *self._session.get_outputs())
-        self._rare = {node.name: _WITHOUT_NUMPY[kind] for node in fed_and_made if (kind := node.type) in _WITHOUT_NUMPY}
+        kinds = list(map(_ORT_TYPE, fed_and_made))
+        rare = () if _WITHOUT_NUMPY.keys().isdisjoint(kinds) else zip(fed_and_made, kinds, strict=True)
+        self._rare = {node.name: _WITHOUT_NUMPY[kind] for node, kind in rare if kind in _WITHOUT_NUMPY}
 
     @property
     def inputs(self) -> tuple[TensorInput, ...]:
@@ -305,7 +312,8 @@ def _cannot_load(error: Exception, label: str, model: ModelProto, libraries_give
 def unregistered_operators(model: ModelProto) -> tuple[str, ...]:
     """The operators, as `domain:Name`, that neither onnxruntime nor a local function of the model defines."""
     local = {FunctionName.of(function) for function in model.functions}
-    used = {FunctionName.called_by(node) for _, body in bodies(model) for node in body.node} - local
+    called = {words for _, body in bodies(model) for words in map(_CALLED, body.node)}
+    used = {FunctionName(*words) for words in called} - local
     known = _registered_operators()
     missing = (one for one in used if ("" if one.domain == "ai.onnx" else one.domain, one.name) not in known)
     return tuple(sorted(f"{one.domain}:{one.name}" for one in missing))

@@ -90,7 +90,8 @@ def prepare_for_ort(document: Document, extra_outputs: Sequence[str] = ()) -> Pr
     external = 0
     for _, body in bodies(model):
         for node in body.node:
-            random |= _pin_seed(node)
+            if node.op_type in _SEED_TYPE:
+                random |= _pin_seed(node)
             for attribute in node.attribute:
                 external += external_bytes_of(attribute.t) if attribute.HasField("t") else 0
         if isinstance(body, GraphProto):
@@ -116,7 +117,7 @@ def external_bytes_of(tensor: TensorProto) -> int:
 
 
 def _pin_seed(node: NodeProto) -> bool:
-    if node.op_type not in _SEED_TYPE or node.domain not in DEFAULT_DOMAINS:
+    if node.domain not in DEFAULT_DOMAINS:
         return False
     if node.op_type == "Dropout" and not any(node.input[2:]):
         return False  # it draws in training mode alone, which its third input (opset 12) turns on
@@ -131,6 +132,5 @@ def _pin_seed(node: NodeProto) -> bool:
 def _name_nodes(graph: GraphProto) -> None:
     taken = {node.name for node in graph.node}
     for index, node in enumerate(graph.node):
-        label = node_label(node, index)
-        if not node.name and label not in taken:  # onnxruntime refuses two nodes of one name
+        if not node.name and (label := node_label(node, index)) not in taken:  # onnxruntime refuses two of one name
             node.name = label

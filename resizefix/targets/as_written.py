@@ -18,8 +18,8 @@ _TEXTS = ("mode", "coordinate_transformation_mode", "nearest_mode", "keep_aspect
 
 def reads_ahead(node: NodeProto, producers: Mapping[str, int]) -> bool:
     """Whether a node that makes an operand besides the tensor stands behind this one; `producers`: their places."""
-    places = [producers.get(name, -1) for name in node.input[1:] if name]
-    return bool(node.output) and any(place > producers.get(node.output[0], place) for place in places)
+    places = [producers[name] for name in node.input[1:] if name in producers]
+    return bool(places and node.output) and max(places) > producers.get(node.output[0], max(places))
 
 
 def extent_of(

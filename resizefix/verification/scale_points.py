@@ -77,7 +77,15 @@ class ScalePoint:
 
 def promoted_feed(source: PromotedInput, value: Sequence[float]) -> Array:
     """A value of a promoted input as the array to feed."""
-    return np.array(value, np.int64 if source.elem_type == "int64" else np.float32)
+    return _fed(source.elem_type, tuple(value))
+
+
+@lru_cache(maxsize=256)
+def _fed(elem_type: str, value: tuple[float, ...]) -> Array:
+    """One array for all inputs that are fed alike; nobody writes into it."""
+    array = np.array(value, np.int64 if elem_type == "int64" else np.float32)
+    array.flags.writeable = False
+    return array
 
 
 def other_values(

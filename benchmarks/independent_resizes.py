@@ -6,7 +6,7 @@ The nodes of a COUNT all have one name, so that onnxruntime refuses the model as
 groups. `whole` is `resizefix promote-scales MODEL OUT`, the program from its start to its end. `needed` is a program of
 numpy and onnxruntime alone that opens the very sessions that the command opened, with the same options, and runs them
 on the same feeds; of it, `opened and run` leaves out its start. Seconds of the processor (user and system), and of the
-clock; of several rounds the least.
+clock; of several rounds the least. A ratio is the median of the rounds', in which the two run one after the other.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from statistics import median
 from typing import Any, NamedTuple
 
 import onnx
@@ -26,7 +27,7 @@ from onnx import TensorProto, helper
 import resizefix
 from resizefix.runtimes.ort_session import Session
 
-ROUNDS = 3
+ROUNDS = 7
 UNUSUAL = ("PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED")  # slow down every start, and every line that is printed
 REPLAY = """
 import pickle, sys, time
@@ -118,15 +119,15 @@ def measured(model: Path, folder: Path) -> str:
     sessions = recorded(model)
     with open(folder / "sessions", "wb") as file:
         pickle.dump(sessions, file)
-    whole, needed, opened_and_run = [], [], []
+    rounds, opened_and_run = [], []
     for _ in range(ROUNDS):
         out = str(folder / "out.onnx")
         Path(out).unlink(missing_ok=True)
-        whole.append(program("-m", "resizefix", "promote-scales", str(model), out)[0])
-        spent, printed = program("-c", REPLAY, str(folder / "sessions"))
-        needed.append(spent)
+        whole, _ = program("-m", "resizefix", "promote-scales", str(model), out)
+        needed, printed = program("-c", REPLAY, str(folder / "sessions"))
+        rounds.append((whole, needed))
         opened_and_run.append(float(printed))
-    cost, least = Spent(*map(min, zip(*whole, strict=True))), Spent(*map(min, zip(*needed, strict=True)))
+    cost, least = (Spent(*map(min, zip(*side, strict=True))) for side in zip(*rounds, strict=True))
     cells = [
         f"{len(onnx.load(model).graph.node):,}",
         str(len(sessions)),
@@ -134,8 +135,8 @@ def measured(model: Path, folder: Path) -> str:
         f"{cost.processor:.2f} / {cost.clock:.2f}",
         f"{least.processor:.2f} / {least.clock:.2f}",
         f"{min(opened_and_run):.2f}",
-        f"{cost.processor / least.processor:.2f} / {cost.clock / least.clock:.2f}",
-        f"{cost.processor / min(opened_and_run):.2f}",
+        " / ".join(f"{median(a[side] / b[side] for a, b in rounds):.2f}" for side in range(2)),
+        f"{median(a.processor / b for (a, _), b in zip(rounds, opened_and_run, strict=True)):.2f}",
     ]
     return f"| {' | '.join(cells)} |"
 

@@ -168,6 +168,7 @@ class _Known:
         self._model = model
         self._rule = rule
         self._functions = {FunctionName.of(function): function for function in model.functions}
+        self._opsets: dict[FunctionName | None, int] = {}
         self._nodes: list[tuple[ScopePath, NodeProto]] = []
         self._arrays: dict[Key, Array | None] = {}
         self._operands: dict[tuple[ScopePath, tuple[str, ...]], tuple[object, ...]] = {}
@@ -205,8 +206,7 @@ class _Known:
         found: dict[Key, Dims | None] = {}
         right: set[tuple[object, ...]] = set()
         for path, node in self._nodes:
-            function = self._functions.get(path.function) if path.function else None
-            opset = default_opset((function or self._model).opset_import, fallback=1)
+            opset = self._opset(path.function)
             value_of = partial(self._value, path)
             if path.function is not None:
                 if self._rule.may_mislead(node, opset, value_of):
@@ -224,6 +224,12 @@ class _Known:
             else:
                 right.add(alike)
         return found
+
+    def _opset(self, function: FunctionName | None) -> int:
+        if function not in self._opsets:
+            holder = self._functions.get(function, self._model) if function else self._model
+            self._opsets[function] = default_opset(holder.opset_import, fallback=1)
+        return self._opsets[function]
 
     def _but_names(self, path: ScopePath, node: NodeProto, source: Dims, claimed: Dims) -> tuple[object, ...]:
         """All that decides whether a claim can stand: nodes have names, and sizes have symbols, that do not."""

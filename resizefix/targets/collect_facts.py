@@ -102,7 +102,6 @@ class _Collector:
         self._view = view
         self._scopes = view.scopes
         self._static = StaticValues(view)
-        self._types: dict[Key, object] = {}
         self._operands: dict[Key, object] = {}
         self._read: dict[tuple[ScopePath, tuple[str, ...]], tuple[object, ...]] = {}
         self._alike: dict[tuple[object, ...], SiteFacts] = {}
@@ -125,7 +124,7 @@ class _Collector:
         read = scope.path, tuple(node.input)
         if read not in self._read:  # many nodes may read the same
             self._read[read] = self._inputs(scope, read[1])
-        made = self._type_of(scope, node.output[0]) if node.output else None
+        made = self._type_at((scope.path, node.output[0])) if node.output else None
         attributes = tuple([attribute.SerializeToString() for attribute in node.attribute])
         place = reads_ahead(node, scope.producers), self._is_at_the_edges(scope, node)
         return scope.path, node.op_type, attributes, self._read[read], made, place
@@ -155,10 +154,12 @@ class _Collector:
 
     def _type_of(self, scope: Scope, name: str) -> object:
         """The sizes and the element type of a tensor; symbols say nothing to a rule."""
-        key = scope.path, name
-        if key not in self._types:
-            self._types[key] = self._sizes(scope, name), self._elem_type(scope, name)
-        return self._types[key]
+        return self._sizes(scope, name), self._elem_type(scope, name)
+
+    def _type_at(self, key: Key) -> object:
+        """The same of what a scope defines itself."""
+        dims = self._view.shapes.dims(key)
+        return None if dims is None else numbers_in(dims), self._view.shapes.elem_type(key)
 
     def facts(self, label: str, scope: Scope, node: NodeProto) -> SiteFacts:
         """The facts of one node of that scope."""
@@ -262,9 +263,7 @@ class _Collector:
 
     def _elem_type(self, scope: Scope, name: str) -> int | None:
         definition = self._scopes.definition(scope, name) if name else None
-        if definition is not None:
-            definition = self._view.calls.origin(definition)
-        return None if definition is None else self._view.shapes.elem_type(definition.key)
+        return None if definition is None else self._view.shapes.elem_type(self._view.calls.origin(definition).key)
 
     def _is_empty(self, scope: Scope, name: str) -> bool:
         if not name:

@@ -1,6 +1,8 @@
 """What a converter left that runs, or loads, and is not what was exported."""
 
 from collections import Counter
+from collections.abc import Sequence
+from copy import deepcopy
 
 import numpy as np
 from onnx import NodeProto, TensorProto
@@ -9,6 +11,7 @@ from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.dialect import is_resize
 from resizefix.dialects.resized_length import kernel_length
 from resizefix.document.edits import Change
+from resizefix.document.operator_semantics.operand import attribute_of
 from resizefix.document.payloads import THRESHOLD
 from resizefix.document.scopes import Definition
 from resizefix.document.text import numbers_text
@@ -63,8 +66,7 @@ def quantised_extent(node: ResizeNode, _: Preferences) -> Fault | None:
             for index, link in node.chain(name):
                 if link.op_type in ("QuantizeLinear", "DequantizeLinear"):
                     continue
-                straight = NodeProto()
-                straight.CopyFrom(link)
+                straight = deepcopy(link)
                 for place, source in enumerate(link.input):
                     straight.input[place] = _before_quantising(node, source)
                 if straight != link:
@@ -140,11 +142,10 @@ def _behind_its_inputs(node: ResizeNode) -> set[str]:
     return found
 
 
-def _rename(others: dict[int, NodeProto], nodes: object, index: int, side: str, old: str, new: str) -> None:
-    if index not in others:
-        others[index] = NodeProto()
-        others[index].CopyFrom(nodes[index])  # type: ignore[index]
-    names = getattr(others[index], side)
+def _rename(
+    others: dict[int, NodeProto], nodes: Sequence[NodeProto], index: int, side: str, old: str, new: str
+) -> None:
+    names = getattr(others.setdefault(index, deepcopy(nodes[index])), side)
     for place, name in enumerate(names):
         if name == old:
             names[place] = new
@@ -238,4 +239,5 @@ def _stored(made: Definition | None) -> TensorProto | None:
         return None if made is None else made.tensor
     if made.node is None or made.node.op_type != "Constant":
         return None
-    return next((attribute.t for attribute in made.node.attribute if attribute.name == "value"), None)
+    tensor: TensorProto | None = attribute_of(made.node, "value")
+    return tensor

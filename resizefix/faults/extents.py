@@ -16,9 +16,9 @@ from resizefix.document.edits import Change
 from resizefix.document.text import numbers_text
 from resizefix.document.values import Array
 from resizefix.faults.fault import Fault, Preferences
-from resizefix.faults.operators import empty_tensor, integers, sizes_of_input
+from resizefix.faults.operators import integers, left_out, sizes_of_input
 from resizefix.faults.output_sizes import met
-from resizefix.faults.resize_node import Operand, ResizeNode
+from resizefix.faults.resize_node import Operand, ResizeNode, sizes_at
 from resizefix.faults.types import stored_pair
 
 BOTH_EXTENTS = "both-extents"
@@ -46,14 +46,8 @@ def both_extents(node: ResizeNode, preferences: Preferences) -> Fault | None:
     if kept is None:
         fix = Diagnostic("faults.extents-disagree", scales=_text(scales), sizes=_text(sizes))
         return Fault(BOTH_EXTENTS, because, fix)
-    where = node.places
-    if kept == "scales":
-        change = Change(node.with_input(where["sizes"], ""), resized=True)
-    elif node.opset >= 13:
-        change = Change(node.with_input(where["scales"], ""), resized=True)
-    else:
-        empty, initializers = empty_tensor(node)
-        change = Change(node.with_input(where["scales"], empty), initializers=initializers, resized=True)
+    dropped, name, initializers = ("sizes", "", []) if kept == "scales" else ("scales", *left_out(node))
+    change = Change(node.with_input(node.places[dropped], name), initializers=initializers, resized=True)
     return Fault(BOTH_EXTENTS, because, Diagnostic("faults.extent-kept", kept=kept), change)
 
 
@@ -62,7 +56,7 @@ def _agreed(node: ResizeNode, scales: Operand, sizes: Operand) -> str | None:
     if scales.value is None or sizes.value is None or scales.value.shape != sizes.value.shape:
         return None
     axes = node.axes_of(len(scales.value))
-    lengths = [None if axis is None or node.input_dims is None else node.input_dims[axis] for axis in axes]
+    lengths = sizes_at(axes, node.input_dims)
     if not all(isinstance(length, int) and length > 0 for length in lengths):
         return None
     known = [length for length in lengths if isinstance(length, int)]
@@ -72,7 +66,7 @@ def _agreed(node: ResizeNode, scales: Operand, sizes: Operand) -> str | None:
         return "sizes" if np.array_equal(quotients, scales.value) and not _whole(scales.value, known) else "scales"
     if np.allclose(quotients, scales.value, rtol=1e-5, atol=0):
         return "sizes"
-    stored = None if node.stored_dims is None else [None if axis is None else node.stored_dims[axis] for axis in axes]
+    stored = sizes_at(axes, node.stored_dims)
     if stored == by_scales:
         return "scales"
     return "sizes" if stored == sizes.value.tolist() else None
@@ -132,14 +126,9 @@ def _lengths(node: ResizeNode) -> list[int]:
 
 def _with_sizes(node: ResizeNode, out: Sequence[int]) -> Change:
     sizes = integers(node, "sizes", *out)
-    inputs = [node.x, *([""] * 3)]
-    tensors = [sizes]
-    if node.opset < 13:
-        empty, initializers = empty_tensor(node)
-        tensors += initializers
-        inputs[1:3] = [empty] * 2
-    inputs[3] = sizes.name
-    return Change(node.rewritten(inputs=inputs), initializers=tensors)
+    name, initializers = left_out(node)
+    changed = node.rewritten(inputs=[node.x, name, name, sizes.name])
+    return Change(changed, initializers=[sizes, *initializers])
 
 
 def short_scales(node: ResizeNode, _: Preferences) -> Fault | None:

@@ -93,7 +93,7 @@ def _two_coordinates(node: ResizeNode, because: Diagnostic) -> Fault:
 
 
 def _moved_scales(node: ResizeNode, because: Diagnostic, scales: str) -> Fault:
-    roi, initializers = empty_roi(node)
+    roi, initializers = left_out(node)
     change = Change(node.rewritten(inputs=[node.x, roi, scales]), initializers=initializers)
     return Fault(OPERAND_SPELLING, because, Diagnostic("faults.scales-third"), change)
 
@@ -115,7 +115,7 @@ def _as_resize(
         if rounding is None:
             return Fault(WRONG_OPSET, because, Diagnostic("faults.no-rounding-to-export"))
         put["nearest_mode"] = rounding
-    roi, empty = empty_roi(node)
+    roi, empty = left_out(node)
     changed = node.rewritten(op_type="Resize", inputs=[node.x, roi, scales], drop=SCALES_ATTRIBUTES, put=put)
     fix = Diagnostic("faults.resize-with", attributes=", ".join(put.values()))
     return Fault(WRONG_OPSET, because, fix, Change(changed, initializers=[*initializers, *empty]))
@@ -128,11 +128,9 @@ def simple_rounding(scales: Array | None) -> str | None:
     return "ceil" if np.all(scales[scales != 1] < 1) else None
 
 
-def empty_roi(node: ResizeNode) -> tuple[str, list[Any]]:
-    """What stands for roi where nothing reads it: an empty tensor before opset 13, no name from then on."""
-    if node.opset >= 13:
-        return "", []
-    return empty_tensor(node)
+def left_out(node: ResizeNode) -> tuple[str, list[Any]]:
+    """What stands for a roi or scales that nothing reads: an empty tensor before opset 13, no name from then on."""
+    return ("", []) if node.opset >= 13 else empty_tensor(node)
 
 
 def empty_tensor(node: ResizeNode) -> tuple[str, list[Any]]:

@@ -3,8 +3,9 @@
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from onnx import NodeProto, helper
+from onnx import NodeProto
 
+from resizefix.document.operator_semantics.operand import attribute_of
 from resizefix.document.output_lengths import BROADCASTING, KEEPING
 from resizefix.document.scopes import DEFAULT_DOMAINS
 from resizefix.document.values import Dims, dims_of
@@ -107,7 +108,7 @@ def _turned(reader: NodeProto, axes: Axes) -> Axes:
     """The axes behind a Transpose that says how it turns them."""
     if reader.op_type != "Transpose":
         return None
-    order: Sequence[int] = next((one.ints for one in reader.attribute if one.name == "perm"), ())
+    order: Sequence[int] = attribute_of(reader, "perm", ())
     if not order:
         return None
     known = axes or tuple(range(len(order)))
@@ -117,8 +118,7 @@ def _turned(reader: NodeProto, axes: Axes) -> Axes:
 def _joined_axis(reader: NodeProto, rank: int) -> int | None:
     if reader.op_type != "Concat":
         return None
-    axis = next((helper.get_attribute_value(one) for one in reader.attribute if one.name == "axis"), 0)
-    return int(axis) % rank
+    return int(attribute_of(reader, "axis", 0)) % rank
 
 
 def _dims(node: "ResizeNode", name: str, rank: int) -> list[int | None] | None:

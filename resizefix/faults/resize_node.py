@@ -1,6 +1,6 @@
 """One Upsample or Resize node as it is written, valid or not, with what is known of its operands."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -272,6 +272,11 @@ class ResizeNode:
     def constant(self, what: str, value: Array) -> TensorProto:
         """A tensor with a free name that ends with `what`."""
         return numpy_helper.from_array(value, self.names.fresh(f"{self.output or self.label}_{what}"))
+
+
+def sizes_at(axes: Iterable[int | None], dims: Dims | None) -> list[Any]:
+    """The sizes of these axes, None for one that is not known."""
+    return [dims[axis] if dims is not None and axis is not None and axis < len(dims) else None for axis in axes]
 
 
 def _made_type(node: NodeProto) -> int | None:

@@ -63,13 +63,12 @@ def faults_in(view: ModelView) -> list[list[Fault]]:
     return [faults_of(node) for node in resize_nodes(view)]
 
 
-def faults_of(node: ResizeNode, preferences: Preferences | None = None) -> list[Fault]:
+def faults_of(node: ResizeNode) -> list[Fault]:
     """Every fault that shows in the node as it is; the fix of one may make another visible."""
-    wanted = preferences or Preferences()
     sound = node.surroundings.sound
     written = node.node.op_type, node.opset, *[one.SerializeToString() for one in node.node.attribute]
     finders = _OF_ALL_ELSE if written in sound else FINDERS
-    found = [(find, fault) for find in finders if (fault := _shown(find, node, wanted)) is not None]
+    found = [(find, fault) for find in finders if (fault := _shown(find, node, Preferences())) is not None]
     if not any(find in _OF_ATTRIBUTES for find, _ in found):
         sound.add(written)
     return [fault for _, fault in found]

@@ -5,6 +5,7 @@ takes, put a Cast on one side of a node alone, or leave stored types that are no
 """
 
 from collections.abc import Callable
+from copy import deepcopy
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,8 +18,8 @@ from resizefix.document.scopes import DEFAULT_DOMAINS
 from resizefix.document.text import numbers_text
 from resizefix.document.values import Array
 from resizefix.faults.fault import Fault, Preferences
-from resizefix.faults.operators import empty_tensor
-from resizefix.faults.resize_node import FLOAT, FLOAT16, INT64, ONE_TYPE, SAME_TYPE, Operand, ResizeNode
+from resizefix.faults.operators import left_out
+from resizefix.faults.resize_node import FLOAT, FLOAT16, INT64, ONE_TYPE, SAME_TYPE, Operand, ResizeNode, sizes_at
 
 if TYPE_CHECKING:  # it loads `decimal`, and few scales are rounded
     from fractions import Fraction
@@ -53,10 +54,9 @@ def empty_operand(node: ResizeNode, _: Preferences) -> Fault | None:
         because = Diagnostic("faults.empty-behind-cast", what=what)
         if operand.is_direct:
             because = Diagnostic("faults.empty-of-type", what=what, kind=_type_name(operand.elem_type))
-        mandatory = node.opset < 13 and what == "scales"
-        name, initializers = empty_tensor(node) if mandatory else ("", [])
+        name, initializers = left_out(node) if what == "scales" else ("", [])
         change = Change(node.with_input(place, name), initializers=initializers)
-        fix = Diagnostic("faults.reads-empty-float32" if mandatory else "faults.operand-removed")
+        fix = Diagnostic("faults.reads-empty-float32" if name else "faults.operand-removed")
         return Fault(EMPTY_OPERAND, because, fix, change, stops_loading=True)
     return None
 
@@ -154,10 +154,7 @@ def plain_fraction(near: float, fits: Callable[[float], bool]) -> "Fraction | No
 
 def stored_pair(node: ResizeNode, axis: int | None) -> tuple[int | None, int | None]:
     """The size of an axis of X and that of the output, as the file states them."""
-    dims, stored = node.input_dims, node.stored_dims
-    if dims is None or stored is None or axis is None or axis >= min(len(dims), len(stored)):
-        return None, None
-    size, out = dims[axis], stored[axis]
+    (size,), (out,) = sizes_at([axis], node.input_dims), sizes_at([axis], node.stored_dims)
     return (size, out) if isinstance(size, int) and isinstance(out, int) and size > 0 else (None, None)
 
 
@@ -204,8 +201,7 @@ def mixed_chain(node: ResizeNode, _: Preferences) -> Fault | None:
         operands = [node._operand(0, name) for name in halves]
         label = link.name or link.output[0]
         because = Diagnostic("faults.mixed-types", operator=link.op_type, label=label)
-        changed, tensors = NodeProto(), []
-        changed.CopyFrom(link)
+        changed, tensors = deepcopy(link), []
         for operand in operands:
             if operand.value is None:
                 fix = Diagnostic("faults.half-not-constant")

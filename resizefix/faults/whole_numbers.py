@@ -11,10 +11,10 @@ from onnx import TensorProto
 from resizefix.diagnostics import Diagnostic
 from resizefix.document.edits import Change
 from resizefix.document.scopes import is_operator
-from resizefix.document.values import Array, Dims
+from resizefix.document.values import Array
 from resizefix.faults.fault import Fault, Preferences
-from resizefix.faults.operators import OPERAND_SPELLING, empty_roi, empty_tensor
-from resizefix.faults.resize_node import Operand, ResizeNode
+from resizefix.faults.operators import OPERAND_SPELLING, left_out
+from resizefix.faults.resize_node import Operand, ResizeNode, sizes_at
 
 _WHOLE = frozenset({TensorProto.INT64, TensorProto.INT32, TensorProto.INT16, TensorProto.UINT8, TensorProto.INT8})
 
@@ -41,11 +41,8 @@ def sizes_as_scales(node: ResizeNode, preferences: Preferences) -> Fault | None:
     if node.opset < 11 or node.node.op_type != "Resize":
         fix = Diagnostic("faults.no-sizes-in-opset", operator=node.node.op_type, opset=node.opset)
         return Fault(OPERAND_SPELLING, because, fix)
-    roi, initializers = empty_roi(node)
-    scales = roi
-    if 1 in node.operands and operand.position != 1:
-        roi = node.operands[1].name
-        scales, initializers = empty_tensor(node) if node.opset < 13 else ("", [])
+    scales, initializers = left_out(node)
+    roi = node.operands[1].name if 1 in node.operands and operand.position != 1 else scales
     change = Change(node.rewritten(inputs=[node.x, roi, scales, operand.name]), initializers=initializers, resized=True)
     # As real numbers they may run, and make a larger image.
     whole = operand.elem_type in _WHOLE
@@ -82,7 +79,7 @@ def _said_by_shapes(node: ResizeNode, operand: Operand) -> str | None:
     axes = node.axes_of(value.size)
     if None in axes and node.rank is not None:
         return "scales"
-    lengths, stored = _lengths(axes, node.input_dims), _lengths(axes, node.stored_dims)
+    lengths, stored = sizes_at(axes, node.input_dims), sizes_at(axes, node.stored_dims)
     given = [int(number) for number in value.tolist()]
     said = [
         (size, number, out)
@@ -106,11 +103,6 @@ def _said_by_channels(given: list[int], lengths: list[Any]) -> str | None:
     if any(number != 1 for number in given[:2]):
         return "sizes" if all(number == size for number, size in kept) else None
     return "scales" if any(size != 1 for _, size in kept) else None
-
-
-def _lengths(axes: list[int | None], dims: Dims | None) -> list[Any]:
-    """The sizes of these axes, None for one that is not known."""
-    return [dims[axis] if dims is not None and axis is not None and axis < len(dims) else None for axis in axes]
 
 
 def _made(node: ResizeNode, operand: Operand) -> str | None:

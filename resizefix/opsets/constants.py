@@ -20,8 +20,7 @@ from resizefix.document.view import View
 from resizefix.errors import UnreadableModelError
 from resizefix.opsets.inference import ValueOf
 from resizefix.opsets.signatures import since_version
-from resizefix.opsets.site import Row, Site
-from resizefix.opsets.verdict import Blocked, Step
+from resizefix.opsets.verdict import Step
 
 _MOST_ELEMENTS = 1 << 28  # a gigabyte of float32: what a file that protobuf can read may hold
 
@@ -34,14 +33,6 @@ def constants_to_initializers(model: ModelProto, value_of: ValueOf) -> list[Step
         if isinstance(scope.body, GraphProto):
             steps += _in_graph(scope, scope.body, names, value_of)
     return steps
-
-
-def _unreadable(site: Site) -> None:
-    raise Blocked("opsets.constant-without-value", "opsets.fix-constant-value")
-
-
-# What constants_to_initializers leaves is no constant. Sources: docs/Changelog.md; 11: sparse_value; 12: value_float, …
-ROWS: tuple[Row, ...] = (Row("Constant", (9, 11, 12, 13, 19, 21, 23, 24, 25), 1, _unreadable),)
 
 
 def _in_graph(scope: Scope, graph: GraphProto, names: FreshNames, value_of: ValueOf) -> list[Step]:

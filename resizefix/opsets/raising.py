@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import onnx
 from onnx import NodeProto, TensorProto, helper, numpy_helper
 
 from resizefix.diagnostics import Diagnostic
@@ -27,6 +26,7 @@ from resizefix.document.values import Array, Dims
 from resizefix.errors import RefusedError
 from resizefix.opsets.newest import NEWEST_RAISED
 from resizefix.opsets.node_schema import why_incomplete
+from resizefix.opsets.signatures import since_version, violation
 
 
 @dataclass
@@ -312,20 +312,10 @@ def _why_invalid(node: NodeProto, opset: int) -> str | None:
 
 def _require_taken(node: NodeProto, version: int) -> None:
     """Raises RefusedError unless the schema of this opset takes the node as it is."""
-    if not onnx.defs.has(node.op_type, version, ""):
-        raise _refusal(node, version, Diagnostic("opsets.raise-no-operator"))
-    schema = onnx.defs.get_schema(node.op_type, version, "")
-    if schema.since_version != version:
-        return
-    names = {attribute.name for attribute in node.attribute}
-    required = {name for name, row in schema.attributes.items() if row.required}
-    if schema.deprecated:
-        raise _refusal(node, version, Diagnostic("opsets.raise-deprecated"))
-    if names - set(schema.attributes) or required - names:
-        wrong = ", ".join(sorted(names ^ (names & set(schema.attributes)) | (required - names)))
-        raise _refusal(node, version, Diagnostic("opsets.raise-attributes", names=wrong))
-    if not schema.min_input <= len(node.input) <= schema.max_input:
-        raise _refusal(node, version, Diagnostic("opsets.raise-inputs", count=len(node.input)))
+    is_new = since_version(node.op_type, version) in (version, 0)
+    wrong = violation(node, version, lambda name: None) if is_new else None
+    if wrong is not None:
+        raise _refusal(node, version, wrong)
 
 
 def _refusal(node: NodeProto, version: int, why: str) -> RefusedError:

@@ -1,7 +1,7 @@
 """Operators that hold bodies. The bodies themselves are rewritten like any graph, before the node that holds them."""
 
 from resizefix.opsets.inference import Dims
-from resizefix.opsets.site import Row, Site
+from resizefix.opsets.site import Row, Site, keep
 from resizefix.opsets.verdict import Blocked
 
 
@@ -26,11 +26,6 @@ def _may_be_equal(first: Dims, second: Dims) -> bool:
     )
 
 
-def loop(site: Site) -> None:
-    """Loop-1 runs the same; sequences (13) and optionals (16) as carried values are refused by their types."""
-    site.copy_node()
-
-
 def scan(site: Site) -> None:
     """Scan-8 wants a batch axis before everything, here of size 1, and has no axes or output directions of its own."""
     count = site.attribute("num_scan_inputs")
@@ -50,6 +45,6 @@ def scan(site: Site) -> None:
 # Sources: docs/Changelog.md. If-11: shapes may differ; Scan-9: no batch axis, axes and directions. Others: more types.
 ROWS: tuple[Row, ...] = (
     Row("If", (11, 13, 16, 19, 21, 23, 24, 25), 1, if_),
-    Row("Loop", (11, 13, 16, 19, 21, 23, 24, 25), 1, loop),
+    Row("Loop", (11, 13, 16, 19, 21, 23, 24, 25), 1, keep),  # 13, 16: sequences, optionals (refused by their types)
     Row("Scan", (9, 11, 16, 19, 21, 23, 24, 25), 8, scan),
 )

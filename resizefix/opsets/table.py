@@ -4,7 +4,6 @@ from typing import NamedTuple
 
 from resizefix.opsets import (
     activations,
-    constants,
     elementwise,
     linear,
     normalization,
@@ -17,7 +16,7 @@ from resizefix.opsets.site import Row
 from resizefix.opsets.verdict import OLDER_EXPORT
 
 ROOMS = (
-    activations, constants, elementwise, linear, normalization, reductions, selection, shapes_ops, subgraphs,
+    activations, elementwise, linear, normalization, reductions, selection, shapes_ops, subgraphs,
 )  # fmt: skip
 TO_OPSET_8: dict[str, Row] = {row.op_type: row for room in ROOMS for row in room.ROWS}
 
@@ -30,6 +29,7 @@ class Absent(NamedTuple):
 
 
 _GROUPS: tuple[tuple[Absent, tuple[str, ...]], ...] = (
+    (Absent("opsets.constant-without-value", "opsets.fix-constant-value"), ("Constant",)),  # the others are initializers
     (Absent("opsets.resize-is-no-row", "opsets.fix-rewrite-resize"), ("Resize", "Upsample")),
     (Absent("opsets.no-quantisation", "opsets.fix-unquantised"), (
         "QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear", "QLinearConv", "QLinearMatMul",

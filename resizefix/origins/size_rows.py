@@ -289,11 +289,6 @@ def _reduce(view: View) -> list[Dims | None]:
     return [tuple(1 if axis in axes else size for axis, size in enumerate(dims) if keeps or axis not in axes)]
 
 
-def _pool_all(view: View) -> list[Dims | None]:
-    dims = view.dims(0)
-    return [(*dims[:2], *[1] * (len(dims) - 2))]
-
-
 def _chosen(view: View) -> list[Dims | None]:
     """What takes elements by their positions, which the data may come not to have."""
     if any(size < old for size, old in zip(view.dims(0), view.old(0), strict=False)):
@@ -359,7 +354,7 @@ ROWS: dict[str, Row] = {
     **dict.fromkeys(_AXIS_PARAMETERS, _along_axis),
     **dict.fromkeys(REDUCTIONS, _reduce),
     **dict.fromkeys(("Shape", "Size", "Constant", "ConstantOfShape", "Range", "Tile", "Slice", "Unsqueeze"), inferred),
-    **dict.fromkeys(("GlobalAveragePool", "GlobalMaxPool", "GlobalLpPool"), _pool_all),
+    **dict.fromkeys(("GlobalAveragePool", "GlobalMaxPool", "GlobalLpPool"), inferred),
     **dict.fromkeys(("Flatten", "ArgMax", "ArgMin", "Pad", "OneHot"), inferred),
     **dict.fromkeys(("MaxPool", "AveragePool", "LpPool"), _pool),
     **dict.fromkeys(("Upsample", "Resize"), _resize),

@@ -16,9 +16,8 @@ from resizefix.origins.input_sizes.refusal import refuse
 from resizefix.origins.input_sizes.resize_row import ResizeUse
 from resizefix.origins.input_sizes.solver import Split
 from resizefix.origins.input_sizes.two_readings import refuse_loose_tables, refuse_two_readings
+from resizefix.origins.input_sizes.window_rows import STEP_DOWN
 
-# A pool of so few samples is a step down of the network; a larger one that tiles its map may be an adaptive pool.
-_STEP_DOWN = 3
 _ROUNDED = 1e-3  # samples: a quotient of two sizes makes the one of the other
 _FINEST = 1000  # no factor that somebody writes has a larger denominator
 
@@ -138,7 +137,7 @@ def _refuse_steps_down(flow: Flow) -> None:
     for index, _, bins, windows in flow.pools:
         label, always = flow.labels[index], [sizes.fixed(size) for size in bins]
         kernel = attribute_of(flow.nodes[index], "kernel_shape")
-        small = max(kernel) <= _STEP_DOWN and None not in always and max(size or 0 for size in always) > 1
+        small = max(kernel) <= STEP_DOWN and None not in always and max(size or 0 for size in always) > 1
         unequal = len(set(always)) == 1 and len(set(kernel)) > 1  # as many windows on both axes, of unequal sides
         is_adaptive = unequal or index in flow.adaptive or flow.choices.of(label) == "follow"
         if small and not is_adaptive and any(sizes.varies(window) for window in windows):
@@ -151,7 +150,7 @@ def _is_adaptive(flow: Flow, source: str, bins: Sequence[Dim], kernel: Sequence[
     equal = len({size.old for size in bins}) == 1
     if len(counts) > 1 or (equal and len(set(kernel)) > 1):
         return True
-    if max(kernel) <= _STEP_DOWN or not equal:
+    if max(kernel) <= STEP_DOWN or not equal:
         return False
     return None
 
@@ -232,13 +231,21 @@ def _targets(flow: Flow, use: ResizeUse, moving: Sequence[tuple[int, Dim, Dim]])
             raise refuse(use.label, "origins.input-size-resize", sizes=olds, share=str(share))
         targets = [_share(sizes, symbol, share) for symbol in known]
         if share != 1 and flow.choices.of(use.label) != "follow":
-            _note_own_share(flow, use, moving, targets)
+            # Where the sizes are a share of the resized map as well: both are the same at some sizes of the input.
+            flow.readings += [
+                (use.label, *pair) for pair in zip(targets, _own_shares(sizes, moving) or (), strict=False)
+            ]
         return targets
+    return _own_shares(sizes, moving)
+
+
+def _own_shares(sizes: Sizes, moving: Sequence[tuple[int, Dim, Dim]]) -> list[Dim] | None:
+    """The sizes as one simple share of the map that is resized; None where they are none, or it does not move."""
     own = {Fraction(after.old or 0, before.old or 1) for _, before, after in moving}
-    if all(sizes.varies(before) for _, before, _ in moving) and len(own) == 1 and _is_simple(next(iter(own))):
-        share = own.pop()
-        return [_share(sizes, before, share) for _, before, _ in moving]
-    return None
+    if len(own) != 1 or not all(sizes.varies(before) for _, before, _ in moving):
+        return None
+    (share,) = own
+    return [_share(sizes, before, share) for _, before, _ in moving] if _is_simple(share) else None
 
 
 def _is_quotient(flow: Flow, before: Dim, after: Dim) -> bool:
@@ -248,15 +255,6 @@ def _is_quotient(flow: Flow, before: Dim, after: Dim) -> bool:
     scale = float(_scaled(flow, after).data)
     made = scale * (before.old or 0)
     return not _is_simple(Fraction(scale)) or abs(made - round(made)) < _ROUNDED
-
-
-def _note_own_share(flow: Flow, use: ResizeUse, moving: Sequence[tuple[int, Dim, Dim]], targets: Sequence[Dim]) -> None:
-    """Where the sizes are a share of the resized map as well: at which sizes of the input both are the same."""
-    own = {Fraction(after.old or 0, before.old or 1) for _, before, after in moving}
-    if len(own) == 1 and _is_simple(next(iter(own))) and all(flow.sizes.varies(before) for _, before, _ in moving):
-        share = own.pop()
-        for (_, before, _), target in zip(moving, targets, strict=True):
-            flow.readings.append((use.label, target, _share(flow.sizes, before, share)))
 
 
 def _common_factor(sizes: Sizes, moving: Sequence[tuple[int, Dim, Dim]]) -> Fraction | None:

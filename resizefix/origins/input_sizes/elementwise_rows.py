@@ -3,7 +3,7 @@
 import numpy as np
 
 from resizefix.document.operator_semantics.table import sizes_read
-from resizefix.document.output_lengths import BROADCASTING, KEEPING, REDUCTIONS, windows
+from resizefix.document.output_lengths import BROADCASTING, KEEPING, REDUCTIONS
 from resizefix.origins.input_sizes.dim import Dim
 from resizefix.origins.input_sizes.node_reading import DimList, NodeReading, Row, UnknownRankError, axis_of
 
@@ -155,17 +155,6 @@ def affine_grid(n: NodeReading) -> list[DimList]:
     return [(listed[0], *listed[2:], n.const(len(listed) - 2))]
 
 
-def col2im(n: NodeReading) -> list[DimList]:
-    """Blocks put together to an image of the listed size: as many as slide over it."""
-    dims, image, block = n.dims(0), n.listed(1), n.numbers(2) or []
-    found, slid = windows(n.attribute, len(block)), []
-    for axis, size in enumerate(image):
-        change = found.pads[axis] + found.pads[axis + len(block)] - found.extent(axis, block[axis])
-        slid.append(n.sizes.plus(n.sizes.floor_div(n.sizes.plus(size, change), found.strides[axis]), 1))
-    n.meet(dims[2], n.sizes.product(slid))
-    return [(dims[0], n.const((dims[1].old or 0) // int(np.prod(block))), *image)]
-
-
 def one_hot(n: NodeReading) -> list[DimList]:
     """One more axis, as long as `depth` says."""
     dims = n.dims(0)
@@ -207,7 +196,6 @@ ROWS: dict[str, Row] = {
     **dict.fromkeys(("LSTM", "GRU", "RNN"), recurrent),
     "GridSample": grid_sample,
     "AffineGrid": affine_grid,
-    "Col2Im": col2im,
     "OneHot": one_hot,
     "Shape": lambda n: [(n.const(len(sizes_read(n.node, n.dims(0)))),)],
     "Size": lambda n: [()],

@@ -118,14 +118,7 @@ def tile(n: NodeReading) -> list[DimList]:
 
 def expand(n: NodeReading) -> list[DimList]:
     """Broadcast to a shape: a 1 in it keeps the axis."""
-    dims, shape = n.dims(0), n.listed(1)
-    rank = max(len(dims), len(shape))
-    made: list[Dim] = []
-    for axis in range(rank):
-        own = dims[axis - rank + len(dims)] if axis >= rank - len(dims) else None
-        wanted = shape[axis - rank + len(shape)] if axis >= rank - len(shape) else None
-        made.append(n.common([dim for dim in (own, wanted) if dim is not None]))
-    return [tuple(made)]
+    return [n.broadcast([n.dims(0), tuple(n.listed(1))])]
 
 
 def pad(n: NodeReading) -> list[DimList]:

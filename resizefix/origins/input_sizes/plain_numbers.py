@@ -21,7 +21,7 @@ from resizefix.origins.input_sizes.refusal import refuse
 from resizefix.origins.input_sizes.scalar_use import ScalarUse, alike, distinct, reading
 from resizefix.origins.input_sizes.taints import Taint
 
-_SMALL = 4
+SMALL = 4  # numbers up to here stand for themselves
 _LONGEST_LIST = 8
 _MOST_BOXES = 64  # numbers: the sizes of half as many anchors
 _WHOLE = 1e-4
@@ -123,7 +123,7 @@ class PlainNumbers:
         for form in ("whole", "half", "reciprocal", "two over") if node.op_type in _DIVIDING else ("whole",):
             for dim in whole if form in ("whole", "half") else shares:
                 for less in (0, 1):
-                    use = reading(dim, less, form, array) if (dim.old or 0) - less > _SMALL else None
+                    use = reading(dim, less, form, array) if (dim.old or 0) - less > SMALL else None
                     found += [] if use is None else [use]
         return tuple(distinct(self.sizes, found))
 
@@ -187,7 +187,7 @@ class PlainNumbers:
         for summed in taint.summed:
             for dim in self._multiples(summed, own):
                 for less in (0, 1):
-                    use = reading(dim, less, form, array) if (dim.old or 0) > _SMALL else None
+                    use = reading(dim, less, form, array) if (dim.old or 0) > SMALL else None
                     if use is not None:
                         return (use,)
         return ()
@@ -209,7 +209,7 @@ class PlainNumbers:
         for form in ("whole", "reciprocal"):
             for less in (0, 1):
                 columns = [
-                    self._behind(value, dims, form, less, 2 if sure else 2 * _SMALL)
+                    self._behind(value, dims, form, less, 2 if sure else 2 * SMALL)
                     for value, (dims, sure) in zip(array.ravel(), beside, strict=True)
                 ]
                 if not any(columns):

@@ -27,7 +27,6 @@ class ResizeUse(NamedTuple):
     label: str
     position: int | None
     is_scale: bool
-    rank: int
     axes: tuple[tuple[int, Dim, Dim], ...]
     listed: tuple[int, ...]
     """The axes that the operand lists."""
@@ -67,10 +66,16 @@ def _by_sizes(n: NodeReading, dims: DimList, axes: list[int], position: int) -> 
         elif wanted.kind == "var":
             moving.append((axis, dims[axis], wanted))
         made[axis] = n.sizes.resolve(wanted)
-    if moving:
-        use = ResizeUse(n.index, n.label, position, False, len(dims), tuple(moving), tuple(axes))
-        n.flow.resizes.append(use)
+    _note(n, position, False, moving, axes)
     return tuple(made)
+
+
+def _note(
+    n: NodeReading, position: int | None, is_scale: bool, moving: list[tuple[int, Dim, Dim]], axes: list[int]
+) -> None:
+    """Remember the node where some of its axes may follow the input."""
+    if moving:
+        n.flow.resizes.append(ResizeUse(n.index, n.label, position, is_scale, tuple(moving), tuple(axes)))
 
 
 def _by_scales(n: NodeReading, dims: DimList, axes: list[int]) -> DimList:
@@ -101,8 +106,7 @@ def _by_scales(n: NodeReading, dims: DimList, axes: list[int]) -> DimList:
         made[axis] = n.sizes.var(grown.old)
         n.solver.candidates[made[axis]] = [grown]
         moving.append((axis, dim, made[axis]))
-    if moving:
-        n.flow.resizes.append(ResizeUse(n.index, n.label, position, True, len(dims), tuple(moving), tuple(axes)))
+    _note(n, position, True, moving, axes)
     return tuple(made)
 
 
@@ -125,8 +129,7 @@ def _computed(n: NodeReading, dims: DimList, axes: list[int], position: int) -> 
         n.flow.quotients.append((n.label, dim, made[axis]))
         if n.sizes.resolve(made[axis]).kind == "var":
             moving.append((axis, dim, made[axis]))
-    if moving:
-        n.flow.resizes.append(ResizeUse(n.index, n.label, COMPUTED, False, len(dims), tuple(moving), tuple(axes)))
+    _note(n, COMPUTED, False, moving, axes)
     return tuple(made)
 
 

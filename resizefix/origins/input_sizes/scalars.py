@@ -16,7 +16,7 @@ from resizefix.origins.input_sizes.dim import Dim, Sizes
 from resizefix.origins.input_sizes.flow import Flow
 from resizefix.origins.input_sizes.node_reading import NodeReading
 from resizefix.origins.input_sizes.operands import Place
-from resizefix.origins.input_sizes.plain_numbers import PlainNumbers
+from resizefix.origins.input_sizes.plain_numbers import SMALL, PlainNumbers
 from resizefix.origins.input_sizes.refusal import refuse
 from resizefix.origins.input_sizes.scalar_use import FORMS, SHARES, ScalarUse, alike, distinct, reading
 from resizefix.origins.input_sizes.tables import Table
@@ -33,7 +33,6 @@ _SUMMING = frozenset({"ReduceSum", "ReduceMean", "ReduceSumSquare"})
 _AFTER_SUMS = frozenset(
     {"Add", "Sub", "Mul", "Div", "Sqrt", "Abs", "Reciprocal", "Cast", "Neg", "Identity", "Squeeze", "Unsqueeze"}
 )
-_SMALL = 4  # numbers up to here stand for themselves
 _MEAN = 2  # what the sum of two positions is divided by
 
 
@@ -188,7 +187,7 @@ class _Search:
 
     def _may_divide(self, node: NodeProto, number: float) -> bool:
         """Whether a number that divides indices is as long as an axis of a map, though none that they count along."""
-        large = node.op_type in ("Div", "Mod") and number > _SMALL and number == np.floor(number)
+        large = node.op_type in ("Div", "Mod") and number > SMALL and number == np.floor(number)
         return large and bool(self.flow.solver.seen.get(int(number)))
 
     def _outer_axes(self, node: NodeProto, taint: Taint) -> None:
@@ -220,7 +219,7 @@ class _Search:
             return False
         if node.op_type == "Div" and use.form == "whole" and use.dim in taint.summed and not use.less:
             return True  # a sum is divided by as many as it has, be it one
-        return length > _SMALL or (node.op_type in ("Div", "Reciprocal") and length > 2)
+        return length > SMALL or (node.op_type in ("Div", "Reciprocal") and length > 2)
 
     def _readings(self, array: np.ndarray, taint: Taint) -> Iterator[ScalarUse]:
         sizes = self.sizes

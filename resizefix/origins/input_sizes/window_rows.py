@@ -1,5 +1,6 @@
 """Operators that slide a window: convolutions and pools, with the sizes that onnxruntime gives them."""
 
+import math
 from collections.abc import Sequence
 
 from resizefix.document.output_lengths import Windows, same_padding, windows
@@ -64,6 +65,18 @@ def _slid(n: NodeReading, dim: Dim, before: int, after: int, extent: int, stride
     return sizes.least(rounded, sizes.ceil_div(sizes.plus(dim, before), stride))
 
 
+def col2im(n: NodeReading) -> list[DimList]:
+    """Blocks put together to an image of the listed size: as many as slide over it."""
+    dims, image, block = n.dims(0), n.listed(1), n.numbers(2) or []
+    count, found = len(block), windows(n.attribute, len(block))
+    slid = [
+        _slid(n, size, found.pads[axis], found.pads[axis + count], found.extent(axis, length), found.strides[axis])
+        for axis, (size, length) in enumerate(zip(image, block, strict=True))
+    ]
+    n.meet(dims[2], n.sizes.product(slid))
+    return [(dims[0], n.const((dims[1].old or 0) // math.prod(block)), *image)]
+
+
 def conv(n: NodeReading) -> list[DimList]:
     """Conv and its relatives: the weight is input 1, or 3 of QLinearConv."""
     dims = n.dims(0)
@@ -110,7 +123,7 @@ def pool(n: NodeReading) -> list[DimList]:
     if not plain or all(n.sizes.fixed(size) is not None for size in dims[2:]):
         return [(*dims[:2], *made)] * len(n.node.output)
     parts = [_part(size, length, step) for size, length, step in zip(dims[2:], kernel, strides, strict=True)]
-    small = n.node.op_type in ("MaxPool", "LpPool") and max(kernel) <= _STEP_DOWN
+    small = n.node.op_type in ("MaxPool", "LpPool") and max(kernel) <= STEP_DOWN
     if "other" in parts or parts == ["each"] * count or (small and max(kernel) == min(kernel)):
         return [(*dims[:2], *made)] * len(n.node.output)
     bins: list[Dim] = []
@@ -118,7 +131,7 @@ def pool(n: NodeReading) -> list[DimList]:
         if part == "each" and "even" not in parts:
             bins.append(size)
             continue
-        if part == "whole" and (kernel[axis] > _STEP_DOWN or n.node.op_type in _AVERAGING):
+        if part == "whole" and (kernel[axis] > STEP_DOWN or n.node.op_type in _AVERAGING):
             bins.append(n.const(1))
         else:
             bins.append(n.sizes.var(window.old or 1))
@@ -131,7 +144,8 @@ def pool(n: NodeReading) -> list[DimList]:
     return [(*dims[:2], *bins)] * len(n.node.output)
 
 
-_STEP_DOWN = 3  # a pool of so few samples is a step down of the network
+STEP_DOWN = 3
+"""A pool of so few samples is a step down of the network; a larger one that tiles its map may be an adaptive pool."""
 _AVERAGING = ("AveragePool", "QLinearAveragePool")
 
 
@@ -147,6 +161,7 @@ def _part(size: Dim, kernel: int, stride: int) -> str:
 ROWS = {
     **dict.fromkeys(("Conv", "FusedConv", "ConvInteger", "QLinearConv"), conv),
     "ConvTranspose": conv_transpose,
+    "Col2Im": col2im,
     **dict.fromkeys(("MaxPool", "LpPool", "AveragePool", "QLinearAveragePool"), pool),
     **dict.fromkeys(("GlobalAveragePool", "GlobalMaxPool", "GlobalLpPool", "QLinearGlobalAveragePool"), global_pool),
 }

@@ -47,6 +47,12 @@ def live_verdict(
     return found if isinstance(found, LiveUnavailable) else _labelled(found, document)
 
 
+def refused_by_tensorrt(document: Document, time_limit: float = 300.0) -> LiveVerdict | None:
+    """What TensorRT-RTX has against the model; None: nothing, or it is not installed, or gives no answer."""
+    found = live_verdict(document, time_limit=time_limit)
+    return None if isinstance(found, LiveUnavailable) or found.accepted else found
+
+
 def _built(parser: LiveParser, model: bytes, document: Document, plan: Plan, parsed: LiveVerdict) -> LiveVerdict:
     """The verdict with the wide profile, or, where that does not build, with the narrow one."""
     found = parsed
@@ -111,8 +117,8 @@ def why_live_refuses(before: Document, after: Document, changed: Sequence[Site])
     None: nothing, or it has something against nodes that were there before (then nothing it says of the later ones is
     certain), or it is not installed or gives no answer.
     """
-    found = live_verdict(after, time_limit=_SECONDS)
-    if isinstance(found, LiveUnavailable) or found.accepted or not found.errors:
+    found = refused_by_tensorrt(after, _SECONDS)
+    if found is None or not found.errors:
         return None
     old = {node.SerializeToString(deterministic=True) for _, body in bodies(before.proto) for node in body.node}
     made = {

@@ -259,25 +259,20 @@ def _options_by_sizes(found: Mapping[Key, Coupling], shared: bool) -> tuple[str,
 
 def _ask_live(original: Document, candidate: Promotion, verification: Verification) -> None:
     """Raises VerificationFailedError where the real TensorRT parser is installed and refuses the promoted model."""
-    from resizefix.library.live import live_verdict  # a parser of its own process is asked by few
-    from resizefix.runtimes.answers import LiveUnavailable
+    from resizefix.library.live import refused_by_tensorrt  # a parser of its own process is asked by few
 
-    found = live_verdict(candidate.document)
-    if isinstance(found, LiveUnavailable) or found.accepted:
+    found = refused_by_tensorrt(candidate.document)
+    if found is None:
         return
     first = found.errors[0] if found.errors else None
     where = "" if first is None else f" at {first.node or first.op_type!r}: {one_paragraph(first.message)}"
-    before = live_verdict(original)
-    too = not isinstance(before, LiveUnavailable) and not before.accepted
-    code = "library.parser-refuses-both" if too else "library.parser-refuses"
+    code = "library.parser-refuses" if refused_by_tensorrt(original) is None else "library.parser-refuses-both"
     result = Result(original, candidate.outcomes, candidate.inputs, verification)
     raise VerificationFailedError(code, parser=found.parser, where=where, result=result)
 
 
 def _is_taken(document: Document) -> bool:
     """Whether TensorRT's parser has nothing against the model, or is not installed."""
-    from resizefix.library.live import live_verdict
-    from resizefix.runtimes.answers import LiveUnavailable
+    from resizefix.library.live import refused_by_tensorrt
 
-    found = live_verdict(document)
-    return isinstance(found, LiveUnavailable) or found.accepted
+    return refused_by_tensorrt(document) is None

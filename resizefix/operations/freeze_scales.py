@@ -7,11 +7,11 @@ removed, and shapes that became fixed are written down again.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from onnx import ModelProto, NodeProto, TensorProto
+from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.model_view import ModelView
@@ -19,17 +19,25 @@ from resizefix.dialects.output_size import rederive
 from resizefix.dialects.read import read
 from resizefix.dialects.resized_length import kernel_length
 from resizefix.document.document import Document
-from resizefix.document.edits import drop_named, drop_unread_arguments, remove_unread, set_input
-from resizefix.document.scopes import Scope, Scopes
+from resizefix.document.edits import (
+    FIRST_IR_WITH_DEFAULTS,
+    add_initializer,
+    drop_named,
+    drop_unread_arguments,
+    insert_nodes,
+    remove_unread,
+    set_input,
+)
+from resizefix.document.node_builder import FreshNames
+from resizefix.document.scopes import Definition, Scope, Scopes, names_in
 from resizefix.document.shapes import Dims, Key
 from resizefix.document.text import counted, node_text
 from resizefix.document.values import Array
 from resizefix.document.view import View
 from resizefix.interpolation import ExtentKind
-from resizefix.operations.frozen_constants import ConstantWriter
 from resizefix.operations.given_values import GivenValues
 from resizefix.operations.replacement import why_unverifiable
-from resizefix.operations.rewriter import Operation, rewrite
+from resizefix.operations.rewriter import Operation, Rewritten, rewrite
 from resizefix.operations.site import ReadSite, Site
 from resizefix.origins.origin import OriginKind
 from resizefix.origins.recover import Recoverer
@@ -40,15 +48,10 @@ from resizefix.targets.facts import OperandSource, SiteFacts
 
 
 @dataclass(frozen=True, eq=False)
-class Freezing:
-    """The frozen document and what happened to each selected site.
+class Freezing(Rewritten):
+    """`values` are what the inputs behind the frozen sites were set to: fed these, the document before computes what
+    this one does."""
 
-    `values` are what the inputs behind the frozen sites were set to: fed these, the document before computes what this
-    one does.
-    """
-
-    document: Document
-    outcomes: tuple[Outcome, ...]
     values: Mapping[str, tuple[float, ...]]
 
 
@@ -83,7 +86,7 @@ def freeze_scales(
     view = view or ModelView(document)
     operation = _Freeze(GivenValues(view, sites, values or {}))
     made = rewrite(view, sites, operation)
-    return Freezing(made.document, made.outcomes, operation.used)
+    return Freezing(made.view, made.outcomes, operation.used)
 
 
 class _Freeze(Operation[_Plan]):
@@ -210,7 +213,7 @@ def _apply(document: Document, plans: Sequence[_Plan], given: GivenValues) -> Ma
     model = document.proto
     scopes = View(model).scopes
     nodes = {plan.site.key: _node(scopes, plan.site) for plan in plans}
-    writer = ConstantWriter(model, scopes, defaults_kept=given.defaults)
+    writer = _ConstantWriter(model, scopes, defaults_kept=given.defaults)
     operands: list[Key] = []
     for plan in plans:
         found = scopes.sources(_scope(scopes, plan.site), nodes[plan.site.key], 1)
@@ -243,7 +246,7 @@ def _by_operand(plans: Sequence[_Plan], scopes: Scopes) -> list[list[_Plan]]:
     return list(groups.values())
 
 
-def _write(group: Sequence[_Plan], nodes: Mapping[Key, NodeProto], scopes: Scopes, writer: ConstantWriter) -> None:
+def _write(group: Sequence[_Plan], nodes: Mapping[Key, NodeProto], scopes: Scopes, writer: _ConstantWriter) -> None:
     """Under the operand's own name if only these sites read it and as what they are: then no node changes."""
     first = group[0]
     assert first.value is not None
@@ -325,3 +328,70 @@ def _node(scopes: Scopes, site: Site) -> NodeProto:
     scope = _scope(scopes, site)
     node: NodeProto = scope.body.node[scope.producers[site.output]]
     return node
+
+
+class _ConstantWriter:
+    """Writes constants into a model. Nodes come and go in `finish` alone: until then `scopes` is true.
+
+    `orphans` are what the replaced names were computed from.
+    """
+
+    def __init__(self, model: ModelProto, scopes: Scopes, *, defaults_kept: Container[str] = ()) -> None:
+        self._model = model
+        self._scopes = scopes
+        self._names = FreshNames(names_in(model))
+        self._defaults_kept = defaults_kept  # inputs whose default is the value they get
+        self._replaced: list[int] = []
+        self._inserted: list[tuple[Scope, NodeProto]] = []
+        self.orphans: list[Key] = []
+
+    def replace(self, definition: Definition, value: Array, readers: Sequence[tuple[NodeProto, int]]) -> bool:
+        """Give the name itself the value, if none but `readers` (nodes and input positions) read it: no node changes.
+
+        False, and nothing is done, where others read it, or where the name is not the main graph's.
+        """
+        wanted = {(id(node), position) for node, position in readers}
+        found = {(id(reader.node), reader.position) for reader in self._scopes.readers(definition)}
+        if found != wanted or definition.scope is not self._scopes.main:
+            return False
+        if definition.node is None:
+            self.fix_input(definition.name, value)
+            return True
+        if sum(bool(name) for name in definition.node.output) > 1:
+            return False
+        self.orphans.extend(source.key for source in self._scopes.sources(definition.scope, definition.node))
+        self._replaced.append(definition.scope.producers[definition.name])
+        add_initializer(self._model, numpy_helper.from_array(value, definition.name))
+        return True
+
+    def fix_input(self, name: str, value: Array) -> None:
+        """Make a graph input the constant `value`; up to IR 3 it stays listed, as all initializers are."""
+        graph = self._model.graph
+        tensor = numpy_helper.from_array(value, name)
+        kept = next((old for old in graph.initializer if old.name == name), None)
+        if kept is None:
+            graph.initializer.append(tensor)
+        elif name not in self._defaults_kept or kept.data_location == TensorProto.EXTERNAL:
+            # a default may lie in another file; a constant extent may not: shape inference refuses to open it
+            kept.CopyFrom(tensor)
+        if self._model.ir_version >= FIRST_IR_WITH_DEFAULTS:
+            drop_named(self._model.graph.input, {name})
+
+    def add(self, scope: Scope, wanted: str, value: Array) -> str:
+        """A new constant that `scope` sees; returns its name."""
+        name = self._names.fresh(wanted)
+        tensor = numpy_helper.from_array(value, name)
+        if not scope.in_function:
+            add_initializer(self._model, tensor)
+            return name
+        while scope.parent is not None:
+            scope = scope.parent
+        self._inserted.append((scope, helper.make_node("Constant", [], [name], value=tensor)))
+        return name
+
+    def finish(self) -> None:
+        """Remove the nodes whose outputs became constants, and write the constants of local functions."""
+        for index in sorted(self._replaced, reverse=True):
+            del self._model.graph.node[index]
+        for scope, node in self._inserted:
+            insert_nodes(scope.body, 0, [node])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from onnx import TensorProto, helper
 
@@ -20,6 +19,7 @@ from resizefix.document.values import Dims, dims_of, known_types
 from resizefix.faults.fault import Fault, Preferences
 from resizefix.faults.resize_node import ResizeNode
 from resizefix.faults.table import first_fault, resize_nodes
+from resizefix.operations.rewriter import Rewritten
 from resizefix.operations.site import Site
 from resizefix.operations.sites import sites_in
 from resizefix.outcome import Outcome, Status
@@ -27,15 +27,7 @@ from resizefix.outcome import Outcome, Status
 _MOST_ROUNDS = 24  # no node has as many faults behind each other as there are rows
 
 
-@dataclass(frozen=True, eq=False)
-class Repair:
-    """The repaired document, and what happened to each selected site."""
-
-    document: Document
-    outcomes: tuple[Outcome, ...]
-
-
-def repair(document: Document, sites: Sequence[Site], preferences: Preferences) -> Repair:
+def repair(document: Document, sites: Sequence[Site], preferences: Preferences) -> Rewritten:
     """A copy of the document whose selected sites have no fault left that can be fixed; `document` stays as it is.
 
     A site keeps its place among the resizes of the file, since no fix adds or removes one: it identifies the site.
@@ -71,7 +63,7 @@ def repair(document: Document, sites: Sequence[Site], preferences: Preferences) 
         _outcome(site, fixed[index], refused.get(index), after[index] if index < len(after) else None)
         for index, site in selected.items()
     )
-    return Repair(current, outcomes)
+    return Rewritten(ModelView(current), outcomes)
 
 
 def _applied(document: Document, found: Sequence[tuple[int, ResizeNode, Fault]]) -> Document:

@@ -29,7 +29,7 @@ class Absent(NamedTuple):
 
 
 _GROUPS: tuple[tuple[Absent, tuple[str, ...]], ...] = (
-    (Absent("opsets.constant-without-value", "opsets.fix-constant-value"), ("Constant",)),  # the others are initializers
+    (Absent("opsets.constant-without-value", "opsets.fix-constant-value"), ("Constant",)),  # others are initializers
     (Absent("opsets.resize-is-no-row", "opsets.fix-rewrite-resize"), ("Resize", "Upsample")),
     (Absent("opsets.no-quantisation", "opsets.fix-unquantised"), (
         "QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear", "QLinearConv", "QLinearMatMul",

@@ -146,7 +146,7 @@ def test_the_promotion_for_tensorrt_is_advised_only_where_it_is_made(run):
 
 def test_what_the_real_parser_refuses_was_tried_and_not_written(run, monkeypatch):
     no = LiveVerdict("TensorRT-RTX 9.9", False, (LiveError("up", "y", 0, "Resize", "I do not\n  like it"),))
-    monkeypatch.setattr("resizefix.library.live.live_verdict", lambda document: no)
+    monkeypatch.setattr("resizefix.library.live.live_verdict", lambda document, **_: no)
     code, out, err = run("promote-scales", SRCNN, "any.onnx", "--for", "tensorrt")
     assert (code, out.splitlines()[0], Path("any.onnx").exists()) == (1, "tried     /Resize", False)
     assert err.startswith("resizefix promote-scales: nothing was written. TensorRT-RTX 9.9 rejects the model at 'up'")

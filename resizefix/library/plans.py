@@ -7,18 +7,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from functools import cache, cached_property
+from functools import cached_property
 from typing import TYPE_CHECKING
 
-import onnx
-
 from resizefix.dialects.model_view import ModelView
-from resizefix.document.scopes import DEFAULT_DOMAINS, Definition
+from resizefix.document.operator_semantics.operand import attribute_of
+from resizefix.document.scopes import DEFAULT_DOMAINS, Definition, is_operator
 from resizefix.document.shapes import dims_of
 from resizefix.errors import RefusedError, UsageError
 from resizefix.interpolation import ExtentKind
 from resizefix.operations.forms import bind_input, retry_args
 from resizefix.operations.site import ReadSite, Site
+from resizefix.opsets.signatures import pairs, schema_of
 from resizefix.origins.origin import OriginKind
 from resizefix.promotion import Form, Freedom
 from resizefix.targets.collect_facts import facts_in, facts_of
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
 # What an input is tried with that scales: a factor, as it is or over a usual denominator.
 _FACTORS = (2, 1, 2000, 1000)
-_MOST_INPUTS = 64  # that are looked at of an operator that takes any number
 _ROUNDING = frozenset({
     "QuantizeLinear", "DynamicQuantizeLinear", "Round", "Floor", "Ceil", "ArgMax", "ArgMin", "TopK",
     "NonMaxSuppression",
@@ -200,31 +199,21 @@ def mixes_types(view: ModelView) -> bool:
             if suspects.isdisjoint(node.input):  # of two types one is not the commonest; most nodes read no such
                 continue
             types: dict[str, set[int]] = {}
-            for name, bound in zip(node.input, _bound_types(node.op_type, node.domain, scope.opset), strict=False):
-                found = view.scopes.definition(scope, name) if name else None
+            schema = schema_of(node.op_type, scope.opset) if node.domain in DEFAULT_DOMAINS else None
+            for name, formal in () if schema is None else pairs(node.input, schema.inputs):
+                found = view.scopes.definition(scope, name) if name and formal.is_homogeneous else None
                 if found is not None and (kind := _elem_type(found, view)):
-                    types.setdefault(bound, set()).add(kind)
+                    types.setdefault(formal.type_str, set()).add(kind)
             if any(len(kinds) > 1 for kinds in types.values()):
                 return True
     return False
 
 
 def _elem_type(found: Definition, view: ModelView) -> int | None:
-    if found.node is not None and found.node.op_type == "Cast" and found.node.domain in DEFAULT_DOMAINS:
-        return next((attribute.i for attribute in found.node.attribute if attribute.name == "to"), None)
+    if is_operator(found.node, "Cast"):
+        to: int | None = attribute_of(found.node, "to")
+        return to
     return view.shapes.elem_type(found.key)
-
-
-@cache
-def _bound_types(op_type: str, domain: str, opset: int) -> tuple[str, ...]:
-    """The type variable of each input; the last one of an input that takes any number repeats."""
-    try:
-        inputs = onnx.defs.get_schema(op_type, opset, "").inputs if domain in DEFAULT_DOMAINS else []
-    except onnx.defs.SchemaError:
-        return ()
-    variadic = [entry for entry in inputs if entry.option is onnx.defs.OpSchema.FormalParameterOption.Variadic]
-    repeated = (variadic[-1].type_str,) * _MOST_INPUTS if variadic and variadic[-1].is_homogeneous else ()
-    return (*(entry.type_str for entry in inputs if entry not in variadic), *repeated)
 
 
 def _example(site: Site, declared: Sequence[int | str | None], factor: int) -> tuple[int, ...]:

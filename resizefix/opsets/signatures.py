@@ -60,7 +60,7 @@ def violation(node: NodeProto, opset: int, type_of: TypeOf) -> str | None:
 def _type_violation(node: NodeProto, schema: OpSchema, version: str, type_of: TypeOf) -> str | None:
     allowed = {constraint.type_param_str: constraint.allowed_type_strs for constraint in schema.type_constraints}
     bound: dict[str, str] = {}
-    for name, formal in [*_pairs(node.input, schema.inputs), *_pairs(node.output, schema.outputs)]:
+    for name, formal in [*pairs(node.input, schema.inputs), *pairs(node.output, schema.outputs)]:
         if not name:
             if formal.option == _SINGLE:
                 return Diagnostic("opsets.lacks-input", version=version, name=formal.name)
@@ -76,9 +76,10 @@ def _type_violation(node: NodeProto, schema: OpSchema, version: str, type_of: Ty
     return None
 
 
-def _pairs(
+def pairs(
     names: Sequence[str], formals: Sequence[OpSchema.FormalParameter]
 ) -> Iterator[tuple[str, OpSchema.FormalParameter]]:
+    """The inputs or outputs of a node with what the schema says of each; the last may stand for any number."""
     for position, name in enumerate(names):
         if position < len(formals):
             yield name, formals[position]
@@ -92,7 +93,7 @@ def output_types(node: NodeProto, opset: int, type_of: TypeOf) -> dict[str, Type
     if schema is None:
         return {}
     bound: dict[str, str] = {}
-    for name, formal in _pairs(node.input, schema.inputs):
+    for name, formal in pairs(node.input, schema.inputs):
         actual = type_string(type_of(name)) if name else None
         if actual is not None:
             bound.setdefault(formal.type_str, actual)
@@ -104,7 +105,7 @@ def output_types(node: NodeProto, opset: int, type_of: TypeOf) -> dict[str, Type
         if target in TensorProto.DataType.values() and target != TensorProto.UNDEFINED:
             bound["T2"] = f"tensor({TensorProto.DataType.Name(target).lower()})"
     found: dict[str, TypeProto] = {}
-    for name, formal in _pairs(node.output, schema.outputs):
+    for name, formal in pairs(node.output, schema.outputs):
         spelled = bound.get(formal.type_str, formal.type_str)
         if name and spelled.startswith("tensor("):
             elem_type = TensorProto.DataType.Value(spelled[len("tensor(") : -1].upper())

@@ -12,6 +12,7 @@ from resizefix.reports.markup import Markup, element, join
 from resizefix.reports.neighbourhood import Neighbourhood
 from resizefix.reports.survey import Broken, Surveyed
 from resizefix.reports.wording import (
+    MARKS,
     Standing,
     coupling,
     extent,
@@ -161,15 +162,11 @@ def legend(found: Sequence[Verdict]) -> Markup | None:
 
 def _badge(verdict: Verdict) -> Markup:
     noted = bool(verdict.violations) and verdict.accepted
-    sign, word, colour = ("✓", "accepted", "yes") if verdict.accepted else ("✕", "rejected", "no")
-    if noted:
-        sign, word, colour = "✓", "accepted, with a note", "care"
-    elif verdict.word == "different":
-        sign, word = "≠", "computes something else"
+    word = {"different": "computes something else"}.get(verdict.word, verdict.word) + ", with a note" * noted
+    colour = "care" if noted else "yes" if verdict.accepted else "no"
+    sign = element("span", MARKS[verdict.word], aria_hidden="true")
     unseen = element("span", f": {word}", class_="unseen")
-    return element(
-        "li", element("span", sign, aria_hidden="true"), f" {verdict.target.name}", unseen, class_=colour, title=word
-    )
+    return element("li", sign, f" {verdict.target.name}", unseen, class_=colour, title=word)
 
 
 def _rule(entry: Broken) -> Markup:

@@ -16,7 +16,7 @@ from resizefix.reports.markdown import rule_line
 from resizefix.reports.markup import element
 from resizefix.reports.page import NOTHING, header, page, wide_table
 from resizefix.reports.survey import Survey, broken_rules
-from resizefix.reports.wording import live_verdict, titled
+from resizefix.reports.wording import MARKS, live_verdict, titled
 
 
 class Row(NamedTuple):
@@ -46,7 +46,7 @@ def matrix_page(model: str, rows: Sequence[Row], verdicts: Sequence[Verdict]) ->
     body = []
     for row in rows:
         cells = (
-            element("td", _mark(one), class_="yes" if one.accepted else "no", data_label=one.target.name)
+            element("td", MARKS[one.word], class_="yes" if one.accepted else "no", data_label=one.target.name)
             for one in row.verdicts
         )
         body.append(element("tr", element("th", element("bdi", row.title), scope="row"), *cells))
@@ -72,7 +72,7 @@ def matrix_markdown(model: str, rows: Sequence[Row], verdicts: Sequence[Verdict]
     parts = [f"### {code(PurePath(model).name)}: {counted(len(rows), 'node')}, {_accepted(verdicts)}"]
     if rows:
         headings = ["node", *(one.target.name for one in verdicts)]
-        cells = [[code(row.title), *(_mark(one) for one in row.verdicts)] for row in rows]
+        cells = [[code(row.title), *(MARKS[one.word] for one in row.verdicts)] for row in rows]
         parts.append(table(headings, cells))
     lines = [rule_line(broken, f"{code(row.title)}: ") for row in rows for broken in broken_rules(row.verdicts)]
     return "\n\n".join([*parts, *(["\n".join(lines)] if lines else []), *map(prose, _live(verdicts))]) + "\n"
@@ -93,10 +93,6 @@ def _headline(rows: Sequence[Row], verdicts: Sequence[Verdict]) -> Headline:
     if len(verdicts) > 1:
         return Headline((_accepted(verdicts), nodes), tone)
     return Headline((f"{_BY[verdicts[0].word]} by {verdicts[0].target.name}", nodes), tone)
-
-
-def _mark(verdict: Verdict) -> str:
-    return {"accepted": "✓", "different": "≠"}.get(verdict.word, "✕")
 
 
 def _live(verdicts: Sequence[Verdict]) -> list[str]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import _thread
+import math
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 from resizefix.errors import ResizefixError
@@ -62,30 +62,49 @@ class Limits:
         Raises TimeIsUpError where it is up before.
         """
         run = self.ends, options
-        _under_way.append(run)  # first: what is seen neither by the watch nor by `left` would have no end
+        _WATCH.begin(run)  # first: a run that neither the watch nor `left` sees would have no end
         try:
-            if self.ends is not None:
-                _watch(self.ends)
             self.left()
             yield
         finally:
-            _under_way.remove(run)
+            _WATCH.runs.remove(run)
 
 
-_under_way: list[tuple[float | None, Any]] = []  # the runs, each with when its time is up
+class _Watch:
+    """One thread, which sleeps until the time of a run is up and breaks it off."""
+
+    def __init__(self) -> None:
+        self.runs: list[tuple[float | None, Any]] = []
+        self._wakes = math.inf
+        self._changes = threading.Condition()
+        self._thread: threading.Thread | None = None
+
+    def begin(self, run: tuple[float | None, Any]) -> None:
+        """Watch a run from now on until it is removed."""
+        ends = math.inf if run[0] is None else run[0]
+        with self._changes:
+            self.runs.append(run)
+            if ends >= self._wakes:
+                return
+            self._wakes = ends
+            self._changes.notify()
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._work, daemon=True)
+                self._thread.start()
+
+    def _work(self) -> None:
+        with self._changes:
+            while True:
+                now = time.monotonic()
+                timed = [(ends, options) for ends, options in tuple(self.runs) if ends is not None]
+                for ends, options in timed:
+                    if ends <= now:
+                        options.terminate = True
+                self._wakes = min((ends for ends, _ in timed if ends > now), default=math.inf)
+                self._changes.wait(None if self._wakes == math.inf else self._wakes - now)
 
 
-@lru_cache
-def _watch(ends: float) -> None:
-    """Start the thread that sleeps until then, and breaks off the runs whose time is up."""
-
-    def work() -> None:
-        time.sleep(max(0.0, ends - time.monotonic()))
-        for until, options in tuple(_under_way):
-            if until == ends:
-                options.terminate = True
-
-    _thread.start_new_thread(work, ())
+_WATCH = _Watch()
 
 
 def in_words(size: int) -> str:

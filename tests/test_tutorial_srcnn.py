@@ -1,23 +1,23 @@
 """The tutorial's network, frozen at ×3 by its exporter, runs at any factor and gives what torch computes there."""
 
 import numpy as np
-import onnxruntime as ort
 import pytest
-from fixture_models import FIXTURES
+from fixture_models import DYNAMIC, SRCNN, srcnn_of_torch
+from ort_runs import opened
 
 import resizefix
 
+AT = {"2": (2, 2), "2.5": (2.5, 2.5), "3": (3, 3), "4": (4, 4), "2x3": (2, 3)}
 
-@pytest.mark.parametrize("model", ["srcnn_x3_opset11", "srcnn_x3_opset11_dynamic"])
-def test_promoted_it_equals_torch_at_other_factors(model, tmp_path):
-    result = resizefix.promote_scales(FIXTURES / f"{model}.onnx", at=[[2], [3], [4], [2.5], [2, 3]])
+
+@pytest.mark.parametrize("path", [SRCNN, DYNAMIC], ids=lambda path: path.stem)
+def test_promoted_it_equals_torch_at_other_factors(path, tmp_path):
+    result = resizefix.promote_scales(path, at=list(AT.values()))
     assert all(run.bitwise for run in result.verification.runs if not run.optimized)
     result.model.save(tmp_path / "promoted.onnx")
-    session = ort.InferenceSession(tmp_path / "promoted.onnx", providers=["CPUExecutionProvider"])
+    session = opened(str(tmp_path / "promoted.onnx"), optimized=True)
     (source,) = result.inputs
-    with np.load(FIXTURES / "srcnn_expected.npz") as expected:
-        for key, scales in {"x2": (2, 2), "x2.5": (2.5, 2.5), "x3": (3, 3), "x4": (4, 4), "x2x3": (2, 3)}.items():
-            feeds = {"input": expected["input"], source.name: np.array([1, 1, *scales], np.float32)}
-            (output,) = session.run(None, feeds)
-            assert output.shape == expected[f"output_{key}"].shape
-            assert np.abs(output - expected[f"output_{key}"]).max() <= 1e-5, key
+    for factor, scales in AT.items():
+        image, wanted = srcnn_of_torch(factor)
+        (output,) = session.run(None, {"input": image, source.name: np.array([1, 1, *scales], np.float32)})
+        np.testing.assert_allclose(output, wanted, rtol=0, atol=1e-5)

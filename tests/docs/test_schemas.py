@@ -1,18 +1,17 @@
 """docs/schema says what `--json` prints: real answers of every command over real models are held to it."""
 
 import json
-from pathlib import Path
 
 import jsonschema
 import pytest
+from fixture_models import FIXTURES, SRCNN
 from referencing import Registry, Resource
 
-from resizefix.cli import group, main
+from resizefix.cli import group
 from resizefix.runtimes.answers import TimedModel, Timings
 from resizefix.runtimes.runtime import Runtime
 
-ROOT = Path(__file__).parents[2]
-SCHEMAS = {path.stem: json.loads(path.read_text()) for path in (ROOT / "docs" / "schema").glob("*.json")}
+SCHEMAS = {path.stem: json.loads(path.read_text()) for path in (FIXTURES.parent / "docs" / "schema").glob("*.json")}
 REGISTRY = Registry().with_resources((schema["$id"], Resource.from_contents(schema)) for schema in SCHEMAS.values())
 MODELS = [
     "srcnn_x3_opset11",
@@ -27,18 +26,6 @@ MODELS = [
 
 def validator(name: str) -> jsonschema.Draft202012Validator:
     return jsonschema.Draft202012Validator(SCHEMAS[name], registry=REGISTRY)
-
-
-@pytest.fixture
-def answer(capsys):
-    def ask(*arguments: str) -> dict:
-        with pytest.raises(SystemExit):
-            main([*arguments, "--json"])
-        found = json.loads(capsys.readouterr().out)
-        assert isinstance(found, dict)
-        return found
-
-    return ask
 
 
 def test_every_command_has_a_schema_and_every_schema_is_one():
@@ -65,63 +52,62 @@ def test_every_command_has_a_schema_and_every_schema_is_one():
         ("explain", "Resize scales must be an initializer!", "MODEL"),
         ("explain", "no such message"),
         ("verify", "MODEL", "--runtime", "onnxruntime"),
-        ("diff", "MODEL", str(ROOT / "fixtures" / "srcnn_x3_opset11.onnx")),
+        ("diff", "MODEL", SRCNN),
     ],
     ids=lambda arguments: " ".join(arguments[:1]),
 )
-def test_what_is_printed_is_what_the_schema_says(answer, model, arguments):
-    path = str(ROOT / "fixtures" / f"{model}.onnx")
-    found = answer(*(path if word == "MODEL" else word for word in arguments))
+def test_what_is_printed_is_what_the_schema_says(answered, model, arguments):
+    path = FIXTURES / f"{model}.onnx"
+    found = answered(*(path if word == "MODEL" else word for word in arguments))
     assert found["exit_code"] in (0, 1)
     validator(arguments[0]).validate(found)
 
 
-def test_a_proof_is_as_the_schema_says(answer):
-    found = answer("promote-scales", str(ROOT / "fixtures" / "srcnn_x3_opset11.onnx"), "--dry-run")
+def test_a_proof_is_as_the_schema_says(answered):
+    found = answered("promote-scales", SRCNN, "--dry-run")
     assert found["verification"]["runs"]
     validator("promote-scales").validate(found)
 
 
-def test_a_measured_difference_is_as_the_schema_says(answer):
-    found = answer("set", str(ROOT / "fixtures" / "srcnn_x3_opset11.onnx"), "--dry-run", "mode=nearest")
+def test_a_measured_difference_is_as_the_schema_says(answered):
+    found = answered("set", SRCNN, "--dry-run", "mode=nearest")
     assert found["outcomes"][0]["node_diffs"]
     validator("set").validate(found)
 
 
 @pytest.mark.parametrize("command", ["inspect", "promote-scales", "check", "verify"])
-def test_unusable_input_is_as_the_schema_says(answer, command):
+def test_unusable_input_is_as_the_schema_says(answered, command):
     more = {"promote-scales": ["--dry-run"], "check": ["--target", "onnxruntime"], "verify": ["none.onnx"]}
-    found = answer(command, "none.onnx", *more.get(command, []))
+    found = answered(command, "none.onnx", *more.get(command, []))
     assert found["exit_code"] == 2
     validator(command).validate(found)
 
 
 @pytest.mark.parametrize("words", [["check", "--target", "list"], ["legalize", "--help"], ["--version"]])
-def test_text_is_as_its_schema_says(answer, words):
-    validator("text").validate(answer(*words))
+def test_text_is_as_its_schema_says(answered, words):
+    validator("text").validate(answered(*words))
 
 
-def test_several_models_are_as_the_schema_says(answer):
-    paths = [str(ROOT / "fixtures" / f"{model}.onnx") for model in MODELS[:2]]
-    found = answer("inspect", *paths)
+def test_several_models_are_as_the_schema_says(answered):
+    paths = [FIXTURES / f"{model}.onnx" for model in MODELS[:2]]
+    found = answered("inspect", *paths)
     validator("many").validate(found)
     for each in found["models"]:
         validator("inspect").validate(each)
 
 
-def test_an_answer_that_lacks_what_is_promised_is_told_apart(answer):
-    found = answer("inspect", str(ROOT / "fixtures" / "srcnn_x3_opset11.onnx"))
+def test_an_answer_that_lacks_what_is_promised_is_told_apart(answered):
+    found = answered("inspect", SRCNN)
     del found["sites"][0]["promotable"]
     with pytest.raises(jsonschema.ValidationError, match="'promotable' is a required property"):
         validator("inspect").validate(found)
 
 
-def test_times_are_as_the_schema_says(answer, monkeypatch):
+def test_times_are_as_the_schema_says(answered, monkeypatch):
     def told(runtime, models, rounds, seconds):
         return Timings("a clock", tuple(TimedModel((1.0,) * rounds) for _ in models))
 
     monkeypatch.setattr(Runtime, "time", told)
-    path = str(ROOT / "fixtures" / "srcnn_x3_opset11.onnx")
-    found = answer("legalize", path, "--dry-run", "--fastest", "--allow-inexact")
+    found = answered("legalize", SRCNN, "--dry-run", "--fastest", "--allow-inexact")
     assert found["speed"]["nodes"][0]["before"] == {"form": "as it is", "ms": 1000.0}
     validator("legalize").validate(found)

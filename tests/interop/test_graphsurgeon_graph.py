@@ -4,11 +4,11 @@ import ml_dtypes
 import numpy as np
 import onnx
 import onnx_graphsurgeon as gs
-import onnxruntime
 import pytest
 from fixture_models import FIXTURES, SRCNN
 from kinds_of_model import graph_state
 from onnx import TensorProto, numpy_helper
+from ort_runs import opened, run
 
 import resizefix
 
@@ -17,23 +17,19 @@ def graph_of(name: str) -> gs.Graph:
     return gs.import_onnx(onnx.load(FIXTURES / f"{name}.onnx"))
 
 
-def run(model: onnx.ModelProto, **feeds: np.ndarray) -> np.ndarray:
-    return onnxruntime.InferenceSession(model.SerializeToString()).run(None, feeds)[0]
-
-
 def test_an_input_with_a_default_is_still_one_when_the_graph_is_exported():
     graph = resizefix.promote_scales(graph_of("handmade/data_uint8"), keep_default=True).model
     image, scales = graph.inputs
     assert isinstance(scales, gs.Constant)
     exported = gs.export_onnx(graph.cleanup().toposort())
     onnx.checker.check_model(exported, full_check=True)
-    session = onnxruntime.InferenceSession(exported.SerializeToString())
+    session = opened(exported)
     assert [value.name for value in session.get_inputs()] == [image.name]
     assert [value.name for value in session.get_overridable_initializers()] == [scales.name]
     x = np.arange(np.prod(image.shape), dtype=np.uint8).reshape(image.shape)
-    by_default, as_before = run(exported, **{image.name: x}), run(gs.export_onnx(graph_of("handmade/data_uint8")), x=x)
-    np.testing.assert_array_equal(by_default, as_before)
-    larger = run(exported, **{image.name: x, scales.name: np.array([1, 1, 3, 3], np.float32)})
+    before = gs.export_onnx(graph_of("handmade/data_uint8"))
+    np.testing.assert_array_equal(run(exported, {image.name: x})[0], run(before, {"x": x})[0])
+    (larger,) = run(exported, {image.name: x, scales.name: np.array([1, 1, 3, 3], np.float32)})
     assert larger.shape[2:] == (3 * x.shape[2], 3 * x.shape[3])
 
 

@@ -3,10 +3,10 @@ from __future__ import annotations
 import numpy as np
 import onnx
 import onnx_graphsurgeon as gs
-import onnxruntime
 import pytest
-from fixture_models import FIXTURES, SRCNN
+from fixture_models import FIXTURES, SRCNN, srcnn_of_torch
 from kinds_of_model import each_kind, proto_of
+from ort_runs import opened, run
 
 import resizefix
 from resizefix.document.document import Document
@@ -37,11 +37,10 @@ def test_the_same_kind_comes_back_and_runs_at_another_scale(kind):
     result = resizefix.promote_scales(kind.make(SRCNN), form="factor")
     assert type(result.model).__name__ == kind.back
     promoted = proto_of(result.model)
-    session = onnxruntime.InferenceSession(promoted.SerializeToString())
-    expected = np.load(FIXTURES / "srcnn_expected.npz")
-    image, factor = (value.name for value in session.get_inputs())
-    (enlarged,) = session.run(None, {image: expected["input"], factor: np.array([4], np.float32)})
-    np.testing.assert_allclose(enlarged, expected["output_x4"], atol=1e-5)
+    image, wanted = srcnn_of_torch("4")
+    names = [value.name for value in opened(promoted).get_inputs()]
+    (enlarged,) = run(promoted, dict(zip(names, (image, np.array([4], np.float32)), strict=True)))
+    np.testing.assert_allclose(enlarged, wanted, atol=1e-5)
 
 
 @each_kind

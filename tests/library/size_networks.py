@@ -52,14 +52,18 @@ class Net:
         return self.Conv(x, self.weight(outs, ins, 3, 3), pads=[1] * 4, strides=[stride] * 2)
 
     def model(self, output: str) -> ModelProto:
-        graph = helper.make_graph(
-            self.nodes,
-            "net",
-            [helper.make_tensor_value_info("x", TensorProto.FLOAT, self.shape)],
-            [helper.make_tensor_value_info(output, TensorProto.FLOAT, None)],
-            self.constants,
-        )
+        x = helper.make_tensor_value_info("x", TensorProto.FLOAT, self.shape)
+        y = helper.make_tensor_value_info(output, TensorProto.FLOAT, None)
+        graph = helper.make_graph(self.nodes, "net", [x], [y], self.constants)
         return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+
+
+def dense(n, h, w):
+    return n.Gemm(n.Flatten(n.conv("x", 3, 2, 2)), n.weight(h * w // 2, 5))
+
+
+def data_over_width(n, h, w):
+    return n.Div(n.conv("x", 3, 2), n.floats(w))
 
 
 def grid(rows: np.ndarray, columns: np.ndarray) -> np.ndarray:

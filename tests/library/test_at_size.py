@@ -4,7 +4,7 @@ import numpy as np
 import onnx
 import ort_runs
 import pytest
-from fixture_models import FIXTURES
+from fixture_models import DYNAMIC, FIXTURES, SRCNN
 from onnx import helper
 
 import resizefix
@@ -13,7 +13,6 @@ from resizefix.outcome import Status
 
 EXPORT = FIXTURES / "computed_sizes_opset13.onnx"  # torch 2.13; its sizes are floor(1.5 x those of the input)
 OLDER = FIXTURES / "computed_scales_opset10.onnx"
-STATIC = FIXTURES / "srcnn_x3_opset11.onnx"
 SIZE = (25, 34)
 CALLS = {
     "trt-legacy": (resizefix.trt_legacy, {}),
@@ -69,7 +68,7 @@ def test_the_command_that_is_suggested_succeeds(words, model, tmp_path, call):
 def test_a_size_that_the_file_fixes_otherwise_is_an_error_of_use(name):
     call, options = CALLS[name]
     with pytest.raises(UsageError, match="has the fixed size"):
-        call(STATIC, size=SIZE, **options)
+        call(SRCNN, size=SIZE, **options)
 
 
 def test_no_size_is_suggested_where_none_helps():
@@ -78,7 +77,7 @@ def test_no_size_is_suggested_where_none_helps():
     output = unknown.graph.output[0].name
     unknown.graph.node.append(helper.make_node("Celu", [output], ["celu"], name="celu"))
     unknown.graph.output[0].name = "celu"
-    for model in (STATIC, unknown):
+    for model in (SRCNN, unknown):
         made = resizefix.trt_legacy(model, lower=False)
         assert not made.changed
         assert {one.retry_args for one in made.outcomes} == {()}
@@ -86,14 +85,13 @@ def test_no_size_is_suggested_where_none_helps():
 
 def test_a_model_that_only_needs_its_size_is_written_with_it(call, tmp_path):
     """At a fixed size the target accepts every node as it is: the file of that size is the answer."""
-    dynamic = FIXTURES / "srcnn_x3_opset11_dynamic.onnx"
-    assert call("legalize", dynamic, tmp_path / "o.onnx", "--target", "onnxruntime", "--size", "25x34")[0] == 0
+    assert call("legalize", DYNAMIC, tmp_path / "o.onnx", "--target", "onnxruntime", "--size", "25x34")[0] == 0
     assert sizes(onnx.load(tmp_path / "o.onnx")) == list(SIZE)
 
 
 def test_a_model_that_has_the_size_and_is_accepted_needs_nothing(call, tmp_path):
-    has = "x".join(map(str, sizes(onnx.load(STATIC))))
-    code, _, error = call("legalize", STATIC, tmp_path / "o.onnx", "--target", "onnxruntime", "--size", has)
+    has = "x".join(map(str, sizes(onnx.load(SRCNN))))
+    code, _, error = call("legalize", SRCNN, tmp_path / "o.onnx", "--target", "onnxruntime", "--size", has)
     assert code == 1
     assert "nothing to do" in error
     assert not (tmp_path / "o.onnx").exists()

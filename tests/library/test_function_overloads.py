@@ -1,7 +1,7 @@
 """Two functions of one name that differ in their overload (since IR 10) are two functions, in every command."""
 
 import numpy as np
-import onnxruntime
+import ort_runs
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
@@ -18,14 +18,8 @@ X = np.arange(48, dtype=np.float32).reshape(1, 3, 4, 4)
 
 def function(overload, scales, name="up", domain="d"):
     constant = helper.make_node("Constant", [], ["s"], value=numpy_helper.from_array(np.array(scales, np.float32)))
-    resize = helper.make_node(
-        "Resize",
-        ["a", "", "s"],
-        ["b"],
-        name=f"resize{overload}",
-        coordinate_transformation_mode="asymmetric",
-        nearest_mode="floor",
-    )
+    repeated = {"coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"}
+    resize = helper.make_node("Resize", ["a", "", "s"], ["b"], name=f"resize{overload}", **repeated)
     made = helper.make_function(domain, name, ["a"], ["b"], [constant, resize], IMPORTS)
     made.overload = overload
     return made
@@ -38,12 +32,9 @@ def call(source, result, overload, name="up", domain="d"):
 
 
 def model(nodes, functions):
-    graph = helper.make_graph(
-        nodes,
-        "g",
-        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 3, 4, 4])],
-        [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["n", "c", "h", "w"])],
-    )
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 3, 4, 4])
+    y = helper.make_tensor_value_info("y", TensorProto.FLOAT, ["n", "c", "h", "w"])
+    graph = helper.make_graph(nodes, "g", [x], [y])
     return helper.make_model(graph, functions=functions, opset_imports=IMPORTS, ir_version=10)
 
 
@@ -53,8 +44,7 @@ def two():
 
 
 def run(proto, **feeds):
-    session = onnxruntime.InferenceSession(proto.SerializeToString(), providers=["CPUExecutionProvider"])
-    return session.run(None, {"x": X, **{name: np.array(value) for name, value in feeds.items()}})[0]
+    return ort_runs.run(proto, {"x": X, **{name: np.array(value) for name, value in feeds.items()}}, optimized=True)[0]
 
 
 def test_each_overload_is_promoted_and_frozen_by_itself():
@@ -88,11 +78,8 @@ def test_the_overload_of_a_call_decides_which_function_gives_the_sizes():
 
 def test_the_scope_of_a_site_names_the_overload():
     sites = resizefix.inspect(two())
-    assert [site_json(site)["scope"] for site in sites] == [
-        ["function d::up:A"],
-        ["function d::up:B"],
-        ["function d::up"],
-    ]
+    scopes = [site_json(site)["scope"] for site in sites]
+    assert scopes == [["function d::up:A"], ["function d::up:B"], ["function d::up"]]
     promoted = resizefix.promote_scales(two(), node=["resizeA"]).model
     changes = diff(Document.from_proto(two()), Document.from_proto(promoted))
     assert {change.scope.steps for change in changes if change.what == "node"} <= {(), ("function d::up:A",)}

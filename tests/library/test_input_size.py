@@ -1,22 +1,19 @@
 """`resizefix.input_size` over small networks: the same network built at two sizes is the truth."""
 
-from pathlib import Path
-
 import following_numbers
 import following_shapes
 import numpy as np
-import onnx
 import onnx_text
 import pytest
+from fixture_models import FIXTURES
 from following_shapes import IN_ATTRIBUTES, same_padded, unet, windows
-from size_networks import NEW, OLD, assert_follows, built, followed, grid, refused, run
+from size_networks import NEW, OLD, assert_follows, built, data_over_width, followed, grid, refused, run
 
 import resizefix
 from resizefix.errors import UsageError
 from resizefix.origins.input_sizes.sequences import readings
 from resizefix.outcome import Status
 
-HOSTILE = Path(__file__).parents[2] / "fixtures" / "hostile"
 FOLLOWING = {**following_shapes.FOLLOWING, **following_numbers.FOLLOWING}
 
 
@@ -90,10 +87,6 @@ def test_two_readings_are_refused_until_the_user_chooses_one(build, old):
     assert "--follow NODE" in (outcome.reason or "")
     assert run(followed(model, NEW, keep=["Resize_*"]), NEW).shape == run(model, old).shape
     assert_follows(build, old=old, follow_input=["Resize_*"])
-
-
-def data_over_width(n, h, w):
-    return n.Div(n.conv("x", 3, 2), n.floats(w))
 
 
 @pytest.mark.parametrize("choice", ["keep", "follow_input"])
@@ -191,10 +184,8 @@ def test_a_size_that_no_factor_makes_stays_and_cannot_be_asked_to_follow():
     assert "no factor makes these numbers" in (outcome.reason or "")
 
 
-INVALID = """<ir_version: 8, opset_import: ["" : 9]>
-g (float[1, 1, 8, 8] x) => (float[1, 1, h, w] y) <float[4] s = {1, 1, 1.5, 1.5}, float[0] none = {}> {
-  [up] y = OPERATOR <mode = "linear"> (x, s)
-}"""
+INVALID = """(float[1, 1, 8, 8] x) => (float[1, 1, h, w] y) <float[4] s = {1, 1, 1.5, 1.5}, float[0] none = {}>
+{ [up] y = OPERATOR <mode = "linear"> (x, s) }"""
 
 
 @pytest.mark.parametrize(
@@ -205,7 +196,7 @@ g (float[1, 1, 8, 8] x) => (float[1, 1, h, w] y) <float[4] s = {1, 1, 1.5, 1.5},
     ],
 )
 def test_a_resize_that_its_opset_does_not_have_is_refused_with_the_rule(operator, keep, why):
-    model = onnx.parser.parse_model(INVALID.replace("OPERATOR", operator))
+    model = onnx_text.model(INVALID.replace("OPERATOR", operator), 9)
     result = resizefix.input_size(model, size=(16, 16), keep=keep, verify=False)
     assert [(outcome.status, outcome.node) for outcome in result.outcomes] == [(Status.REFUSED, "up")]
     assert why in (result.outcomes[0].reason or "")
@@ -213,7 +204,7 @@ def test_a_resize_that_its_opset_does_not_have_is_refused_with_the_rule(operator
 
 def test_a_table_that_does_not_fit_the_new_size_is_refused():
     values = ", ".join(str(number * number % 7) for number in range(32))
-    model = f"""<ir_version: 8, opset_import: ["" : 13]> g (float[n, 2, h, 2] x) => (float[n, 2, k, w] y)
+    text = f"""(float[n, 2, h, 2] x) => (float[n, 2, k, w] y)
         <int64[1] two = {{2}}, int64[1] four = {{4}}, int64[1] zero = {{0}}, int64[2] twice = {{2, 1}},
          float[1, 2, 8, 2] table = {{{values}}}> {{
         size = Shape (x)
@@ -224,26 +215,23 @@ def test_a_table_that_does_not_fit_the_new_size_is_refused():
         up = Resize <mode: string = "nearest"> (x, , , sizes)
         [add] y = Add (up, table)
     }}"""
-    result = resizefix.input_size(onnx.parser.parse_model(model), size=(64, 48), verify=False)
-    (outcome,) = result.outcomes
+    (outcome,) = resizefix.input_size(onnx_text.model(text), size=(64, 48), verify=False).outcomes
     assert (outcome.status, outcome.node) == (Status.REFUSED, "add")
     assert "learned or unknown table of positions" in outcome.reason
 
 
 def test_a_size_that_scales_make_and_a_constant_fixes_stays():
     values = ", ".join(map(str, range(20)))
-    model = f"""<ir_version: 8, opset_import: ["" : 13]> g (float[1, 1, 3, 6] x) => (float[1, 1, 1, 20] y)
+    text = f"""(float[1, 1, 3, 6] x) => (float[1, 1, 1, 20] y)
         <int64[4] sizes = {{1, 1, 1, 10}}, float[4] scales = {{1, 1, 1, 2}}, float[1, 1, 1, 20] skip = {{{values}}}> {{
         [first] up = Resize <mode: string = "nearest"> (x, , , sizes)
         [second] wide = Resize <mode: string = "nearest"> (up, , scales)
         y = Add (wide, skip)
     }}"""
-    result = resizefix.input_size(onnx.parser.parse_model(model), size=(24, 32))
+    result = resizefix.input_size(onnx_text.model(text), size=(24, 32))
     assert result.verification.passed
-    assert [str(said) for said in result.resolution.inferred] == [
-        "first: its size 1 x 10 stays",
-        "second: its size 20 stays",
-    ]
+    said = [str(one) for one in result.resolution.inferred]
+    assert said == ["first: its size 1 x 10 stays", "second: its size 20 stays"]
 
 
 @pytest.mark.parametrize(
@@ -254,7 +242,7 @@ def test_a_size_that_scales_make_and_a_constant_fixes_stays():
     ],
 )
 def test_a_resize_without_a_size_is_refused_with_what_is_wrong(name, why):
-    result = resizefix.input_size(HOSTILE / f"{name}.hostile", size=(24, 32))
+    result = resizefix.input_size(FIXTURES / "hostile" / f"{name}.hostile", size=(24, 32))
     assert [str(outcome.reason) for outcome in result.outcomes] == [why]
 
 
@@ -288,11 +276,8 @@ def test_the_answer_has_the_shapes_and_sizes_that_stay_keep_their_names():
 
 
 def test_an_image_of_another_size_that_stays_is_named_unless_the_inputs_were():
-    model = onnx.parser.parse_model(
-        '<ir_version: 8, opset_import: ["" : 17]> g (float[1,3,32,48] x, float[1,3,8,12] low)'
-        " => (float[1,3,16,24] y, float[1,3,8,12] z)"
-        " { y = MaxPool <kernel_shape = [2, 2], strides = [2, 2]> (x) z = Relu (low) }"
-    )
+    model = onnx_text.model("""(float[1,3,32,48] x, float[1,3,8,12] low) => (float[1,3,16,24] y, float[1,3,8,12] z)
+        { y = MaxPool <kernel_shape = [2, 2], strides = [2, 2]> (x) z = Relu (low) }""")
     resolution = resizefix.input_size(model, size=(64, 96)).resolution
     assert resolution.inferred == ("low: its size 8 x 12 stays; --input names the inputs that change",)
     assert resizefix.input_size(model, size=(64, 96), input="x").resolution.inferred == ()

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from following_shapes import shifted_windows
 from onnx import TensorProto, helper
-from size_networks import NEW, OLD, assert_follows, built, followed, grid, refused, run
+from size_networks import NEW, OLD, assert_follows, built, data_over_width, dense, followed, grid, refused, run
 
 SQUARE = (32, 32)
 
@@ -63,10 +63,6 @@ def pixels_of_samples(n, h, w):
     return n.Mul(n.conv("x", 3, 2, 4), n.floats(columns.reshape(1, 1, 1, -1)))
 
 
-def data_over_width(n, h, w):
-    return n.Div(n.conv("x", 3, 2), n.floats(w))
-
-
 def half_a_roll(n, h, w):
     y = n.conv("x", 3, 2)
     last = n.Slice(y, [-(h // 2)], [2**62], [2])
@@ -88,10 +84,6 @@ def learned_norm(n, h, w):
 
 def learned_table(n, h, w):
     return n.Add(n.conv("x", 3, 2, 2), n.weight(1, 2, h // 2, w // 2))
-
-
-def dense(n, h, w):
-    return n.Gemm(n.Flatten(n.conv("x", 3, 2, 2)), n.weight(h * w // 2, 5))
 
 
 def other_maps_width(n, h, w):

@@ -1,10 +1,9 @@
 """Learned tables of positions: refused with the offer, interpolated on request."""
 
 import numpy as np
-import onnxruntime as ort
+import ort_runs
 import pytest
-from onnx import TensorProto, helper
-from size_networks import built, run
+from size_networks import Net, built, dense, run
 
 import resizefix
 from resizefix.outcome import Status
@@ -30,27 +29,22 @@ def transformer(n, h, w, positions=None):
 
 def resized(grid, height, width):
     """onnxruntime's cubic Resize of the table: what torch.nn.functional.interpolate(mode="bicubic") computes."""
-    node = helper.make_node("Resize", ["x", "", "", "s"], ["y"], mode="cubic", cubic_coeff_a=-0.75)
-    graph = helper.make_graph(
-        [node], "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, grid.shape)],
-        [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)],
-        [helper.make_tensor("s", TensorProto.INT64, [4], [*grid.shape[:2], height, width])],
-    )  # fmt: skip
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
-    return ort.InferenceSession(model.SerializeToString()).run(None, {"x": grid})[0]
+    n = Net(*grid.shape[2:], channels=4)
+    made = n.model(n.Resize("x", "", "", [*grid.shape[:2], height, width], mode="cubic", cubic_coeff_a=-0.75))
+    return ort_runs.run(made, {"x": grid})[0]
 
 
-@pytest.mark.parametrize("kind", ["fixed", "any"])
-def test_the_table_is_interpolated_and_the_class_token_stays(kind):
+@pytest.mark.parametrize("size", [NEW, "any"])
+def test_the_table_is_interpolated_and_the_class_token_stays(size):
     model = built(transformer, OLD)
-    result = resizefix.input_size(model, size="any" if kind == "any" else NEW, interpolate_positions=True)
+    result = resizefix.input_size(model, size=size, interpolate_positions=True)
     assert result.verification.passed
     assert result.resolution.approximate == ("Add_4",)
     assert not next(one for one in result.outcomes if one.node == "Add_4").exact
     grid = resized(table(6, 4), 8, 7)
     wanted = run(built(lambda n, h, w: transformer(n, h, w, grid), NEW), NEW)
     np.testing.assert_allclose(run(result.model, NEW), wanted, rtol=1e-5, atol=1e-5)
-    if kind == "any":
+    if size == "any":
         assert run(result.model, OLD).tobytes() == run(model, OLD).tobytes()
 
 
@@ -62,9 +56,6 @@ def test_without_the_option_the_refusal_offers_it(size):
 
 
 def test_weights_that_are_no_positions_are_refused_with_the_option_too():
-    def dense(n, h, w):
-        return n.Gemm(n.Flatten(n.conv("x", 3, 2, 8)), n.weight(h * w // 32, 5))
-
     (outcome,) = resizefix.input_size(built(dense, OLD), size=NEW, interpolate_positions=True).outcomes
     assert outcome.status is Status.REFUSED
     assert outcome.retry_args == ()

@@ -1,6 +1,5 @@
 """What `legalize` does with the answer of the target's runtime: it is asked before the file is written."""
 
-import json
 from types import SimpleNamespace
 
 import onnx
@@ -9,7 +8,6 @@ import pytest
 from fixture_models import FIXTURES
 
 import resizefix
-from resizefix.cli import main
 from resizefix.diagnostics import Diagnostic
 from resizefix.document.document import Document
 from resizefix.errors import UsageError
@@ -24,9 +22,8 @@ from resizefix.verification.conditions import conditions
 from resizefix.verification.verification import Run, SiteDrift, Status, Verification
 
 MODEL = FIXTURES / "bisenet_x8_linear_opset10.onnx"
-CUBIC = onnx_text.model("""(float[1,1,4,5] x) => (float[1,1,8,10] y) <float[4] s = {1, 1, 2, 2}> {
-        y = Resize <mode = "cubic", exclude_outside = 1> (x, , s)
-    }""")
+UP = "(float[1,1,4,5] x) => (float[1,1,8,10] y) <float[4] s = {1, 1, 2, 2}> { y = Resize <%s> (x, , s) }"
+CUBIC = onnx_text.model(UP % 'mode = "cubic", exclude_outside = 1')
 RAN = Run(values={}, shapes={}, optimized=False, bitwise=True, max_abs_diff=0.0)
 
 
@@ -34,7 +31,7 @@ def drift(differs, input_rel_diff=0.0):
     return SiteDrift("Resize", "y", 1.0, 1.0, input_rel_diff, differs)
 
 
-def answered(monkeypatch, *answers, target="openvino"):
+def proof_of(monkeypatch, *answers, target="openvino"):
     """The proof where the runtime answers so, in this order."""
     left = list(answers)
     monkeypatch.setattr(live_runtimes, "verify_in_runtime", lambda *_: left.pop(0))
@@ -50,33 +47,33 @@ PASSED = Verification(Status.PASSED, None, (RAN,), runtime="OpenVINO 1")
 
 
 def test_right_there_is_said(monkeypatch):
-    proof = answered(monkeypatch, PASSED)
+    proof = proof_of(monkeypatch, PASSED)
     assert (proof.fits, str(proof.said)) == (True, "OpenVINO 1 computes the same, within 1e-4 of the largest value")
 
 
 def test_a_rewritten_node_that_differs_there_does_not_fit(monkeypatch):
-    proof = answered(monkeypatch, failed(drift(False), drift(True)))
+    proof = proof_of(monkeypatch, failed(drift(False), drift(True)))
     assert (proof.fits, str(proof.said)) == (False, "the rewritten node Resize is wrong in OpenVINO 1: it differs")
 
 
 def test_what_differs_before_the_node_is_another_operators(monkeypatch):
-    proof = answered(monkeypatch, failed(drift(True, input_rel_diff=0.1)))
+    proof = proof_of(monkeypatch, failed(drift(True, input_rel_diff=0.1)))
     assert proof.fits
     assert "other operators differ" in str(proof.said)
 
 
 def test_a_model_that_ran_before_and_stops_now_does_not_fit(monkeypatch):
-    assert not answered(monkeypatch, failed(runs=()), PASSED).fits
-    proof = answered(monkeypatch, failed(runs=()), failed(runs=()))
+    assert not proof_of(monkeypatch, failed(runs=()), PASSED).fits
+    proof = proof_of(monkeypatch, failed(runs=()), failed(runs=()))
     assert (proof.fits, str(proof.said)) == (True, "for openvino checked with built-in rules only: it differs")
 
 
 def test_a_runtime_that_is_not_there_leaves_the_rules(monkeypatch):
     missing = LiveUnavailable(Diagnostic("library.rules-alone-no-runtime", target="openvino"))
-    proof = answered(monkeypatch, missing)
+    proof = proof_of(monkeypatch, missing)
     assert proof.fits
     assert str(proof.said).startswith("for openvino checked with built-in rules only: ")
-    assert str(answered(monkeypatch, target="qnn").said).endswith("built-in rules only: it cannot be run here")
+    assert str(proof_of(monkeypatch, target="qnn").said).endswith("built-in rules only: it cannot be run here")
 
 
 def test_what_does_not_fit_is_not_given_back(monkeypatch):
@@ -101,18 +98,15 @@ def test_another_python_may_have_the_runtime(tmp_path):
     made = resizefix.legalize(CUBIC, target="openvino", runtime_python=pythons)
     assert made.changed
     assert "No such file" in str(made.verification.reason)
-    linear = onnx.ModelProto.FromString(CUBIC.SerializeToString())
-    del linear.graph.node[0].attribute[:]
-    linear.graph.node[0].attribute.append(onnx.helper.make_attribute("mode", "linear"))
+    linear = onnx_text.model(UP % 'mode = "linear"')
     with pytest.raises(UsageError, match="No such file"):  # the node has other forms there, which are measured
         resizefix.legalize(linear, target="openvino", runtime_python=pythons, fastest=True)
 
 
-def test_the_command_takes_the_python_of_a_runtime(tmp_path, capsys):
-    python = f"openvino={tmp_path / 'python'}"
-    model, out = str(tmp_path / "in.onnx"), str(tmp_path / "out.onnx")
+def test_the_command_takes_the_python_of_a_runtime(tmp_path, answered):
+    model, python = tmp_path / "in.onnx", f"openvino={tmp_path / 'python'}"
     onnx.save(CUBIC, model)
-    call = ["legalize", model, out, "--target", "openvino", "--runtime-python", python, "--json"]
-    with pytest.raises(SystemExit, match="0"):
-        main(call)
-    assert "No such file" in json.loads(capsys.readouterr().out)["verification"]["reason"]
+    words = ("legalize", model, tmp_path / "out.onnx", "--target", "openvino", "--runtime-python", python)
+    answer = answered(*words)
+    assert answer["exit_code"] == 0
+    assert "No such file" in answer["verification"]["reason"]

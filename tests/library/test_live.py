@@ -6,7 +6,7 @@ import onnx_text
 import pytest
 from fixture_models import FIXTURES
 from live_parser import needs_tensorrt
-from onnx import parser
+from onnx_text import document
 
 from resizefix.document.document import Document
 from resizefix.library import rewrite
@@ -17,24 +17,19 @@ from resizefix.operations.sites import find_sites
 from resizefix.runtimes.answers import LiveUnavailable
 from resizefix.runtimes.tensorrt import LiveError, LiveVerdict, NetworkInput
 
-DYNAMIC = """<ir_version: 8, opset_import: ["" : 13]>
-g (float[1,3,h,w] x) => (float[a,b,c,d] y) <float[4] s = {1,1,2,2}> { r = Relu (x) y = Resize (r, , s) }"""
+DYNAMIC = "(float[1,3,h,w] x) => (float[a,b,c,d] y) <float[4] s = {1,1,2,2}> { r = Relu (x) y = Resize (r, , s) }"
 X = NetworkInput("x", (1, 3, None, None))
 PARSED = LiveVerdict("TensorRT-RTX 9.9", True, inputs=(X,))
 BUILT = LiveVerdict("TensorRT-RTX 9.9", True, built=True, inputs=(X,))
 FAILED = LiveVerdict("TensorRT-RTX 9.9", True, built=False, inputs=(X,))
 
 
-def document(text):
-    return Document.from_proto(parser.parse_model(text))
-
-
 def profiles(stand):
     return [options.get("profile") for options in stand.asked]
 
 
-def verdict(text, **options):
-    return live_verdict(document(text), **options)
+def verdict(text, opset=13, **options):
+    return live_verdict(document(text, opset), **options)
 
 
 # ---- building -------------------------------------------------------------------------------------------------------
@@ -84,8 +79,7 @@ def test_an_error_at_a_node_without_a_name_gets_the_label_of_the_reports(stand_i
 
 # ---- what a rewrite is answerable for -------------------------------------------------------------------------------
 
-BEFORE = """<ir_version: 8, opset_import: ["" : 18]>
-g (float[1,3,8,8] x) => (float[a,b,c,d] y) <float[4] s = {1,1,2,2}> {
+BEFORE = """(float[1,3,8,8] x) => (float[a,b,c,d] y) <float[4] s = {1,1,2,2}> {
   r = Relu (x) [up] y = Resize <antialias = 1> (r, , s)
 }"""
 AFTER = BEFORE.replace("<antialias = 1> ", "")
@@ -114,18 +108,16 @@ CRASHED = refusing(LiveError(None, None, None, "", "the parser crashed"))
 )
 def test_a_rewrite_is_answerable_for_what_it_wrote_alone(stand_in, answers, after, says):
     stand_in(*answers)
-    before = document(BEFORE)
-    found = why_live_refuses(before, document(after), find_sites(before))
+    before = document(BEFORE, 18)
+    found = why_live_refuses(before, document(after, 18), find_sites(before))
     assert found is says is None or str(found) == f"TensorRT-RTX 9.9 {says}"
 
 
 def test_legalize_refuses_a_result_that_tensorrt_refuses(stand_in, monkeypatch):
-    text = """<ir_version: 8, opset_import: ["" : 13]> g (float[1,3,8,8] x) => (float[1,3,16,16] y)
-    <float[4] s = {1,1,2,2}> { [up] y = Resize <mode = "nearest",
-    coordinate_transformation_mode = "tf_half_pixel_for_nn", nearest_mode = "floor"> (x, , s) }"""
-    model = parser.parse_model(text.replace(": 13", ": 11").replace("(x, , s)", "(x, s, s)"))
-    refused = LiveVerdict("TensorRT-RTX 9.9", False, (LiveError("up", "y", 0, "Resize", "no"),))
-    stand_in(refused)
+    how = 'coordinate_transformation_mode = "tf_half_pixel_for_nn", nearest_mode = "floor"'
+    text = "(float[1,3,8,8] x) => (float[1,3,16,16] y) <float[4] s = {1,1,2,2}>"
+    model = onnx_text.model(f"{text} {{ [up] y = Resize <{how}> (x, s, s) }}", 11)
+    stand_in(LiveVerdict("TensorRT-RTX 9.9", False, (LiveError("up", "y", 0, "Resize", "no"),)))
     with pytest.raises(VerificationFailedError, match="refuses what was written in the place of up") as failed:
         rewrite.legalize(model, target="tensorrt-rtx")
     assert failed.value.result.verification.status.value == "failed"
@@ -142,8 +134,7 @@ def test_legalize_refuses_a_result_that_tensorrt_refuses(stand_in, monkeypatch):
 @needs_tensorrt
 @pytest.mark.parametrize("denominator", [1, 1000])
 def test_a_factor_that_is_fed_is_recognized_and_given_a_range_that_builds(denominator):
-    text = f"""<ir_version: 8, opset_import: ["" : 13]>
-    g (float[1,3,h,w] x, int64[1] f) => (float[a,b,c,d] y) <int64[1] d = {{{denominator}}}> {{
+    text = f"""(float[1,3,h,w] x, int64[1] f) => (float[a,b,c,d] y) <int64[1] d = {{{denominator}}}> {{
       shape = Shape (x) all = Concat <axis = 0> (d, d, f, f) more = Mul (shape, all) z = Div (more, d)
       y = Resize (x, , , z)
     }}"""
@@ -154,11 +145,8 @@ def test_a_factor_that_is_fed_is_recognized_and_given_a_range_that_builds(denomi
 
 @needs_tensorrt
 def test_sizes_that_are_fed_get_a_range_of_sizes():
-    text = """<ir_version: 8, opset_import: ["" : 13]>
-    g (float[1,3,8,8] x, int64[2] hw) => (float[a,b,c,d] y) {
-      shape = Shape <end = 2> (x) z = Concat <axis = 0> (shape, hw) y = Resize (x, , , z)
-    }""".replace(": 13", ": 15")
-    found = verdict(text, build=True)
+    nodes = "shape = Shape <end = 2> (x) z = Concat <axis = 0> (shape, hw) y = Resize (x, , , z)"
+    found = verdict(f"(float[1,3,8,8] x, int64[2] hw) => (float[a,b,c,d] y) {{ {nodes} }}", 15, build=True)
     assert found.built, found.errors
     assert found.profile["hw"] == {"min": [16, 16], "opt": [32, 32], "max": [64, 64]}
 

@@ -1,10 +1,8 @@
 """Inputs that TensorRT takes: whole numbers times the tensor's own shape, with the profile that builds them."""
 
 import numpy as np
-import onnx
-import onnx.parser
 import onnx_text
-import onnxruntime as ort
+import ort_runs
 import pytest
 
 import resizefix
@@ -12,9 +10,7 @@ import resizefix
 
 def model(nodes, scales="1, 1, 2, 2", *, opset=13, x="1,3,8,8", extra=None):
     extra = extra or f"<float[{scales.count(',') + 1}] s = {{{scales}}}>"
-    return onnx.parser.parse_model(
-        f'<ir_version: 8, opset_import: ["" : {opset}]> g (float[{x}] x) => (float[?,?,?,?] y) {extra} {{ {nodes} }}'
-    )
+    return onnx_text.model(f"(float[{x}] x) => (float[?,?,?,?] y) {extra} {{ {nodes} }}", opset)
 
 
 def promoted(*words, opset=13, x="1,3,8,8", **options):
@@ -34,9 +30,9 @@ UPSAMPLE = "y = Upsample (x, s)"
 
 
 def run(promoted, value, size=8):
-    session = ort.InferenceSession(promoted.SerializeToString(), providers=["CPUExecutionProvider"])
     x = np.arange(3 * size * size, dtype=np.float32).reshape(1, 3, size, size)
-    return session.run(None, {"x": x, session.get_inputs()[1].name: np.array(value, np.int64)})[0]
+    feeds = {"x": x, promoted.graph.input[1].name: np.array(value, np.int64)}
+    return ort_runs.run(promoted, feeds, optimized=True)[0]
 
 
 def test_one_factor_multiplies_the_shape_of_the_tensor():
@@ -80,10 +76,10 @@ def test_before_opset_11_no_denominator_is_proposed():
 
 @pytest.mark.parametrize("mode", ["cubic", "nearest"])
 def test_a_scale_of_one_is_tried_at_no_numerator_of_zero(mode):
-    text = """<ir_version: 9, opset_import: ["" : 20, "d" : 1]> g (float[1,2,7,8] x) => (float[] y) { y = d.F (x) }
+    text = """(float[1,2,7,8] x) => (float[] y) { y = d.F (x) }
     <domain: "d", opset_import: ["" : 20]> F (a) => (b) { s = Constant <value = float[2] {1, 1}> ()
         [R] b = Resize <axes = [2, 3], coordinate_transformation_mode = "half_pixel", mode = "%s"> (a, "", s) }"""
-    found = resizefix.promote_scales(onnx.parser.parse_model(text % mode), for_="tensorrt")
+    found = resizefix.promote_scales(onnx_text.model(text % mode, 20, "d", ir=9), for_="tensorrt")
     assert found.verification.passed
     assert all(min(run.values["R_scales"]) >= 1 for run in found.verification.runs)
 
@@ -115,13 +111,10 @@ def test_the_reference_by_sizes_is_found_wherever_the_node_stands(place):
     """Its lengths need not be seen: the original works the sizes out itself, in another way than the new model."""
     resize = '[R] y = Resize <mode = "linear"> (x, , s)'
     scales = "s = Constant <value = float[4] {1, 1, 1.3, 1.3}> ()"
+    nodes = f"{{ {scales} {resize} }}"
     if place == "function":
-        text = f"""<ir_version: 8, opset_import: ["" : 13, "d" : 1]> g (float[1,1,h,w] x) => (float[?,?,?,?] z)
-        {{ z = d.F (x) }} <domain: "d", opset_import: ["" : 13]> F (x) => (y) {{ {scales} {resize} }}"""
-    else:
-        text = f"""<ir_version: 8, opset_import: ["" : 13]> g (float[1,1,h,w] x) => (float[?,?,?,?] y)
-        {{ {scales} {resize} }}"""
-    original = onnx.parser.parse_model(text)
+        nodes = f'{{ y = d.F (x) }} <domain: "d", opset_import: ["" : 13]> F (x) => (y) {nodes}'
+    original = onnx_text.model(f"(float[1,1,h,w] x) => (float[?,?,?,?] y) {nodes}", 13, "d")
     result = resizefix.promote_scales(original, for_="tensorrt", denominator=10, shape={"x": (1, 1, 9, 9)})
     assert {run.reference for run in result.verification.runs} >= {"sizes"}
     assert all(run.bitwise for run in result.verification.runs if not run.optimized)
@@ -198,9 +191,8 @@ def test_a_second_run_has_nothing_to_do():
 
 
 def test_a_single_entry_before_opset_11_is_cast_too():
-    text = """<ir_version: 5, opset_import: ["" : 10]> g (float[4] x) => (float[] y) <float[1] s = {2}>
-    { [up] y = Resize (x, s) }"""
-    result = resizefix.promote_scales(onnx.parser.parse_model(text), for_="tensorrt")
+    made = onnx_text.model("(float[4] x) => (float[] y) <float[1] s = {2}> { [up] y = Resize (x, s) }", 10, ir=5)
+    result = resizefix.promote_scales(made, for_="tensorrt")
     assert [node.op_type for node in result.model.graph.node] == ["Cast", "Resize"]
     assert result.verification.passed
 

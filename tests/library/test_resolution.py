@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from size_networks import OLD, built
+from size_networks import OLD, built, dense
 
 from resizefix.dialects.model_view import ModelView
 from resizefix.interop import opened
@@ -21,10 +21,6 @@ def seen(model):
 
 def to_input(n, h, w):
     return n.Resize(n.conv("x", 3, 2, 2), "", "", [1, 2, h, w], mode="linear")
-
-
-def dense(n, h, w):
-    return n.Gemm(n.Flatten(n.conv("x", 3, 2, 2)), n.weight(h * w // 2, 5))
 
 
 def plain(n, h, w):

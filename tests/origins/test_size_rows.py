@@ -4,11 +4,11 @@ from typing import Any
 
 import numpy as np
 import onnx
-import onnxruntime
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from onnx import helper
+from ort_runs import run
 
 from resizefix.origins.size_rows import ROWS, ConflictError, UnknownSizesError, View
 
@@ -45,12 +45,8 @@ def ran(node: onnx.NodeProto, arrays: list[np.ndarray[Any, Any]]) -> list[tuple[
     outputs = [onnx.ValueInfoProto(name=name) for name in node.output]
     graph = helper.make_graph([node], "row", inputs, outputs)
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=8)
-    quiet = onnxruntime.SessionOptions()
-    quiet.intra_op_num_threads = 1
-    quiet.log_severity_level = 4
     try:
-        session = onnxruntime.InferenceSession(model.SerializeToString(), quiet, providers=["CPUExecutionProvider"])
-        return [value.shape for value in session.run(None, dict(zip(node.input, arrays, strict=True)))]
+        return [value.shape for value in run(model, dict(zip(node.input, arrays, strict=True)), optimized=True)]
     except Exception:  # onnxruntime's errors have no common base
         return None
 

@@ -9,9 +9,10 @@ import numpy as np
 import onnx
 import pytest
 from fixture_models import SRCNN, UNET
+from forked_commands import Terminal
 from report_models import COMPUTED, HOSTILE, ROUNDED, hostile, many, parsed
 
-pty = pytest.importorskip("pty")
+pytest.importorskip("pty")
 LONG = "/model/decoder/up_blocks.1/upsamplers.9/Resize"
 SETTINGS = ("NO_COLOR", "FORCE_COLOR", "COLUMNS", "TERM")
 
@@ -32,25 +33,14 @@ def piped(call, monkeypatch):
 
 def at_a_terminal(*arguments):
     """What a command prints to a real terminal of 80 columns."""
-    ours, theirs = pty.openpty()
     environment = {name: value for name, value in os.environ.items() if name not in SETTINGS}
     environment |= {"TERM": "xterm-256color", "COLUMNS": "80"}
     command = [sys.executable, "-m", "resizefix", *map(str, arguments)]
-    with subprocess.Popen(command, stdout=theirs, stderr=theirs, stdin=theirs, env=environment) as process:
-        os.close(theirs)
-        read = b""
-        while part := _read(ours):
-            read += part
-        process.wait()
-    os.close(ours)
-    return read.decode().replace("\r\n", "\n")
-
-
-def _read(descriptor):
-    try:
-        return os.read(descriptor, 65536)
-    except OSError:  # the other end was closed
-        return b""
+    with Terminal() as terminal:
+        streams = dict.fromkeys(("stdin", "stdout", "stderr"), terminal.theirs)
+        with subprocess.Popen(command, env=environment, **streams):
+            os.close(terminal.theirs)
+            return terminal.read().replace("\r\n", "\n")
 
 
 def plain(text):

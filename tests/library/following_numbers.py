@@ -249,13 +249,20 @@ def norm_without_weights(n, h, w):
     return n.LayerNormalization(n.conv("x", 3, 4), ones, zeros, axis=1)
 
 
+def halves_changed_and_counted(n, h, w):
+    """The halves of a map change places; positions count on over both."""
+    y = n.conv("x", 3, 2)
+    turned = n.Concat(n.Slice(y, [h // 2], [h], [2]), n.Slice(y, [0], [h // 2], [2]), axis=2)
+    return n.Add(turned, n.floats(grid(np.arange(h), np.arange(w))))
+
+
 # Each with what is said of it.
 FOLLOWING = {
     linspace_channels: {}, linspace_of(1): {}, linspace_of(8): {}, affine_grid: {}, mean: {}, unbiased: {}, counted: {},
     root_computed: {}, linear_attention: {}, attention_with_waves: {}, anchors: {}, tiled_pattern: {},
     pixel_boxes: {}, two_shares: {}, box_head: {}, boxes_in_pixels: {}, boxes_on_a_map: {}, middles_of_boxes: {},
     prior_shares: {}, flow_in_shares: {}, best_cell: {}, paddle_range: {}, frequencies: {}, rays: {}, larger_table: {},
-    keras_layer_norm: {},
+    keras_layer_norm: {}, halves_changed_and_counted: {},
     strip: {"rtol": 1e-5},  # a sum in another order
     two_coordinates: {"old": (32, 32)},
     counted_up: {"opset": 9},

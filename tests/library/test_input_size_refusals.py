@@ -22,6 +22,24 @@ def middle_crop(n, h, w):
     return n.MatMul(n.Reshape(y, [1, 512]), n.weight(512, 3))
 
 
+def middle_half(n, h, w):
+    """Half of a map, around its middle: or all but 8 samples on each side."""
+    return n.Slice(n.conv("x", 3, 2), [h // 4], [h // 4 + h // 2], [2])
+
+
+def middle_half_of_known_length(n, h, w):
+    """Another node says how long the half is, and none where it begins."""
+    half = n.Slice(n.conv("x", 3, 2), [h // 4], [h // 4 + h // 2], [2])
+    return n.Add(half, n.Conv("x", n.weight(2, 3, 3, 3), pads=[1] * 4, strides=[2, 1]))
+
+
+def nothing_padded_and_cut_back(n, h, w):
+    """A pad up to a multiple of 16 that is cut off again before windows of 2 are taken apart."""
+    y = n.conv(n.Pad(n.conv("x", 3, 4), [0] * 8), 4, 4)
+    y = n.Slice(y, [0, 0], [h, w], [2, 3])
+    return n.ReduceMean(n.Reshape(y, [1, 4, h // 2, 2, w // 2, 2]), axes=[3, 5])
+
+
 def framed(n, h, w):
     """A frame of zeros, made by writing ones in the middle."""
     where = n.Identity(np.stack(np.meshgrid(np.arange(2, h - 2), np.arange(2, w - 2), indexing="ij"), -1))
@@ -126,6 +144,9 @@ def two_of_one_name(n, h, w):
 REFUSED = {
     root_of_all: ("Mul_4", "root", "Mul_4"),
     middle_crop: ("Slice_1", "cut", "Slice_*"),
+    middle_half: ("Slice_1", "cut", "Slice_1"),
+    middle_half_of_known_length: ("Slice_1", "cut", ""),
+    nothing_padded_and_cut_back: ("Pad_1", "no-padding", "Pad_1"),
     half_a_roll: ("Slice_1", "cut", ""),
     framed: ("ScatterND_2", "indices", "ScatterND_2"),
     picked_positions: ("Gather_1", "indices", "Gather_1"),
@@ -172,6 +193,17 @@ def test_a_model_that_does_not_run_at_its_own_size_is_refused():
 
 def test_a_name_that_two_nodes_make_is_refused():
     assert refused(built(two_of_one_name, OLD), NEW)[1] == "origins.input-size-made-twice"
+
+
+@pytest.mark.parametrize("number", [lambda h, w: 1 / (h * w), lambda h, w: (h * w) ** -0.5])
+def test_the_area_of_a_map_is_known_where_one_side_alone_changes(number):
+    """One over an area or over its root: no number that stays, where height or width does."""
+
+    def shared_out(n, h, w):
+        return n.Mul(n.conv("x", 3, 2), n.floats(number(h, w)))
+
+    for new in ((64, 48), (32, 64)):
+        assert refused(built(shared_out, OLD), new) == ("Mul_1", refused(built(shared_out, OLD), NEW)[1])
 
 
 def same_by_hand(n, h, w):

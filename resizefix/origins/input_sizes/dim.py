@@ -9,7 +9,7 @@ equal. Whether they are equal at one given size is asked of `Sizes.at`.
 """
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from typing import Any
 
 import numpy as np
@@ -211,15 +211,17 @@ class Sizes:
         self.bound[var] = dim
         return True
 
-    def behind(self, *dims: Dim) -> list[Dim]:
-        """The sizes and all that they are made of."""
+    def behind(self, *dims: Dim, short_of: Set[Dim] = frozenset()) -> list[Dim]:
+        """The sizes and all that they are made of; not what was bound to unknowns `short_of`."""
         found: dict[Dim, None] = {}
-        pending = [self.resolve(dim) for dim in dims]
+        pending = list(dims)
         while pending:
             current = pending.pop()
+            while current in self.bound and current not in short_of:
+                current = self.bound[current]
             if current not in found:
                 found[current] = None
-                pending += [self.resolve(part) for part in current.parts]
+                pending += current.parts
         return list(found)
 
     def unknowns(self, dim: Dim) -> list[Dim]:

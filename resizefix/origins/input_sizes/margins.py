@@ -33,10 +33,13 @@ def cuts(flow: Flow, *, refusing: bool = True) -> None:
     sizes = flow.sizes
     halved = {sizes.resolve(dim) for _, _, dim in flow.halves}
     for label, dim, first, length in flow.cuts:
-        if not flow.is_open(length):
-            continue
         begin, old, whole = first.old or 0, length.old or 0, dim.old or 0
         said = flow.choices.of(label)
+        if not flow.is_open(length):
+            centred = said is None and begin > 0 and whole - begin - old == begin and sizes.fixed(first) is not None
+            if centred and sizes.same(length, sizes.plus(dim, -2 * begin)) is False:
+                raise refuse(label, "origins.input-size-cut", old=whole, numbers=[begin, begin + old])
+            continue
         target: Dim | None = None
         if said == "keep" or sizes.fixed(dim) is not None:
             target = sizes.const(old)
@@ -45,7 +48,7 @@ def cuts(flow: Flow, *, refusing: bool = True) -> None:
         elif begin + old == whole:
             flow.bind(length, sizes.minus(dim, first))
             continue
-        elif begin > 0 and whole - begin - old == begin:
+        elif begin > 0 and whole - begin - old == begin and 2 * old != whole:  # else it may be the middle half
             target = sizes.plus(dim, -2 * begin)
         elif begin == 0 and 2 * old == whole and (sizes.resolve(dim) in halved or said == "follow"):
             target = sizes.quotient(dim, sizes.const(2))
@@ -121,11 +124,8 @@ def _constant_pad(flow: Flow, use: PadUse) -> None:
     sizes, old = flow.sizes, use.dim.old or 0
     whole = old + use.total
     nothing = all(other.total == 0 for other in flow.pads if other.node == use.node)
-    made = sizes.resolve(use.made)
     # What is taken apart right behind it was padded for that: nothing, at any size that can be taken apart.
-    wholes = [split.whole for split in flow.solver.splits if split.whole.old == made.old]
-    apart = any(made in sizes.behind(whole) for whole in wholes)
-    if nothing and not (use.is_written or apart) and not flow.keeps(use.node):
+    if nothing and not (use.is_written or _is_taken_apart(flow, use.made)) and not flow.keeps(use.node):
         raise refuse(use.node, "origins.input-size-no-padding")
     if use.total > 3 and whole % 8 == 0 and old % 8 and not flow.keeps(use.node):
         raise refuse(use.node, "origins.input-size-padding", old=old, total=use.total, whole=whole)
@@ -135,6 +135,14 @@ def _constant_pad(flow: Flow, use: PadUse) -> None:
     for amount in (use.before, use.after):
         flow.bind(amount, sizes.const(amount.old or 0))
     flow.bind(use.made, sizes.total([use.before, use.dim, use.after]))
+
+
+def _is_taken_apart(flow: Flow, made: Dim) -> bool:
+    """Whether a Reshape divides a size, which no Slice has cut back before: such a pad was for something else."""
+    sizes = flow.sizes
+    cut_back = {length for _, dim, first, length in flow.cuts if first.old == 0 and length.old == dim.old}
+    wholes = [split.whole for split in flow.solver.splits if split.whole.old == made.old]
+    return any(sizes.resolve(made) in sizes.behind(whole, short_of=cut_back) for whole in wholes)
 
 
 def _pads_at_end(use: PadUse, beside: Sequence[PadUse]) -> bool | None:

@@ -9,6 +9,7 @@ import math
 from collections.abc import Mapping
 from fractions import Fraction
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 from onnx import NodeProto
@@ -112,9 +113,10 @@ class PlainNumbers:
         whole, shares = self.sizes.sides, self.sizes.sides
         if node.op_type in _DIVIDING:
             moving = [dim for dim in own if self.sizes.varies(dim)]
-            area = [self.sizes.product(moving)] if len(moving) > 1 else []
+            maps = [pair for pair in pairwise(own) if self._are_sides(*pair)]
+            area = [self.sizes.product(pair) for pair in maps] or [self.sizes.product(moving)] * (len(moving) > 1)
             volume = [self.sizes.product(own[1:])] if area and len(own) > 2 else []
-            shares = [*shares, *moving, *area, *volume, self.sizes.product(self.sizes.sides)]
+            shares = [*shares, *moving, *area, *volume, self.sizes.product(self._image)]
             counts = [*area, *(dim for dim in moving if self.sizes.resolve(dim).kind == "product")]
             whole = [*self.sizes.sides, *counts] if node.op_type == "Mul" else shares
         elif node.op_type not in _SHIFTING:
@@ -154,13 +156,34 @@ class PlainNumbers:
     @cached_property
     def _maps(self) -> list[tuple[Dim, Dim]]:
         """Height and width of every map of the model, and of the image."""
-        sizes, found = self.sizes, [(*self.sizes.sides,)]
+        found = [self._image]
         for dims in self.flow.dims.values():
-            for one, other in zip(dims or (), (dims or ())[1:], strict=False):
-                pair = sizes.resolve(one), sizes.resolve(other)
-                if pair not in found and None not in (one.old, other.old) and sizes.are_sides(*pair):
+            for one, other in pairwise(dims or ()):
+                pair = self.sizes.resolve(one), self.sizes.resolve(other)
+                if pair not in found and None not in (one.old, other.old) and self._are_sides(*pair):
                     found.append(pair)
-        return [pair for pair in found if len(pair) == 2]
+        return found
+
+    @cached_property
+    def _image(self) -> tuple[Dim, Dim]:
+        """Height and width of the input; the one that stays is a number."""
+        sizes, (image, *_) = self.sizes, self.flow.images
+        height, width = (
+            sizes.symbol(name) if name in sizes.symbols else sizes.const(image.old(name) or 1)
+            for name in ("height", "width")
+        )
+        return height, width
+
+    def _are_sides(self, height: Dim, width: Dim) -> bool:
+        """Whether these are the sides of a map, of which at least one follows the input."""
+        sizes = self.sizes
+        if sizes.are_sides(height, width) or len(sizes.sides) != 1:
+            return sizes.are_sides(height, width)
+        moves, stays, whole = (
+            (height, width, self._image[1]) if "height" in sizes.symbols else (width, height, self._image[0])
+        )
+        stride = sizes.stride(moves)
+        return stride is not None and abs((sizes.fixed(stays) or 0) * stride - (whole.old or 0)) < stride
 
     @cached_property
     def _fixed(self) -> set[int | None]:
@@ -206,13 +229,13 @@ class PlainNumbers:
             return ()
         beside = self._side_by_side(node, array, taint)
         found: list[ScalarUse] = []
-        for form in ("whole", "reciprocal"):
+        for form in ("whole", "reciprocal", "half", "two over"):
             for less in (0, 1):
                 columns = [
                     self._behind(value, dims, form, less, 2 if sure else 2 * SMALL)
                     for value, (dims, sure) in zip(array.ravel(), beside, strict=True)
                 ]
-                if not any(columns):
+                if not any(columns) or (form in ("half", "two over") and not all(columns)):
                     continue
                 known = [bool(column) or value in (0, 1) for column, value in zip(columns, array.flat, strict=True)]
                 if not all(known) or any(len(column) > 1 for column in columns):

@@ -115,11 +115,24 @@ def recognised(sizes: Sizes, array: Array, dims: tuple[Dim, ...], known: Known) 
     for axis, dim in enumerate(dims):
         found = sizes.resolve(dim)
         if found.kind == "joined" and sizes.varies(found):
+            with contextlib.suppress(NoGridError):
+                return _counted(sizes, array, dims, found, known)
             return _joined(sizes, array, dims, axis, known)
     masks = window_masks(sizes, array, dims, known.masks)
     if masks is not None:
         return masks
     return _grid(sizes, array, dims, known)
+
+
+def _counted(sizes: Sizes, array: Array, dims: tuple[Dim, ...], joined: Dim, known: Known) -> Grid:
+    """A table that counts on over all parts of a joined axis, as over the halves of a map. Raises NoGridError."""
+    found = Known([*known.sequences], known.masks)
+    made = _grid(sizes, array, dims, found)
+    along = {None if one.axis is None else made.dims[made.moving[one.axis]] for one in made.channels}
+    if joined not in along or max(part.old or 0 for part in joined.parts) < 2:
+        raise NoGridError
+    known.sequences[:] = found.sequences
+    return made
 
 
 def _joined(sizes: Sizes, array: Array, dims: tuple[Dim, ...], axis: int, known: Known) -> Table:

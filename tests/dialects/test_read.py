@@ -1,7 +1,5 @@
 """Nodes as files hold them, and what they mean, or why they mean nothing."""
 
-import re
-
 import pytest
 from onnx import AttributeProto, helper, parser
 
@@ -25,14 +23,6 @@ def read_text(text, opset):
     node = parser.parse_node(text)
     node.name = "up"
     return read(node, dialect_of(node.op_type, opset))
-
-
-def refusal_of(text, opset):
-    with pytest.raises(RefusedError) as refusal:
-        read_text(text, opset)
-    assert "'up'" in str(refusal.value)
-    assert refusal.value.node == f"{text.split()[2].split('<')[0].split('(')[0]} node 'up'"
-    return refusal.value
 
 
 def test_upsample_1_scales_the_height_and_width():
@@ -100,61 +90,51 @@ def test_both_scales_and_sizes_stay_named():
     assert read_text("y = Resize (x, r, s, z)", 13).operands == Operands("x", "r", "s", "z")
 
 
+COORDINATES = "coordinate_transformation_mode"
+BILINEAR = "mode is 'bilinear'; Resize-10 has nearest, linear. Write 'lin"
+FROM_11 = "which Resize-10 does not have. Resize-11, Resize-13"
 REFUSALS = [
-    (
-        'y = Resize <mode = "bilinear"> (x, s)',
-        10,
-        "mode",
-        r"mode is 'bilinear'; Resize-10 has nearest, linear. Write 'lin",
-    ),
-    ('y = Upsample <mode = "linear", height_scale = 2.0, width_scale = 2.0> (x)', 1, "mode", "Write 'bilinear'"),
-    ('y = Upsample <mode = "cubic"> (x, s)', 9, "mode", "use a Resize-11 node for it"),
-    ('y = Resize <mode = "bicubic"> (x, r, s)', 11, "mode", "Write 'cubic'"),
-    ('y = Resize <mode = "area"> (x, r, s)', 11, "mode", "has nearest, linear, cubic"),
-    ("y = Upsample <scales = [1.0, 1.0, 2.0, 2.0]> (x)", 9, "hybrid", "as Upsample-7 does"),
-    ("y = Upsample (x, s)", 8, "hybrid", "two inputs of Upsample-9"),
-    ("y = Upsample <scales = [1.0, 1.0, 2.0, 2.0]> (x, s)", 6, "hybrid", "two inputs of Upsample-9"),
-    ("y = Upsample <height_scale = 2.0, width_scale = 2.0> (x)", 7, "hybrid", "Write them as scales"),
-    ("y = Upsample (x)", 7, "attribute", "'scales' is missing; Upsample-7 requires it"),
-    ("y = Upsample <height_scale = 2.0> (x)", 6, "attribute", "'width_scale' is missing"),
-    ("y = Upsample <scales = [1.0, 1.0, 0.5, 2.0]> (x)", 7, "scales", "not all ≥ 1 and finite, as Upsample-7"),
-    ("y = Upsample <height_scale = 0.999, width_scale = 2.0> (x)", 1, "scales", "not all ≥ 1"),
-    ("y = Upsample (x)", 9, "inputs", "the input scales is missing; Upsample-9 requires it"),
-    ("y = Resize (x, , s)", 11, "inputs", "the input roi is missing; Resize-11 requires it. Give it an empty tensor"),
-    ("y = Resize (x, r, , z)", 11, "inputs", "the input scales is missing"),
-    ("y = Resize (x, r)", 13, "inputs", "neither scales nor sizes is given"),
-    ("y = Resize ( , , s)", 13, "inputs", "the input X is missing"),
-    ("y = Resize (x, r, s, z)", 10, "inputs", r"it has 4 inputs; Resize-10 has \(X, scales\)"),
-    (
-        'y = Resize <nearest_mode = "floor"> (x, s)',
-        10,
-        "attribute",
-        "which Resize-10 does not have. Resize-11, Resize-13",
-    ),
-    ("y = Resize <antialias = 1> (x, , s)", 13, "attribute", "Resize-18, Resize-19 have it"),
-    ("y = Resize <colour = 1> (x, , s)", 13, "attribute", "'colour', which Resize-13 does not have. Remove it"),
-    ("y = Resize <mode = 1> (x, , s)", 13, "attribute", "'mode' is of type INT, it must be STRING"),
-    ("y = Resize <cubic_coeff_a = 1> (x, , s)", 13, "attribute", "is of type INT, it must be FLOAT"),
-    ("y = Resize <exclude_outside = 2> (x, , s)", 13, "exclude_outside", "exclude_outside is 2; it must be 0 or 1"),
-    ("y = Resize <antialias = -1> (x, , s)", 18, "antialias", "antialias is -1"),
-    ("y = Resize <axes = [2, 2]> (x, , s)", 18, "axes", "name an axis twice"),
-    ('y = Resize <nearest_mode = "simple"> (x, , s)', 13, "nearest_mode", "is 'simple'; Resize-13 has ceil, floor"),
-    ('y = Resize <keep_aspect_ratio_policy = "fit"> (x, , , z)', 18, "keep_aspect_ratio_policy", "is 'fit'"),
-    (
-        'y = Resize <coordinate_transformation_mode = "half_pixel_symmetric"> (x, , s)',
-        18,
-        "coordinate_transformation_mode",
-        "It needs opset 19",
-    ),
-    ('y = Resize <coordinate_transformation_mode = "tf_crop_and_resize"> (x, , s)', 13, "roi", "reads the input roi"),
+    ("Resize", 10, '<mode = "bilinear"> (x, s)', "mode", BILINEAR),
+    ("Upsample", 1, '<mode = "linear", height_scale = 2.0, width_scale = 2.0> (x)', "mode", "Write 'bilinear'"),
+    ("Upsample", 9, '<mode = "cubic"> (x, s)', "mode", "use a Resize-11 node for it"),
+    ("Resize", 11, '<mode = "bicubic"> (x, r, s)', "mode", "Write 'cubic'"),
+    ("Resize", 11, '<mode = "area"> (x, r, s)', "mode", "has nearest, linear, cubic"),
+    ("Upsample", 9, "<scales = [1.0, 1.0, 2.0, 2.0]> (x)", "hybrid", "as Upsample-7 does"),
+    ("Upsample", 8, "(x, s)", "hybrid", "two inputs of Upsample-9"),
+    ("Upsample", 6, "<scales = [1.0, 1.0, 2.0, 2.0]> (x, s)", "hybrid", "two inputs of Upsample-9"),
+    ("Upsample", 7, "<height_scale = 2.0, width_scale = 2.0> (x)", "hybrid", "Write them as scales"),
+    ("Upsample", 7, "(x)", "attribute", "'scales' is missing; Upsample-7 requires it"),
+    ("Upsample", 6, "<height_scale = 2.0> (x)", "attribute", "'width_scale' is missing"),
+    ("Upsample", 7, "<scales = [1.0, 1.0, 0.5, 2.0]> (x)", "scales", "not all ≥ 1 and finite, as Upsample-7"),
+    ("Upsample", 1, "<height_scale = 0.999, width_scale = 2.0> (x)", "scales", "not all ≥ 1"),
+    ("Upsample", 9, "(x)", "inputs", "the input scales is missing; Upsample-9 requires it"),
+    ("Resize", 11, "(x, , s)", "inputs", "the input roi is missing; Resize-11 requires it. Give it an empty tensor"),
+    ("Resize", 11, "(x, r, , z)", "inputs", "the input scales is missing"),
+    ("Resize", 13, "(x, r)", "inputs", "neither scales nor sizes is given"),
+    ("Resize", 13, "( , , s)", "inputs", "the input X is missing"),
+    ("Resize", 10, "(x, r, s, z)", "inputs", r"it has 4 inputs; Resize-10 has \(X, scales\)"),
+    ("Resize", 10, '<nearest_mode = "floor"> (x, s)', "attribute", FROM_11),
+    ("Resize", 13, "<antialias = 1> (x, , s)", "attribute", "Resize-18, Resize-19 have it"),
+    ("Resize", 13, "<colour = 1> (x, , s)", "attribute", "'colour', which Resize-13 does not have. Remove it"),
+    ("Resize", 13, "<mode = 1> (x, , s)", "attribute", "'mode' is of type INT, it must be STRING"),
+    ("Resize", 13, "<cubic_coeff_a = 1> (x, , s)", "attribute", "is of type INT, it must be FLOAT"),
+    ("Resize", 13, "<exclude_outside = 2> (x, , s)", "exclude_outside", "exclude_outside is 2; it must be 0 or 1"),
+    ("Resize", 18, "<antialias = -1> (x, , s)", "antialias", "antialias is -1"),
+    ("Resize", 18, "<axes = [2, 2]> (x, , s)", "axes", "name an axis twice"),
+    ("Resize", 13, '<nearest_mode = "simple"> (x, , s)', "nearest_mode", "is 'simple'; Resize-13 has ceil, floor"),
+    ("Resize", 18, '<keep_aspect_ratio_policy = "fit"> (x, , , z)', "keep_aspect_ratio_policy", "is 'fit'"),
+    ("Resize", 18, f'<{COORDINATES} = "half_pixel_symmetric"> (x, , s)', COORDINATES, "It needs opset 19"),
+    ("Resize", 13, f'<{COORDINATES} = "tf_crop_and_resize"> (x, , s)', "roi", "reads the input roi"),
 ]
 
 
-@pytest.mark.parametrize(("text", "opset", "rule", "reason"), REFUSALS, ids=[f"{r[0][4:]}@{r[1]}" for r in REFUSALS])
-def test_what_the_dialect_does_not_allow_is_refused_by_its_rule(text, opset, rule, reason):
-    refusal = refusal_of(text, opset)
-    assert refusal.rule == rule
-    assert re.search(reason, str(refusal))
+@pytest.mark.parametrize(("op_type", "opset", "node", "rule", "reason"), REFUSALS)
+def test_what_the_dialect_does_not_allow_is_refused_by_its_rule(op_type, opset, node, rule, reason):
+    with pytest.raises(RefusedError, match=reason) as refusal:
+        read_text(f"y = {op_type} {node}", opset)
+    assert "'up'" in str(refusal.value)
+    assert refusal.value.node == f"{op_type} node 'up'"
+    assert refusal.value.rule == rule
 
 
 def node_with(*attributes):

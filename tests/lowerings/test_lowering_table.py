@@ -1,4 +1,4 @@
-"""The order of the lowerings, the choice among them, and what every row keeps to."""
+"""The order of the lowerings, the choice among them, for each target too, and what every row keeps to."""
 
 import pytest
 from lowering_cases import ROW, by_scales, by_sizes, cubic, linear, nearest
@@ -7,7 +7,8 @@ from onnx import TensorProto
 
 from resizefix.errors import RefusedError
 from resizefix.lowerings import LOWERINGS, lower
-from resizefix.lowerings.table import in_words
+from resizefix.lowerings.table import BY_NAME, BY_TARGET, in_words, lowerings_for
+from resizefix.targets.catalogue import TARGETS, target_named
 
 SUBJECTS = [
     by_scales(nearest(), (1, 3, 4, 5), 2, 3),
@@ -75,9 +76,8 @@ def test_a_refusal_names_every_lowering_with_its_reason():
 
 
 def test_what_onnxruntime_cannot_answer_is_refused_once():
-    with pytest.raises(
-        RefusedError, match=r"^other operators cannot replace it: neither scales nor sizes are constant"
-    ):
+    said = r"^other operators cannot replace it: neither scales nor sizes are constant"
+    with pytest.raises(RefusedError, match=said):
         chosen(by_sizes(linear(), (1, 3, 4, 4), (None,) * 4))
 
 
@@ -117,3 +117,57 @@ def test_every_row_keeps_to_its_operators_and_to_fresh_names(opset):
 def test_names_are_those_of_the_rows():
     assert len({low.name for low in LOWERINGS}) == len(LOWERINGS)
     assert [low.name for low in LOWERINGS][-1] == "pad_upsample_slice"  # the only one that keeps an interpolation node
+
+
+def test_every_order_is_of_a_target_and_of_lowerings():
+    assert BY_TARGET.keys() <= {target.name for target in TARGETS}
+    for order in BY_TARGET.values():
+        assert set(order) <= set(BY_NAME.values())
+        assert len(set(order)) == len(order)
+    assert lowerings_for(None) == lowerings_for("openvino") == LOWERINGS
+
+
+def chosen_for(target: str, subject) -> str:
+    """What a target computes wrong is not in its order, and what it does not take is left out."""
+    takes = target_named(target)
+    why_not = lambda lowering: takes.why_not(lowering.operators, subject.element_type, len(subject.shape))  # noqa: E731
+    return chosen(subject, among=lowerings_for(target), why_not=why_not)
+
+
+IMAGE = by_scales(nearest(), (1, 2, 5, 7), 2, 2)
+VOLUME = by_scales(linear(), (1, 2, 8, 8, 8), 0.5, 0.5, 0.5)
+
+
+@pytest.mark.parametrize(
+    ("target", "subject", "name"),
+    [
+        ("openvino", IMAGE, "repeat"),
+        ("opencv-4", IMAGE, "gather"),
+        ("ncnn", IMAGE, "depthwise_conv_transpose"),
+        ("ncnn", by_scales(nearest(), (1, 2, 5, 7), 1.5, 1.5), "small_matmul"),
+        ("ncnn", by_scales(linear(), (1, 2, 20, 20), 200, 200), "matmul"),
+        ("opencv-4", by_scales(linear(), (1, 2, 20, 20), 200, 200), "matmul"),
+        ("openvino", by_scales(linear(), (1, 2, 40, 40), 20, 20), "conv_transpose"),
+        ("opencv-4", by_scales(linear(), (1, 2, 40, 40), 20, 20), "matmul"),
+        ("mnn", VOLUME, "small_matmul"),
+        ("openvino", VOLUME, "average_pool"),
+        # a volume has a form without reshapes in ncnn
+        ("ncnn", by_scales(linear(), (1, 2, 8, 8, 8), 1.5, 1.5, 1.5), "transposed_matmul"),
+        # integers are copied sample by sample in ncnn
+        ("ncnn", by_scales(nearest(), (1, 2, 5, 7), 2, 2, elem_type=TensorProto.UINT8), "split_concat"),
+    ],
+)
+def test_what_takes_the_place_of_a_node_for_a_target(target, subject, name):
+    assert chosen_for(target, subject) == name
+
+
+@pytest.mark.parametrize(
+    ("subject", "reason"),
+    [
+        (by_scales(linear(), (1, 2, None, 8, 8), 1.5, 1.5, 1.5), "not static"),
+        (by_scales(nearest(), (1, 2, 5, 7, 7), 2, 2, 2, elem_type=TensorProto.UINT8), "Split"),
+    ],
+)
+def test_what_nothing_replaces_for_a_target_is_refused(subject, reason):
+    with pytest.raises(RefusedError, match=reason):
+        chosen_for("ncnn", subject)

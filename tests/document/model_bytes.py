@@ -1,8 +1,9 @@
-"""Models and unusual serialisations of them, made without the package under test."""
+"""Models and unusual serialisations of them, made without the package under test, and what tests ask of a document."""
 
 from __future__ import annotations
 
 import random
+from pathlib import Path
 
 import numpy as np
 import onnx
@@ -10,6 +11,8 @@ import onnx.parser
 from google.protobuf.descriptor import FieldDescriptor as FD
 from google.protobuf.message import Message
 from onnx import TensorProto, helper, numpy_helper
+
+from resizefix.document.document import Document
 
 LARGE = 1024  # float32 elements: 4096 bytes, just large enough to be detached
 _OF_DATA = ("raw_data", "float_data", "double_data", "external_data", "data_location", "data_type")
@@ -35,6 +38,15 @@ def constant(output: str, tensor: TensorProto, name: str = "") -> onnx.NodeProto
 
 def value(name: str, shape: list[int | str]) -> onnx.ValueInfoProto:
     return helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def first_array(document: Document) -> np.ndarray:
+    """The values of the first initializer, as the document reads them."""
+    return document.array(document.proto.graph.initializer[0])
 
 
 def rich_model() -> onnx.ModelProto:
@@ -75,22 +87,10 @@ def rich_model() -> onnx.ModelProto:
         doc_string="a graph",
     )
     graph.quantization_annotation.add(tensor_name="y").quant_parameter_tensor_names.add(key="SCALE_TENSOR", value="w")
-    function = helper.make_function(
-        "local", "Twice", ["a"], ["b"],
-        [constant("f", weights("", 13)), helper.make_node("Add", ["a", "f"], ["b"])],
-        [helper.make_opsetid("", 17)],
-    )  # fmt: skip
-    model = helper.make_model(
-        graph,
-        functions=[function],
-        ir_version=8,
-        opset_imports=[
-            helper.make_opsetid("", 17),
-            helper.make_opsetid("local", 1),
-            helper.make_opsetid("elsewhere", 3),
-        ],
-        producer_name="tests",
-    )
+    body = [constant("f", weights("", 13)), helper.make_node("Add", ["a", "f"], ["b"])]
+    function = helper.make_function("local", "Twice", ["a"], ["b"], body, [helper.make_opsetid("", 17)])
+    imports = [helper.make_opsetid(*one) for one in (("", 17), ("local", 1), ("elsewhere", 3))]
+    model = helper.make_model(graph, functions=[function], ir_version=8, opset_imports=imports, producer_name="tests")
     helper.set_model_props(model, {"one": "1", "two": "2"})
     model.training_info.add().initialization.initializer.append(weights("training", 14))
     model.graph.initializer[0].data_location = TensorProto.DEFAULT

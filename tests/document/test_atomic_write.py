@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from model_bytes import names
 
 from resizefix.document import atomic_write
 from resizefix.document.atomic_write import AtomicWrite
@@ -28,10 +29,6 @@ def write_while_another_does(*paths: Path) -> None:
         writing.commit()
 
 
-def names(folder: Path) -> list[str]:
-    return sorted(path.name for path in folder.iterdir())
-
-
 def test_a_file_appears_whole_and_alone(tmp_path):
     write(tmp_path / "out", b"content")
     assert (tmp_path / "out").read_bytes() == b"content"
@@ -42,7 +39,8 @@ def test_where_no_open_file_can_be_replaced_the_readers_of_the_old_one_let_go(tm
     """As on Windows: `--in-place` replaces the model that it has open."""
     path = tmp_path / "model"
     path.write_bytes(b"old content")
-    other = Source(tmp_path / write_beside(tmp_path))
+    (tmp_path / "other").write_bytes(b"other")
+    other = Source(tmp_path / "other")
     source, replace = Source(path), os.replace
 
     def refusing(old: str, new: Path) -> None:
@@ -60,11 +58,6 @@ def test_where_no_open_file_can_be_replaced_the_readers_of_the_old_one_let_go(tm
     with pytest.raises(UnreadableModelError, match="modified since it was opened"):
         source.read(0, 3)
     assert other.read(0, 5) == b"other"
-
-
-def write_beside(folder: Path) -> str:
-    (folder / "other").write_bytes(b"other")
-    return "other"
 
 
 def test_nothing_is_visible_before_the_commit_and_nothing_remains_without_one(tmp_path):

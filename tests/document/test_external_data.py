@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
-from model_bytes import LARGE, value, weights
+from model_bytes import LARGE, first_array, names, value, weights
 from onnx import TensorProto, helper
 
 from resizefix.document.document import Document
@@ -45,27 +45,19 @@ def away(tmp_path: Path) -> Path:
     return tmp_path / "away"
 
 
-def names(folder: Path) -> list[str]:
-    return sorted(path.name for path in folder.iterdir())
-
-
 def document(folder: Path, *tensors: TensorProto) -> Document:
     (folder / "m.onnx").write_bytes(model(*tensors))
     return Document.open(folder / "m.onnx")
 
 
-def w_of(opened: Document) -> np.ndarray:
-    return opened.array(opened.proto.graph.initializer[0])
-
-
 def test_external_values_are_read(home):
-    assert np.array_equal(w_of(Document.open(home / "m.onnx")), W)
+    assert np.array_equal(first_array(Document.open(home / "m.onnx")), W)
 
 
 def test_length_and_offset_may_be_left_out(home):
     (home / "plain.bin").write_bytes(W.tobytes())
-    assert np.array_equal(w_of(document(home, reference("plain.bin", None, None))), W)
-    assert np.array_equal(w_of(document(home, reference("weights.bin", 9, None))), W)
+    assert np.array_equal(first_array(document(home, reference("plain.bin", None, None))), W)
+    assert np.array_equal(first_array(document(home, reference("weights.bin", 9, None))), W)
 
 
 def test_beside_the_original_references_stay_and_no_data_file_is_written(home):
@@ -79,7 +71,7 @@ def test_in_another_folder_the_data_file_goes_along_under_its_name(home, away):
     (home / "deep" / "w.bin").write_bytes(DATA)
     document(home, reference("deep/w.bin")).save(away / "out.onnx")
     assert (away / "deep" / "w.bin").read_bytes() == DATA
-    assert np.array_equal(w_of(Document.open(away / "out.onnx")), W)
+    assert np.array_equal(first_array(Document.open(away / "out.onnx")), W)
     assert (away / "out.onnx").read_bytes() == (home / "m.onnx").read_bytes()
 
 
@@ -128,7 +120,7 @@ def test_locations_that_leave_the_folder_are_neither_read_nor_copied(home, away,
     (home / "link").symlink_to("..")
     opened = document(home, reference(location))
     with pytest.raises(UnreadableModelError, match=r"tensor 'w'.*inside the model's folder"):
-        w_of(opened)
+        first_array(opened)
     with pytest.raises(UnreadableModelError, match="inside the model's folder"):
         opened.save(away / "out.onnx")
     assert names(away) == []
@@ -162,7 +154,7 @@ def test_data_are_not_written_through_a_link_out_of_the_new_folder(home, away, t
 )
 def test_references_beyond_the_file_or_without_sense_are_refused_when_read(home, offset, length, reason):
     with pytest.raises(UnreadableModelError, match=reason):
-        w_of(document(home, reference("weights.bin", offset, length)))
+        first_array(document(home, reference("weights.bin", offset, length)))
 
 
 @pytest.mark.parametrize(("location", "offset"), [(b"\xff.bin", 0), ("nul\0.bin", 0), ("weights.bin", "x" * 9000)])
@@ -179,7 +171,7 @@ def test_nonsense_that_nobody_reads_is_kept_as_it_is(home, away, location, offse
     opened.proto.graph.node[0].name = "edited"
     opened.save(home / "out.onnx", overwrite=True)
     with pytest.raises(UnreadableModelError, match="tensor 'w'"):
-        w_of(opened)
+        first_array(opened)
     with pytest.raises(UnreadableModelError, match="tensor 'w'"):
         opened.save(away / "out.onnx")
 
@@ -244,7 +236,7 @@ def test_a_model_in_memory_resolves_in_the_folder_it_was_given(home, away):
     proto = onnx.ModelProto.FromString(model(reference("weights.bin")))
     opened = Document.from_proto(proto, home)
     assert opened.folder == home
-    assert np.array_equal(w_of(opened), W)
+    assert np.array_equal(first_array(opened), W)
     opened.save(away / "out.onnx")
     assert names(away) == ["out.onnx", "weights.bin"]
 
@@ -252,7 +244,7 @@ def test_a_model_in_memory_resolves_in_the_folder_it_was_given(home, away):
 def test_a_model_in_memory_without_a_folder_may_only_go_where_its_data_lie(home, away):
     opened = Document.from_proto(onnx.ModelProto.FromString(model(reference("weights.bin"))))
     with pytest.raises(UnreadableModelError, match="the folder is not known"):
-        w_of(opened)
+        first_array(opened)
     opened.save(home / "out.onnx")
     with pytest.raises(UnreadableModelError, match="there is no such file"):
         opened.save(away / "out.onnx")

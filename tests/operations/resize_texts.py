@@ -7,7 +7,7 @@ from typing import Any
 
 import onnx
 import onnx_text
-from onnx import ModelProto
+from onnx import GraphProto, ModelProto, TensorProto, numpy_helper
 
 from resizefix.document.document import Document
 from resizefix.outcome import Status
@@ -26,12 +26,21 @@ def resizing(
     return onnx_text.model(f"({x}) => ({y}) {held} {{ {nodes} }}", opset, *domains, ir=ir)
 
 
-def in_another_file(model: ModelProto, path: Path) -> Document:
-    """The model with the values of its initializers in another file."""
-    for tensor in model.graph.initializer:
-        tensor.CopyFrom(onnx.numpy_helper.from_array(onnx.numpy_helper.to_array(tensor), tensor.name))
-    onnx.save_model(model, path, save_as_external_data=True, location=f"{path.name}.data", size_threshold=0)
+def in_another_file(model: ModelProto, path: Path, *, constants: bool = False) -> Document:
+    """The model with the values of its initializers in another file, or those of its constants, too."""
+    for tensor in tensors_of(model.graph):
+        tensor.CopyFrom(numpy_helper.from_array(numpy_helper.to_array(tensor), tensor.name))
+    external = {"save_as_external_data": True, "size_threshold": 0, "convert_attribute": constants}
+    onnx.save_model(model, path, location=f"{path.name}.data", **external)
     return Document.open(path)
+
+
+def tensors_of(graph: GraphProto) -> list[TensorProto]:
+    """The initializers and the values of constants, in the bodies of nodes too."""
+    attributes = [attribute for node in graph.node for attribute in node.attribute]
+    held = [attribute.t for attribute in attributes if attribute.HasField("t")]
+    bodies = [tensor for attribute in attributes if attribute.HasField("g") for tensor in tensors_of(attribute.g)]
+    return [*graph.initializer, *held, *bodies]
 
 
 def operators(made: Any) -> list[str]:

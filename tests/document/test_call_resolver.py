@@ -1,12 +1,9 @@
-import onnx.parser
+from onnx_text import model
 
 from resizefix.document.scopes import Definition, Scopes
 from resizefix.document.view import CallResolver
 
-TEXT = """
-<ir_version: 8, opset_import: ["" : 15, "local" : 1]>
-g (float[n] x, bool c, int64 n) => (float[n] y)
-{
+TEXT = """(float[n] x, bool c, int64 n) => (float[n] y) {
   a = local.Once (x)
   b = local.Twice (a)
   d = local.Twice (b)
@@ -21,7 +18,7 @@ g (float[n] x, bool c, int64 n) => (float[n] y)
 <domain: "local", opset_import: ["" : 15]> Once <k: int = 3> (u) => (v) { v = Relu (u) }
 <domain: "local", opset_import: ["" : 15]> Twice (u) => (v) { v = Neg (u) }
 """
-SCOPES = Scopes(onnx.parser.parse_model(TEXT))
+SCOPES = Scopes(model(TEXT, 15, "local"))
 CALLS = CallResolver(SCOPES)
 ONCE, TWICE = (scope for scope in SCOPES.all if scope.in_function)
 
@@ -32,12 +29,8 @@ def define(name: str, scope=SCOPES.main) -> Definition:
     return found
 
 
-def key(definition: Definition | None):
-    return None if definition is None else definition.key
-
-
 def test_an_input_of_a_function_is_what_its_only_call_gives():
-    assert key(CALLS.argument(define("u", ONCE))) == ((), "x")
+    assert CALLS.argument(define("u", ONCE)) == define("x")
 
 
 def test_an_input_of_a_function_with_two_calls_is_open():
@@ -49,8 +42,8 @@ def test_an_input_of_the_model_is_nobodys_argument():
 
 
 def test_an_output_of_a_call_is_what_the_function_computes():
-    assert key(CALLS.result(define("a"))) == (ONCE.path, "v")
-    assert key(CALLS.result(define("d"))) == (TWICE.path, "v")
+    assert CALLS.result(define("a")) == define("v", ONCE)
+    assert CALLS.result(define("d")) == define("v", TWICE)
     assert CALLS.result(define("y")) is None
 
 
@@ -69,7 +62,6 @@ def test_an_attribute_of_a_function_is_the_calls_or_the_default():
 
 
 def test_only_a_loops_body_is_repeated():
-    assert [scope.is_repeated for scope in SCOPES.all if scope.parent is not None] == [
-        "body" in scope.path.attribute for scope in SCOPES.all if scope.parent is not None
-    ]
+    inner = [scope for scope in SCOPES.all if scope.parent is not None]
+    assert [scope.is_repeated for scope in inner] == ["body" in scope.path.attribute for scope in inner]
     assert sum(scope.is_repeated for scope in SCOPES.all) == 1

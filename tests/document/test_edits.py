@@ -1,69 +1,55 @@
 import numpy as np
 import onnx
-import onnx.parser
+import pytest
 from onnx import helper, numpy_helper
+from onnx_text import model
 
 from resizefix.document.edits import add_graph_input, remove_unread, set_input, set_shape
 
-TWO_READERS = """
-<ir_version: 8, opset_import: ["" : 13]>
-g (float[1,3,8,8] x) => (float[?,?,?,?] y, float[4] z)
-<float[4] s = {1, 1, 2, 2}, float[1] idle = {0}>
-{ y = Resize (x, , s) z = Mul (s, s) }
-"""
+TWO_READERS = """(float[1,3,8,8] x) => (float[?,?,?,?] y, float[4] z) <float[4] s = {1, 1, 2, 2}, float[1] idle = {0}>
+    { y = Resize (x, , elsewhere) z = Mul (s, s) }"""
+UNREAD = TWO_READERS.replace("Mul (s, s)", "Relu (x)")
 
 
 def test_a_constant_stays_for_its_other_readers():
-    model = onnx.parser.parse_model(TWO_READERS)
-    model.graph.node[0].input[2] = "elsewhere"
-    assert remove_unread(model, [((), "s")]) == []
-    assert [tensor.name for tensor in model.graph.initializer] == ["s", "idle"]
+    shared = model(TWO_READERS)
+    assert remove_unread(shared, [((), "s")]) == []
+    assert [tensor.name for tensor in shared.graph.initializer] == ["s", "idle"]
 
 
 def test_a_constant_that_nobody_reads_goes_and_one_that_was_idle_before_stays():
-    model = onnx.parser.parse_model(TWO_READERS)
-    model.graph.node[0].input[2] = "elsewhere"
-    del model.graph.node[1]
-    assert remove_unread(model, [((), "s")]) == ["s"]
-    assert [tensor.name for tensor in model.graph.initializer] == ["idle"]
+    unread = model(UNREAD)
+    assert remove_unread(unread, [((), "s")]) == ["s"]
+    assert [tensor.name for tensor in unread.graph.initializer] == ["idle"]
 
 
 def test_an_initializer_of_ir_3_takes_its_listing_among_the_inputs_along():
-    model = onnx.parser.parse_model(TWO_READERS)
-    model.ir_version = 3
-    model.graph.input.append(helper.make_tensor_value_info("s", 1, [4]))
-    model.graph.node[0].input[2] = "elsewhere"
-    del model.graph.node[1]
-    remove_unread(model, [((), "s")])
-    assert [value.name for value in model.graph.input] == ["x"]
+    listed = model(UNREAD.replace("8] x)", "8] x, float[4] s)"), ir=3)
+    remove_unread(listed, [((), "s")])
+    assert [value.name for value in listed.graph.input] == ["x"]
 
 
 def test_a_whole_chain_goes_with_its_last_reader_up_to_what_others_read():
-    model = onnx.parser.parse_model("""
-    <ir_version: 8, opset_import: ["" : 13]>
-    g (float[1,3,8,8] x) => (float[?,?,?,?] y, int64[4] z)
-    { shape = Shape (x) f = Cast <to = 1> (shape) s = Identity (f) y = Resize (x, , other) z = Identity (shape) }
-    """)
-    assert sorted(remove_unread(model, [((), "s")])) == ["f", "s"]
-    assert [node.op_type for node in model.graph.node] == ["Shape", "Resize", "Identity"]
+    chain = model("""(float[1,3,8,8] x) => (float[?,?,?,?] y, int64[4] z)
+    { shape = Shape (x) f = Cast <to = 1> (shape) s = Identity (f) y = Resize (x, , other) z = Identity (shape) }""")
+    assert sorted(remove_unread(chain, [((), "s")])) == ["f", "s"]
+    assert [node.op_type for node in chain.graph.node] == ["Shape", "Resize", "Identity"]
 
 
 def test_a_graph_output_is_a_reader():
-    model = onnx.parser.parse_model(TWO_READERS)
-    model.graph.node[0].input[2] = "elsewhere"
-    del model.graph.node[1]
-    model.graph.output.append(helper.make_tensor_value_info("s", 1, [4]))
-    assert remove_unread(model, [((), "s")]) == []
+    output = model(UNREAD.replace("float[4] z", "float[4] z, float[4] s"))
+    output.graph.initializer.append(helper.make_tensor("s", 1, [4], [1, 1, 2, 2]))
+    assert remove_unread(output, [((), "s")]) == []
 
 
-def test_a_default_raises_the_ir_version_and_no_default_does_not():
-    value = helper.make_tensor_value_info("new", 1, [4])
-    for default, expected in ((None, 3), (numpy_helper.from_array(np.ones(4, np.float32), "new"), 4)):
-        model = onnx.parser.parse_model(TWO_READERS)
-        model.ir_version = 3
-        add_graph_input(model, value, default)
-        assert model.ir_version == expected
-        assert model.graph.input[-1].name == "new"
+@pytest.mark.parametrize(
+    ("default", "ir_version"), [(None, 3), (numpy_helper.from_array(np.ones(4, np.float32), "new"), 4)]
+)
+def test_a_default_raises_the_ir_version_and_no_default_does_not(default, ir_version):
+    old = model(TWO_READERS, ir=3)
+    add_graph_input(old, helper.make_tensor_value_info("new", 1, [4]), default)
+    assert old.ir_version == ir_version
+    assert old.graph.input[-1].name == "new"
 
 
 def test_inputs_are_set_past_the_end_and_given_up_from_the_end():

@@ -1,7 +1,7 @@
-import numpy as np
 import onnx
-import onnx.parser
-from onnx import helper, numpy_helper
+import pytest
+from onnx import helper
+from onnx_text import model
 
 from resizefix.document.shapes import Shapes, dims_of, rederive
 from resizefix.document.values import dims_in, stored_values, tensor_of
@@ -16,19 +16,20 @@ def stored(model):
     }
 
 
-def chain(**outputs):
-    return onnx.parser.parse_model("""
-    <ir_version: 8, opset_import: ["" : 13]>
-    g (float[1,3,8,8] x, float[4] s) => (float[1,3,16,16] y, float[1,3,8,8] z)
+CHAIN = """(float[1,3,8,8] x, float[4] s) => (float[1,3,16,16] y, float[1,3,8,8] z)
     <float[1,3,16,16] up, float[1,3,16,16] r, float[1,3,8,8] q>
-    { up = Resize (x, , s) r = Relu (up) q = Relu (x) y = Relu (r) z = Relu (q) }
-    """)
+    { up = Resize (x, , s) r = Relu (up) q = Relu (x) y = Relu (r) z = Relu (q) }"""
+
+
+def rederived(text: str) -> onnx.ModelProto:
+    """Without the shapes that depend on `up`, of which only the height and the width may be new."""
+    made = model(text, 13, "acme")
+    rederive(made, {((), "up"): (1, 3, None, None)})
+    return made
 
 
 def test_what_depends_on_the_seed_becomes_symbolic_and_nothing_else_moves():
-    model = chain()
-    rederive(model, {((), "up"): (1, 3, None, None)})
-    shapes = stored(model)
+    shapes = stored(rederived(CHAIN))
     for name in ("up", "r", "y"):
         assert shapes[name][:2] == [1, 3]
         assert all(isinstance(size, str) for size in shapes[name][2:])
@@ -37,72 +38,47 @@ def test_what_depends_on_the_seed_becomes_symbolic_and_nothing_else_moves():
 
 
 def test_equal_sizes_get_equal_symbols_and_new_symbols_are_fresh():
-    model = chain()
-    model.graph.value_info.append(helper.make_tensor_value_info("w", 1, ["up_dim_2"]))
-    rederive(model, {((), "up"): (1, 3, None, None)})
-    shapes = stored(model)
+    shapes = stored(rederived(CHAIN.replace("<float", "<float[up_dim_2] w, float")))
     assert shapes["up"][2:] == shapes["y"][2:]
     assert len({*shapes["up"][2:], "up_dim_2"}) == 3
 
 
 def test_static_sizes_that_do_not_depend_on_the_seed_are_derived_again():
-    model = onnx.parser.parse_model("""
-    <ir_version: 8, opset_import: ["" : 13]>
-    g (float[1,3,8,8] x, float[4] s) => (float[1,48] y)
-    <float[1,3,16,16] up, float[1,3,4,4] p, float[1,3,1,1] q, int64[2] to = {1, -1}>
-    { up = Resize (x, , s) q = GlobalAveragePool (up) p = Tile (q, reps) y = Reshape (p, to) }
-    """)
-    model.graph.initializer.append(numpy_helper.from_array(np.array([1, 1, 4, 4]), "reps"))
-    rederive(model, {((), "up"): (1, 3, None, None)})
-    shapes = stored(model)
-    assert shapes["q"] == [1, 3, 1, 1]
-    assert shapes["p"] == [1, 3, 4, 4]
-    assert shapes["y"] == [1, 48]
+    text = """(float[1,3,8,8] x, float[4] s) => (float[1,48] y) <float[1,3,16,16] up, float[1,3,4,4] p,
+    float[1,3,1,1] q, int64[2] to = {1, -1}, int64[4] reps = {1, 1, 4, 4}>
+    { up = Resize (x, , s) q = GlobalAveragePool (up) p = Tile (q, reps) y = Reshape (p, to) }"""
+    shapes = stored(rederived(text))
+    assert (shapes["q"], shapes["p"], shapes["y"]) == ([1, 3, 1, 1], [1, 3, 4, 4], [1, 48])
 
 
 def test_a_default_is_not_taken_for_a_constant():
-    model = chain()
-    model.graph.initializer.append(numpy_helper.from_array(np.array([1, 1, 2, 2], np.float32), "s"))
-    rederive(model, {((), "up"): (1, 3, None, None)})
-    assert all(isinstance(size, str) for size in stored(model)["y"][2:])
+    shapes = stored(rederived(CHAIN.replace("<float", "<float[4] s = {1, 1, 2, 2}, float", 1)))
+    assert all(isinstance(size, str) for size in shapes["y"][2:])
 
 
 def test_shapes_inside_a_body_and_behind_it_are_relaxed():
-    model = onnx.parser.parse_model("""
-    <ir_version: 8, opset_import: ["" : 13]>
-    g (float[1,3,8,8] x, bool c, float[4] s) => (float[1,3,16,16] y)
-    {
+    inside = model("""(float[1,3,8,8] x, bool c, float[4] s) => (float[1,3,16,16] y) {
       y = If (c) <
         then_branch = t () => (float[1,3,16,16] a) <float[1,3,16,16] u> { u = Resize (x, , s) a = Relu (u) },
         else_branch = e () => (float[1,3,16,16] b) { b = Resize (x, , s) }
       >
-    }
-    """)
+    }""")
     paths = [ScopePath([BodyName("If(y)", branch)]) for branch in ("then_branch", "else_branch")]
-    rederive(model, {(paths[0], "u"): (1, 3, None, None), (paths[1], "b"): (1, 3, None, None)})
-    then_branch = model.graph.node[0].attribute[0].g
-    for value in (*then_branch.value_info, *then_branch.output, *model.graph.output):
+    rederive(inside, {(paths[0], "u"): (1, 3, None, None), (paths[1], "b"): (1, 3, None, None)})
+    then_branch = inside.graph.node[0].attribute[0].g
+    for value in (*then_branch.value_info, *then_branch.output, *inside.graph.output):
         assert not any(isinstance(size, int) for size in dims_of(value.type)[2:]), value.name
 
 
 def test_where_inference_knows_nothing_the_rank_is_what_stays():
-    model = onnx.parser.parse_model("""
-    <ir_version: 8, opset_import: ["" : 13, "acme" : 1]>
-    g (float[1,3,8,8] x, float[4] s) => (float[1,3,16,16] y)
-    { up = Resize (x, , s) y = acme.Op (up) }
-    """)
-    rederive(model, {((), "up"): (1, 3, None, None)})
-    assert len(stored(model)["y"]) == 4
-    assert all(isinstance(size, str) for size in stored(model)["y"])
+    text = "(float[1,3,8,8] x, float[4] s) => (float[1,3,16,16] y) { up = Resize (x, , s) y = acme.Op (up) }"
+    shapes = stored(rederived(text))
+    assert len(shapes["y"]) == 4
+    assert all(isinstance(size, str) for size in shapes["y"])
 
 
 def test_shapes_adds_inference_to_what_is_stored():
-    shapes = Shapes(
-        onnx.parser.parse_model("""
-    <ir_version: 8, opset_import: ["" : 13]>
-    g (float16[n,3,8,8] x) => (float16[?,?,?,?] y) { a = Relu (x) y = Relu (a) }
-    """)
-    )
+    shapes = Shapes(model("(float16[n,3,8,8] x) => (float16[?,?,?,?] y) { a = Relu (x) y = Relu (a) }"))
     assert shapes.dims(((), "a")) == ("n", 3, 8, 8)
     assert shapes.elem_type(((), "a")) == onnx.TensorProto.FLOAT16
     assert shapes.dims(((), "nowhere")) is None
@@ -113,33 +89,34 @@ def test_a_negative_size_is_an_unknown_one():
     assert dims_of(kind) == (None, 3, 0, "h")
 
 
-def test_an_input_that_is_an_output_too_has_the_shape_that_one_of_the_two_places_tells():
-    for dims in (("float[1, 4]", "float[]"), ("float[]", "float[1, 4]"), ("float[1, 4]", "float[n, 4]")):
-        text = '<ir_version: 8, opset_import: ["" : 13]> g ({} x) => (float[1, 4] y, {} x) {{ y = Relu (x) }}'
-        model = onnx.parser.parse_model(text.format(*dims))
-        for value, told in zip((model.graph.input[0], model.graph.output[1]), dims, strict=True):
-            if told == "float[]":
-                value.type.tensor_type.ClearField("shape")
-        assert Shapes(model).dims(((), "x")) == (1, 4), dims
+@pytest.mark.parametrize(
+    ("given", "returned"), [("float[1, 4]", "float[]"), ("float[]", "float[1, 4]"), ("float[1, 4]", "float[n, 4]")]
+)
+def test_an_input_that_is_an_output_too_has_the_shape_that_one_of_the_two_places_tells(given, returned):
+    passed = model(f"({given} x) => (float[1, 4] y, {returned} x) {{ y = Relu (x) }}")
+    for value, told in ((passed.graph.input[0], given), (passed.graph.output[1], returned)):
+        if told == "float[]":
+            value.type.tensor_type.ClearField("shape")
+    assert Shapes(passed).dims(((), "x")) == (1, 4)
 
 
 UNKNOWN_FIELD = b"\xd2\x02\x04kept"  # number 42, of a later version of ONNX
 
 
 def test_a_size_that_changes_keeps_its_denotation_and_unknown_fields_and_the_others_stay_as_they_are():
-    model = chain()
-    model.graph.value_info.append(helper.make_tensor_sequence_value_info("all", 1, [1, 3, 16, 16]))
-    model.graph.output.append(helper.make_tensor_value_info("shape", onnx.TensorProto.INT64, [4]))
-    model.graph.node.append(helper.make_node("SequenceConstruct", ["r", "r"], ["all"]))
-    model.graph.node.append(helper.make_node("Shape", ["r"], ["shape"]))
-    tensors = [tensor_of(value.type) for value in stored_values(model.graph) if value.name not in ("x", "s")]
+    chain = model(CHAIN)
+    chain.graph.value_info.append(helper.make_tensor_sequence_value_info("all", 1, [1, 3, 16, 16]))
+    chain.graph.output.append(helper.make_tensor_value_info("shape", onnx.TensorProto.INT64, [4]))
+    chain.graph.node.append(helper.make_node("SequenceConstruct", ["r", "r"], ["all"]))
+    chain.graph.node.append(helper.make_node("Shape", ["r"], ["shape"]))
+    tensors = [tensor_of(value.type) for value in stored_values(chain.graph) if value.name not in ("x", "s")]
     for tensor in tensors:
         tensor.shape.MergeFromString(UNKNOWN_FIELD)
         for axis, dim in enumerate(tensor.shape.dim):
             dim.denotation = f"AXIS_{axis}"
             dim.MergeFromString(UNKNOWN_FIELD)
     before = [tensor.shape.SerializeToString() for tensor in tensors]
-    rederive(model, {((), "up"): (1, 3, None, None)})
+    rederive(chain, {((), "up"): (1, 3, None, None)})
     changed = [tensor for tensor, old in zip(tensors, before, strict=True) if tensor.shape.SerializeToString() != old]
     assert [dims_in(tensor.shape)[:2] for tensor in changed] == [(1, 3)] * 4  # up, r, all, y
     for tensor, old in zip(tensors, before, strict=True):

@@ -6,19 +6,25 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
-from model_bytes import rich_model, value
+from model_bytes import first_array, names, rich_model, value
 from onnx import TensorProto, helper, numpy_helper
 
 from resizefix.document.document import Document
 from resizefix.errors import RefusedError, UnreadableModelError, UsageError
 
 MODEL = rich_model()
+FIRST = numpy_helper.to_array(MODEL.graph.initializer[0])
 
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     (tmp_path / "m.onnx").write_bytes(MODEL.SerializeToString())
     return tmp_path / "m.onnx"
+
+
+@pytest.fixture
+def out(path: Path) -> Path:
+    return path.with_name("out.onnx")
 
 
 def renamed(document: Document, name: str = "renamed") -> Document:
@@ -43,36 +49,33 @@ def test_the_complete_model_is_that_of_the_file_and_independent_of_the_document(
     assert not document.is_changed()
 
 
-def test_a_copy_is_independent_and_shares_the_file(path):
+def test_a_copy_is_independent_and_shares_the_file(path, out):
     document = Document.open(path)
     copy = renamed(document.copy())
     assert document.proto.graph.node[3].name == "add"
     assert copy.is_changed()
     assert not document.is_changed()
-    copy.save(path.with_name("out.onnx"))
-    assert onnx.load(path.with_name("out.onnx")) == copy.to_proto()
-    assert np.array_equal(
-        copy.array(copy.proto.graph.initializer[0]), numpy_helper.to_array(MODEL.graph.initializer[0])
-    )
+    copy.save(out)
+    assert onnx.load(out) == copy.to_proto()
+    assert np.array_equal(first_array(copy), FIRST)
 
 
 def test_arrays_of_detached_inline_and_typed_tensors_are_those_of_the_file(path):
     document = Document.open(path)
     for light, whole in zip(document.proto.graph.initializer, MODEL.graph.initializer, strict=True):
         assert np.array_equal(document.array(light), numpy_helper.to_array(whole))
-    constant = document.proto.graph.node[0].attribute[0].t
-    assert np.array_equal(document.array(constant), numpy_helper.to_array(MODEL.graph.node[0].attribute[0].t))
-    copied = TensorProto()
+    constant, copied = document.proto.graph.node[0].attribute[0].t, TensorProto()
     copied.CopyFrom(constant)
-    assert np.array_equal(document.array(copied), document.array(constant))
+    for tensor in (constant, copied):
+        assert np.array_equal(document.array(tensor), numpy_helper.to_array(MODEL.graph.node[0].attribute[0].t))
 
 
-@pytest.mark.parametrize("data_type", [TensorProto.FLOAT16, TensorProto.BFLOAT16, TensorProto.INT4, TensorProto.BOOL])
-def test_arrays_of_every_kind_are_those_onnx_reads(tmp_path, data_type):
+@pytest.mark.parametrize(
+    ("data_type", "count"),
+    [(TensorProto.FLOAT16, 4096), (TensorProto.BFLOAT16, 4096), (TensorProto.INT4, 16384), (TensorProto.BOOL, 8192)],
+)
+def test_arrays_of_every_kind_are_those_onnx_reads(tmp_path, data_type, count):
     raw = np.random.default_rng(0).integers(0, 2, 8192, np.uint8).tobytes()
-    count = {TensorProto.FLOAT16: 4096, TensorProto.BFLOAT16: 4096, TensorProto.INT4: 16384, TensorProto.BOOL: 8192}[
-        data_type
-    ]
     tensor = TensorProto(name="w", data_type=data_type, dims=[count], raw_data=raw)
     onnx.save(helper.make_model(helper.make_graph([], "g", [], [value("y", [1])], [tensor])), tmp_path / "m.onnx")
     document = Document.open(tmp_path / "m.onnx")
@@ -83,17 +86,18 @@ def test_arrays_of_every_kind_are_those_onnx_reads(tmp_path, data_type):
     assert read.tobytes() == expected.tobytes()
 
 
-def test_a_tensor_with_new_data_and_the_old_reference_is_refused(path):
+def test_a_tensor_with_new_data_and_the_old_reference_is_refused(path, out):
     document = Document.open(path)
-    document.proto.graph.initializer[0].raw_data = bytes(4096)
+    tensor = document.proto.graph.initializer[0]
+    tensor.raw_data = bytes(4096)
     with pytest.raises(RefusedError, match="tensor 'w': was given new data but still refers to its old data"):
-        document.save(path.with_name("out.onnx"))
+        document.save(out)
     with pytest.raises(RefusedError):
-        document.array(document.proto.graph.initializer[0])
-    document.proto.graph.initializer[0].ClearField("external_data")
-    document.proto.graph.initializer[0].ClearField("data_location")
-    document.save(path.with_name("out.onnx"))
-    assert onnx.load(path.with_name("out.onnx")).graph.initializer[0].raw_data == bytes(4096)
+        document.array(tensor)
+    tensor.ClearField("external_data")
+    tensor.ClearField("data_location")
+    document.save(out)
+    assert onnx.load(out).graph.initializer[0].raw_data == bytes(4096)
 
 
 def test_a_model_in_memory_is_copied_and_saved(tmp_path):
@@ -107,15 +111,14 @@ def test_a_model_in_memory_is_copied_and_saved(tmp_path):
     assert np.array_equal(document.array(proto.graph.initializer[1]), numpy_helper.to_array(proto.graph.initializer[1]))
 
 
-def test_an_existing_out_is_replaced_only_with_overwrite(path):
-    out = path.with_name("out.onnx")
+def test_an_existing_out_is_replaced_only_with_overwrite(path, out):
     out.write_bytes(b"old")
     with pytest.raises(UsageError, match="exists already"):
         Document.open(path).save(out)
     assert out.read_bytes() == b"old"
     Document.open(path).save(out, overwrite=True)
     assert out.read_bytes() == path.read_bytes()
-    assert sorted(os.listdir(path.parent)) == ["m.onnx", "out.onnx"]
+    assert names(path.parent) == ["m.onnx", "out.onnx"]
 
 
 def test_a_model_is_saved_over_itself_again_and_again(path):
@@ -140,37 +143,37 @@ def test_a_model_is_saved_over_itself_under_another_name(path, link):
     assert onnx.load(path) == document.to_proto()
 
 
-def test_a_file_replaced_by_another_is_still_the_one_that_was_opened(path):
+def test_a_file_replaced_by_another_is_still_the_one_that_was_opened(path, out):
     document = renamed(Document.open(path))
     path.with_name("new").write_bytes(b"something else")
     os.replace(path.with_name("new"), path)
-    document.save(path.with_name("out.onnx"))
-    assert onnx.load(path.with_name("out.onnx")) == document.to_proto()
+    document.save(out)
+    assert onnx.load(out) == document.to_proto()
     with pytest.raises(UnreadableModelError, match="was modified or replaced since it was opened; open it again"):
         document.light_bytes()
 
 
-def test_a_file_written_to_since_it_was_opened_is_refused(path):
+def test_a_file_written_to_since_it_was_opened_is_refused(path, out):
     document = renamed(Document.open(path))
     with path.open("r+b") as file:
         file.seek(-1, os.SEEK_END)
         file.write(b"!")
     for refused in (
-        lambda: document.save(path.with_name("out.onnx")),
+        lambda: document.save(out),
         document.light_bytes,
         document.to_proto,
-        lambda: document.array(document.proto.graph.initializer[0]),
+        lambda: first_array(document),
     ):
         with pytest.raises(UnreadableModelError, match="since it was opened; open it again"):
             refused()
     assert os.listdir(path.parent) == ["m.onnx"]
 
 
-def test_a_truncated_file_does_not_kill_the_process(path):
+def test_a_truncated_file_does_not_kill_the_process(path, out):
     document = renamed(Document.open(path))
     os.truncate(path, 10)
     with pytest.raises(UnreadableModelError, match="was modified"):
-        document.save(path.with_name("out.onnx"))
+        document.save(out)
 
 
 def test_relative_paths_survive_a_change_of_folder(path, monkeypatch):
@@ -180,9 +183,7 @@ def test_relative_paths_survive_a_change_of_folder(path, monkeypatch):
     assert document.path == Path("m.onnx")
     assert document.folder == path.parent
     assert document.light_bytes()
-    assert np.array_equal(
-        document.array(document.proto.graph.initializer[0]), numpy_helper.to_array(MODEL.graph.initializer[0])
-    )
+    assert np.array_equal(first_array(document), FIRST)
 
 
 def test_names_with_spaces_and_letters_of_any_language_and_none(tmp_path):
@@ -202,7 +203,7 @@ def test_two_documents_of_one_file_are_alike_and_their_tensors_fit_both(path):
     assert not one.is_changed()
 
 
-def test_a_tensor_of_another_document_is_refused_even_if_name_and_place_are_the_same(path):
+def test_a_tensor_of_another_document_is_refused_even_if_name_and_place_are_the_same(path, out):
     path.with_name("other").mkdir()
     twin = rich_model()
     twin.graph.initializer[0].raw_data = bytes(4096)
@@ -212,22 +213,17 @@ def test_a_tensor_of_another_document_is_refused_even_if_name_and_place_are_the_
     ours = document.proto.graph.initializer[0]
     assert list(ours.external_data)[:3] == list(theirs.external_data)[:3]
     ours.CopyFrom(theirs)
-    for refused in (lambda: document.save(path.with_name("out.onnx")), lambda: document.array(ours)):
+    for refused in (lambda: document.save(out), lambda: document.array(ours)):
         with pytest.raises(RefusedError, match="tensor 'w': was taken from another document"):
             refused()
-    assert not path.with_name("out.onnx").exists()
+    assert not out.exists()
 
 
-def test_a_light_model_saved_by_other_means_is_a_model_with_external_data(path):
+def test_a_light_model_saved_by_other_means_is_a_model_with_external_data(path, out):
     document = Document.open(path)
     onnx.save(document.proto, path.with_name("light.onnx"))
     light = renamed(Document.open(path.with_name("light.onnx")))
     light.proto.graph.initializer[0].name = "another name"
-    light.save(path.with_name("out.onnx"))
-    assert np.array_equal(
-        light.array(light.proto.graph.initializer[0]), document.array(document.proto.graph.initializer[0])
-    )
-    in_memory = Document.from_proto(document.proto, document.folder)
-    assert np.array_equal(
-        in_memory.array(in_memory.proto.graph.initializer[0]), document.array(document.proto.graph.initializer[0])
-    )
+    light.save(out)
+    assert np.array_equal(first_array(light), FIRST)
+    assert np.array_equal(first_array(Document.from_proto(document.proto, document.folder)), FIRST)

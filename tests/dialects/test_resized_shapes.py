@@ -4,24 +4,27 @@ import ast
 from pathlib import Path
 
 import numpy as np
-import onnx.parser
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from onnx import helper, numpy_helper
+from onnx_text import model
 
 import resizefix
 from resizefix.dialects.output_size import RESIZED, rederive, shapes_of
 from resizefix.dialects.resized_length import _is_finite, inference_length, kernel_length
-from resizefix.document.shapes import Shapes
+from resizefix.document.shapes import Shapes, dims_of
 from resizefix.scope_path import BodyName, ScopePath
 
 PACKAGE = Path(__file__).parents[2] / "resizefix"
-MAIN = '<ir_version: 8, opset_import: ["" : 13, "l" : 1, "foreign" : 1]>'
 
 
-def dims(model, *names, path=()):
-    shapes = shapes_of(onnx.parser.parse_model(model) if isinstance(model, str) else model)
+def parsed(graph: str, opset: int = 13):
+    return model(graph, opset, "l", "foreign")
+
+
+def dims(graph, *names, path=()):
+    shapes = shapes_of(parsed(graph) if isinstance(graph, str) else graph)
     found = [shapes.dims((path, name)) for name in names]
     return found[0] if len(found) == 1 else found
 
@@ -31,9 +34,9 @@ def sizes(shape):
 
 
 def test_the_output_has_the_size_that_the_kernel_makes():
-    model = MAIN + 'g (float[1,5] x) => (float[n,m] z) <float[2] s = {1, 1.8}> { y = Resize (x, "", s) z = Relu (y) }'
-    assert Shapes(onnx.parser.parse_model(model)).dims(((), "y")) == (1, 8)  # what onnx says
-    assert dims(model, "y", "z") == [(1, 9), (1, 9)]
+    graph = '(float[1,5] x) => (float[n,m] z) <float[2] s = {1, 1.8}> { y = Resize (x, "", s) z = Relu (y) }'
+    assert Shapes(parsed(graph)).dims(((), "y")) == (1, 8)  # what onnx says
+    assert dims(graph, "y", "z") == [(1, 9), (1, 9)]
 
 
 @pytest.mark.parametrize(
@@ -47,71 +50,64 @@ def test_the_output_has_the_size_that_the_kernel_makes():
     ],
 )
 def test_every_dialect_is_read(opset, node):
-    model = f"""<ir_version: 8, opset_import: ["" : {opset}]> g (float[1,5] x) => (float[a,b] z)
+    graph = f"""(float[1,5] x) => (float[a,b] z)
     <float[2] s = {{1, 1.8}}, float[2] t = {{1.8, 1}}, float[1] u = {{1.8}}> {{ {node} z = Relu (y) }}"""
-    assert dims(model, "y") == (1, 9)
+    assert dims(parsed(graph, opset), "y") == (1, 9)
 
 
 def test_what_follows_is_inferred_from_the_true_size_through_a_chain_of_lost_pixels():
     nodes = " ".join(f'y{k + 1} = Resize (y{k}, "", s) ' for k in range(1, 4))
-    model = MAIN + f"g (float[1,5] y1) => (float[a,b] z) <float[2] s = {{1, 1.8}}> {{ {nodes} z = Relu (y4) }}"
+    graph = f"(float[1,5] y1) => (float[a,b] z) <float[2] s = {{1, 1.8}}> {{ {nodes} z = Relu (y4) }}"
     truth = [5]
     for _ in range(3):
         truth.append(kernel_length(1.8, truth[-1]))
-    assert dims(model, "y2", "y3", "y4", "z") == [(1, size) for size in (*truth[1:], truth[-1])]
+    assert dims(graph, "y2", "y3", "y4", "z") == [(1, size) for size in (*truth[1:], truth[-1])]
 
 
 def test_a_chain_that_is_too_long_to_be_followed_is_unknown_at_its_end_and_never_wrong():
-    model = onnx.parser.parse_model(MAIN + "g (float[1,5] cut0) => (float[a,b] cut12) { cut12 = Relu (cut0) }")
-    del model.graph.node[:]
+    chain = parsed("(float[1,5] cut0) => (float[a,b] cut12) { cut12 = Relu (cut0) }")
+    del chain.graph.node[:]
     for k in range(12):
-        model.graph.node.append(helper.make_node("Resize", [f"cut{k}", "", "s"], [f"up{k}"]))
-        model.graph.node.append(helper.make_node("Slice", [f"up{k}", "from", "to", "axis"], [f"cut{k + 1}"]))
+        chain.graph.node.append(helper.make_node("Resize", [f"cut{k}", "", "s"], [f"up{k}"]))
+        chain.graph.node.append(helper.make_node("Slice", [f"up{k}", "from", "to", "axis"], [f"cut{k + 1}"]))
     for name, value in (("s", np.float32([1, 1.8])), ("from", [4]), ("to", [100]), ("axis", [1])):
-        model.graph.initializer.append(numpy_helper.from_array(np.array(value), name))
-    found = [sizes(shape) for shape in dims(model, *(f"cut{k}" for k in range(13)))]
+        chain.graph.initializer.append(numpy_helper.from_array(np.array(value), name))
+    found = [sizes(shape) for shape in dims(chain, *(f"cut{k}" for k in range(13)))]
     assert set(found) == {(1, 5), (None, None)}  # 5 → 9 → 5, over and over
     assert found[:4] == [(1, 5)] * 4
 
 
 def test_a_stored_size_that_inference_once_wrote_is_not_believed():
-    model = (
-        MAIN + "g (float[1,5] x) => (float[1,8] z) <float[2] s = {1, 1.8}, float[1,8] y, float[1,8] other>"
-        '{ y = Resize (x, "", s) other = foreign.Unknown (y) z = Relu (y) }'
-    )
-    assert dims(model, "y", "z") == [(1, 9), (1, 9)]
-    assert sizes(dims(model, "other")) == (None, None)
+    graph = """(float[1,5] x) => (float[1,8] z) <float[2] s = {1, 1.8}, float[1,8] y, float[1,8] other>
+        { y = Resize (x, "", s) other = foreign.Unknown (y) z = Relu (y) }"""
+    assert dims(graph, "y", "z") == [(1, 9), (1, 9)]
+    assert sizes(dims(graph, "other")) == (None, None)
 
 
 def test_a_size_that_inference_once_made_of_a_default_is_not_believed():
-    model = onnx.parser.parse_model(
-        MAIN + 'g (float[1,5] x, float[2] s) => (float[n,m] z) { y = Resize (x, "", s) z = Relu (y) }'
-    )
-    model.graph.initializer.append(numpy_helper.from_array(np.array([1, 1.8], np.float32), "s"))
-    assert sizes(dims(model, "y")) == (None, None)
-    model.graph.value_info.append(helper.make_tensor_value_info("y", 1, (1, 8)))
-    assert dims(model, "y", "z") == [(1, 9), (1, 9)]
+    graph = """(float[1,5] x, float[2] s) => (float[n,m] z) <float[2] s = {1, 1.8}STORED>
+        { y = Resize (x, "", s) z = Relu (y) }"""
+    assert sizes(dims(graph.replace("STORED", ""), "y")) == (None, None)
+    assert dims(graph.replace("STORED", ", float[1,8] y"), "y", "z") == [(1, 9), (1, 9)]
 
 
 def test_a_size_that_no_rule_disputes_stays_as_stored():
-    model = MAIN + 'g (float[1,n] x) => (float[1,8] z) <float[2] s = {1, 2}> { y = Resize (x, "", s) z = Relu (y) }'
-    assert dims(model, "z") == (1, 8)
+    graph = '(float[1,n] x) => (float[1,8] z) <float[2] s = {1, 2}> { y = Resize (x, "", s) z = Relu (y) }'
+    assert dims(graph, "z") == (1, 8)
 
 
 def test_in_a_branch_the_size_is_the_kernels_and_so_is_what_the_if_makes():
-    model = """<ir_version: 8, opset_import: ["" : 13]> g (float[1,5] x, bool c) => (float[a,b] z) {
+    graph = """(float[1,5] x, bool c) => (float[a,b] z) {
       y = If (c) <then_branch = t () => (float[p,q] u) <float[2] s = {1, 1.8}> { u = Resize (x, "", s) },
                   else_branch = e () => (float[p,q] v) <float[2] r = {1, 1.8}> { v = Resize (x, "", r) }>
       z = Relu (y) }"""
-    assert dims(model, "u", path=ScopePath([BodyName("If(y)", "then_branch")])) == (1, 9)
-    assert sizes(dims(model, "z")) in ((1, 9), (None, None), None)
+    assert dims(graph, "u", path=ScopePath([BodyName("If(y)", "then_branch")])) == (1, 9)
+    assert sizes(dims(graph, "z")) in ((1, 9), (None, None), None)
 
 
-FUNCTION = (
-    MAIN
-    + "g (float[1,5] x) => (float[a,b] z) {{ s = Constant <value = float[2] {{1, {scale}}}> () y = l.up (x, s) "
-    + 'z = Relu (y) }} <domain : "l", opset_import: ["" : 13]> up (a, s) => (b) {{ b = Resize (a, "", s) }}'
-)
+FUNCTION = """(float[1,5] x) => (float[a,b] z) {{
+    s = Constant <value = float[2] {{1, {scale}}}> () y = l.up (x, s) z = Relu (y) }}
+    <domain : "l", opset_import: ["" : 13]> up (a, s) => (b) {{ b = Resize (a, "", s) }}"""
 
 
 def test_through_a_function_a_size_is_known_where_every_runtime_agrees_and_unknown_elsewhere():
@@ -121,35 +117,26 @@ def test_through_a_function_a_size_is_known_where_every_runtime_agrees_and_unkno
 
 @pytest.mark.parametrize(("scale", "size"), [(1.5, 7), (1.8, None)])
 def test_scales_that_calls_give_as_attributes_are_read_each(scale, size):
-    model = onnx.parser.parse_model(
-        MAIN
-        + f"g (float[1,5] x) => (float[a,b] z) {{ y = l.up <to = [1.0, {scale}]> (x) z = l.up <to = [2.0, 1.0]> (y) }}"
-        '<domain : "l", opset_import: ["" : 13]> up <to> (a) => (b) '
-        '{ s = Constant <value_floats : floats = @to> () b = Resize (a, "", s) }'
-    )
-    assert sizes(dims(model, "y"))[1] == sizes(dims(model, "z"))[1] == size
+    graph = f"""(float[1,5] x) => (float[a,b] z) {{ y = l.up <to = [1.0, {scale}]> (x) z = l.up <to = [2.0, 1.0]> (y) }}
+        <domain : "l", opset_import: ["" : 13]> up <to> (a) => (b)
+        {{ s = Constant <value_floats : floats = @to> () b = Resize (a, "", s) }}"""
+    assert sizes(dims(graph, "y"))[1] == sizes(dims(graph, "z"))[1] == size
 
 
 def test_shapes_that_are_written_after_an_edit_are_the_kernels():
-    model = onnx.parser.parse_model(
-        MAIN + "g (float[1,5] x, float[2] t) => (float[1,9] z) <float[2] s = {1, 1.8}, float[1,5] a, float[1,9] y>"
-        '{ a = Relu (x) y = Resize (a, "", s) z = Relu (y) }'
-    )
-    rederive(model, {((), "a"): (1, 5)})
-    stored = {value.name: value.type for value in (*model.graph.value_info, *model.graph.output)}
-    assert [dim.dim_value for dim in stored["y"].tensor_type.shape.dim] == [1, 9]
-    assert [dim.dim_value for dim in stored["z"].tensor_type.shape.dim] == [1, 9]
+    edited = parsed("""(float[1,5] x, float[2] t) => (float[1,9] z) <float[2] s = {1, 1.8}, float[1,5] a, float[1,9] y>
+        { a = Relu (x) y = Resize (a, "", s) z = Relu (y) }""")
+    rederive(edited, {((), "a"): (1, 5)})
+    stored = {value.name: dims_of(value.type) for value in (*edited.graph.value_info, *edited.graph.output)}
+    assert stored["y"] == stored["z"] == (1, 9)
 
 
 def test_inspect_tells_the_size_that_the_next_resize_really_reads():
-    model = onnx.parser.parse_model(
-        MAIN
-        + "g (float[1,1,5,5] x) => (float[a,b,c,d] z) <float[4] s = {1, 1, 1.8, 1.8}, int64[4] to = {1, 1, 18, 18}>"
-        '{ y = Resize (x, "", s) z = Resize (y, "", "", to) }'
-    )
-    first, second = resizefix.inspect(model)
+    graph = """(float[1,1,5,5] x) => (float[a,b,c,d] z) <float[4] s = {1, 1, 1.8, 1.8}, int64[4] to = {1, 1, 18, 18}>
+        { y = Resize (x, "", s) z = Resize (y, "", "", to) }"""
+    first, second = resizefix.inspect(parsed(graph))
     assert first.output_dims == second.input_dims == (1, 1, 9, 9)
-    promoted = resizefix.promote_scales(model, verify=False, form="factor")
+    promoted = resizefix.promote_scales(parsed(graph), verify=False, form="factor")
     assert [value for source in promoted.inputs for value in source.value][-1] == 2  # 18/9, not 18/8
 
 

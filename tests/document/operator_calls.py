@@ -8,31 +8,14 @@ from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
-from onnx import helper
+from onnx import helper, numpy_helper
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Draw = Callable[[st.SearchStrategy[Any]], Any]
 INTEGERS = ("int64", "int32", "uint8", "int8")
 FLOATS = ("float32", "float64", "float16")
-SPECIAL = [
-    0.0,
-    -0.0,
-    0.5,
-    1.5,
-    2.5,
-    -2.5,
-    -0.3,
-    1.8,
-    3.0,
-    -7.9,
-    255.0,
-    256.0,
-    65504.0,
-    2.0**31,
-    -(2.0**31),
-    2.0**63,
-    1e30,
-]
+SPECIAL = [0.0, -0.0, 0.5, 1.5, 2.5, -2.5, -0.3, 1.8, 3.0, -7.9, 255.0, 256.0, 65504.0, 2.0**31, -(2.0**31)]
+SPECIAL += [2.0**63, 1e30]
 ODD = [float("inf"), float("-inf"), float("nan"), 1e-42]
 POSITIONS = st.one_of(st.integers(-7, 7), st.sampled_from([2**31 - 1, -(2**31), 2**63 - 1, -(2**63), 2**31, 2**40]))
 
@@ -105,9 +88,8 @@ def listed(draw: Draw, data: Array, attribute: str, numbers: list[int], since: i
 def _concat(draw: Draw, operator: str) -> Drawn:
     shape = draw(SHAPES)
     dtype = draw(st.sampled_from(("int64", "float32")))
-    others = [
-        array(draw, dtype, draw(st.sampled_from([shape, (2, *shape[1:])]))) for _ in range(draw(st.integers(0, 2)))
-    ]
+    shapes = st.lists(st.sampled_from([shape, (2, *shape[1:])]), max_size=2)
+    others = [array(draw, dtype, other) for other in draw(shapes)]
     axis = draw(st.integers(-len(shape) - 1, len(shape)))
     return Drawn(operator, [array(draw, dtype, shape), *others], attributes={"axis": axis})
 
@@ -128,9 +110,8 @@ def _slice(draw: Draw, operator: str) -> Drawn:
     if draw(st.integers(0, 3)) == 0:
         attributes = {"starts": starts, "ends": ends} | ({} if axes is None else {"axes": axes})
         return Drawn(operator, [data], 9, attributes=attributes)
-    steps = draw(
-        st.none() | st.lists(st.sampled_from([1, 2, -1, -2, -3, 2**40, -(2**40)]), min_size=count, max_size=count)
-    )
+    step = st.sampled_from([1, 2, -1, -2, -3, 2**40, -(2**40)])
+    steps = draw(st.none() | st.lists(step, min_size=count, max_size=count))
     operands = [data, ints(*starts), ints(*ends), None if axes is None else ints(*axes)]
     return Drawn(operator, operands if steps is None else [*operands, ints(*steps)])
 
@@ -184,8 +165,6 @@ def _sized(draw: Draw, operator: str) -> Drawn:
 def _constant_of_shape(draw: Draw, operator: str) -> Drawn:
     shape = draw(st.lists(st.integers(0, 3), max_size=3))
     value = draw(st.none() | st.sampled_from([ints(7), np.array([True]), np.array([-0.0], np.float32)]))
-    from onnx import numpy_helper
-
     attributes = {} if value is None else {"value": numpy_helper.from_array(value)}
     return Drawn(operator, [ints(*shape)], attributes=attributes)
 

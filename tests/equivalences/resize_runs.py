@@ -42,17 +42,11 @@ def session(
     node = write(interpolation, operands, dialect, output="y")
     axes = interpolation.axes
     kind = TensorProto.FLOAT if extent is ExtentKind.SCALES else TensorProto.INT64
-    graph = helper.make_graph(
-        [node],
-        "one_resize",
-        [
-            helper.make_tensor_value_info("x", element_type, [None] * rank),
-            # Shape inference counts the elements of sizes, and takes an unknown count for none.
-            helper.make_tensor_value_info("extent", kind, [rank if axes is None else len(axes)]),
-        ],
-        [helper.make_tensor_value_info("y", element_type, [None] * rank)],
-        [helper.make_tensor("roi", TensorProto.FLOAT, [0], [])],
-    )
+    # Shape inference counts the elements of sizes, and takes an unknown count for none.
+    fed = helper.make_tensor_value_info("extent", kind, [rank if axes is None else len(axes)])
+    x, y = (helper.make_tensor_value_info(name, element_type, [None] * rank) for name in "xy")
+    empty = helper.make_tensor("roi", TensorProto.FLOAT, [0], [])
+    graph = helper.make_graph([node], "one_resize", [x, fed], [y], [empty])
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", dialect.since_version)], ir_version=8)
     return open_quietly(model.SerializeToString())
 

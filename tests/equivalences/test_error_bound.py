@@ -18,7 +18,7 @@ from resizefix.interpolation import ExtentKind, Mode
 
 MODES = st.sampled_from([Mode.LINEAR, Mode.CUBIC])
 LENGTHS = st.one_of(st.integers(1, 64), st.integers(65, 3000), st.sampled_from([4095, 8191, 16_000, 20_000]))
-SHORT = st.integers(1, 4)
+SHORT, FACTORS, SEEDS = st.integers(1, 4), st.integers(2, 9), st.integers(0, 99)
 MOST_MADE = 500_000  # elements of an output: a tenth of a second
 DTYPES = st.sampled_from([np.float32, np.float32, np.float16])
 
@@ -45,19 +45,14 @@ def opened(subject: ResizeSpec) -> ResizeSpec:
 
 
 def stepped(subject: ResizeSpec, number: int) -> ResizeSpec | None:
-    steps = rewrites(subject, allow_inexact=True)
-    return next(
-        (
-            one.subject
-            for one in steps
-            if [equivalence.number for equivalence in one.equivalences if not equivalence.exact] == [number]
-        ),
-        None,
-    )
+    for step in rewrites(subject, allow_inexact=True):
+        if [equivalence.number for equivalence in step.equivalences if not equivalence.exact] == [number]:
+            return step.subject
+    return None
 
 
 @settings(max_examples=60, deadline=None)
-@given(MODES, st.data(), SHORT, LENGTHS, DTYPES, st.booleans(), st.booleans(), st.integers(0, 99))
+@given(MODES, st.data(), SHORT, LENGTHS, DTYPES, st.booleans(), st.booleans(), SEEDS)
 def test_e19_keeps_its_bound_at_every_length(mode, data, height, width, dtype, exclude_outside, is_open, seed):
     form = data.draw(st.sampled_from(forms_of(mode)))
     scale = data.draw(st.sampled_from([2.0, 3.0, 13.0, 2.5, 7.3, np.float32(7 / 3)]))
@@ -71,17 +66,7 @@ def test_e19_keeps_its_bound_at_every_length(mode, data, height, width, dtype, e
 
 
 @settings(max_examples=40, deadline=None)
-@given(
-    MODES,
-    st.integers(2, 9),
-    st.integers(2, 40),
-    SHORT,
-    LENGTHS,
-    DTYPES,
-    st.booleans(),
-    st.booleans(),
-    st.integers(0, 99),
-)
+@given(MODES, FACTORS, st.integers(2, 40), SHORT, LENGTHS, DTYPES, st.booleans(), st.booleans(), SEEDS)
 def test_e20_keeps_its_bound_at_every_length(mode, first, second, height, width, dtype, antialias, is_open, seed):
     second = max(2, min(second, MOST_MADE // (first * height * width)))
     x = drawn((1, 1, height, width), dtype, seed)
@@ -91,7 +76,7 @@ def test_e20_keeps_its_bound_at_every_length(mode, first, second, height, width,
 
 
 @settings(max_examples=60, deadline=None)
-@given(MODES, st.data(), SHORT, LENGTHS, SHORT, LENGTHS, DTYPES, st.booleans(), st.booleans(), st.integers(0, 99))
+@given(MODES, st.data(), SHORT, LENGTHS, SHORT, LENGTHS, DTYPES, st.booleans(), st.booleans(), SEEDS)
 def test_e22_keeps_its_bound_at_every_length(
     mode, data, height, width, new_height, new_width, dtype, antialias, exclude_outside, seed
 ):
@@ -106,17 +91,13 @@ def test_e22_keeps_its_bound_at_every_length(
 
 
 def test_the_bound_of_a_long_axis_is_larger_and_that_of_an_open_one_has_a_condition():
-    x = {length: np.zeros((1, 1, 3, length), np.float32) for length in (64, 1000, 8000)}
-    form = (HALF_PIXEL_SYMMETRIC, None)
-    subjects = {length: scaled(interpolate(Mode.CUBIC, form), (1, 1, 1, 7), one) for length, one in x.items()}
-    others = {
-        length: replace(one, interpolation=interpolate(Mode.CUBIC, (HALF_PIXEL, None)))
-        for length, one in subjects.items()
-    }
-    bounds = [spelling_bound(subjects[length], others[length]) for length in x]
+    symmetric, half = (interpolate(Mode.CUBIC, (form, None)) for form in (HALF_PIXEL_SYMMETRIC, HALF_PIXEL))
+    images = [np.zeros((1, 1, 3, length), np.float32) for length in (64, 1000, 8000)]
+    pairs = [[scaled(one, (1, 1, 1, 7), x) for one in (symmetric, half)] for x in images]
+    bounds = [spelling_bound(*pair) for pair in pairs]
     assert [condition for _, condition in bounds] == ["", "", ""]
     assert 1e-6 < bounds[0][0] < bounds[1][0] < bounds[2][0] < 1e-2
-    assert spelling_bound(opened(subjects[64]), opened(others[64]))[1] == GROWS
+    assert spelling_bound(*map(opened, pairs[0]))[1] == GROWS
 
 
 @pytest.mark.parametrize("element_type", [TensorProto.UINT8, None])

@@ -196,38 +196,26 @@ def test_up_to_ir_3_a_frozen_input_stays_listed():
     assert same(before, after.document, s=[1, 1, 2, 2])
 
 
+ANY_NUMBER = "float[1,3,8,8] x, float[n] s"
+OF_ANOTHER = one("k = Shape (z) y = Resize (x, , , k)", x="float[n,3,h,w] x, float[n,3,u,v] z")
+IMPOSSIBLE = "its scales would be [1.0, 1.0, SCALE, 2.0]; each must be finite and above 0"
+SHRUNK = "its scales would be [1.0, 1.0, 0.5, 1.0], and an Upsample takes none below 1"
+OTHER_SIZE = "its sizes follow the size of 'z', so no constant can replace them"
+TWO = "its scales would be 2 numbers, for"
+LISTED = one("y = Resize <axes = [1, 2, 3]> (x, , s)", x=ANY_NUMBER, opset=18)
+
+
 @pytest.mark.parametrize(
     ("before", "values", "reason"),
     [
         (one(), {}, "its scales follow the input 's', which has no value"),
-        *(
-            (
-                one(),
-                {"s": [1, 1, float(scale), 2]},
-                f"its scales would be [1.0, 1.0, {scale}, 2.0]; each must be finite and above 0",
-            )
-            for scale in ("0.0", "inf", "-2.0")
-        ),
-        (
-            one("y = Upsample (x, s)", opset=9),
-            {"s": [1, 1, 0.5, 1]},
-            "its scales would be [1.0, 1.0, 0.5, 1.0], and an Upsample takes none below 1",
-        ),
-        (
-            one("k = Shape (z) y = Resize (x, , , k)", x="float[n,3,h,w] x, float[n,3,u,v] z"),
-            {},
-            "its sizes follow the size of 'z', so no constant can replace them",
-        ),
-        (
-            one(x="float[1,3,8,8] x, float[n] s", opset=18),
-            {"s": [2, 2]},
-            "its scales would be 2 numbers, for an input of rank 4",
-        ),
-        (
-            one("y = Resize <axes = [1, 2, 3]> (x, , s)", x="float[1,3,8,8] x, float[n] s", opset=18),
-            {"s": [2, 2]},
-            "its scales would be 2 numbers, for the axes [1, 2, 3]",
-        ),
+        (one(), {"s": [1, 1, 0, 2]}, IMPOSSIBLE.replace("SCALE", "0.0")),
+        (one(), {"s": [1, 1, float("inf"), 2]}, IMPOSSIBLE.replace("SCALE", "inf")),
+        (one(), {"s": [1, 1, -2, 2]}, IMPOSSIBLE.replace("SCALE", "-2.0")),
+        (one("y = Upsample (x, s)", opset=9), {"s": [1, 1, 0.5, 1]}, SHRUNK),
+        (OF_ANOTHER, {}, OTHER_SIZE),
+        (one(x=ANY_NUMBER, opset=18), {"s": [2, 2]}, f"{TWO} an input of rank 4"),
+        (LISTED, {"s": [2, 2]}, f"{TWO} the axes [1, 2, 3]"),
     ],
 )
 def test_values_that_cannot_be_frozen_are_refused_and_nothing_changes(before, values, reason):

@@ -32,10 +32,15 @@ def same_bits(one: Any, other: Any) -> bool:
     return one.tolist() == other.tolist() if one.dtype == object else one.tobytes() == other.tobytes()
 
 
-def lowered(model: ModelProto) -> tuple[ModelProto, Downgrade]:
-    """A downgraded copy, which the full checker accepts, and what was done."""
+def copied(model: ModelProto) -> ModelProto:
     copy = ModelProto()
     copy.CopyFrom(model)
+    return copy
+
+
+def lowered(model: ModelProto) -> tuple[ModelProto, Downgrade]:
+    """A downgraded copy, which the full checker accepts, and what was done."""
+    copy = copied(model)
     result = downgrade(copy, value_of=numpy_helper.to_array)
     assert not result.blockers, result.blockers
     assert default_opset(copy.opset_import, fallback=1) == 8
@@ -57,8 +62,7 @@ def assert_same(model: ModelProto, feeds: Feeds, bound: float | None = None) -> 
             assert one.shape == other.shape
             scale = max(1.0, float(np.abs(one[np.isfinite(one)]).max(initial=0)))
             np.testing.assert_allclose(other, one, rtol=0, atol=bound * scale, equal_nan=True)
-    oldest = ModelProto()
-    oldest.CopyFrom(after)
+    oldest = copied(after)
     assert not to_ir3(oldest).blockers
     onnx.checker.check_model(oldest, full_check=True)
     assert all(same_bits(one, other) for one, other in zip(found, run(oldest, feeds), strict=True))
@@ -67,9 +71,7 @@ def assert_same(model: ModelProto, feeds: Feeds, bound: float | None = None) -> 
 
 def blockers_of(model: ModelProto) -> tuple[Blocker, ...]:
     """What stands in the way of a copy."""
-    copy = ModelProto()
-    copy.CopyFrom(model)
-    return downgrade(copy, value_of=numpy_helper.to_array).blockers
+    return downgrade(copied(model), value_of=numpy_helper.to_array).blockers
 
 
 def operators(model: ModelProto) -> list[str]:

@@ -3,9 +3,8 @@ from opset_pair import lowered, model_of, normal, operators, run, same_bits
 
 
 def test_a_default_that_may_be_overridden_is_not_folded():
-    graph = (
-        "g (float[2] x, int64[2] s) => (float[1,2] y) <int64[2] s = {1,2}> { t = Neg(s) u = Neg(t) y = Reshape(x, u) }"
-    )
+    graph = """g (float[2] x, int64[2] s) => (float[1,2] y) <int64[2] s = {1,2}>
+        { t = Neg(s) u = Neg(t) y = Reshape(x, u) }"""
     model, feeds = model_of(13, graph), {"x": normal(2), "s": np.array([2, 1])}
     after, _ = lowered(model)
     assert operators(after) == ["Neg", "Neg", "Reshape"]

@@ -14,11 +14,8 @@ def test_layer_normalization_within_its_bound(op_type, version, axis):
     graph = f"""g ({inputs}) => (float[2,3,8] y, {statistics})
         {{ y, m, d = {op_type}<axis={axis}, epsilon=0.001>(x, s, b) }}"""
     for scale, offset in ((1, 0), (3, 1), (100, -50)):
-        feeds = {
-            "x": normal(2, 3, 8) * np.float32(scale) + np.float32(offset),
-            "s": normal(*shape),
-            "b": normal(*shape, seed=3),
-        }
+        x = normal(2, 3, 8) * np.float32(scale) + np.float32(offset)
+        feeds = {"x": x, "s": normal(*shape), "b": normal(*shape, seed=3)}
         assert_same(model_of(version, graph), feeds, bound=BOUND)
 
 
@@ -47,9 +44,7 @@ def test_mean_variance_normalization_within_its_bound(op_type, version):
     for axes in ("", "<axes=[0,1,-1]>"):
         graph = f"g (float[2,3,4,5] x) => (float[2,3,4,5] y) {{ y = {op_type}{axes}(x) }}"
         model, feeds = model_of(version, graph), {"x": normal(2, 3, 4, 5) * 3 + 1}
-        after, _ = lowered(
-            model
-        )  # not assert_same: onnx 1.23 cannot check the original, whose function body it rejects
+        after, _ = lowered(model)  # not assert_same: onnx 1.23 rejects the function body of the original
         expected, found = run(model, feeds)[0], run(after, feeds)[0]
         assert np.abs(expected - found).max() <= BOUND * np.abs(expected).max()
         assert "ReduceMean" in operators(after)

@@ -7,7 +7,7 @@ from typing import Any
 
 import onnx
 import pytest
-from fixture_models import DYNAMIC, FIXTURES, SRCNN
+from fixture_models import DYNAMIC, FIXTURES, SRCNN, UNET
 from live_parser import missing, needs_tensorrt
 
 from resizefix.runtimes import tensorrt as tensorrt_live
@@ -141,12 +141,11 @@ def word_of(verdict: dict[str, Any]) -> str:
     return "accepted" if verdict["accepted"] else "rejected" if "rejected" in effects else "different"
 
 
-def test_without_a_target_all_of_them_are_judged(check):
-    code, text, _ = check(SRCNN, "--json")
-    answer = json.loads(text)
-    assert (code, list(answer["targets"])) == (1, [target.name for target in TARGETS])
+def test_without_a_target_all_of_them_are_judged(check, judged):
+    answer, _ = judged(SRCNN)
+    assert (answer["exit_code"], list(answer["targets"])) == (1, [target.name for target in TARGETS])
     for name, verdict in answer["targets"].items():
-        assert json.loads(check(SRCNN, "--target", name, "--json")[1])["targets"] == {name: verdict}
+        assert judged(SRCNN, "--target", name)[0]["targets"] == {name: verdict}
     *lines, last = check(SRCNN)[1].splitlines()
     found = lines.index("what the rules found:")
     lines, words = lines[:found], lines[found + 1 :]
@@ -161,13 +160,11 @@ def test_without_a_target_all_of_them_are_judged(check):
     assert last == "check with --target NAME, or -v, prints each node and how to fix it"
 
 
-def test_the_matrix_has_a_row_for_each_node_and_a_column_for_each_target(check, tmp_path):
-    model = FIXTURES / "unet_nearest_opset11.onnx"
+def test_the_matrix_has_a_row_for_each_node_and_a_column_for_each_target(judged, tmp_path):
     page, text = tmp_path / "m.html", tmp_path / "m.md"
     for targets in ([], ["--target", "tensorrt-5.0", "--target", "onnxruntime"]):
-        code, said, _ = check(model, *targets, "--html", page, "--markdown", text, "--json", "--force")
-        answer = json.loads(said)
-        assert (code, answer["html"], answer["markdown"]) == (1, str(page), str(text))
+        answer, _ = judged(UNET, *targets, "--html", page, "--markdown", text, "--force")
+        assert (answer["exit_code"], answer["html"], answer["markdown"]) == (1, str(page), str(text))
         marks = ["✓" if verdict["accepted"] else "✕" for verdict in answer["targets"].values()]
         for name in ("#0 /Resize", "#1 /Resize_1"):
             assert f"| `{name}` | {' | '.join(marks)} |" in text.read_text()
@@ -233,15 +230,16 @@ def test_the_real_builder_builds_a_dynamic_model_for_the_shapes_given(judged):
 @pytest.mark.parametrize(
     ("name", "options"), [("scales_graph_input", ["--set", "scales=1,1,2,2"]), ("scales_graph_input_default", [])]
 )
-def test_an_input_that_tensorrt_does_not_take_can_be_frozen_and_fed_as_integers(check, call, tmp_path, name, options):
+def test_an_input_that_tensorrt_does_not_take_can_be_frozen_and_fed_as_integers(
+    check, judged, call, tmp_path, name, options
+):
     frozen, fed = tmp_path / "frozen.onnx", tmp_path / "fed.onnx"
     given = FIXTURES / "handmade" / f"{name}.onnx"
-    code, text, _ = check(given, "--target", "tensorrt-rtx")
+    code, text, _ = call("check", given, "--target", "tensorrt-rtx")
     assert code == 0 or "resizefix freeze-scales" in text.splitlines()[-1]
     assert call("freeze-scales", given, frozen, *options)[0] == 0
     assert call("promote-scales", frozen, fed, "--for", "tensorrt")[0] == 0
-    code, text, _ = check(fed, "--target", "tensorrt-rtx", "--build", "--json")
-    target = json.loads(text)["targets"]["tensorrt-rtx"]
-    assert (code, target["violations"]) == (0, [])
+    answer, target = judged(fed, "--target", "tensorrt-rtx", "--build")
+    assert (answer["exit_code"], target["violations"]) == (0, [])
     if missing is None:
         assert target["live"]["built"] is True

@@ -103,7 +103,7 @@ def test_in_place_keeps_the_file_mode_and_the_link(call, tmp_path):
         (["legalize", "--target", "tensorrt-8.6", "-n", "#0"], "unet_nearest_opset11"),
     ],
 )
-def test_where_nothing_needs_to_change_out_is_a_copy_if_that_is_asked_for(call, tmp_path, words, name):
+def test_where_nothing_needs_to_change_out_is_a_copy_if_that_is_asked_for(call, answered, tmp_path, words, name):
     model, out = FIXTURES / f"{name}.onnx", tmp_path / "out.onnx"
     assert call(*words, model, out)[0] == 1
     assert not out.exists()
@@ -111,8 +111,8 @@ def test_where_nothing_needs_to_change_out_is_a_copy_if_that_is_asked_for(call, 
     assert (code, err, json.loads(text)["output"], json.loads(text)["error"]) == (0, "", str(out), None)
     assert out.read_bytes() == model.read_bytes()
     assert "as a copy" in " ".join(call(*words, model, tmp_path / "2.onnx", "--copy-unchanged")[1].split())
-    code, text, _ = call(*words, model, "--copy-unchanged", "--dry-run", "--json")
-    assert (code, json.loads(text)["output"]) == (0, None)
+    answer = answered(*words, model, "--copy-unchanged", "--dry-run")
+    assert (answer["exit_code"], answer["output"]) == (0, None)
 
 
 def test_what_is_refused_is_not_copied(call, tmp_path):
@@ -120,16 +120,16 @@ def test_what_is_refused_is_not_copied(call, tmp_path):
     assert not (tmp_path / "out.onnx").exists()
 
 
-def test_verify_and_diff_answer_with_their_exit_code(call, tmp_path):
+def test_verify_and_diff_answer_with_their_exit_code(call, answered, tmp_path):
     out = tmp_path / "out.onnx"
     assert call("promote-scales", SRCNN, out, "--input-name", "s", "-q")[0] == 0
     assert call("verify", SRCNN, out, "--feed", "s=1,1,3,3")[0] == 0
     assert call("verify", SRCNN, out, "--feed", "s=1,1,2,2")[0] == 1
     assert call("verify", SRCNN, out)[0] == 2
     assert call("diff", SRCNN, SRCNN)[0] == 0
-    code, text, _ = call("diff", SRCNN, out, "--json")
-    assert code == 1
-    assert {change["what"] for change in json.loads(text)["changes"]} <= {"node", "input", "output", "initializer"}
+    answer = answered("diff", SRCNN, out)
+    assert answer["exit_code"] == 1
+    assert {change["what"] for change in answer["changes"]} <= {"node", "input", "output", "initializer"}
 
 
 def test_escape_codes_in_a_model_never_reach_the_terminal(call, tmp_path):

@@ -1,16 +1,16 @@
 # ruff: noqa: E501
 """`explain`: for a model that has the fault, the command that it prints succeeds."""
 
-import json
+import io
 import shlex
 from pathlib import Path
 
 import numpy as np
 import onnx
-import onnx.parser
+import onnx_text
 import onnxruntime as ort
 import pytest
-from fixture_models import FIXTURES
+from fixture_models import FIXTURES, SRCNN
 
 import resizefix
 from resizefix.library import explain
@@ -22,9 +22,7 @@ S = "float[4] s = {1, 1, 2, 2}"
 
 
 def text_model(opset, nodes, rest=S, kind="float", data="[1,3,8,8]"):
-    return onnx.parser.parse_model(
-        f'<ir_version: 8, opset_import: ["" : {opset}]> g ({kind}{data} x) => ({kind}[a, b, c, d] y) <{rest}> {{ {nodes} }}'
-    )
+    return onnx_text.model(f"({kind}{data} x) => ({kind}[a, b, c, d] y) <{rest}> {{ {nodes} }}", opset)
 
 
 # By the command that fixes it and the wording of the message: a model that has its fault.
@@ -166,11 +164,10 @@ OTHERS: dict[str, onnx.ModelProto] = {
 
 
 def written(model, folder):
-    path = folder / "model.onnx"
     if isinstance(model, str):
         return FIXTURES / f"{model}.onnx"
-    onnx.save(model, path)
-    return path
+    onnx.save(model, folder / "model.onnx")
+    return folder / "model.onnx"
 
 
 @pytest.mark.parametrize("text", MODELS, ids=lambda text: text[:50])
@@ -271,8 +268,7 @@ def test_what_is_called_a_fix_ends_with_a_model_that_the_target_accepts(
 
 
 def test_a_target_that_accepts_the_model_is_named(call):
-    model = FIXTURES / "srcnn_x3_opset11.onnx"
-    code, said, _ = call("explain", "Antialiasing is not supported currently.", model)
+    code, said, _ = call("explain", "Antialiasing is not supported currently.", SRCNN)
     assert code == 0
     assert "by its rules, tensorrt-10 accepts the resizes of" in said
 
@@ -280,9 +276,8 @@ def test_a_target_that_accepts_the_model_is_named(call):
 @pytest.mark.parametrize("text", ["mode attribute is bilinear. It can only be nearest(default) or linear or cubic",
                                   "Op registered for Upsample is deprecated in domain_version of 11"])  # fmt: skip
 def test_a_model_without_the_fault_gets_the_cause_and_no_command(text, call):
-    model = FIXTURES / "srcnn_x3_opset11.onnx"
-    assert [one.command for one in resizefix.explain(text, model)] == [None]
-    code, said, _ = call("explain", text, model)
+    assert [one.command for one in resizefix.explain(text, SRCNN)] == [None]
+    code, said, _ = call("explain", text, SRCNN)
     assert code == 0
     assert "no command changes this model" in said
 
@@ -333,26 +328,22 @@ def test_a_message_that_is_no_text_is_a_usage_error(message):
         resizefix.explain(message)
 
 
-def test_the_command_line_answers_and_an_unknown_message_says_what_to_send(call):
+def test_the_command_line_answers_and_an_unknown_message_says_what_to_send(call, answered):
     code, said, _ = call("explain", "Resize scales must be an initializer!")
     assert code == 0
     assert "TensorRT 8.0 to 8.2 takes scales from an initializer" in said
     assert "read more: docs/how-to/resize-scales-must-be-an-initializer.md" in said
-    code, said, _ = call("explain", "no such thing", "--json")
-    assert code == 1
-    document = json.loads(said)
-    assert document["matches"] == []
+    document = answered("explain", "no such thing")
+    assert (document["exit_code"], document["matches"]) == (1, [])
     assert "open an issue with the whole message" in document["error"]
     assert call("explain", "Resize scales must be an initializer!", "no_such_file.onnx")[0] == 2
 
 
 @pytest.mark.parametrize(("encoding", "end"), [("utf-8", b"caf\xe9"), ("utf-8-sig", b""), ("utf-16", b"")])
-def test_a_message_is_read_from_stdin_as_editors_and_shells_write_it(encoding, end, monkeypatch, call):
-    import io
-
+def test_a_message_is_read_from_stdin_as_editors_and_shells_write_it(encoding, end, monkeypatch, answered):
     text = "\x1b[31m[E] Resize scales must\nbe an initializer!\x1b[0m\n"
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text.encode(encoding) + end)))
-    code, said, _ = call("explain", "-", "--json")
-    assert code == 0
-    (match,) = json.loads(said)["matches"]
+    answer = answered("explain", "-")
+    assert answer["exit_code"] == 0
+    (match,) = answer["matches"]
     assert {"message", "runtime", "cause", "page", "command"} < set(match)

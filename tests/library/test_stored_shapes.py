@@ -3,7 +3,8 @@
 import sys
 from pathlib import Path
 
-import onnx.parser
+import onnx
+import onnx_text
 import pytest
 from exhaustive import EXHAUSTIVE
 from hypothesis import given, settings
@@ -54,12 +55,12 @@ FOLLOWERS = (
 def following(way, follower, fed):
     """A model whose sizes follow those of `up` in this way, the sizes in between stored."""
     listed = ", int64[1] from" if fed else ""
-    model = onnx.parser.parse_model(f"""<ir_version: 8, opset_import: ["" : 18]>
-        g (float[1,3,8,4] x{listed}) => (float[?,?,?,?] y)
+    text = f"""(float[1,3,8,4] x{listed}) => (float[?,?,?,?] y)
         <float[4] s = {{1, 1, 2, 2}}, int64[1] from = {{2}}, int64[1] to = {{4}}, int64[2] both = {{2, 3}},
          int64[2] t1 = {{1, 3}}, int64[1] two = {{2}}, float[1,3,16,8] up, int64[4] shape, int64[2] t, int64[4] size>
         {{ [up] up = Resize (x, , s) shape = Shape (up) {way.replace("Split (", "Split <num_outputs: int = 2> (")}
-        {follower} }}""")
+        {follower} }}"""
+    model = onnx_text.model(text, 18)
     names = {name for node in model.graph.node for name in node.output}
     stored = [value for value in model.graph.value_info if value.name in names]
     del model.graph.value_info[:]
@@ -89,7 +90,7 @@ def test_a_follower_of_the_promoted_sizes_is_compared_at_other_scales():
 
 
 # Both branches make [8, 14] of the stored [4, 7], and only one of them follows its sizes.
-ONE_BRANCH_FOLLOWS = """<ir_version: 8, opset_import: ["" : 18]> g (float[4,3] x, bool c) => (float[8,14] y)
+ONE_BRANCH_FOLLOWS = """(float[4,3] x, bool c) => (float[8,14] y)
   <int64[2] size = {4, 7}, float[4,7] up> {
     [up] up = Resize (x, , , size)
     y = If (c) <
@@ -100,15 +101,15 @@ ONE_BRANCH_FOLLOWS = """<ir_version: 8, opset_import: ["" : 18]> g (float[4,3] x
 
 
 def test_the_law_of_stored_shapes_runs_every_branch_and_moves_both_of_two_axes():
-    model = onnx.parser.parse_model(ONE_BRANCH_FOLLOWS)
+    model = onnx_text.model(ONE_BRANCH_FOLLOWS, 18)
     result = resizefix.promote_scales(model, node=["up"], verify=False)
     assert result.changed
     assert not list(broken(model, result.model, result.inputs))
 
 
 def test_the_law_of_stored_shapes_notices_a_size_that_is_lost():
-    text = '<ir_version: 8, opset_import: ["" : 18]> g (float[1,3,8,4] x) => (float[1,3,16,8] y)'
-    model = onnx.parser.parse_model(f"{text} <float[4] s = {{1, 1, 2, 2}}> {{ y = Resize (x, , s) }}")
+    text = "(float[1,3,8,4] x) => (float[1,3,16,8] y) <float[4] s = {1, 1, 2, 2}> { y = Resize (x, , s) }"
+    model = onnx_text.model(text, 18)
     result = resizefix.promote_scales(model, verify=False)
     assert not list(broken(model, result.model, result.inputs))
     result.model.graph.output[0].type.tensor_type.shape.dim[1].dim_param = "lost"

@@ -4,7 +4,6 @@ The runtime is a package `openvino` that asks onnxruntime and moves the tensors 
 known place. With `onnxruntime` as the runtime nothing is moved.
 """
 
-import json
 import re
 import sys
 
@@ -173,12 +172,12 @@ def test_there_is_no_verdict_where_onnxruntime_runs_neither_the_model_nor_the_no
     assert str(found.reason).startswith("nothing was compared: onnxruntime cannot load")
 
 
-def test_the_command_answers_in_json_html_and_markdown(openvino, tmp_path, call):
+def test_the_command_answers_in_json_html_and_markdown(openvino, tmp_path, answered):
     onnx.save(TWO, tmp_path / "two.onnx")
     python = openvino({"y": 0.5, "z": 0.5})["openvino"]
     page, note = tmp_path / "page.html", tmp_path / "note.md"
-    words = ["verify", str(tmp_path / "two.onnx"), "--runtime", "OpenVINO", "--runtime-python", f"openvino={python}"]
-    answer = json.loads(call(*words, "--json", "--html", page, "--markdown", note)[1])
+    words = ["verify", tmp_path / "two.onnx", "--runtime", "OpenVINO", "--runtime-python", f"openvino={python}"]
+    answer = answered(*words, "--html", page, "--markdown", note)
     assert (answer["exit_code"], answer["runtime"]) == (1, "OpenVINO 9.9")
     assert [(site["node"], site["first"]) for site in answer["sites"]] == [("up1", True), ("up2", False)]
     assert answer["sites"][0]["max_abs_diff"] == pytest.approx(0.5)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from exhaustive import EXHAUSTIVE
 from hostile_models import Fill, file_of
-from onnx import parser
+from onnx_text import model
 
 LARGE = {"2^27": 1 << 27, "2^40": 1 << 40}
 
@@ -87,12 +87,9 @@ def large(place: str, chain: str, said: dict[str, str], inputs: str = "") -> Fil
     given = ", ".join(sorted({*re.findall(r"\w+", chain)} & said.keys() | {"zero"}))
     nodes = PLACES[place].replace("CHAIN", chain).replace("GIVEN", given)
     function = f'<domain: "f", opset_import: ["" : 13]> Few ({given}) => (few) {{ {chain} }}'
-    return file_of(
-        parser.parse_model(
-            f"""<ir_version: 8, opset_import: ["" : 13, "f" : 1]> g (float[1, 1, 4, 4] x, bool c{inputs}) => (float[] y)
-            <{", ".join(said.values())}> {{ {nodes} {RESIZED} }} {function if place == "function" else ""}"""
-        )
-    )
+    graph = f"""(float[1, 1, 4, 4] x, bool c{inputs}) => (float[] y)
+        <{", ".join(said.values())}> {{ {nodes} {RESIZED} }} {function if place == "function" else ""}"""
+    return file_of(model(graph, 13, "f"))
 
 
 def values() -> Iterator[tuple[str, Fill]]:

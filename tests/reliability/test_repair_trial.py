@@ -3,9 +3,8 @@
 import random
 from dataclasses import replace
 
-import onnx.parser
-import onnx_text
 import pytest
+from onnx_text import model
 from random_graphs_model import draw
 from repair_trial import BAD, CONTROLS, FAULTS, Verdict, judge, outputs, planted, trials, valid_models
 
@@ -27,13 +26,13 @@ def test_every_fault_fits_some_model(name):
     assert any(planted(draw(rng).model, [name], rng) for _ in range(200))
 
 
-VALID = """<ir_version: 8, opset_import: ["" : 13]> g (float[1,3,8,8] x) => (float[1,3,16,16] z)
+VALID = """(float[1,3,8,8] x) => (float[1,3,16,16] z)
   <float[4] s = {1, 1, 2, 2}> { y = Resize <mode = "linear"> (x, "", s) a = Neg (y) z = Abs (a) }"""
 
 
 def test_a_wrong_repair_and_a_touched_model_are_noticed(monkeypatch):
     valid, other, broken, elsewhere = (
-        onnx.parser.parse_model(VALID.replace(*change))
+        model(VALID.replace(*change))
         for change in (("", ""), ("linear", "nearest"), ("linear", "bilinear"), ("Abs", "Exp"))
     )
     assert isinstance(outputs(broken, 0), str)
@@ -45,12 +44,12 @@ def test_a_wrong_repair_and_a_touched_model_are_noticed(monkeypatch):
         (broken, elsewhere, False, "moved"),
         (valid, other, True, "harmed"),
     ):
-        monkeypatch.setattr(resizefix, "repair", lambda model, after=after: replace(honest, model=after))
+        monkeypatch.setattr(resizefix, "repair", lambda _, after=after: replace(honest, model=after))
         assert judge("careless", valid, before, control=control).verdict == verdict
 
 
 # Until the sizes of `a` are int64, nobody knows that 1.8 makes 9 of its 5, or 8 in some runtimes.
-UNKNOWN_UNTIL_REPAIRED = """<ir_version: 8, opset_import: ["" : 13]> g (float[1,3,4,4] x) => (float[1,3,9,9] y)
+UNKNOWN_UNTIL_REPAIRED = """(float[1,3,4,4] x) => (float[1,3,9,9] y)
   <int64[4] sizes = {1, 3, 5, 5}, float[4] s = {1, 1, SCALE, SCALE}> {
     MADE a = Resize (x, , , given) y = Resize <mode = "linear"> (a, "", s) }"""
 
@@ -58,14 +57,14 @@ UNKNOWN_UNTIL_REPAIRED = """<ir_version: 8, opset_import: ["" : 13]> g (float[1,
 @pytest.mark.parametrize(("scale", "verdict"), [("1.8", "right"), ("1.8001", "wrong")])
 def test_a_scale_that_is_made_safe_as_its_size_becomes_known_is_no_wrong_number(scale, verdict):
     text = UNKNOWN_UNTIL_REPAIRED.replace("SCALE", "1.8")
-    broken = onnx.parser.parse_model(text.replace("MADE", "given = Cast <to = 6> (sizes)"))
-    valid = onnx.parser.parse_model(text.replace("MADE", "given = Identity (sizes)").replace("1.8", scale))
+    broken = model(text.replace("MADE", "given = Cast <to = 6> (sizes)"))
+    valid = model(text.replace("MADE", "given = Identity (sizes)").replace("1.8", scale))
     assert "lost-pixel" in {outcome.fault for outcome in resizefix.repair(broken).outcomes}
     assert judge("sizes cast to int32", valid, broken, control=False).verdict == verdict
 
 
 def test_stored_sizes_that_a_rounded_scale_may_have_made_are_not_taken_in_silence():
-    broken = onnx_text.model(
+    broken = model(
         "(float[1,3,8,8] x) => (float[1,3,12,12] y)"
         ' <float[4] s = {1, 1, 0, 0}> { y = Resize <mode = "linear"> (x, "", s) }'
     )

@@ -1,15 +1,12 @@
 """Which of several sites a node depends on, and how far growth adds up along a path."""
 
-import onnx
 import pytest
+from onnx_text import model
 
 from resizefix.scope_path import FunctionName, ScopePath
 from resizefix.verification.dependence import Dependence
 
-TWO_BRANCHES = """<ir_version: 8, opset_import: ["" : 13]>
-    g (float[1,1,8,8] x) => (float[1,1,"h","w"] y)
-    <float[4] s = {1, 1, 2, 2}>
-    {
+TWO_BRANCHES = """(float[1,1,8,8] x) => (float[1,1,"h","w"] y) <float[4] s = {1, 1, 2, 2}> {
         [up_a] a = Resize (x, , s)
         [up_b] b = Resize (a, , s)
         [up_c] c = Resize (x, , s)
@@ -21,7 +18,7 @@ TWO_BRANCHES = """<ir_version: 8, opset_import: ["" : 13]>
 
 @pytest.fixture
 def dependence():
-    return Dependence(onnx.parser.parse_model(TWO_BRANCHES))
+    return Dependence(model(TWO_BRANCHES))
 
 
 SITES = [((), "a"), ((), "b"), ((), "c")]

@@ -138,6 +138,7 @@ NODES = {
     "Expand": st.tuples(SHAPE, SHAPE).map(
         lambda drawn: (node_of("Expand", 2), [*floats(drawn[0]), integers(list(drawn[1]))])
     ),
+    "Relu": alike("Relu", SHAPE),
     "SpaceToDepth": st.integers(1, 3).flatmap(lambda size: alike("SpaceToDepth", IMAGE, blocksize=size)),
     "Transpose": SHAPE.flatmap(
         lambda shape: st.permutations(range(len(shape))).flatmap(

@@ -133,6 +133,9 @@ def why_not_all(options: dict[str, Any], done: str, nothing: str) -> Callable[[R
     def why_not(result: Result) -> No | None:
         from resizefix.reports.wording import reason
 
+        if result.blockers and all(outcome.status is Status.UNCHANGED for outcome in result.outcomes):
+            first = result.blockers[0]
+            return No(Diagnostic("cli.blocked", node=first.node, why=first.reason, fix=first.fix))
         if not result.outcomes:
             return No(Diagnostic("cli.no-resize-to-do", done=f"be {done}"), True)
         missed = [outcome for outcome in result.outcomes if outcome.status is not Status.CHANGED]

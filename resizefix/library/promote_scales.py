@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
 from resizefix.document.shapes import Key
-from resizefix.errors import UsageError
+from resizefix.errors import RefusedError, UsageError
 from resizefix.library.bounded import operation
 from resizefix.library.coupling import couplings_of, named_in_original, without_coupled
 from resizefix.library.raising import is_later, require_raised_alike
@@ -29,6 +30,7 @@ from resizefix.operations.promote_scales import promote_scales as promote
 from resizefix.operations.site import Refusal, Site
 from resizefix.operations.sites import select, sites_in
 from resizefix.outcome import Outcome
+from resizefix.outcome import Status as Happened
 from resizefix.printable import one_paragraph
 from resizefix.promotion import Coupling, Form, Freedom
 from resizefix.runtimes.limits import BrokenOffError
@@ -87,10 +89,9 @@ def promote_scales(
     view = ModelView(document)
     integers = Integers(denominator) if for_ == "tensorrt" else None
     wanted = NewInputs(None if form is None else Form(form), input_name, shared, keep_default, integers)
-    call = _Call(view, select(sites_in(view), node), wanted, opset or 0, allow_coupled, verify)
+    call = _Call(view, select(sites_in(view), node), wanted, opset or 0, allow_coupled, verify, at)
     candidate = call.promoted({})
-    asked = verify and candidate.inputs
-    return call.verified(candidate, at, run) if asked else call.unverified(candidate, at, run)
+    return call.verified(candidate, run) if verify and candidate.inputs else call.unverified(candidate, run)
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,9 +104,15 @@ class _Call:
     opset: int
     allow_coupled: bool
     verify: bool
+    at: Sequence[Sequence[float]]
 
-    def unverified(self, candidate: Promotion, at: Sequence[Sequence[float]], run: RunOptions) -> Result[Document]:
-        """The promotion of the sites that sizes do not show to be coupled."""
+    def unverified(self, candidate: Promotion, run: RunOptions) -> Result[Document]:
+        """What comes of the promotion without a run."""
+        candidate = self._planned(candidate)
+        return self._result(candidate, NOT_VERIFIED if candidate.inputs else _NOTHING, run.get("shape") or {})
+
+    def _planned(self, candidate: Promotion) -> Promotion:
+        """The promotion without the sites that sizes show to be coupled. UsageError: `at` does not fit."""
         if candidate.inputs and not self.allow_coupled:
             candidate, _ = without_coupled(
                 candidate,
@@ -116,16 +123,16 @@ class _Call:
                 retry_args=lambda: _options_by_sizes(self.by_sizes, self.wanted.shared),
                 by_sizes=lambda: self.by_sizes,
             )
-        asked_points(candidate.inputs, at)
-        return self._result(candidate, NOT_VERIFIED if candidate.inputs else _NOTHING, run.get("shape") or {})
+        asked_points(candidate.inputs, self.at)
+        return candidate
 
-    def verified(self, candidate: Promotion, at: Sequence[Sequence[float]], run: RunOptions) -> Result[Document]:
+    def verified(self, candidate: Promotion, run: RunOptions) -> Result[Document]:
         """The promotion of the sites that a run shows to be free, compared with the original."""
         from resizefix.verification.proof import Prover  # onnxruntime is imported where something is run
 
         document = self.view.document
         try:
-            prover = Prover(candidate.before, conditions(at, **run))
+            prover = Prover(candidate.before, conditions(self.at, **run))
             candidate, coupling = self._free(candidate, prover)
         except BrokenOffError as error:
             reason = Diagnostic("library.broken-off", why=error)
@@ -228,6 +235,37 @@ class _Call:
         coupled = not self.allow_coupled and self.by_sizes[site.key].verdict is not Freedom.FREE  # unknown: it may be
         return replace(outcome, retry_args=(*words, "--allow-coupled")) if coupled else outcome
 
+    def _helped(self, outcomes: Sequence[Outcome]) -> tuple[Outcome, ...]:
+        """The outcomes, with no options that leave a site refused or do not go with those of this call."""
+        tried = {words: self._changed_with(words) for words in {outcome.retry_args for outcome in outcomes}}
+        return tuple(
+            outcome if outcome.index in tried[outcome.retry_args] else replace(outcome, retry_args=())
+            for outcome in outcomes
+        )
+
+    def _changed_with(self, words: tuple[str, ...]) -> frozenset[int]:
+        """The sites that this call promotes with these options, too. What only a run shows of them is not known."""
+        if not words:
+            return frozenset()
+        typed = {word: value for word, value in pairwise((*words, "")) if word.startswith("--")}
+        wanted, integers = self.wanted, self.wanted.integers
+        if "--for" in typed:
+            if integers is not None and integers.denominator is not None:
+                return frozenset()
+            integers = None
+        if "--denominator" in typed:
+            integers = Integers(int(typed["--denominator"]))
+        form = Form(typed["--form"]) if "--form" in typed else wanted.form
+        wanted = replace(wanted, form=form, integers=integers, shared=wanted.shared or "--shared" in typed)
+        # Where the models run, a run decides what is coupled.
+        allow_coupled = self.verify or self.allow_coupled or "--allow-coupled" in typed
+        again = replace(self, wanted=wanted, allow_coupled=allow_coupled)
+        try:
+            planned = again._planned(again.promoted({}))
+        except (RefusedError, UsageError):
+            return frozenset()
+        return frozenset(outcome.index for outcome in planned.outcomes if outcome.status is Happened.CHANGED)
+
     def _result(
         self, promotion: Promotion, verification: Verification, shapes: Mapping[str, Sequence[int]]
     ) -> Result[Document]:
@@ -238,7 +276,7 @@ class _Call:
             profile = profile_of(promotion.document.proto, promotion.inputs, shapes)
         # What is resized is read by the product of its shape and an integer, too.
         moved = self.sites if self.wanted.integers is not None else without_their_chain(self.sites)
-        outcomes = measured(promotion.outcomes, moved, verification)
+        outcomes = measured(self._helped(promotion.outcomes), moved, verification)
         seen = self.view, promotion.after
         return Result(promotion.document, outcomes, promotion.inputs, verification, profile=profile, seen=seen)
 

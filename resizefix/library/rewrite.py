@@ -28,10 +28,12 @@ from resizefix.operations.trt_legacy import LegacyForm
 from resizefix.operations.trt_legacy import hybrid as make_hybrid
 from resizefix.operations.trt_legacy import trt_legacy as make_legacy
 from resizefix.opsets.open_branches import open_branches
+from resizefix.opsets.verdict import Blocker
 from resizefix.outcome import Outcome
 from resizefix.outcome import Status as Happened
 from resizefix.scope_path import Key
 from resizefix.targets.catalogue import target_named
+from resizefix.targets.foreign_domain import foreign_domain_resizes
 from resizefix.targets.target import Target
 from resizefix.verification.bounds import half_units
 from resizefix.verification.conditions import Conditions, RunOptions, Unpack, conditions
@@ -101,10 +103,17 @@ def legalize(
     if verify and base is not document:
         require_raised_alike(document, base, made.outcomes, rules)
     allowed = LARGEST_BOUND if fastest else INEXACT_BOUND if allow_inexact else LOWERED_BOUND
-    result = replace(_proven(document, made, changed, allowed, rules if verify else None), speed=speed)
+    result = _proven(document, made, changed, allowed, rules if verify else None)
+    result = replace(result, speed=speed, blockers=_mistaken(view, wanted))
     if not verify or not changed or not live:
         return result
     return _proven_live(result, document, made.document, changed, wanted, rules, python)
+
+
+def _mistaken(view: ModelView, target: Target) -> tuple[Blocker, ...]:
+    """The nodes of other domains that the target takes for resizes: no rewrite of a resize helps."""
+    found = foreign_domain_resizes(view, target)
+    return tuple(Blocker(one.node, "", 0, one.because, one.fix) for one in found)
 
 
 def _proven_live(

@@ -29,7 +29,7 @@ from resizefix.document.shapes import Key
 from resizefix.document.text import node_text, node_texts
 from resizefix.document.view import View
 from resizefix.errors import RefusedError, UsageError
-from resizefix.interpolation import ExtentKind
+from resizefix.interpolation import ExtentKind, NearestMode
 from resizefix.operations.forms import bind_input, bind_integer_input, retry_args
 from resizefix.operations.input_subgraph import InputSubgraph, Place
 from resizefix.operations.rewriter import Operation, broken_rules, rewrite
@@ -115,11 +115,34 @@ def promote_scales(
     made = rewrite(before, raised, operation)
     ordered = made.outcomes
     if base is not document:
-        pairs = zip(sites, ordered, strict=True)
-        ordered = tuple(replace(outcome, before=node_text(site.node)) for site, outcome in pairs)
+        driven = {one.key: one for source in operation.inputs for one in source.sites}
+        pairs = zip(sites, raised, ordered, strict=True)
+        ordered = tuple(_of_raised(outcome, old, new, driven.get(new.key)) for old, new, outcome in pairs)
     if not operation.inputs:  # nor is it raised then
         return Promotion(ModelView(document), ModelView(document.copy()), ordered, ())
     return Promotion(before, made.view, ordered, operation.inputs)
+
+
+def _of_raised(outcome: Outcome, old: Site, new: Site, driven: InputBinding | None) -> Outcome:
+    """The outcome of a site whose model was raised, with what the node was and the scales for which it means the same.
+
+    Nearest of Resize-10 rounds down where an axis grows and up where it shrinks; a later one rounds one way. Numerators
+    over 1 let no axis shrink.
+    """
+    outcome = replace(outcome, before=node_text(old.node))
+    if driven is None or driven.denominator == 1 or old.read.dialect.min_scale >= 1:
+        return outcome
+    was, now = (site.read.interpolation.nearest_mode for site in (old, new))
+    if was is not NearestMode.SIMPLE or now not in _ROUNDS_ONE_WAY:
+        return outcome
+    condition = Diagnostic(_ROUNDS_ONE_WAY[now], old=old.read.dialect.name, new=new.read.dialect.name)
+    return replace(outcome, reason="; ".join(filter(None, (outcome.reason, condition))), condition=condition)
+
+
+_ROUNDS_ONE_WAY = {
+    NearestMode.FLOOR: "operations.raised-rounds-down",
+    NearestMode.CEIL: "operations.raised-rounds-up",
+}
 
 
 def _with_scale_inputs(document: Document, sites: Sequence[Site], opset: int) -> tuple[Document, Sequence[Site]]:

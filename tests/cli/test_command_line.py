@@ -120,6 +120,19 @@ def test_what_is_refused_is_not_copied(call, tmp_path):
     assert not (tmp_path / "out.onnx").exists()
 
 
+@pytest.mark.parametrize("words", [[], ["--copy-unchanged"], ["--copy-unchanged", "--no-verify"]])
+def test_a_model_with_a_node_that_the_target_takes_for_a_resize_is_not_called_legal(call, answered, tmp_path, words):
+    model, out = FIXTURES / "handmade" / "foreign_upsample.onnx", tmp_path / "out.onnx"
+    for target in ("tensorrt-10", "tensorrt-7.0"):
+        assert call("check", model, "--target", target)[0] == 1
+        answer = answered("legalize", model, out, "--target", target, *words)
+        assert (answer["exit_code"], out.exists()) == (1, False)
+        (blocker,) = answer["blockers"]
+        assert blocker["node"] in answer["error"]
+        assert "rename the operator" in answer["error"]
+    assert call("legalize", model, out, "--target", "openvino", "--copy-unchanged")[0] == 0
+
+
 def test_verify_and_diff_answer_with_their_exit_code(call, answered, tmp_path):
     out = tmp_path / "out.onnx"
     assert call("promote-scales", SRCNN, out, "--input-name", "s", "-q")[0] == 0

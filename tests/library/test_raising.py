@@ -129,3 +129,30 @@ def test_a_raise_that_changes_the_last_bit_is_not_written(call, options, monkeyp
     monkeypatch.setattr("resizefix.opsets.raising._first_computed_otherwise", lambda *_: None)
     with pytest.raises(VerificationFailedError, match="without optimisation the last bits differ"):
         getattr(resizefix, call)(half, opset=21, **options)
+
+
+def test_scales_of_a_raised_resize_10_are_promoted_with_the_side_of_1_on_which_it_rounds_as_before():
+    text = "(float[1,1,6,9] x) => (float[?,?,?,?] y) <float[4] s = {{1, 1, {}, {}}}> {{ [up] y = Resize (x, s) }}"
+    x = np.random.default_rng(0).standard_normal((1, 1, 6, 9)).astype(np.float32)
+    sides = {
+        "while no scale is below 1": ((2, 3), (1.5, 2.5), (1, 2)),
+        "while no scale is above 1": ((0.5, 0.4), (1, 0.7)),
+    }
+    for side, (old, *others) in sides.items():
+        (outcome,), promoted = promoted_in_13(text.format(*old), 10)
+        assert outcome.condition.startswith(side)
+        assert outcome.condition in outcome.reason
+        for scales in (old, *others):
+            feeds = {"x": x, "up_scales": np.array([1, 1, *scales], np.float32)}
+            (wanted,) = opened(model(text.format(*scales), 10)).run(None, {"x": x})
+            assert opened(promoted).run(None, feeds)[0].tobytes() == wanted.tobytes()
+    linear, upsample = text.replace("Resize", 'Resize <mode = "linear">'), text.replace("Resize", "Upsample")
+    for differs, opset in ((linear, 10), (upsample, 9)):
+        assert promoted_in_13(differs.format(2, 3), opset)[0][0].condition is None
+    assert promoted_in_13(text.format(2, 2), 10, for_="tensorrt")[0][0].condition is None
+    assert promoted_in_13(text.format(2, 2), 10, for_="tensorrt", denominator=4)[0][0].condition
+
+
+def promoted_in_13(text, opset, **options):
+    result = resizefix.promote_scales(model(text, opset), opset=13, **options)
+    return result.outcomes, result.model

@@ -4,6 +4,8 @@ SENTENCES = {
     "operations.factors-differ": "its axes are scaled by different numbers ({values})",
     "operations.no-float-input": "TensorRT takes no float input",
     "operations.no-sizes-input": "{name} has no input for sizes, and TensorRT builds no quotient of an input as scales; bring the model to opset 11 or later",
+    "operations.raised-rounds-down": "while no scale is below 1, where {old} rounds up and {new} down",
+    "operations.raised-rounds-up": "while no scale is above 1, where {old} rounds down and {new} up",
     "operations.crop-reads-sizes": "tf_crop_and_resize reads sizes and scales differently",
     "operations.factor-not-rational": "its scale {scale} is not a whole number over {chosen}",
     "operations.axes-from-the-end": "its axes count from the end, and the rank of its input is not known",

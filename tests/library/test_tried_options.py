@@ -1,0 +1,61 @@
+"""Options that a refusal proposes are tried together with those of the call before they are proposed."""
+
+import pytest
+from onnx_text import model
+
+import resizefix
+from resizefix.outcome import Status
+
+UPSAMPLE = 9, "(float[1,1,h,w] x) => (float[?,?,?,?] y) <float[4] s = {1, 1, 2, 2}> { y = Upsample (x, s) }"
+ROUNDING = (
+    11,
+    """(float[1,1,6,6] x) => (float[?,?,?,?] y) <float[0] r, float[4] s = {1, 1, 2.5, 2.5}> { y = Resize <
+    coordinate_transformation_mode = "tf_half_pixel_for_nn", nearest_mode = "round_prefer_ceil"> (x, r, s) }""",
+)
+SKIP = (
+    9,
+    """(float[1,1,8,8] x, float[1,1,16,16] z) => (float[?,?,?,?] y) <float[4] s = {1, 1, 2, 2}>
+    { a = Upsample (x, s) y = Add (a, z) }""",
+)
+PAIR = (
+    13,
+    """(float[1,1,4,4] x) => (float[?,?,?,?] y) <float[4] s = {1, 1, 2, 2}>
+    { a = Resize (x, , s) b = Resize <mode = "linear"> (x, , s) y = Add (a, b) }""",
+)
+
+
+def refused(case, **options):
+    """The first outcome, which is a refusal."""
+    opset, text = case
+    outcome = resizefix.promote_scales(model(text, opset), **options).outcomes[0]
+    assert outcome.status is Status.REFUSED
+    return outcome
+
+
+@pytest.mark.parametrize(
+    ("case", "options", "proposed"),
+    [
+        (UPSAMPLE, {"form": "sizes", "at": [[3]]}, ("--form", "factor")),
+        (UPSAMPLE, {"form": "sizes", "input_name": "scales"}, ("--form", "factor")),
+        (UPSAMPLE, {"form": "sizes", "for_": "tensorrt"}, ("--form", "factor")),
+        (SKIP, {"form": "sizes"}, ("--form", "factor", "--allow-coupled")),
+        (PAIR, {"form": "factor", "at": [[3]]}, ("--shared",)),
+    ],
+)
+def test_options_that_help_are_proposed(case, options, proposed):
+    assert refused(case, **options).retry_args == proposed
+
+
+@pytest.mark.parametrize(
+    ("case", "options"),
+    [
+        (UPSAMPLE, {"form": "sizes", "at": [[2, 3]]}),  # one factor takes one number
+        (UPSAMPLE, {"form": "sizes", "input_name": "x"}),  # the name is taken
+        (PAIR, {"form": "factor", "at": [[2, 3]]}),
+        (SKIP, {"form": "sizes", "verify": False}),  # sizes show that it is coupled
+        (ROUNDING, {"for_": "tensorrt", "denominator": 3}),  # over 2 TensorRT refuses its rounding
+    ],
+)
+@pytest.mark.parametrize("verify", [True, False])
+def test_options_that_leave_the_node_refused_are_not_proposed(case, options, verify):
+    assert refused(case, **{"verify": verify} | options).retry_args == ()

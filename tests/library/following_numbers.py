@@ -256,6 +256,13 @@ def halves_changed_and_counted(n, h, w):
     return n.Add(turned, n.floats(grid(np.arange(h), np.arange(w))))
 
 
+def warped(n, h, w):
+    """Positions on a map of twice the size over half of its last column and row, in one list."""
+    y = n.Resize(n.conv("x", 3, 2), "", "", [1, 2, 2 * h, 2 * w], mode="nearest")
+    places = n.Add(y, n.floats(grid(np.arange(2 * h), np.arange(2 * w))))
+    return n.Div(n.Transpose(places, perm=[0, 2, 3, 1]), n.floats([w - 0.5, h - 0.5]))
+
+
 # Each with what is said of it.
 FOLLOWING = {
     linspace_channels: {}, linspace_of(1): {}, linspace_of(8): {}, affine_grid: {}, mean: {}, unbiased: {}, counted: {},
@@ -264,7 +271,7 @@ FOLLOWING = {
     prior_shares: {}, flow_in_shares: {}, best_cell: {}, paddle_range: {}, frequencies: {}, rays: {}, larger_table: {},
     keras_layer_norm: {}, halves_changed_and_counted: {},
     strip: {"rtol": 1e-5},  # a sum in another order
-    two_coordinates: {"old": (32, 32)},
+    two_coordinates: {"old": (32, 32)}, warped: {"old": (32, 32)},
     counted_up: {"opset": 9},
     table_of_positions: {"opset": 9},  # which has no Range: positions are those of the ones in a list of ones
     norm_without_weights: {"opset": 17},

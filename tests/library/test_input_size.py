@@ -32,6 +32,11 @@ def test_sizes_in_attributes_follow_to_a_fixed_size_and_not_to_any(build):
     assert refused(built(build, OLD, IN_ATTRIBUTES[build]), "any")[1] == "origins.input-size-attribute"
 
 
+@pytest.mark.parametrize("new", [(32, 48), (48, 32)])
+def test_a_square_of_which_one_side_changes_keeps_the_numbers_of_the_other(new):
+    assert_follows(following_numbers.warped, new, old=(32, 32))
+
+
 def test_odd_sizes_follow_the_map_that_is_met():
     assert_follows(unet, "any", at=[(33, 47), (35, 52)])
 

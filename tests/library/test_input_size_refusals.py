@@ -95,6 +95,23 @@ def picked_positions(n, h, w):
     return n.Gather(n.conv("x", 3, 2), [3, 5, 9], axis=3)
 
 
+def doubled_rows(n, h, w):
+    """Each of the few rows of a map is taken twice."""
+    y = n.conv(n.conv(n.conv("x", 3, 2, 2), 2, 2, 2), 2, 2, 2)
+    return n.Gather(y, np.repeat(np.arange(h // 8), 2), axis=2)
+
+
+def one_side_held(n, h, w):
+    """A resize by 2 of which a split of the width into unequal parts holds one side."""
+    y = n.Resize(n.conv("x", 3, 2), "", "", [1, 2, 2 * h, 2 * w], mode="nearest")
+    n.Split(y, [w - 9, w + 9], outputs=["left", "right"], axis=3)
+    return n.Concat("right", "left", axis=3)
+
+
+def root_of_positions(n, h, w):
+    return n.Mul(n.Add(n.conv("x", 3, 2), n.floats(grid(np.arange(h), np.arange(w)))), n.floats((h * w) ** -0.5))
+
+
 def learned_norm(n, h, w):
     y = n.Reshape(n.conv("x", 3, 4), [1, h * w, 4, 1])
     return n.BatchNormalization(y, *(n.floats(np.arange(h * w) % 7 + 1) for _ in range(4)))
@@ -150,6 +167,9 @@ REFUSED = {
     half_a_roll: ("Slice_1", "cut", ""),
     framed: ("ScatterND_2", "indices", "ScatterND_2"),
     picked_positions: ("Gather_1", "indices", "Gather_1"),
+    doubled_rows: ("Gather_3", "indices", "Gather_3"),
+    one_side_held: ("Resize_1", "resize-factor", "Resize_1"),
+    root_of_positions: ("Mul_2", "root", "Mul_2"),
     best_quarter: ("TopK_2", "share-of-axis", "TopK_2"),
     even_parts: ("Split_1", "parts", "Split_1"),
     size_given_out: ("Cast_1", "output", "Cast_1"),

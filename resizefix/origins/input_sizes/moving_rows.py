@@ -64,7 +64,8 @@ def gather(n: NodeReading) -> list[DimList]:
     axis = axis_of(n.attribute("axis", 0), len(dims))
     if n.sizes.fixed(dims[axis]) is None and n.flow.operands.is_constant(n.node.input[1]):
         numbers = n.numbers(1) or []
-        if any(number >= FEW for number in numbers):
+        whole = len(numbers) > 2 and 2 * max(numbers) >= (dims[axis].old or 0)
+        if whole or any(number >= FEW for number in numbers):
             n.flow.positions.append((n.label, dims[axis], indices))
             for dim in indices[:-1]:  # of unfold: as many as the kernel has, then the windows
                 n.require(dim, "origins.window-size")

@@ -6,7 +6,7 @@ input elsewhere in the model, or where it has no other use ((W - 1) / 2 = 31.5).
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence, Set
 from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
@@ -78,7 +78,7 @@ class PlainNumbers:
         if array is None or array.dtype.kind not in "fiu" or place in self._suspects or self.flow.keeps(label):
             return
         own = self.flow.dims.get(node.output[0]) or ()
-        sides = self._sides(node, array, label, {*own, *taint.along})
+        sides = self._sides(node, array, label, {*own, *taint.along}, taint)
         if sides is not None:
             self._suspects[place] = label, (sides,), False
             return
@@ -100,6 +100,22 @@ class PlainNumbers:
         is_of_pixels = pixels or float(array.flat[0]) in _OF_PIXELS or _is_share_of_pixels(array)
         if found and not (is_of_pixels and self.flow.choices.of(label) != "follow"):
             self._suspects[place] = label, found, bool(counts)
+
+    def refuse_area(self, meeting: int, place: Place) -> None:
+        """Raises SizeRefusedError for a number that positions are multiplied or divided by, where it is how many
+        positions their map or the image has, one over that or the root of it."""
+        nodes, label = self.flow.nodes, self.flow.labels[place.node]
+        node, array = nodes[meeting], self.flow.operands.array(nodes[place.node].input[place.position])
+        if array is None or array.size > 1 or array.dtype.kind != "f" or node.op_type not in _DIVIDING:
+            return
+        if self.flow.choices.of(label) is not None:
+            return
+        if self._is_root(node, array):
+            raise refuse(label, "origins.input-size-root", value=array.item())
+        own = pairwise(self.flow.dims.get(node.output[0]) or ())
+        areas = [self.sizes.product(pair) for pair in (self._image, *own) if self._are_sides(*pair)]
+        if any(reading(area, 0, form, array) for area in areas for form in ("whole", "reciprocal")):
+            raise refuse(label, "origins.input-size-number", value=array.item())
 
     def _are_pixels(self, node: NodeProto) -> bool:
         """Whether a node works on the pixels of the input themselves."""
@@ -129,20 +145,22 @@ class PlainNumbers:
                     found += [] if use is None else [use]
         return tuple(distinct(self.sizes, found))
 
-    def _sides(self, node: NodeProto, array: Array, label: str, near: set[Dim]) -> ScalarUse | None:
+    def _sides(self, node: NodeProto, array: Array, label: str, near: set[Dim], taint: Taint) -> ScalarUse | None:
         """A list that holds the width and the height of one map in turn, as [W, H, W, H]: no other use of two such
         numbers is known; `near` are sizes of the values that it meets. Raises SizeRefusedError for several maps."""
         if node.op_type not in _DIVIDING or array.size < 2 or array.size % 2 or array.size > _LONGEST_LIST:
             return None
         found: list[ScalarUse] = []
+        along = self._counted(node, array, taint)
         for pair in self._maps:
-            for first, second in (pair, pair[::-1]):
+            for order in (pair, pair[::-1]):
                 for form in ("whole", "reciprocal", "half", "two over"):
                     for less in (0, 1):
-                        dims = (first, second) * (array.size // 2)
+                        dims = order * (array.size // 2)
                         least = min(dim.old or 0 for dim in pair) - less
                         use = ScalarUse(dims, less, form, array)
-                        if least < 2 or first.old == second.old or use.array.dtype.kind != "f":
+                        square = pair[0].old == pair[1].old and not self._are_along(dims, along)
+                        if least < 2 or square or use.array.dtype.kind != "f":
                             continue
                         if np.array_equal(use.make(lambda dim: dim.old or 0), array):
                             found.append(use)
@@ -235,7 +253,8 @@ class PlainNumbers:
                     self._behind(value, dims, form, less, 2 if sure else 2 * SMALL)
                     for value, (dims, sure) in zip(array.ravel(), beside, strict=True)
                 ]
-                if not any(columns) or (form in ("half", "two over") and not all(columns)):
+                moves = any(self.sizes.varies(dim) for column in columns for dim in column)
+                if not moves or (form in ("half", "two over") and not all(columns)):
                     continue
                 known = [bool(column) or value in (0, 1) for column, value in zip(columns, array.flat, strict=True)]
                 if not all(known) or any(len(column) > 1 for column in columns):
@@ -243,21 +262,35 @@ class PlainNumbers:
                 found.append(ScalarUse(tuple(next(iter(column), None) for column in columns), less, form, array))
         return tuple(found)
 
-    def _side_by_side(self, node: NodeProto, array: Array, taint: Taint) -> list[tuple[list[Dim], bool]]:
-        """For each number of a list the sizes that it may be; where it meets one coordinate of several that stand side
-        by side, only those that this counts along, and true."""
-        every = [*self.sizes.sides, *(() if taint.is_pixel else taint.along)]
+    def _counted(self, node: NodeProto, array: Array, taint: Taint) -> tuple[Set[Dim], ...]:
+        """For each number of a list the sizes along which the coordinate counts that it meets, where several
+        coordinates stand side by side; empty where they do not."""
         own = self.flow.dims.get(node.output[0]) or ()
         known, held = taint.channels, [axis for axis, length in enumerate(array.shape) if length > 1]
         aligned = known is not None and held == [known.axis - len(own) + array.ndim]
         if known is None or not aligned or len(known.along) != array.size or node.op_type not in _DIVIDING:
-            return [(every, False)] * array.size
+            return ()
+        return known.along
+
+    def _lines(self, dims: Iterable[Dim]) -> list[str]:
+        """The sides of the input that sizes follow."""
+        return [name for name in self.sizes.symbols for dim in dims if self.sizes.follows(dim, name)]
+
+    def _are_along(self, dims: Sequence[Dim], along: Sequence[Set[Dim]]) -> bool:
+        """Whether each size follows the side along which the coordinate counts that its number meets."""
+        return len(along) == len(dims) and all(
+            self._lines([dim]) == self._lines(lines) for dim, lines in zip(dims, along, strict=True)
+        )
+
+    def _side_by_side(self, node: NodeProto, array: Array, taint: Taint) -> list[tuple[list[Dim], bool]]:
+        """For each number of a list the sizes that it may be; where it meets one coordinate of several that stand side
+        by side, only those that this counts along, and true."""
+        every = [*self._image, *(() if taint.is_pixel else taint.along)]
         made: list[tuple[list[Dim], bool]] = []
-        for along in known.along:
-            lines = [name for name in self.sizes.symbols for dim in along if self.sizes.follows(dim, name)]
-            images = [dim for dim in self.sizes.sides if str(dim.data) in lines]
+        for along in self._counted(node, array, taint):
+            images = [dim for dim in self.sizes.sides if str(dim.data) in self._lines(along)]
             made.append(([*along, *images], True) if along else (every, False))
-        return made
+        return made or [(every, False)] * array.size
 
     def _behind(self, value: np.generic, dims: list[Dim], form: str, less: int, least: int) -> list[Dim]:
         made: list[Dim] = []

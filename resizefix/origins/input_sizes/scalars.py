@@ -67,6 +67,8 @@ class _Search:
                 listed = place.node == index and not self._is_number(node.input[place.position])
                 if not known and (listed or not (taint.along or taint.is_map)):
                     self.plain.look(index, place, taint)
+                elif not known:
+                    self.plain.refuse_area(index, place)
         self._outer_axes(node, taint)
         self._pass_on(index, node, taint, taints)
 

@@ -1,6 +1,7 @@
 """Numbers and tables that stayed as they are though they may follow the input: refused with both readings."""
 
 from collections.abc import Iterator
+from fractions import Fraction
 
 import numpy as np
 
@@ -15,8 +16,19 @@ _SHARES = (2, 3, 4, 5, 8, 10, 16)  # of all values, where that many are chosen
 
 def refuse_two_readings(flow: Flow) -> None:
     """Raises SizeRefusedError for a node whose numbers are as likely to follow the input as to stay."""
-    for rule in (_middles, _positions, _chosen, _even_parts, _numbers_given_out):
+    for rule in (_one_side_alone, _middles, _positions, _chosen, _even_parts, _numbers_given_out):
         rule(flow)
+
+
+def _one_side_alone(flow: Flow) -> None:
+    """A resize by one factor, of which another node holds one side to its size: the other side would go alone."""
+    for use in flow.resizes:
+        moving = [(before, after) for _, before, after in use.axes if flow.sizes.varies(before)]
+        factors = {Fraction(after.old or 0, before.old or 1) for before, after in moving}
+        held = {flow.sizes.fixed(after) is not None for _, after in moving}
+        if len(factors) == 1 and len(held) == 2 and not flow.keeps(use.label):
+            factor, made = f"{float(factors.pop()):.4g}", [after.old for _, after in moving]
+            raise refuse(use.label, "origins.input-size-resize-factor", sizes=made, factor=factor)
 
 
 def _middles(flow: Flow) -> None:

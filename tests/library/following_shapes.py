@@ -180,6 +180,13 @@ def rolled(n, h, w):
     return n.Concat(*ends, axis=2)
 
 
+def rolled_and_resized(n, h, w):
+    """A map that is rolled by one sample, and then resized to three times its size."""
+    y = n.conv("x", 3, 2)
+    y = n.Concat(n.Slice(y, [1], [w], [3]), n.Slice(y, [0], [1], [3]), axis=3)
+    return n.Resize(y, "", "", [1, 2, 3 * h, 3 * w], mode="nearest")
+
+
 def squeezed(n, h, w):
     """torch writes squeeze(1) as an If where it does not know the axis."""
     y = n.conv("x", 3, 1)
@@ -231,6 +238,7 @@ FOLLOWING = {
     unet: {}, windows: {}, sizes_of_parts: {}, frozen_scales: {}, same_padded: {}, stretched: {}, shifted: {},
     shifted_copies: {}, unfold_by_range: {}, split_shape: {}, unfold_by_table: {}, halves_by_split: {},
     joined_scales: {}, padded_to_windows: {}, windows_behind_no_pad: {}, keypoints: {}, rolled: {}, squeezed: {},
+    rolled_and_resized: {},
     maps_of_one_size: {"old": (32, 32)},
     shifted_windows: {"old": (48, 64), "new": (80, 96)},
     three_halves: {"old": (33, 49), "new": (50, 64)},

@@ -225,8 +225,10 @@ def _last(n: NodeReading, dim: Dim, start: Dim, end: Dim) -> Dim | None:
         _margin(n, dim, -number)
         return n.sizes.plus(dim, number)
     if n.sizes.resolve(end).kind != "var":
-        if n.sizes.varies(end) or _is_few(number, old):
+        if n.sizes.varies(end):
             return end
+        if _is_few(number, old):
+            return _noted(n, end)
         found = _prefix(n, dim, number)
         if found is not None and n.sizes.unknowns(end):
             n.meet(end, found)
@@ -235,7 +237,13 @@ def _last(n: NodeReading, dim: Dim, start: Dim, end: Dim) -> Dim | None:
     if found is not None:
         n.meet(end, found)
         return found
-    return end if _is_few(number, old) else None
+    return _noted(n, end) if _is_few(number, old) else None
+
+
+def _noted(n: NodeReading, end: Dim) -> Dim:
+    """The end of so few first samples that they stay so many, unless they meet others."""
+    n.flow.few.append(end)
+    return end
 
 
 ROWS = {"Split": split, "Slice": slice_}

@@ -11,7 +11,7 @@ from functools import partial
 from resizefix.document.operator_semantics.operand import attribute_of
 from resizefix.origins.input_sizes.dim import Dim, Sizes
 from resizefix.origins.input_sizes.flow import Flow
-from resizefix.origins.input_sizes.margins import cuts, even_pads, halves, pads, tails
+from resizefix.origins.input_sizes.margins import cuts, even_pads, few, halves, pads, tails
 from resizefix.origins.input_sizes.refusal import refuse
 from resizefix.origins.input_sizes.resize_row import ResizeUse
 from resizefix.origins.input_sizes.solver import Split
@@ -26,8 +26,8 @@ def decide(flow: Flow) -> None:
     """Bind every unknown that is left. Raises SizeRefusedError."""
     flow.solver.settle()
     rules: tuple[Callable[[Flow], None], ...] = (
-        halves, _samplings, _splits, _pools, partial(cuts, refusing=False), pads, _joined_resizes, _resizes, cuts,
-        tails, _resizes, pads, _arithmetic, even_pads,
+        halves, _samplings, _splits, _pools, partial(cuts, refusing=False), pads, few, _joined_resizes,
+        partial(_resizes, last=False), cuts, tails, _resizes, pads, _arithmetic, even_pads,
     )  # fmt: skip
     for rule in rules:
         rule(flow)
@@ -175,10 +175,11 @@ def _joined_resizes(flow: Flow) -> None:
             flow.infer("origins.inferred-map", label=own.label, sizes=olds)
 
 
-def _resizes(flow: Flow) -> None:
+def _resizes(flow: Flow, *, last: bool = True) -> None:
+    """Those of open sizes; before the `last` time, only where the size that is resized is known."""
     for use in flow.resizes:
         moving = [(axis, before, after) for axis, before, after in use.axes if flow.is_open(after)]
-        if not moving:
+        if not moving or (not last and any(flow.sizes.unknowns(before) for _, before, _ in moving)):
             continue
         said = flow.choices.of(use.label)
         targets: Sequence[Dim | None] | None = None if said == "keep" else _targets(flow, use, moving)

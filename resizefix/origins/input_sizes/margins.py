@@ -19,6 +19,13 @@ def halves(flow: Flow) -> None:
             flow.infer("origins.inferred-half", label=label, old=dim.old)
 
 
+def few(flow: Flow) -> None:
+    """Cuts of few first samples, as tokens and what is rolled: they stay so many, and what they are joined to moves."""
+    for end in flow.few:
+        for unknown in flow.sizes.unknowns(end):
+            flow.bind(unknown, flow.sizes.const(unknown.old or 0))
+
+
 def tails(flow: Flow) -> None:
     """Cuts up to the end of an axis whose length nothing has decided."""
     for label, start, dim, length in flow.tails:

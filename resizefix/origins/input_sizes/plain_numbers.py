@@ -254,7 +254,8 @@ class PlainNumbers:
                     for value, (dims, sure) in zip(array.ravel(), beside, strict=True)
                 ]
                 moves = any(self.sizes.varies(dim) for column in columns for dim in column)
-                if not moves or (form in ("half", "two over") and not all(columns)):
+                told = all(columns) or any(column and sure for column, (_, sure) in zip(columns, beside, strict=True))
+                if not moves or (form in ("half", "two over") and not told):
                     continue
                 known = [bool(column) or value in (0, 1) for column, value in zip(columns, array.flat, strict=True)]
                 if not all(known) or any(len(column) > 1 for column in columns):

@@ -4,20 +4,18 @@ from pathlib import Path
 
 import numpy as np
 import onnx
-import onnx.parser
 import pytest
 from onnx import ModelProto, helper
+from onnx_text import model
 
 from resizefix.document.inference import infer_shapes
 from resizefix.document.vectors import BY_BODY, FOLLOWED
 
 FIXTURES = sorted((Path(__file__).parents[2] / "fixtures").glob("*.onnx"))
 
-HEAD = '<ir_version: 8, opset_import: ["" : 17, "f" : 1]> g (float[2,3,8,8] x) => (float[?,?,?,?] y)'
-
 
 def parsed(nodes: str, functions: str = "") -> ModelProto:
-    return onnx.parser.parse_model(f"{HEAD} {{ {nodes} }} {functions}")
+    return model(f"(float[2,3,8,8] x) => (float[?,?,?,?] y) {{ {nodes} }} {functions}", 17, "f")
 
 
 def dims_of(model: ModelProto, name: str) -> list[int | str]:
@@ -32,14 +30,14 @@ def doubling(times: int, dtype: str = "int64") -> str:
 
 def test_sizes_that_are_computed_from_shapes_are_followed():
     chain = "s = Shape (x) h = Constant <value = int64[1] {3}> () n = Slice (s, z, h) k = Concat <axis = 0> (n, h)"
-    model = parsed(f"z = Constant <value = int64[1] {{0}}> () {chain} y = Reshape (x, k)")
-    assert dims_of(infer_shapes(model), "y") == [2, 3, 8, 3]
+    made = parsed(f"z = Constant <value = int64[1] {{0}}> () {chain} y = Reshape (x, k)")
+    assert dims_of(infer_shapes(made), "y") == [2, 3, 8, 3]
 
 
 @pytest.mark.parametrize("dtype", ["int64", "float"])
 def test_values_that_double_without_end_are_not_followed(dtype):
-    model = parsed(doubling(60, dtype) + "y = Identity (x)")
-    inferred = infer_shapes(model)
+    made = parsed(doubling(60, dtype) + "y = Identity (x)")
+    inferred = infer_shapes(made)
     assert dims_of(inferred, "t20") == [1 << 21]
     assert dims_of(inferred, "y") == [2, 3, 8, 8]
 
@@ -53,8 +51,8 @@ def test_onnx_follows_values_through_no_other_operators():
 
 @pytest.mark.parametrize("path", FIXTURES, ids=[path.stem for path in FIXTURES])
 def test_of_models_as_they_are_exported_onnx_says_the_same_by_itself(path):
-    model = onnx.load(path, load_external_data=False)
-    assert infer_shapes(model) == onnx.shape_inference.infer_shapes(model, data_prop=True)
+    made = onnx.load(path, load_external_data=False)
+    assert infer_shapes(made) == onnx.shape_inference.infer_shapes(made, data_prop=True)
 
 
 # What reads the vector `v` and, where onnx follows values, makes a list of all its elements.
@@ -86,51 +84,51 @@ SMALL = (
 )
 
 
+REST = "s = Shape (x) k = Slice (s, z, h) q = Concat <axis = 0> (k, r) y = Reshape (x, q)"
+
+
 @pytest.mark.parametrize("maker", MAKERS)
 @pytest.mark.parametrize("reader", READERS)
 @pytest.mark.parametrize("called", [False, True])
 def test_a_vector_is_not_followed_where_it_may_be_long(maker, reader, called):
     chain = f"{SMALL}{LONG}{MAKERS[maker]} {reader}"
-    rest = (
-        f"{SMALL if called else ''} s = Shape (x) k = Slice (s, z, h) q = Concat <axis = 0> (k, r) y = Reshape (x, q)"
-    )
-    model = parsed(f"{chain} {rest}")
+    rest = f"{SMALL if called else ''} {REST}"
+    made = parsed(f"{chain} {rest}")
     if called:
         function = f'<domain: "f", opset_import: ["" : 17]> Made (x) => (w) {{ {chain} }}'
-        model = parsed(f"w = f.Made (x) {rest}", function)
-    before = model.SerializeToString()
-    inferred = infer_shapes(model)
+        made = parsed(f"w = f.Made (x) {rest}", function)
+    before = made.SerializeToString()
+    inferred = infer_shapes(made)
     assert dims_of(inferred, "y") == [2, 3, 8, 8]
-    assert list(inferred.graph.node) == list(model.graph.node)
-    assert list(inferred.functions) == list(model.functions)
-    assert inferred.opset_import == model.opset_import
-    assert model.SerializeToString() == before
+    assert list(inferred.graph.node) == list(made.graph.node)
+    assert list(inferred.functions) == list(made.functions)
+    assert inferred.opset_import == made.opset_import
+    assert made.SerializeToString() == before
 
 
 def test_what_is_not_followed_keeps_its_type():
-    rest = "s = Shape (x) k = Slice (s, z, h) q = Concat <axis = 0> (k, r) y = Reshape (x, q)"
-    inferred = infer_shapes(parsed(f"{SMALL}{LONG}{MAKERS['constant']} w = Unsqueeze (v, z) {rest}"))
+    inferred = infer_shapes(parsed(f"{SMALL}{LONG}{MAKERS['constant']} w = Unsqueeze (v, z) {REST}"))
     assert dims_of(inferred, "w") == [1, 1 << 40]
 
 
 def test_values_that_double_in_functions_are_not_followed():
     calls = "t0 = Shape (x) " + "".join(f"t{i + 1} = f.Double (t{i}) " for i in range(40))
-    double = (
-        '<domain: "f", opset_import: ["" : 17]> Double (a) => (b) { c = Identity (a) b = Concat <axis = 0> (c, c) }'
-    )
+    double = """<domain: "f", opset_import: ["" : 17]>
+        Double (a) => (b) { c = Identity (a) b = Concat <axis = 0> (c, c) }"""
     assert dims_of(infer_shapes(parsed(calls + "y = Identity (x)", double)), "y") == [2, 3, 8, 8]
 
 
 def test_feature_maps_that_are_joined_again_and_again_do_not_count():
     """DenseNet: each layer reads all before it, and a Reshape behind it wants the values of its sizes."""
+    before = [", ".join(f"t{j}" for j in range(i + 1)) for i in range(20)]
     layers = "t0 = Relu (x) " + "".join(
-        f"t{i + 1} = Concat <axis = 1> ({', '.join(f't{j}' for j in range(i + 1))}) " for i in range(20)
+        f"t{i + 1} = Concat <axis = 1> ({earlier}) " for i, earlier in enumerate(before)
     )
     ones = "z = Constant <value = int64[1] {0}> () h = Constant <value = int64[1] {1}> ()"
     rest = "m = Constant <value = int64[1] {-1}> () k = Concat <axis = 0> (n, m) r = Reshape (x, k) y = Identity (x)"
-    model = parsed(f"{layers} {ones} s = Shape (t20) n = Slice (s, z, h) {rest}")
-    assert dims_of(infer_shapes(model), "k") == [2]
-    assert dims_of(infer_shapes(model), "r") == [2, 192]
+    made = parsed(f"{layers} {ones} s = Shape (t20) n = Slice (s, z, h) {rest}")
+    assert dims_of(infer_shapes(made), "k") == [2]
+    assert dims_of(infer_shapes(made), "r") == [2, 192]
 
 
 def test_a_model_that_inference_refuses_is_given_back():
@@ -147,14 +145,15 @@ def test_a_model_that_inference_refuses_is_given_back():
 @pytest.mark.parametrize("bounds", ["(s, a, b)", "(s, b, e)", "(s, z, a)", "(s, z, e, z, a)", "(s, z, e, a)"])
 @pytest.mark.parametrize("use", ["g = Gather (t, i) u = Unsqueeze (g, z)", "u = Slice (t, z, o)", "u = Identity (t)"])
 def test_no_size_is_inferred_from_a_slice_with_a_bound_that_is_fed(bounds, use):
-    text = f"""<ir_version: 8, opset_import: ["" : 17]> g (float[2,3,4,6] x, int64[1] a, int64[1] b) => (float[] y)
+    text = f"""(float[2,3,4,6] x, int64[1] a, int64[1] b) => (float[] y)
     <int64[1] z = {{0}}, int64[1] o = {{1}}, int64[1] e = {{4}}, int64 i = {{0}}, int64[1] m = {{-1}}, int64[1] t>
     {{ s = Shape (x) t = Slice {bounds} {use} k = Concat <axis = 0> (u, m) y = Reshape (x, k) }}"""
-    model = onnx.parser.parse_model(text)
-    (kind,) = (value.type for value in infer_shapes(model).graph.output)
+    made = model(text, 17)
+    (kind,) = (value.type for value in infer_shapes(made).graph.output)
     assert not any(dim.HasField("dim_value") for dim in kind.tensor_type.shape.dim)
 
 
+BOUNDS = "b = Constant <value = int64[1] {0}> () n = Constant <value = int64[1] {2}> ()"
 NEGATIVE = {
     "a window larger than the map": "p = MaxPool <kernel_shape = [99, 3]> (x)",
     "a negative scale": "e = Constant <value = float[0] {}> () f = Constant <value = float[4] {1, 1, -2, 2}> () "
@@ -166,17 +165,14 @@ NEGATIVE = {
 @pytest.mark.parametrize("made", NEGATIVE)
 def test_a_slice_of_a_negative_size_has_its_rank_and_no_size(made):
     """onnx 1.23 ends the process there."""
-    numbers = "b = Constant <value = int64[1] {0}> () n = Constant <value = int64[1] {2}> ()"
-    model = parsed(f"{NEGATIVE[made]} {numbers} s = Slice (p, b, n, n) y = Relu (s)")
-    sizes = dims_of(infer_shapes(model), "s")
+    cut = parsed(f"{NEGATIVE[made]} {BOUNDS} s = Slice (p, b, n, n) y = Relu (s)")
+    sizes = dims_of(infer_shapes(cut), "s")
     assert [type(size) for size in sizes] == [str] * 4  # symbols, of which onnx makes new ones
 
 
 def test_a_size_that_is_written_as_a_negative_one_is_open():
-    model = parsed(
-        "b = Constant <value = int64[1] {0}> () n = Constant <value = int64[1] {2}> () y = Slice (x, b, n, n)"
-    )
-    model.graph.input[0].type.tensor_type.shape.dim[2].dim_value = -1
-    inferred = infer_shapes(model)
-    assert [dim.dim_value for dim in inferred.graph.output[0].type.tensor_type.shape.dim][:2] == [2, 3]
-    assert model.graph.input[0].type.tensor_type.shape.dim[2].dim_value == -1
+    made = parsed(f"{BOUNDS} y = Slice (x, b, n, n)")
+    height = made.graph.input[0].type.tensor_type.shape.dim[2]
+    height.dim_value = -1
+    assert dims_of(infer_shapes(made), "y")[:2] == [2, 3]
+    assert height.dim_value == -1

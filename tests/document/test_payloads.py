@@ -13,11 +13,8 @@ from resizefix.document.wire import encode_bytes, encode_varint
 from resizefix.errors import UnreadableModelError
 
 
-def detached(model: onnx.ModelProto, everywhere: bool = False) -> tuple[onnx.ModelProto, list[Payload], bytes]:
-    return detached_from(model.SerializeToString(), everywhere)
-
-
-def detached_from(data: bytes, everywhere: bool = False) -> tuple[onnx.ModelProto, list[Payload], bytes]:
+def detached(model: onnx.ModelProto | bytes, everywhere: bool = False) -> tuple[onnx.ModelProto, list[Payload], bytes]:
+    data = model if isinstance(model, bytes) else model.SerializeToString()
     found: list[Payload] = []
 
     def refer(payload: Payload) -> list[bytes]:
@@ -83,11 +80,9 @@ def test_data_that_are_not_the_raw_bytes_stay():
 
 
 def test_a_tensor_with_two_kinds_of_data_is_left_alone():
-    both = weights("w", 0)
+    both, external, located = (weights("w", 0) for _ in range(3))
     both.float_data.append(1.0)
-    external = weights("w", 0)
     external.external_data.add(key="location", value="elsewhere")
-    located = weights("w", 0)
     located.data_location = TensorProto.EXTERNAL
     for tensor in (both, external, located):
         assert detached(of(tensor))[1] == []
@@ -99,7 +94,7 @@ def test_the_location_is_what_parsers_read_of_the_number(stated, count):
     data = encode_bytes(7, encode_bytes(5, tensor))
     model = onnx.ModelProto.FromString(data)
     assert model.graph.initializer[0].data_location == 1 - count
-    assert len(detached_from(data)[1]) == count
+    assert len(detached(data)[1]) == count
 
 
 def test_the_data_type_is_what_parsers_read_of_the_number():
@@ -107,16 +102,14 @@ def test_the_data_type_is_what_parsers_read_of_the_number():
     typed.ClearField("data_type")
     for data_type, count in ((1 + (1 << 32), 1), (8 + (1 << 32), 0)):
         data = encode_bytes(7, encode_bytes(5, typed.SerializeToString() + b"\x10" + encode_varint(data_type)))
-        assert len(detached_from(data)[1]) == count
+        assert len(detached(data)[1]) == count
 
 
 def test_a_constant_of_another_domain_keeps_its_value():
-    ours, theirs = constant("k", weights("", 0)), constant("k", weights("", 0))
-    theirs.domain = "elsewhere"
-    assert len(detached(of(nodes=(ours,)))[1]) == 1
-    assert detached(of(nodes=(theirs,)))[1] == []
-    ours.domain = "ai.onnx"
-    assert len(detached(of(nodes=(ours,)))[1]) == 1
+    node = constant("k", weights("", 0))
+    for domain, count in (("", 1), ("ai.onnx", 1), ("elsewhere", 0)):
+        node.domain = domain
+        assert len(detached(of(nodes=(node,)))[1]) == count
 
 
 def test_the_stated_default_location_is_remembered():
@@ -145,8 +138,6 @@ def test_tensors_that_parsers_merge_stay_inline(everywhere):
     said = helper.make_attribute("value", TensorProto())
     said.ClearField("t")
     twice = said.SerializeToString() + b"".join(encode_bytes(value_field, half) for half in halves)
-    constant_node = onnx.NodeProto(op_type="Constant", output=["c"]).SerializeToString() + encode_bytes(
-        attribute, twice
-    )
-    data = encode_bytes(graph, encode_bytes(node, constant_node))
+    head = onnx.NodeProto(op_type="Constant", output=["c"]).SerializeToString()
+    data = encode_bytes(graph, encode_bytes(node, head + encode_bytes(attribute, twice)))
     assert detach(data, lambda payload: [b"never"], everywhere=everywhere) == [data]

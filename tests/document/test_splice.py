@@ -152,10 +152,9 @@ def test_deletions_and_insertions_leave_all_other_records_as_they_are(tmp_path, 
 
 
 def test_new_elements_stand_behind_their_predecessors_and_new_fields_in_order_of_numbers(tmp_path):
-    model = onnx.helper.make_model(
-        onnx.helper.make_graph([onnx.helper.make_node("Relu", [a], [b]) for a, b in ("xy", "yz")], "g", [], [])
-    )
-    document = opened(model.SerializeToString(), tmp_path)
+    nodes = [onnx.helper.make_node("Relu", [a], [b]) for a, b in ("xy", "yz")]
+    data = onnx.helper.make_model(onnx.helper.make_graph(nodes, "g", [], [])).SerializeToString()
+    document = opened(data, tmp_path)
     document.proto.graph.node.insert(1, onnx.helper.make_node("Abs", ["y"], ["w"]))
     document.proto.graph.output.append(value("z", [1]))
     document.proto.graph.input.append(value("x", [1]))
@@ -167,8 +166,8 @@ def test_new_elements_stand_behind_their_predecessors_and_new_fields_in_order_of
 def test_a_moved_node_keeps_its_unusual_bytes(tmp_path):
     strange = b"\x98\x70\x05" + onnx.helper.make_node("Relu", ["x"], ["y"]).SerializeToString()
     plain = onnx.helper.make_node("Abs", ["y"], ["z"]).SerializeToString()
-    graph = b"".join(b"\x0a" + bytes((len(node),)) + node for node in (strange, plain))
-    document = opened(b"\x08\x08\x3a" + bytes((len(graph),)) + graph, tmp_path)
+    graph = encode_bytes(1, strange) + encode_bytes(1, plain)
+    document = opened(b"\x08\x08" + encode_bytes(7, graph), tmp_path)
     nodes = document.proto.graph.node
     nodes.insert(0, nodes[1])
     del nodes[2]
@@ -187,13 +186,9 @@ def test_a_length_that_took_more_bytes_than_needed_keeps_them_if_the_size_stays(
 
 def test_of_a_oneof_stated_twice_only_the_new_choice_remains(tmp_path):
     both = b"\x12\x01n\x08\x05"  # dim_param "n", then dim_value 5, which is the one that counts
-    shape = b"\x0a" + bytes((len(both),)) + both
-    tensor = b"\x08\x01\x12" + bytes((len(shape),)) + shape
-    kind = b"\x0a" + bytes((len(tensor),)) + tensor
-    info = b"\x0a\x01x\x12" + bytes((len(kind),)) + kind
-    graph = b"\x5a" + bytes((len(info),)) + info
-    data = b"\x3a" + bytes((len(graph),)) + graph
-    document = opened(data, tmp_path)
+    tensor = b"\x08\x01" + encode_bytes(2, encode_bytes(1, both))
+    info = b"\x0a\x01x" + encode_bytes(2, encode_bytes(1, tensor))
+    document = opened(encode_bytes(7, encode_bytes(11, info)), tmp_path)
     dimension = document.proto.graph.input[0].type.tensor_type.shape.dim[0]
     assert dimension.dim_value == 5
     dimension.Clear()
@@ -204,7 +199,7 @@ def test_of_a_oneof_stated_twice_only_the_new_choice_remains(tmp_path):
 def test_a_graph_stated_in_two_parts_is_edited_as_the_one_it_means(tmp_path):
     first = b"\x12\x01g" + b"\x0a\x09\x0a\x01x\x12\x01y\x1a\x01n"
     second = b"\x0a\x09\x0a\x01y\x12\x01z\x1a\x01m"
-    data = b"".join(b"\x3a" + bytes((len(part),)) + part for part in (first, second))
+    data = encode_bytes(7, first) + encode_bytes(7, second)
     document = opened(data, tmp_path)
     assert written(document, tmp_path) == data
     document.proto.graph.node[1].name = "other"
@@ -291,8 +286,7 @@ def test_a_location_that_the_enum_has_not_is_none(tmp_path, large, unknown):
 def test_a_payload_put_elsewhere_goes_back_into_the_field_it_came_from(tmp_path):
     document = opened(RICH.SerializeToString(), tmp_path)
     typed = document.proto.graph.initializer[1]
-    node = document.proto.graph.node.add()
-    node.CopyFrom(constant("copy", typed))
+    document.proto.graph.node.append(constant("copy", typed))
     saved = onnx.ModelProto.FromString(written(document, tmp_path))
     assert saved.graph.node[-1].attribute[0].t == RICH.graph.initializer[1]
 
@@ -302,9 +296,8 @@ def test_a_payload_whose_type_was_changed_goes_into_raw_data(tmp_path):
     document.proto.graph.initializer[1].data_type = onnx.TensorProto.UINT32
     tensor = onnx.ModelProto.FromString(written(document, tmp_path)).graph.initializer[1]
     assert not tensor.float_data
-    assert (
-        onnx.numpy_helper.to_array(tensor).tobytes() == onnx.numpy_helper.to_array(RICH.graph.initializer[1]).tobytes()
-    )
+    before = RICH.graph.initializer[1]
+    assert onnx.numpy_helper.to_array(tensor).tobytes() == onnx.numpy_helper.to_array(before).tobytes()
 
 
 def test_minus_zero_and_nan_count_as_edits_and_are_kept(tmp_path):

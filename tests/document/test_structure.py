@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import onnx
 import pytest
-from onnx import FunctionProto, ModelProto, NodeProto, TensorProto, helper
+from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, TensorProto, helper
 
 from resizefix.document.document import Document
 from resizefix.document.structure import require_sound
@@ -28,6 +28,14 @@ def function(name: str, *calls: str) -> FunctionProto:
     names = ["a", *(f"t{i}" for i in range(len(calls) - 1)), "b"]
     nodes = [node(call, [names[i]], [names[i + 1]], domain="f") for i, call in enumerate(calls)]
     return helper.make_function("f", name, ["a"], ["b"], nodes, [helper.make_opsetid("f", 1)])
+
+
+def body_of(read: str) -> GraphProto:
+    return helper.make_graph([node("Neg", [read], ["c"])], "body", [], [value("c")])
+
+
+def branching(output: str, body: GraphProto) -> NodeProto:
+    return node("If", ["x"], [output], name="if", then_branch=body, else_branch=body)
 
 
 def refusal(refused: ModelProto) -> str:
@@ -74,28 +82,23 @@ def test_functions_that_double_are_refused_before_they_are_unfolded():
 def test_nodes_may_stand_in_any_order_but_not_in_a_circle():
     require_sound(model(node("Neg", ["b"], ["y"]), node("Neg", ["x"], ["b"], name="later")), "m")
     circle = refusal(model(node("Add", ["x", "y"], ["b"], name="one"), node("Neg", ["b"], ["y"], name="two")))
-    assert (
-        "its nodes read each other in a circle ('one' ← 'two' ← 'one')" in circle or "('two' ← 'one' ← 'two')" in circle
-    )
+    assert "its nodes read each other in a circle (" in circle
+    assert "('one' ← 'two' ← 'one')" in circle or "('two' ← 'one' ← 'two')" in circle
     assert "circle ('Neg#0' ← 'Neg#0')" in refusal(model(node("Neg", ["y"], ["y"])))
 
 
 def test_what_a_body_reads_counts_as_read_by_the_node_that_holds_it():
     def holding(read: str) -> ModelProto:
-        body = helper.make_graph([node("Neg", [read], ["c"])], "body", [], [value("c")])
-        return model(
-            node("If", ["x"], ["b"], name="if", then_branch=body, else_branch=body),
-            node("Neg", ["b"], ["y"], name="neg"),
-        )
+        return model(branching("b", body_of(read)), node("Neg", ["b"], ["y"], name="neg"))
 
     require_sound(holding("x"), "m")
     assert "circle" in refusal(holding("y"))
     outputs_it = helper.make_graph([], "body", [], [value("y")])
-    assert "circle" in refusal(model(node("If", ["x"], ["y"], then_branch=outputs_it, else_branch=outputs_it)))
+    assert "circle" in refusal(model(branching("y", outputs_it)))
 
 
 def test_operators_with_bodies_have_them():
-    body = helper.make_graph([node("Neg", ["x"], ["c"])], "body", [], [value("c")])
+    body = body_of("x")
     assert "'if' (If) has no else_branch" in refusal(model(node("If", ["x"], ["y"], name="if", then_branch=body)))
     assert "'Loop#0' (Loop) has no body" in refusal(model(node("Loop", ["x", ""], ["y"])))
     two = model(node("If", ["x"], ["y", "z"], name="if", then_branch=body, else_branch=body))
@@ -105,8 +108,7 @@ def test_operators_with_bodies_have_them():
 
 
 def test_two_bodies_that_nothing_tells_apart_are_refused():
-    body = helper.make_graph([node("Neg", ["x"], ["c"])], "body", [], [value("c")])
-    twin = node("If", ["x"], ["y"], name="if", then_branch=body, else_branch=body)
+    twin = branching("y", body_of("x"))
     assert "'if(y).else_branch' is in it 2 times" in refusal(model(twin, twin))
 
 

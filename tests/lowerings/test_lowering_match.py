@@ -19,20 +19,16 @@ from resizefix.interpolation import CoordinateTransformationMode, ExtentKind, In
 from resizefix.lowerings import LOWERINGS, ResizeSpec
 
 COORDINATES = [mode for mode in CoordinateTransformationMode if mode.value != "tf_crop_and_resize"]
-NEAREST = [
-    Interpolation(Mode.NEAREST, coordinates, nearest_mode)
-    for coordinates, nearest_mode in product(COORDINATES, NearestMode)
-    if nearest_mode is not NearestMode.SIMPLE
-]
+ROUNDINGS = [mode for mode in NearestMode if mode is not NearestMode.SIMPLE]
+NEAREST = [Interpolation(Mode.NEAREST, *form) for form in product(COORDINATES, ROUNDINGS)]
 LINEAR = [Interpolation(Mode.LINEAR, coordinates) for coordinates in COORDINATES]
 CUBIC = [
     Interpolation(Mode.CUBIC, coordinates, cubic_coeff_a=a, exclude_outside=exclude)
     for coordinates, a, exclude in product(COORDINATES, (-0.75, -0.5), (False, True))
 ]
+SMOOTH = {"coordinate_transformation_mode": CoordinateTransformationMode.HALF_PIXEL, "antialias": True}
 ANTIALIAS = [
-    Interpolation(
-        mode, CoordinateTransformationMode.HALF_PIXEL, cubic_coeff_a=a, exclude_outside=exclude, antialias=True
-    )
+    Interpolation(mode, **SMOOTH, cubic_coeff_a=a, exclude_outside=exclude)
     for (mode, a), exclude in product(((Mode.LINEAR, None), (Mode.CUBIC, -0.75)), (False, True))
 ]
 SCALES = [2, 3, 4, 5, 1 / 2, 1 / 3, 1 / 4, 1 / 5, 1.5, 0.7, 2.3]
@@ -84,6 +80,10 @@ def runs_dry(shape, subject):
     return any(axis.scale is not None and axis.scale * n < 1 for axis, n in zip(subject.axes, shape, strict=True))
 
 
+def applying(subject, opset=13):
+    return [lowering for lowering in LOWERINGS if lowering.applies(subject, opset) is None]
+
+
 def chunks(opset, rest):
     """Every opset has its own share of the subjects; of each lowering 20 to 40, in batches of 60."""
     most = 40 if EXHAUSTIVE else 20
@@ -132,12 +132,10 @@ def test_what_applies_holds_for_arbitrary_scales_and_sizes(world, opset):
     if runs_dry(shape, subject):
         return
     x = sample(subject, shape)
-    want = None
-    for lowering in LOWERINGS:
-        if lowering.applies(subject, opset) is None:
-            want = native(subject, x) if want is None else want
-            lowered, got = run(lowering, subject, x, opset)
-            assert difference(lowered, got, want) is None, lowering.name
+    lowerings = applying(subject, opset)
+    want = native(subject, x) if lowerings else None
+    for lowering in lowerings:
+        assert difference(*run(lowering, subject, x, opset), want) is None, lowering.name
 
 
 def test_promises_hold_where_float32_coordinates_drift_far_from_the_origin():
@@ -146,8 +144,8 @@ def test_promises_hold_where_float32_coordinates_drift_far_from_the_origin():
         subject = scaled(interpolation, shape, (1, scale))
         x = np.where(sample(subject, shape) > 0, 1, -1).astype(np.float32)
         want = native(subject, x)
-        for lowering in LOWERINGS:
-            if lowering.name != "matmul" and lowering.applies(subject, 13) is None:  # its weights drift along
+        for lowering in applying(subject):
+            if lowering.name != "matmul":  # its weights drift along
                 lowered, got = run(lowering, subject, x, 13)
                 assert difference(lowered, got, want) is None, lowering.name
                 share = np.abs(got - want).max() / lowered.error.bound
@@ -167,13 +165,12 @@ def test_the_bound_of_a_dynamic_axis_holds_as_its_note_says(length, scale, elem_
         subject = scaled(interpolation, shape, (1, scale), static=False, elem_type=elem_type)
         x = np.where(sample(subject, shape) > 0, 1, -1).astype(helper.tensor_dtype_to_np_dtype(elem_type))
         want = native(subject, x)
-        for lowering in LOWERINGS:
-            if lowering.applies(subject, 13) is None:
-                lowered, got = run(lowering, subject, x, 13)
-                assert GROWS in lowered.error.conditions or lowered.error.exact
-                bound = lowered.error.bound * 2.0 ** max(0, ceil(log2(length / DYNAMIC_SIZE)))
-                promised = dataclasses.replace(lowered, error=dataclasses.replace(lowered.error, bound=bound))
-                assert difference(promised, got, want) is None, lowering.name
+        for lowering in applying(subject):
+            lowered, got = run(lowering, subject, x, 13)
+            assert GROWS in lowered.error.conditions or lowered.error.exact
+            bound = lowered.error.bound * 2.0 ** max(0, ceil(log2(length / DYNAMIC_SIZE)))
+            promised = dataclasses.replace(lowered, error=dataclasses.replace(lowered.error, bound=bound))
+            assert difference(promised, got, want) is None, lowering.name
 
 
 @pytest.mark.parametrize("opset", [7, 8, 9, 10])
@@ -185,10 +182,9 @@ def test_the_rounding_of_upsample_and_resize_10_is_lowered(opset):
         if runs_dry(shape, subject) or (opset < 10 and min(subject.values) < 1):
             continue
         want = native(subject, sample(subject, shape), opset)
-        for lowering in LOWERINGS:
-            if lowering.applies(subject, opset) is None:
-                applied[lowering.name] += 1
-                assert difference(*run(lowering, subject, sample(subject, shape), opset), want) is None
+        for lowering in applying(subject, opset):
+            applied[lowering.name] += 1
+            assert difference(*run(lowering, subject, sample(subject, shape), opset), want) is None
     assert applied["repeat"] > 10
     assert applied["gather"] > 20
 
@@ -207,11 +203,9 @@ def test_linear_is_lowered_for_channels_last_images_and_plain_matrices_too():
 
 
 def test_nearest_is_lowered_on_any_axis_batch_and_channels_included():
-    for interpolation, shape, scales in product(
-        NEAREST, [(2, 3, 4, 5), (4,), (2, 3, 2, 2, 3, 2)], [(2, 2, 3, 2, 1, 2), (1 / 2, 1, 1.7, 1 / 2, 3, 1)]
-    ):
+    shapes, by = [(2, 3, 4, 5), (4,), (2, 3, 2, 2, 3, 2)], [(2, 2, 3, 2, 1, 2), (1 / 2, 1, 1.7, 1 / 2, 3, 1)]
+    for interpolation, shape, scales in product(NEAREST, shapes, by):
         subject = scaled(interpolation, shape, scales[: len(shape)])
         x = sample(subject, shape)
-        for lowering in LOWERINGS:
-            if lowering.applies(subject, 13) is None:
-                assert difference(*run(lowering, subject, x, 13), native(subject, x)) is None, lowering.name
+        for lowering in applying(subject):
+            assert difference(*run(lowering, subject, x, 13), native(subject, x)) is None, lowering.name

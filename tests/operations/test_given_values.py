@@ -1,19 +1,19 @@
 import numpy as np
-import onnx.parser
+import pytest
+from onnx_text import document
 
 from resizefix.dialects.model_view import ModelView
-from resizefix.document.document import Document
 from resizefix.operations.given_values import GivenValues
 from resizefix.operations.sites import find_sites
 
 
-def given(text: str, **values):
-    document = Document.from_proto(onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["" : 13]> {text}'))
-    sites = find_sites(document)
-    return GivenValues(ModelView(document), sites, values), sites
+def given(graph: str, **values):
+    opened = document(graph)
+    sites = find_sites(opened)
+    return GivenValues(ModelView(opened), sites, values), sites
 
 
-SHARED = """g (float[n,3,h,w] x, int64[4] f, int64[4] a) => (float[?,?,?,?] y, int64[4] z)
+SHARED = """(float[n,3,h,w] x, int64[4] f, int64[4] a) => (float[?,?,?,?] y, int64[4] z)
 <int64[4] a = {0, 0, 1, 1}>
 { s = Shape (x) m = Mul (s, f) k = Add (m, a) [up] y = Resize (x, , , k) %s }"""
 
@@ -26,20 +26,21 @@ def test_every_input_behind_an_operand_is_found_and_defaults_are_values():
     assert values.defaults == {"a"}
 
 
-def test_what_reads_an_input_beside_the_chain_is_named():
-    values, (site,) = given(SHARED % "[else] z = Neg (f)")
-    assert values.other_reader(site) == "the node 'else' (Neg)"
-    values, (site,) = given(SHARED % "z = Identity (m)")
-    assert values.other_reader(site) == "the node 'z' (Identity)"
-
-
-def test_nothing_else_reads_it_where_only_sizes_are_read_elsewhere():
-    values, (site,) = given(SHARED % "z = Neg (s)")
-    assert values.other_reader(site) is None
+@pytest.mark.parametrize(
+    ("node", "reader"),
+    [
+        ("[else] z = Neg (f)", "the node 'else' (Neg)"),
+        ("z = Identity (m)", "the node 'z' (Identity)"),
+        ("z = Neg (s)", None),  # of sizes alone
+    ],
+)
+def test_what_reads_an_input_beside_the_chain_is_named(node, reader):
+    values, (site,) = given(SHARED % node)
+    assert values.other_reader(site) == reader
 
 
 def test_the_operand_of_a_computed_site_is_the_one_that_is_computed():
-    _, (site,) = given("""g (float[n,3,h,w] x) => (float[?,?,?,?] y) <int64[4] f = {1, 1, 2, 2}, float[0] e = {}>
+    _, (site,) = given("""(float[n,3,h,w] x) => (float[?,?,?,?] y) <int64[4] f = {1, 1, 2, 2}, float[0] e = {}>
                           { s = Shape (x) k = Mul (s, f) y = Resize (x, , e, k) }""")
     assert site.extent.kind.value == "scales"
     assert site.operand == (3, "k")

@@ -25,14 +25,10 @@ def native_node(subject: ResizeSpec, x: str, y: str, opset: int = NEWEST) -> tup
     dialect = dialect_of("Upsample" if opset < 10 else "Resize", opset)
     if dialect.scales_input is None:
         return write(subject.interpolation, Operands(x, scales_attribute=subject.values), dialect, output=y), []
-    constants = []
-    if subject.extent is ExtentKind.SCALES:
-        constants.append(numpy_helper.from_array(np.array(subject.values, np.float32), y + "_extent"))
-        operands = Operands(x, scales=y + "_extent")
-    else:
-        constants.append(numpy_helper.from_array(np.array(subject.values, np.int64), y + "_extent"))
-        operands = Operands(x, sizes=y + "_extent")
-    return write(subject.interpolation, operands, dialect, output=y), constants
+    dtype = np.float32 if subject.extent is ExtentKind.SCALES else np.int64
+    extent = numpy_helper.from_array(np.array(subject.values, dtype), y + "_extent")
+    operands = Operands(x, **{subject.extent.value: extent.name})
+    return write(subject.interpolation, operands, dialect, output=y), [extent]
 
 
 @dataclass

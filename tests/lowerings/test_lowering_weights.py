@@ -12,15 +12,10 @@ from resizefix.interpolation import CoordinateTransformationMode, Interpolation,
 from resizefix.lowerings.matmul import matrix
 
 COORDINATES = [mode for mode in CoordinateTransformationMode if mode.value != "tf_crop_and_resize"]
-FILTERS = [
-    {"mode": Mode.LINEAR},
-    {"mode": Mode.CUBIC, "cubic_coeff_a": -0.75},
-    {"mode": Mode.CUBIC, "cubic_coeff_a": -0.5, "exclude_outside": True},
-    {"mode": Mode.LINEAR, "antialias": True},
-    {"mode": Mode.LINEAR, "antialias": True, "exclude_outside": True},
-    {"mode": Mode.CUBIC, "cubic_coeff_a": -0.75, "antialias": True},
-    {"mode": Mode.CUBIC, "cubic_coeff_a": -0.5, "antialias": True, "exclude_outside": True},
-]
+OUTSIDE = {"cubic_coeff_a": -0.5, "exclude_outside": True}
+FILTERS = [{"mode": Mode.LINEAR}, {"mode": Mode.CUBIC, "cubic_coeff_a": -0.75}, {"mode": Mode.CUBIC, **OUTSIDE}]
+FILTERS += [{**each, "antialias": True} for each in FILTERS]
+FILTERS += [{"mode": Mode.LINEAR, "antialias": True, "exclude_outside": True}]
 SIZES = [1, 2, 3, 6, 17]
 SCALES = [2, 3, 1 / 2, 1 / 3, 1 / 5, 1.3, 2.7, 0.4, 0.83]
 

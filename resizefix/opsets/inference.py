@@ -14,7 +14,7 @@ from onnx import NodeProto, TensorProto, TypeProto, checker, defs, helper, numpy
 
 from resizefix.dialects.dialect import RESIZES
 from resizefix.dialects.resized_length import agreed_length
-from resizefix.document.operator_semantics.operand import MISFITS
+from resizefix.document.operator_semantics.operand import MISFITS, attribute_of
 from resizefix.document.scopes import DEFAULT_DOMAINS
 from resizefix.document.values import Array, has_negative_size
 from resizefix.opsets.node_schema import why_incomplete
@@ -118,7 +118,8 @@ def upsample_scales(node: NodeProto) -> list[float] | None:
     """The scales attribute of an Upsample-7; None for any other node."""
     if node.op_type != "Upsample" or node.domain not in DEFAULT_DOMAINS or len(node.input) != 1:
         return None
-    return next((list(attribute.floats) for attribute in node.attribute if attribute.name == "scales"), None)
+    scales: list[float] | None = attribute_of(node, "scales")
+    return scales
 
 
 def _upsampled(source: TypeProto | None, scales: list[float]) -> TypeProto | None:
@@ -136,15 +137,14 @@ def _resized(node: NodeProto, opset: int, type_of: TypeOf, constant_of: Constant
     before = dims_of(type_of(node.input[0]))
     if found is None or before is None:
         return found
-    attributes = {attribute.name: helper.get_attribute_value(attribute) for attribute in node.attribute}
     position = 2 if node.op_type == "Resize" and opset >= 11 else 1
     scales = constant_of(node.input[position]) if len(node.input) > position and node.input[position] else None
-    policy = attributes.get("keep_aspect_ratio_policy", b"stretch")
-    crops = attributes.get("coordinate_transformation_mode", b"") == b"tf_crop_and_resize"
+    policy = attribute_of(node, "keep_aspect_ratio_policy", b"stretch")
+    crops = attribute_of(node, "coordinate_transformation_mode") == b"tf_crop_and_resize"
     if scales is None and policy == b"stretch":
         return found  # the sizes wanted, or unknown ones
     sizes: list[int | None] = [None] * len(before)
-    axes = attributes.get("axes") or range(len(before))
+    axes = attribute_of(node, "axes") or range(len(before))
     if scales is not None and not crops:
         if np.shape(scales) != (len(axes),) or not all(-len(before) <= axis < len(before) for axis in axes):
             return found  # no valid node
@@ -185,8 +185,7 @@ def _loop(node: NodeProto, type_of: TypeOf, body: Sequence[TypeProto | None]) ->
 
 
 def _scan(node: NodeProto, type_of: TypeOf, body: Sequence[TypeProto | None]) -> list[TypeProto | None]:
-    attributes = {attribute.name: helper.get_attribute_value(attribute) for attribute in node.attribute}
-    carried = len(node.input) - attributes["num_scan_inputs"]
-    axes = attributes.get("scan_output_axes") or [0] * (len(body) - carried)
+    carried = len(node.input) - attribute_of(node, "num_scan_inputs")
+    axes = attribute_of(node, "scan_output_axes") or [0] * (len(body) - carried)
     states = [_agreed([type_of(name), kind]) for name, kind in zip(node.input[:carried], body[:carried], strict=True)]
     return [*states, *(_stacked(kind, axis) for kind, axis in zip(body[carried:], axes, strict=True))]

@@ -10,6 +10,7 @@ from onnx import NodeProto, TensorProto, TypeProto, defs, helper
 from onnx.defs import OpSchema
 
 from resizefix.diagnostics import Diagnostic
+from resizefix.document.operator_semantics.operand import attribute_of
 from resizefix.document.text import counted
 
 TypeOf = Callable[[str], "TypeProto | None"]
@@ -101,7 +102,7 @@ def output_types(node: NodeProto, opset: int, type_of: TypeOf) -> dict[str, Type
         if len(constraint.allowed_type_strs) == 1:
             bound[constraint.type_param_str] = next(iter(constraint.allowed_type_strs))
     if node.op_type == "Cast":
-        target = next((attribute.i for attribute in node.attribute if attribute.name == "to"), TensorProto.UNDEFINED)
+        target = attribute_of(node, "to", TensorProto.UNDEFINED)
         if target in TensorProto.DataType.values() and target != TensorProto.UNDEFINED:
             bound["T2"] = f"tensor({TensorProto.DataType.Name(target).lower()})"
     found: dict[str, TypeProto] = {}

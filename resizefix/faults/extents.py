@@ -133,19 +133,19 @@ def _with_sizes(node: ResizeNode, out: Sequence[int]) -> Change:
 
 def short_scales(node: ResizeNode, _: Preferences) -> Fault | None:
     """Scales for the last axes alone: [2, 2] for an image of four axes."""
-    scales, sizes = node.extents
-    if scales is None or scales.value is None or sizes is not None or scales.value.ndim != 1:
+    scales = node.scales_alone
+    if scales is None or scales.ndim != 1:
         return None
-    rank, count = node.rank, scales.value.size
+    rank, count = node.rank, scales.size
     if rank is None or count >= rank or "axes" in node.attributes:
         return None
     because = Diagnostic("faults.scales-short", count=count, rank=rank)
-    full = np.concatenate([np.ones(rank - count, np.float32), scales.value.astype(np.float32)])
+    full = np.concatenate([np.ones(rank - count, np.float32), scales.astype(np.float32)])
     if node.input_dims is None or node.stored_dims is None or not _gives(full, node.input_dims, node.stored_dims):
         fix = Diagnostic("faults.scales-of-which-axes", scales=numbers_text(full))
         return Fault(SHORT_EXTENT, because, fix)
     fix = Diagnostic("faults.scales-as-stored", scales=numbers_text(full))
-    return Fault(SHORT_EXTENT, because, fix, node.with_constant(scales.position, "scales", full, resized=True))
+    return Fault(SHORT_EXTENT, because, fix, node.with_constant(node.places["scales"], "scales", full, resized=True))
 
 
 def _made(scale: float, size: int) -> int | None:
@@ -199,23 +199,23 @@ def _sizes_behind(node: ResizeNode, kept: int, sizes: Array) -> Change:
 
 def nearly_one(node: ResizeNode, _: Preferences) -> Fault | None:
     """1.0000153 or 0.9999999 on an axis that keeps its size: onnxruntime refuses it, or loses a channel."""
-    scales, sizes = node.extents
-    if scales is None or sizes is not None or scales.value is None or scales.value.dtype != np.float32:
+    scales = node.scales_alone
+    if scales is None or scales.dtype != np.float32:
         return None
-    if not any(scale != 1 and abs(scale - 1) <= _ONE_IN_8_BITS for scale in scales.value.ravel().tolist()):
+    if not any(scale != 1 and abs(scale - 1) <= _ONE_IN_8_BITS for scale in scales.ravel().tolist()):
         return None
-    value = scales.value.copy()
+    value = scales.copy()
     axes = node.axes_of(len(value))
     if node.rank is None and "axes" not in node.attributes:  # in a local function: one scale for each axis
         axes = list(range(len(value)))
     for place, axis in enumerate(axes):
         if axis is not None and value[place] != 1 and _is_one(node, axis, float(value[place]), len(value)):
             value[place] = 1
-    if np.array_equal(value, scales.value):
+    if np.array_equal(value, scales):
         return None
-    because = Diagnostic("faults.nearly-one", scales=numbers_text(scales.value))
+    because = Diagnostic("faults.nearly-one", scales=numbers_text(scales))
     fix = Diagnostic("faults.become", value=numbers_text(value))
-    change = node.with_constant(scales.position, "scales", value, resized=True)
+    change = node.with_constant(node.places["scales"], "scales", value, resized=True)
     return Fault(UNIT_SCALE, because, fix, change, keeps_numbers=False)
 
 
@@ -245,13 +245,13 @@ def lost_pixel(node: ResizeNode, preferences: Preferences) -> Fault | None:
     One that is float32(30/29), bit for bit, meant 30; where the exporter stored 29, as torch does up to opset 10, both
     readings are named.
     """
-    scales, sizes = node.extents
-    if scales is None or sizes is not None or scales.value is None or scales.value.dtype != np.float32:
+    scales = node.scales_alone
+    if scales is None or scales.dtype != np.float32:
         return None
-    given = scales.value.ravel().tolist()
-    if scales.value.ndim != 1 or node.input_dims is None or not all(0 < scale < math.inf for scale in given):
+    given = scales.ravel().tolist()
+    if scales.ndim != 1 or node.input_dims is None or not all(0 < scale < math.inf for scale in given):
         return None
-    value = scales.value.copy()
+    value = scales.copy()
     lost, is_moved, meets = False, False, None
     for place, axis in enumerate(node.axes_of(len(value))):
         size = None if axis is None or axis >= len(node.input_dims) else node.input_dims[axis]
@@ -281,9 +281,9 @@ def lost_pixel(node: ResizeNode, preferences: Preferences) -> Fault | None:
             if better is not None:
                 value[place], is_moved = better, True
                 lost = lost or wanted != made
-    if not is_moved or np.array_equal(value, scales.value):
+    if not is_moved or np.array_equal(value, scales):
         return None
-    old = numbers_text(scales.value)
+    old = numbers_text(scales)
     because = Diagnostic("faults.size-by-runtime", scales=old)
     if lost and preferences.extent == "sizes":
         because = Diagnostic("faults.short-of-quotients", scales=old)
@@ -292,7 +292,7 @@ def lost_pixel(node: ResizeNode, preferences: Preferences) -> Fault | None:
     elif lost:
         because = Diagnostic("faults.short-of-stored", scales=old, shape=list(node.stored_dims or ()))
     fix = Diagnostic("faults.size-in-every-runtime", scales=numbers_text(value))
-    change = node.with_constant(scales.position, "scales", value, resized=True)
+    change = node.with_constant(node.places["scales"], "scales", value, resized=True)
     # A scale one unit in the last place higher moves the samples by as much.
     return Fault(LOST_PIXEL, because, fix, change, keeps_numbers=False)
 
@@ -323,10 +323,8 @@ def frozen_batch(node: ResizeNode, _: Preferences) -> Fault | None:
 
 def identity(node: ResizeNode, preferences: Preferences) -> Fault | None:
     """A resize by 1 on every axis, removed on request: an Identity takes its place."""
-    scales, sizes = node.extents
-    if not preferences.remove_identity or sizes is not None or scales is None or scales.value is None:
-        return None
-    if not np.all(scales.value == 1):
+    scales = node.scales_alone
+    if not preferences.remove_identity or scales is None or not np.all(scales == 1):
         return None
     changed = node.rewritten(op_type="Identity", inputs=[node.x], drop=set(node.attributes))
     return Fault(IDENTITY, Diagnostic("faults.identity"), Diagnostic("faults.identity-instead"), Change(changed))

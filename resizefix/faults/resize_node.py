@@ -161,6 +161,12 @@ class ResizeNode:
         scales, sizes = (None if one is None or one.is_empty else one for one in (scales, sizes))
         return scales, sizes
 
+    @property
+    def scales_alone(self) -> Array | None:
+        """Constant scales, where no sizes stand beside them."""
+        scales, sizes = self.extents
+        return None if scales is None or sizes is not None else scales.value
+
     def _operand(self, position: int, name: str) -> Operand:
         definition = self.definition(name)
         value = self.value_of(name)

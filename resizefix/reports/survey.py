@@ -41,14 +41,13 @@ class Surveyed:
     """One site with every target's verdict on it, and its neighbourhood, both looked for when they are asked for."""
 
     site: Site
-    judged: Callable[[], Sequence[tuple[Verdict, ...]]] = field(repr=False)  # by the index of the site
-    surroundings: Callable[[], Surroundings] = field(repr=False)
+    survey: Survey = field(repr=False)
     faults: tuple[Fault, ...] = ()
 
     @property
     def verdicts(self) -> tuple[Verdict, ...]:
         """What each target says to it."""
-        return self.judged()[self.site.index]
+        return self.survey.verdicts[self.site.index]
 
     @property
     def accepted(self) -> tuple[bool, ...]:
@@ -63,7 +62,7 @@ class Surveyed:
     @cached_property
     def picture(self) -> Neighbourhood | None:
         """What stands around it."""
-        return self.surroundings().around(self.site.key)
+        return self.survey.surroundings.around(self.site.key)
 
     @property
     def looks(self) -> Hashable:
@@ -95,12 +94,12 @@ class Survey:
         self.opset = self._view.scopes.main.opset
         self.ir_version = document.proto.ir_version
         self.sites = tuple(
-            Surveyed(site, lambda: self._verdicts, lambda: self.surroundings, tuple(faults))
+            Surveyed(site, self, tuple(faults))
             for site, faults in zip(sites_with_coupling(self._view), faults_in(self._view), strict=True)
         )
 
     @cached_property
-    def _verdicts(self) -> list[tuple[Verdict, ...]]:
+    def verdicts(self) -> list[tuple[Verdict, ...]]:
         """Of each site, what every target says to it; sites that differ in their names alone are judged once."""
         from resizefix.faults.loading import not_loaded
         from resizefix.library.verdict import Verdict
@@ -156,7 +155,7 @@ class Survey:
     @property
     def refusing(self) -> list[str]:
         """The targets that do not take every site."""
-        columns = zip(*self._verdicts, strict=True)
+        columns = zip(*self.verdicts, strict=True)
         return [column[0].target.name for column in columns if not all(verdict.accepted for verdict in column)]
 
 

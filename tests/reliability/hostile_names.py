@@ -1,5 +1,6 @@
-"""Texts that mean to do something to whoever prints them, as every name of a model."""
+"""Texts that mean to do something to whoever prints them, as every name of a model; and whether one was printed."""
 
+import unicodedata
 from collections.abc import Iterator
 
 from hostile_models import Fill, file_of, model, resize, scales, value
@@ -25,6 +26,14 @@ NAMES = {
     "long": "x" * 50_000,
     "path": "../../x",
 }
+
+
+HIDDEN = {"Cc", "Cf", "Cs", "Cn", "Zl", "Zp"}
+
+
+def raw_characters(text: str) -> list[str]:
+    """What a terminal or a reader would act on instead of showing it."""
+    return sorted({hex(ord(c)) for c in set(text) if c not in "\n\t" and unicodedata.category(c) in HIDDEN})
 
 
 def names() -> Iterator[tuple[str, Fill]]:

@@ -65,12 +65,12 @@ class Case:
             inputs = ["r", empty, empty if self.scales is None else constant("s", self.scales, np.float32)]
             inputs += [constant("z", self.sizes, np.int64)] if self.sizes is not None else []
         node = helper.make_node("Upsample" if self.opset < 10 else "Resize", inputs, ["y"], name="up", **attributes)
-        nodes, functions, domains = [node], [], [helper.make_opsetid("", self.opset)]
+        nodes = [node]
         dims = [f"d{axis}" if axis in self.open_axes else size for axis, size in enumerate(self.shape)]
         if self.place == "branch":
             output = helper.make_tensor_value_info("y", self.kind, [None] * len(dims))
-            other = helper.make_node("Upsample" if self.opset < 10 else "Resize", inputs, ["w"], name="", **attributes)
-            other.name, other_output = "down", helper.make_tensor_value_info("w", self.kind, [None] * len(dims))
+            other = helper.make_node(node.op_type, inputs, ["w"], name="down", **attributes)
+            other_output = helper.make_tensor_value_info("w", self.kind, [None] * len(dims))
             constants.append(numpy_helper.from_array(np.array(True), "c"))
             branches = {
                 "then_branch": helper.make_graph([node], "then", [], [output]),
@@ -84,7 +84,7 @@ class Case:
             [helper.make_tensor_value_info("z9", self.kind, [None] * len(dims))],
             constants,
         )
-        return helper.make_model(graph, opset_imports=domains, functions=functions, ir_version=8)
+        return helper.make_model(graph, opset_imports=[helper.make_opsetid("", self.opset)], ir_version=8)
 
 
 def drawn(rng: random.Random) -> Case:

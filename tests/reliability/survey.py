@@ -9,7 +9,6 @@ import contextlib
 import fnmatch
 import json
 import tempfile
-import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -17,6 +16,7 @@ from pathlib import Path
 from hostile_bytes import every_bit_flipped, truncated
 from hostile_groups import GROUPS, SECRET_NAME
 from hostile_models import Fill, file_of, model
+from hostile_names import raw_characters
 from watching import Watch
 from worker import Report, Run, Worker
 
@@ -47,25 +47,10 @@ COMMANDS = [
 EACH_ONCE = [line for line in COMMANDS if "--json" not in line and line[-1] not in ("other.onnx", "-q")]
 """Of each command one line or two: for files of which there are thousands."""
 
-WRITTEN = {
-    "promoted.onnx",
-    "proven.onnx",
-    "frozen.onnx",
-    "legacy.onnx",
-    "legal.onnx",
-    "repaired.onnx",
-    "sized.onnx",
-    "page.html",
-    "report.md",
-}
+NAMED = {word for line in COMMANDS for word in line if word.endswith((".onnx", ".html", ".md"))}
+WRITTEN = NAMED - {"model.onnx", "other.onnx"}
 PAGES = ("page.html", "report.md")
 MOST_SECONDS = 10  # of computing
-HIDDEN = {"Cc", "Cf", "Cs", "Cn", "Zl", "Zp"}
-
-
-def raw_characters(text: str) -> list[str]:
-    """What a terminal or a reader would act on instead of showing it."""
-    return sorted({hex(ord(c)) for c in set(text) if c not in "\n\t" and unicodedata.category(c) in HIDDEN})
 
 
 def complaints(run: Run) -> list[str]:

@@ -15,8 +15,8 @@ from exhaustive import EXHAUSTIVE
 from hostile_bytes import flipped, random_numbers, truncated
 from hostile_groups import GROUPS, SECRET, SECRET_NAME
 from hostile_models import file_of, model
-from hostile_names import NAMES, named
-from survey import COMMANDS, answered, judged, raw_characters
+from hostile_names import NAMES, named, raw_characters
+from survey import COMMANDS, answered, judged
 from watching import Watch
 
 AT_A_TIME = 1 if EXHAUSTIVE else 12  # files to one process, whose first command takes ten times as long as the next
@@ -58,12 +58,8 @@ def test_models_with_flipped_bits_are_answered(worker, tmp_path, seed):
 
 @pytest.mark.parametrize("seed", range(1 if not EXHAUSTIVE else 40))
 def test_any_bits_for_scales_are_answered(worker, tmp_path, seed):
-    many(
-        worker,
-        tmp_path,
-        list(random_numbers(100, seed)),
-        ["legalize", "model.onnx", "--dry-run", "--target", "tensorrt-5.0", "--no-verify"],
-    )
+    command = ["legalize", "model.onnx", "--dry-run", "--target", "tensorrt-5.0", "--no-verify"]
+    many(worker, tmp_path, list(random_numbers(100, seed)), command)
 
 
 def test_what_a_name_says_reaches_no_page_and_no_report_raw(worker, tmp_path):

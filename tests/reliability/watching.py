@@ -13,7 +13,6 @@ import sysconfig
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 _OPENED, _READ = 0x20, 0x01  # IN_OPEN, IN_ACCESS of inotify(7)
@@ -82,9 +81,7 @@ class Watch:
             raise OSError(ctypes.get_errno(), f"cannot watch {self._path}")
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         os.close(self._descriptor)
 
     def count(self) -> int:

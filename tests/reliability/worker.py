@@ -17,7 +17,6 @@ import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from watching import tell_what_is_touched
@@ -71,9 +70,7 @@ class Worker:
         )
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         assert self._process.stdin is not None
         self._process.stdin.close()
         self._process.wait()
@@ -125,18 +122,14 @@ def _serve() -> None:
             if len(runs) < len(job["runs"]) and not os.WIFEXITED(status):
                 runs.append(_ended(job["runs"][len(runs)], None, Path(place), None, 0.0))
             calls, touched = Path(place) / "calls", Path(place) / "touched"
-            print(
-                json.dumps(
-                    {
-                        "runs": runs,
-                        "signal": os.WTERMSIG(status) if os.WIFSIGNALED(status) else None,
-                        "peak_megabytes": usage.ru_maxrss / 1024,
-                        "calls": calls.read_text().splitlines() if calls.exists() else [],
-                        "touched": sorted(set(touched.read_text().splitlines())),
-                    }
-                ),
-                flush=True,
-            )
+            report = {
+                "runs": runs,
+                "signal": os.WTERMSIG(status) if os.WIFSIGNALED(status) else None,
+                "peak_megabytes": usage.ru_maxrss / 1024,
+                "calls": calls.read_text().splitlines() if calls.exists() else [],
+                "touched": sorted(set(touched.read_text().splitlines())),
+            }
+            print(json.dumps(report), flush=True)
 
 
 def _child(job: dict[str, Any], place: Path) -> None:

@@ -137,37 +137,28 @@ def test_what_the_dialect_does_not_allow_is_refused_by_its_rule(op_type, opset, 
     assert refusal.value.rule == rule
 
 
-def node_with(*attributes):
-    node = helper.make_node("Resize", ["x", "", "s"], ["y"])
+MODE = helper.make_attribute("mode", "linear")
+NO_AXES = AttributeProto(name="axes", type=AttributeProto.INTS)
+NO_SCALES = AttributeProto(name="scales", type=AttributeProto.FLOATS)
+GIVEN = AttributeProto(name="mode", type=AttributeProto.STRING, ref_attr_name="how")
+
+
+@pytest.mark.parametrize(
+    ("op_type", "opset", "attributes", "reason"),
+    [
+        ("Resize", 18, [NO_AXES], r"node that writes 'y' .*axes is empty"),  # runtimes differ on it
+        ("Upsample", 7, [NO_SCALES], "'scales' is empty"),
+        ("Resize", 18, [MODE, MODE], "'mode' is given twice"),
+        ("Resize", 18, [GIVEN], "from the attribute 'how' of the function around it"),
+    ],
+)
+def test_attributes_that_no_text_says_are_refused(op_type, opset, attributes, reason):
+    node = helper.make_node(op_type, ["x", "", "s"] if op_type == "Resize" else ["x"], ["y"])
     node.attribute.extend(attributes)
-    return node
-
-
-def test_an_empty_list_of_axes_is_refused_since_runtimes_differ_on_it():
-    axes = AttributeProto(name="axes", type=AttributeProto.INTS)
-    with pytest.raises(RefusedError, match=r"node that writes 'y' .*axes is empty"):
-        read(node_with(axes), dialect_of("Resize", 18))
-
-
-def test_an_empty_list_of_scales_is_refused():
-    node = helper.make_node("Upsample", ["x"], ["y"])
-    node.attribute.append(AttributeProto(name="scales", type=AttributeProto.FLOATS))
-    with pytest.raises(RefusedError, match="'scales' is empty"):
-        read(node, dialect_of("Upsample", 7))
-
-
-def test_an_attribute_given_twice_is_refused():
-    mode = helper.make_attribute("mode", "linear")
-    with pytest.raises(RefusedError, match="'mode' is given twice"):
-        read(node_with(mode, mode), dialect_of("Resize", 18))
-
-
-def test_an_attribute_that_comes_from_the_function_around_is_refused():
-    mode = AttributeProto(name="mode", type=AttributeProto.STRING, ref_attr_name="how")
-    with pytest.raises(RefusedError, match="from the attribute 'how' of the function around it"):
-        read(node_with(mode), dialect_of("Resize", 18))
+    with pytest.raises(RefusedError, match=reason):
+        read(node, dialect_of(op_type, opset))
 
 
 def test_a_node_read_as_another_operator_is_the_callers_mistake():
     with pytest.raises(ValueError, match="Resize is not Upsample-9"):
-        read(node_with(), dialect_of("Upsample", 9))
+        read(helper.make_node("Resize", ["x", "", "s"], ["y"]), dialect_of("Upsample", 9))

@@ -34,6 +34,12 @@ print(json.dumps({"imported": imported, "peak": peak()}))
 """
 
 
+def said(code: str, *paths: Path) -> str:
+    """What a process of its own prints."""
+    words = [sys.executable, "-c", code, *map(str, paths)]
+    return subprocess.run(words, capture_output=True, text=True, check=True).stdout
+
+
 def large_model(path: Path, tensors: int, size: int, stored: bool = True) -> None:
     """A model with payloads of `size` bytes, written one by one; unless `stored`, they are holes in the file."""
     nodes = [helper.make_node("Add", [f"t{i}", f"w{i}"], [f"t{i + 1}"], name=f"add{i}") for i in range(tensors)]
@@ -55,9 +61,7 @@ def large_model(path: Path, tensors: int, size: int, stored: bool = True) -> Non
 
 def test_a_model_of_100_megabytes_is_edited_in_less_than_40_more_than_the_import(tmp_path):
     large_model(tmp_path / "in.onnx", 10, 10 * MEGABYTE)
-    arguments = [str(tmp_path / name) for name in ("in.onnx", "out.onnx", "external.onnx")]
-    process = subprocess.run([sys.executable, "-c", EDITING, *arguments], capture_output=True, text=True, check=True)
-    figures = json.loads(process.stdout)
+    figures = json.loads(said(EDITING, *(tmp_path / name for name in ("in.onnx", "out.onnx", "external.onnx"))))
     assert figures["peak"] < 150
     assert figures["peak"] - figures["imported"] < 40
     before, after = ((tmp_path / name).read_bytes() for name in ("in.onnx", "out.onnx"))
@@ -93,6 +97,4 @@ begun = time.process_time()
 document.save(sys.argv[2])
 print(time.process_time() - begun)
 """
-    arguments = [str(tmp_path / "in.onnx"), str(tmp_path / "out.onnx")]
-    process = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=True)
-    assert float(process.stdout) < 5
+    assert float(said(code, tmp_path / "in.onnx", tmp_path / "out.onnx")) < 5

@@ -101,9 +101,8 @@ def read_versions(*op_types: str) -> list[tuple[str, int]]:
     return [(op_type, version) for op_type in op_types for version in versions_of(op_type)]
 
 
-def ints(name: str, values: list[int], as_attribute: bool) -> tuple[str, str, str]:
-    """Integers in either spelling: an initializer's declaration, what to append to the inputs, and an attribute."""
-    listed = ",".join(map(str, values))
-    if as_attribute:
-        return "", "", f"{name}=[{listed}]"
-    return f"int64[{len(values)}] {name} = {{{listed}}}", f", {name}", ""
+def declared(integers: Mapping[str, list[int]]) -> str:
+    """Initializers of int64 vectors."""
+    return ", ".join(
+        f"int64[{len(values)}] {name} = {{{','.join(map(str, values))}}}" for name, values in integers.items()
+    )

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from opset_pair import assert_same, blockers_of, ints, lowered, model_of, normal, operators, read_versions, run
+from opset_pair import assert_same, blockers_of, declared, lowered, model_of, normal, operators, read_versions, run
 
 X = {"x": normal(2, 3, 4, 5)}
 
@@ -44,11 +44,9 @@ def test_slices_become_attributes_and_steps_a_gather(op_type, version, starts, e
     if version < 11 and axes and min(axes) < 0:
         axes = [axis % 4 for axis in axes]
     operands = {"starts": starts, "ends": ends, "axes": axes, "steps": steps}
-    if axes is None:
-        operands = {"starts": starts, "ends": ends}
     given = {name: values for name, values in operands.items() if values is not None}
-    declared = ", ".join(ints(name, values, False)[0] for name, values in given.items())
-    graph = f"g (float[2,3,4,5] x) => (float[A,B,C,D] y) <{declared}> {{ y = {op_type}(x, {', '.join(given)}) }}"
+    node = f"y = {op_type}(x, {', '.join(given)})"
+    graph = f"g (float[2,3,4,5] x) => (float[A,B,C,D] y) <{declared(given)}> {{ {node} }}"
     after = assert_same(model_of(version, graph), X)
     assert set(operators(after)) <= {"Slice", "Gather"}
 
@@ -61,8 +59,8 @@ SPANS = st.tuples(st.integers(-9, 9), st.integers(-9, 9), st.sampled_from([1, 1,
 def test_any_slice_selects_the_same(spans, order):
     starts, ends, steps = (list(column) for column in zip(*spans, strict=True))
     operands = {"starts": starts, "ends": ends, "axes": order[: len(spans)], "steps": steps}
-    declared = ", ".join(ints(name, values, False)[0] for name, values in operands.items())
-    graph = f"g (float[2,3,4,5] x) => (float[A,B,C,D] y) <{declared}> {{ y = Slice(x, starts, ends, axes, steps) }}"
+    node = "y = Slice(x, starts, ends, axes, steps)"
+    graph = f"g (float[2,3,4,5] x) => (float[A,B,C,D] y) <{declared(operands)}> {{ {node} }}"
     assert_same(model_of(13, graph), X)
 
 

@@ -88,14 +88,15 @@ def _feed(text: str) -> Named:
 
 def _file_feed(text: str) -> Named | tuple[str, str]:
     """The input's name, and the path of its file or its values; no name for the only image input."""
-    name, separator, what = text.partition("=")
-    if not separator and os.path.isfile(name):
-        return "", name
-    _require(name and what)
     try:
-        return name, _numbers(what)
+        return _feed(text)
     except ValueError:
-        return name, what
+        pass  # no numbers
+    parts = text.split("=")  # a name and a path may hold an `=`, too: the file that is there decides
+    ways = [*(("=".join(parts[:cut]), "=".join(parts[cut:])) for cut in range(1, len(parts))), ("", text)]
+    found = next((way for way in ways if os.path.isfile(way[1])), ways[0])
+    _require(found[1] and (found[0] or os.path.isfile(text)))
+    return found
 
 
 def _height_and_width(text: str) -> tuple[int, int]:

@@ -51,6 +51,23 @@ def test_the_page_shows_the_outputs_for_a_picture(verify, folder, feed):
     assert "input = photo.png" in (folder / "page.html").read_text()
 
 
+def test_names_of_inputs_and_of_pictures_may_hold_what_stands_between_them(verify, folder):
+    model = onnx.load(folder / "x3.onnx")
+    old, model.graph.input[0].name = model.graph.input[0].name, "a=b"
+    reader = next(node for node in model.graph.node if old in node.input)
+    reader.input[list(reader.input).index(old)] = "a=b"
+    onnx.save(model, folder / "odd.onnx")
+    (folder / "c=d.png").write_bytes((folder / "photo.png").read_bytes())
+    for feed, file in (("a=b=photo.png", "photo.png"), ("a=b=c=d.png", "c=d.png"), ("c=d.png", "c=d.png")):
+        code, out, _ = verify("odd.onnx", "odd.onnx", "--feed", feed, "--json")
+        assert (code, json.loads(out)["verification"]["runs"][0]["files"]) == (0, {"a=b": file})
+    words = ("--feed", "a=b_scales=1,1,3,3", "--json")
+    promoted = ("promote-scales", "odd.onnx", "odd-any.onnx", "--input-name", "a=b_scales", "-q")
+    assert verify.func(*promoted)[0] == 0
+    code, out, _ = verify("odd.onnx", "odd-any.onnx", *words)
+    assert (code, json.loads(out)["verification"]["runs"][0]["values"]) == (0, {"a=b_scales": [1, 1, 3, 3]})
+
+
 def test_without_a_picture_there_is_none_on_the_page(verify, folder):
     assert verify("x3.onnx", "x3.onnx", "--html", "plain.html")[0] == 0
     assert "<img" not in (folder / "plain.html").read_text()

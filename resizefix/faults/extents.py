@@ -131,21 +131,44 @@ def _with_sizes(node: ResizeNode, out: Sequence[int]) -> Change:
     return Change(changed, initializers=[sizes, *initializers])
 
 
-def short_scales(node: ResizeNode, _: Preferences) -> Fault | None:
-    """Scales for the last axes alone: [2, 2] for an image of four axes."""
-    scales = node.scales_alone
-    if scales is None or scales.ndim != 1:
+def short_extent(node: ResizeNode, _: Preferences) -> Fault | None:
+    """Scales or sizes for the last axes alone: [2, 2] for an image of four axes; or any other wrong count of them."""
+    scales, (operand, sizes) = node.scales_alone, node.extents
+    value = sizes.value if sizes is not None and operand is None else scales
+    if value is None or value.ndim != 1:
         return None
-    rank, count = node.rank, scales.size
-    if rank is None or count >= rank or "axes" in node.attributes:
+    count, axes = value.size, node.attributes.get("axes")
+    if axes is not None:
+        what = "sizes" if scales is None else "scales"
+        because = Diagnostic("faults.extent-and-axes", count=count, what=what, axes=list(axes))
+        wrong = count != len(axes)
+        return Fault(SHORT_EXTENT, because, Diagnostic("faults.one-for-each-axis", what=what)) if wrong else None
+    rank = node.rank
+    if rank is None or count == rank:
         return None
+    return _short_sizes(node, value, rank) if scales is None else _short_scales(node, value, rank)
+
+
+def _short_scales(node: ResizeNode, scales: Array, rank: int) -> Fault:
+    count = scales.size
     because = Diagnostic("faults.scales-short", count=count, rank=rank)
+    if count > rank:
+        return Fault(SHORT_EXTENT, because, Diagnostic("faults.one-for-each-axis", what="scales"))
     full = np.concatenate([np.ones(rank - count, np.float32), scales.astype(np.float32)])
     if node.input_dims is None or node.stored_dims is None or not _gives(full, node.input_dims, node.stored_dims):
         fix = Diagnostic("faults.scales-of-which-axes", scales=numbers_text(full))
         return Fault(SHORT_EXTENT, because, fix)
     fix = Diagnostic("faults.scales-as-stored", scales=numbers_text(full))
     return Fault(SHORT_EXTENT, because, fix, node.with_constant(node.places["scales"], "scales", full, resized=True))
+
+
+def _short_sizes(node: ResizeNode, sizes: Array, rank: int) -> Fault:
+    because = Diagnostic("faults.sizes-short", count=sizes.size, rank=rank)
+    out = _stored_sizes(node)
+    kept = rank - sizes.size
+    if out is None or kept < 0 or out[kept:] != sizes.tolist() or out[:kept] != list(node.input_dims or ())[:kept]:
+        return Fault(SHORT_EXTENT, because, Diagnostic("faults.one-for-each-axis", what="sizes"))
+    return Fault(SHORT_EXTENT, because, Diagnostic("faults.sizes-of-stored"), _with_sizes(node, out))
 
 
 def _made(scale: float, size: int) -> int | None:

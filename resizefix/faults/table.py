@@ -33,7 +33,7 @@ FINDERS: tuple[Finder, ...] = (
     whole_numbers.not_a_vector,
     extents.both_extents,
     extents.no_extent,
-    extents.short_scales,
+    extents.short_extent,
     extents.impossible,
     extents.nearly_one,
     extents.lost_pixel,

@@ -10,6 +10,7 @@ from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.dialect import RESIZES
 from resizefix.dialects.model_view import ModelView
 from resizefix.dialects.output_size import rederive
+from resizefix.dialects.resized_length import kernel_length
 from resizefix.document.document import Document
 from resizefix.document.edits import apply_around, insert_nodes, remove_unread
 from resizefix.document.scopes import Scope, bodies
@@ -19,6 +20,7 @@ from resizefix.document.values import Dims, dims_of, known_types
 from resizefix.faults.fault import Fault, Preferences
 from resizefix.faults.resize_node import ResizeNode
 from resizefix.faults.table import first_fault, resize_nodes
+from resizefix.interpolation import ExtentKind
 from resizefix.operations.rewriter import Rewritten
 from resizefix.operations.site import Site
 from resizefix.operations.sites import sites_in
@@ -58,7 +60,7 @@ def repair(document: Document, sites: Sequence[Site], preferences: Preferences) 
         if removed:
             break  # an Identity is no site: it comes last, and the count of sites changes with it
     after = sites_in(ModelView(current)) if not removed else []
-    current = _with_true_shapes(current, [after[index].key for index in sorted(resized) if index < len(after)])
+    current = _with_true_shapes(current, [index for index in sorted(resized) if index < len(after)])
     outcomes = tuple(
         _outcome(site, fixed[index], refused.get(index), after[index] if index < len(after) else None)
         for index, site in selected.items()
@@ -100,18 +102,53 @@ def _applied(document: Document, found: Sequence[tuple[int, ResizeNode, Fault]])
     return made
 
 
-def _with_true_shapes(document: Document, resized: Sequence[Key]) -> Document:
-    """The document, or a copy where stored shapes that the new sizes of these tensors contradict are derived again.
+def _with_true_shapes(document: Document, resized: Sequence[int]) -> Document:
+    """The document, or a copy where stored shapes that the new sizes of these sites contradict are derived again.
 
     onnxruntime believes a stored shape and folds Shape nodes to it: what a fault made of the batch of the export, say.
+    Inference looks into no body for constants of the graph around it: what it loses there, the site's own numbers say.
     """
     if not resized:
         return document
     made = document.copy()
-    before = _stored(made, resized)
-    rederive(made.proto, {key: (None,) * len(dims) for key, dims in before.items()})
-    after = _stored(made, resized)
+    keys = [site.key for site in sites_in(ModelView(made)) if site.index in resized]
+    before = _stored(made, keys)
+    seeds: dict[Key, Dims | None] = {key: (None,) * len(dims) for key, dims in before.items()}
+    for _ in range(len(keys) + 1):  # the output of one site can be the input of the next
+        rederive(made.proto, seeds)
+        after = _stored(made, keys)
+        if all(_keeps_numbers(before[key], after[key]) for key in before):
+            break
+        known = {site.key: _known_sizes(site) for site in sites_in(ModelView(made)) if site.key in before}
+        if known == seeds:
+            break
+        seeds = known
     return document if before == after else made
+
+
+def _keeps_numbers(before: Dims, after: Dims) -> bool:
+    return len(before) == len(after) and all(
+        isinstance(now, int) or not isinstance(was, int) for was, now in zip(before, after, strict=True)
+    )
+
+
+def _known_sizes(site: Site) -> Dims | None:
+    """The sizes that constant scales or sizes give the output; None on axes where the input's is not known."""
+    dims, said = site.input_dims, site.interpolation
+    if dims is None or said is None:
+        return None
+    values, axes = site.extent.values, said.axes or tuple(range(len(dims)))
+    constant = values is not None and len(values) == len(axes) and site.origin.kind.is_constant
+    if not constant or said.keep_aspect_ratio_policy is not None or min(axes, default=0) < -len(dims):
+        return (None,) * len(dims)
+    made = list(dims)
+    for axis, value in zip(axes, values or (), strict=True):
+        size = dims[axis]
+        if site.extent.kind is ExtentKind.SIZES:
+            made[axis] = int(value)
+        elif value != 1:
+            made[axis] = kernel_length(float(value), size) if isinstance(size, int) else None
+    return tuple(made)
 
 
 def _stored(document: Document, keys: Sequence[Key]) -> dict[Key, Dims]:

@@ -74,6 +74,7 @@ TEXTS = {
     "neither scales nor sizes": (13, "y = Resize (x)", "float[1,3,16,16] y", "no-extent"),
     "sizes with -1": (13, 'y = Resize (x, "", "", s)', "int64[4] s = {-1, 3, 16, 16}", "placeholder-size"),
     "a scale of 0": (13, 'y = Resize (x, "", s)', "float[4] s = {1, 1, 0, 0}, float[1,3,16,16] y", "impossible-extent"),
+    "two sizes": (13, 'y = Resize (x, "", "", s)', "int64[2] s = {16, 16}, float[1,3,16,16] y", "short-extent"),
     "two scales for four axes": (
         13, 'y = Resize (x, "", s)', "float[2] s = {2, 2}, float[1,3,16,16] y", "short-extent",
     ),
@@ -169,6 +170,9 @@ REFUSED = {
     ),
     "a node of opset 10 or of today": (13, 'y = Resize <mode = "linear"> (x, s)', SCALES, "of opset 13 at half_pixel"),
     "whole numbers of two readings": (13, 'y = Resize (x, "", s)', "int64[4] s = {2, 3, 2, 2}", "--prefer scales"),
+    "two sizes of which axes": (13, 'y = Resize (x, "", "", s)', "int64[2] s = {16, 16}", "it has 2 sizes, and"),
+    "five scales": (13, 'y = Resize (x, "", s)', "float[5] s = {1, 1, 1, 2, 2}", "one number for each axis"),
+    "scales beside other axes": (18, 'y = Resize <axes = [2, 3]> (x, "", s)', SCALES, "its attribute axes names"),
     "sizes before opset 11": (10, "y = Resize (x, s)", "int64[4] s = {1, 3, 16, 16}", "of opset 10 has none"),
     "sizes where scales are": (8, "y = Upsample (x, s) ", "int32[2] s = {16, 16}", "one scale per axis"),
 }  # fmt: skip

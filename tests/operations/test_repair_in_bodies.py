@@ -84,3 +84,18 @@ def test_a_resize_of_two_inputs_is_refused_with_both_readings():
     reason = refusal(resizefix.repair(broken))
     assert "as a node of opset 10 it samples asymmetrically, as one of opset 13 at half_pixel" in reason
     assert refusal(resizefix.promote_scales(broken, verify=False))
+
+
+def test_a_repaired_body_keeps_its_shapes_and_has_nothing_left_to_repair():
+    """No inference inside of a body sees scales that stand outside: the stored batch stays known all the same."""
+    broken = model(
+        """(bool c, float[2,1,4,4] x) => (float[2,1,12,12] z) <float[4] s = {1.0000001, 1, 2, 2}> {
+          z = If (c) <then_branch = t () => (float[2,1,12,12] y) <float[2,1,8,8] h, int64[4] n = {2, 1, 12, 12}> {
+            h = Resize (x, "", s) y = Resize (h, "", "", n) },
+          else_branch = e () => (float[2,1,12,12] k) <int64[4] m = {2, 1, 12, 12}> { k = Resize (x, "", "", m) }> }"""
+    )
+    result = resizefix.repair(broken)
+    assert result.outcomes[0].fault == "unit-scale"
+    (h,) = (value for value in result.model.graph.node[0].attribute[0].g.value_info if value.name == "h")
+    assert [dim.dim_value for dim in h.type.tensor_type.shape.dim] == [2, 1, 8, 8]
+    assert not resizefix.repair(result.model).changed

@@ -5,8 +5,9 @@
 The models are those of random_graphs_model.py, or real ones of a folder; each gets one fault, or two. A verdict for
 each case: `right` (bitwise what the valid model computes, optimisation disabled, at two sizes), `refused` (with a
 reason), `harmless` (left alone, and it computes the same), `missed` (left alone, and it does not), `wrong` (written,
-and it computes something else), `moved` (a node far from any resize was changed), `harmed` (a valid model was changed).
-Exit code 1 for wrong, moved and harmed.
+and it computes something else), `moved` (a node far from any resize was changed), `restless` (a second repair changes
+more), `harmed` (a valid model was changed).
+Exit code 1 for wrong, moved, missed, restless and harmed.
 """
 
 import argparse
@@ -32,7 +33,7 @@ from repair_misspellings import CONTROLS, MISSPELLINGS
 from resize_nodes import NotHere, resizes
 
 FAULTS = {**BREAKERS, **MISSPELLINGS}
-BAD = ("wrong", "moved", "harmed", "missed")
+BAD = ("wrong", "moved", "harmed", "missed", "restless")
 
 
 @dataclass(frozen=True)
@@ -139,6 +140,8 @@ def judge(case: str, valid: ModelProto, broken: ModelProto, *, control: bool) ->
         valid = with_safe_scales(valid, broken, result.model)
     pairs = [(outputs(valid, extra), outputs(result.model, extra)) for extra in (0, 5)]
     differing = [after for wanted, after in pairs if not isinstance(wanted, str) and not same(wanted, after)]
+    if result.changed and not refused and not differing and resizefix.repair(result.model).changed:
+        return Verdict(case, "restless")
     if not differing and (result.changed or not refused):
         return Verdict(case, "right" if result.changed else "harmless")
     if refused:

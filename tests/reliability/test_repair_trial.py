@@ -42,6 +42,7 @@ def test_a_wrong_repair_and_a_touched_model_are_noticed(monkeypatch):
     for before, after, control, verdict in (
         (broken, other, False, "wrong"),
         (broken, elsewhere, False, "moved"),
+        (broken, valid, False, "restless"),
         (valid, other, True, "harmed"),
     ):
         monkeypatch.setattr(resizefix, "repair", lambda _, after=after: replace(honest, model=after))

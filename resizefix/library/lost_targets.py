@@ -102,8 +102,8 @@ class _Kinds:
         made = self._promoted(view, [site for site, key in chosen if key in self._changed], integers)
         if any(outcome.status is not Status.CHANGED for outcome in made.outcomes):
             return None
-        inputs = {value.name for value in model.graph.input}
-        listed = all(tensor.name in inputs for tensor in model.graph.initializer)
+        main = self._after.scopes.main
+        listed = main.initializers.keys() <= main.inputs
         return [replace(facts, initializers_are_inputs=listed) for facts in self._in_model(facts_in(made.after))]
 
     def _in_model(self, found: Sequence[SiteFacts]) -> list[SiteFacts]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from itertools import takewhile
 from typing import Any
 
@@ -38,8 +39,7 @@ def python_lines(result: Result, model: ModelProto, path: str) -> tuple[str, ...
         if dtype is None:
             return ()
         if entry.name in values:
-            numbers = (f"{value:.9g}" if isinstance(value, float) else str(value) for value in values[entry.name])
-            array = f"np.array([{', '.join(numbers)}], np.{dtype})"
+            array = _array(tuple(values[entry.name]), dtype)
         else:
             dims = dims_of(entry.type) if entry.type.tensor_type.HasField("shape") else ()
             shape = shapes.get(entry.name, [size if isinstance(size, int) else 1 for size in dims])
@@ -50,6 +50,13 @@ def python_lines(result: Result, model: ModelProto, path: str) -> tuple[str, ...
         f"session = ort.InferenceSession({path!r}, providers=['CPUExecutionProvider'])",
         f"outputs = session.run(None, {{{_fed(feeds)}}})",
     )
+
+
+@lru_cache(maxsize=64)
+def _array(values: tuple[float, ...], dtype: str) -> str:
+    """Of a thousand inputs most are fed alike."""
+    numbers = (f"{value:.9g}" if isinstance(value, float) else str(value) for value in values)
+    return f"np.array([{', '.join(numbers)}], np.{dtype})"
 
 
 def _fed(feeds: Sequence[tuple[str, str]]) -> str:

@@ -133,7 +133,7 @@ class Engine:
         prepared: PreparedModel | None = None,
     ) -> Session:
         """A session of the model; `ort_session.open_session` says the rest."""
-        self.conditions.sessions.opened += 1
+        self.conditions.sessions.one_more()
         return open_session(
             document,
             optimized=optimized,

@@ -6,7 +6,9 @@ What is compared stands in `promotion_comparison.py`; here is what follows from 
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 from resizefix.diagnostics import Diagnostic
@@ -19,7 +21,7 @@ from resizefix.promotion import Coupling, PromotedInput
 from resizefix.runtimes.limits import BrokenOffError, OutOfMemoryError
 from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError
 from resizefix.scope_path import ScopePath
-from resizefix.verification.conditions import Conditions
+from resizefix.verification.conditions import Conditions, Progress
 from resizefix.verification.dependence import Dependence
 from resizefix.verification.engine import DifferenceError, Engine
 from resizefix.verification.extraction import Extraction, may_be_passed_over
@@ -30,6 +32,8 @@ from resizefix.verification.verification import Run, Verification
 _MOST_TOGETHER = 256  # nodes that are compared in one model: more cost no less each
 _MOST_OF_UNKNOWN_SIZE = 32
 _MOST_ELEMENTS = 2**22  # of all that they make
+_AT_ONCE = 2  # groups: while onnxruntime opens and runs the models of one, Python looks at the other
+_MOST_BYTES = 2**28  # that comparing a group takes: both models, at three scales, of float64
 
 
 class Prover:
@@ -119,20 +123,39 @@ class Prover:
 
     def _around(self, promoted: ModelView, inputs: Sequence[PromotedInput]) -> Iterator[_Local]:
         """The comparisons around the nodes of each input. Nodes that have nothing to do with each other are compared in
-        one model; where that does not run or differs, in two of half as many."""
+        one model, and two such groups at the same time."""
         extraction = Extraction(self._original, promoted)
-        pending = _independent(inputs)[::-1]
+        groups = _independent(inputs)
+        conditions = replace(self._conditions, shapes={})
+        if not _fit_at_once(groups, conditions):
+            for group in groups:
+                yield from self._settled(extraction, group, conditions)
+            return
+        progress = Progress(conditions.tell, total=len(groups))  # told here: not by two threads
+        untold = replace(conditions, tell=None)
+        with ThreadPoolExecutor(_AT_ONCE) as pool:
+            for found in pool.map(lambda group: list(self._settled(extraction, group, untold)), groups):
+                progress.done(Diagnostic("verification.comparing-alone"))
+                yield from found
+
+    def _settled(
+        self, extraction: Extraction, group: Sequence[PromotedInput], conditions: Conditions
+    ) -> Iterator[_Local]:
+        """The comparisons around the nodes of a group, up to the first that differs: all in one model; where that does
+        not run or differs, in two of half as many."""
+        pending = [group]
         while pending:
             group = pending.pop()
-            local = self._compared(extraction, group)
+            local = self._compared(extraction, group, conditions)
             if len(group) > 1 and (local.error or local.failure):
                 pending += [group[len(group) // 2 :], group[: len(group) // 2]]
-            else:
-                yield local
+                continue
+            yield local
+            if local.failure is not None:
+                return
 
-    def _compared(self, extraction: Extraction, inputs: Sequence[PromotedInput]) -> _Local:
+    def _compared(self, extraction: Extraction, inputs: Sequence[PromotedInput], conditions: Conditions) -> _Local:
         data = {driven.key: driven.input for source in inputs for driven in source.sites}
-        conditions = replace(self._conditions, shapes={})
         try:
             try:
                 before, after = extraction.extract(data)
@@ -185,6 +208,13 @@ def _independent(inputs: Sequence[PromotedInput]) -> list[list[PromotedInput]]:
         data |= mine
         outputs |= made
     return groups
+
+
+def _fit_at_once(groups: Sequence[Sequence[PromotedInput]], conditions: Conditions) -> bool:
+    """Whether there are several groups, and the memory and the processors to compare two of them at the same time."""
+    if len(groups) < 2 or (os.cpu_count() or 1) < _AT_ONCE or conditions.limits.bytes < _AT_ONCE * _MOST_BYTES:
+        return False
+    return all(_weight(source) <= 1 for group in groups for source in group)
 
 
 def _weight(source: PromotedInput) -> float:

@@ -1,6 +1,10 @@
 """Nodes of a model that onnxruntime does not run as a whole are compared in groups: few sessions, and each is seen."""
 
 import math
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
 
 import onnx
 import pytest
@@ -10,10 +14,14 @@ from benchmarks.independent_resizes import independent_resizes
 from resizefix.document.document import Document
 from resizefix.operations.promote_scales import Promotion, promote_scales
 from resizefix.operations.sites import find_sites
+from resizefix.runtimes.limits import Limits
+from resizefix.runtimes.ort_session import Session
 from resizefix.verification import engine
 from resizefix.verification.conditions import Conditions
 from resizefix.verification.proof import Prover
 from resizefix.verification.verification import Verification
+
+unwrapped_load = Session._load
 
 
 def promoted(model: onnx.ModelProto) -> tuple[Document, Promotion]:
@@ -21,8 +29,8 @@ def promoted(model: onnx.ModelProto) -> tuple[Document, Promotion]:
     return document, promote_scales(document, find_sites(document))
 
 
-def verified(document: Document, made: Promotion) -> Verification:
-    return Prover(made.before, Conditions()).prove(made.after, made.inputs, {})
+def verified(document: Document, made: Promotion, conditions: Conditions | None = None) -> Verification:
+    return Prover(made.before, conditions or Conditions()).prove(made.after, made.inputs, {})
 
 
 @pytest.fixture
@@ -61,6 +69,43 @@ def test_one_wrong_node_among_many_is_found_and_named():
     assert not result.passed
     assert "differs from the original" in (result.reason or "")
     assert {name for run in result.runs[-1:] for name in run.values} == {made.inputs[40].name}
+
+
+@pytest.mark.parametrize("wrong", [None, 40, 300, 520])
+def test_two_groups_at_once_come_to_what_one_at_a_time_comes_to(wrong, monkeypatch):
+    monkeypatch.setattr("os.cpu_count", lambda: 2)
+    document, made = promoted(independent_resizes(600))
+    if wrong is not None:
+        made.document.proto.graph.node[wrong].attribute.append(onnx.helper.make_attribute("nearest_mode", "ceil"))
+    threads: list[set[str]] = []
+    found = []
+    for memory in (2**28, 2**40):
+        threads.append(set())
+        monkeypatch.setattr(Session, "_load", noting_thread(threads[-1]))
+        result = verified(document, made, Conditions(limits=Limits(memory=memory)))
+        found.append(result if result.passed else replace(result, sessions=0))  # the other group may have ended, too
+    assert [len(names) for names in threads] == [1, 3]  # the calling one opens the model as a whole
+    assert found[0] == found[1]
+    assert found[0].passed == (wrong is None)
+
+
+def test_two_groups_at_once_are_told_of_by_the_thread_that_waits_for_them(monkeypatch):
+    monkeypatch.setattr("os.cpu_count", lambda: 2)
+    told = []
+    conditions = Conditions(tell=lambda *step: told.append((*step, threading.current_thread().name)))
+    assert verified(*promoted(independent_resizes(600)), conditions).passed
+    assert told == [(done, 3, "comparing nodes alone", threading.current_thread().name) for done in (1, 2, 3)]
+
+
+def noting_thread(names: set[str]) -> Callable[[Session], Any]:
+    """`Session._load` that notes which thread opens one."""
+    load = unwrapped_load
+
+    def noting(session: Session) -> Any:
+        names.add(threading.current_thread().name)
+        return load(session)
+
+    return noting
 
 
 def test_nodes_that_follow_each_other_are_not_compared_in_one_model():

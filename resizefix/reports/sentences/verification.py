@@ -115,6 +115,7 @@ SENTENCES = {
     "verification.too-large-at-every-size": "its inputs are too large at every size tried; give sizes with --shape",
     "verification.over-budget": "its tensors take {taken} or more at these sizes, and {most} may be used; give smaller sizes with --shape, or more with --memory-limit",
     "verification.finding-free": "finding out which scales are free",
+    "verification.comparing-alone": "comparing nodes alone",
     "verification.running-before-optimised": "running the model before, optimised",
     "verification.always-empty": "Every output is empty at every shape that the file allows.",
     "verification.types-compared": "every output is empty at every shape that the file allows; types and shapes were compared",

@@ -3,17 +3,20 @@ alone."""
 
 from __future__ import annotations
 
+import os
+import shutil
 import sys
 import time
-from typing import Any
 
 import click
 
 from resizefix.printable import printable
 
 _QUIET_FOR = 1.0  # seconds; what is done sooner needs no progress
-_LABEL = 44  # columns; with the bar and the estimate a line of 100
+_LABEL = 44  # columns; with the bar and the estimate a line of 80
+_BAR = 16
 _KEY = "resizefix.progress"
+_CLEARED = "\r\x1b[2K"
 
 
 class ProgressLine:
@@ -21,28 +24,51 @@ class ProgressLine:
 
     def __init__(self) -> None:
         self._began = time.monotonic()
-        self._bar: Any = None
+        self._shown = ""
 
     def __call__(self, made: int, total: int, what: str) -> None:
         """So many of so many steps are done; `what` is what was done last."""
-        from resizefix.reports.wording import shortened  # which imports onnx
-
-        if self._bar is None:
-            if time.monotonic() - self._began < _QUIET_FOR:
-                return
-            self._bar = click.progressbar(length=total, label="verifying", file=sys.stderr, width=16)
-            self._bar.start = self._began  # the estimate counts the steps that were not shown
-            self._bar.__enter__()
-        self._bar.length = total
-        self._bar.label = shortened(printable(f"verifying: {what}"), _LABEL).ljust(_LABEL)
-        self._bar.update(made - self._bar.pos)
+        took = time.monotonic() - self._began
+        if not self._shown and took < _QUIET_FOR:
+            return
+        line = line_within(
+            max(_columns() - 1, 1), made, total, took, what
+        )  # in the last column, some terminals break a line
+        if line != self._shown:
+            self._shown = line
+            click.echo(f"{_CLEARED}{line}", nl=False, err=True)
 
     def close(self) -> None:
         """Clear the line."""
-        if self._bar is not None:
-            self._bar.__exit__(None, None, None)
-            click.echo("\x1b[1A\r\x1b[2K", nl=False, err=True)
-            self._bar = None
+        if self._shown:
+            click.echo(_CLEARED, nl=False, err=True)
+            self._shown = ""
+
+
+def line_within(most: int, made: int, total: int, took: float, what: str) -> str:
+    """What is shown after `took` seconds, in at most so many columns (1 or more): a bar where words fit beside it."""
+    from resizefix.reports.wording import columns, shortened  # which imports onnx
+
+    part = min(made / max(total, 1), 1.0)
+    left = int(took * (1 / part - 1)) if part else 0
+    figures = f"{int(part * 100):3}%  {left // 3600:02}:{left // 60 % 60:02}:{left % 60:02}"
+    bar = f"  [{'#' * int(part * _BAR):{_BAR}}]  "
+    words = printable(f"verifying: {what}")
+    room = min(most - len(bar) - len(figures), _LABEL)
+    if room < _BAR:
+        beside = most - len(figures) - 2
+        return f"{figures}  {shortened(words, beside)}" if beside > 0 else figures[:most]
+    words = shortened(words, room)
+    return f"{words}{' ' * (room - columns(words))}{bar}{figures}"
+
+
+def _columns() -> int:
+    """Of the terminal; what COLUMNS says comes first."""
+    try:
+        of_stderr = os.get_terminal_size(sys.stderr.fileno()).columns
+    except OSError:
+        of_stderr = 0
+    return shutil.get_terminal_size((of_stderr or 80, 24)).columns
 
 
 def progress_line() -> ProgressLine | None:

@@ -9,6 +9,8 @@ import pytest
 from fixture_models import FIXTURES
 from forked_commands import Commands, Terminal
 
+AT_ONCE = "from resizefix.cli import progress; progress._QUIET_FOR = 0"
+
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
@@ -104,14 +106,15 @@ def test_what_has_no_next_command_has_none(folder, said):
 
 
 def on_a_terminal(commands: Commands, *typed: str, **settings: str) -> str:
-    """What a person sees in 80 columns."""
+    """What a person sees in 80 columns, the line of progress from the first step on."""
     environment = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "FORCE_COLOR")}
     environment |= {"COLUMNS": "80", "TERM": "xterm-256color", **settings}
     seen = []
     with Terminal() as terminal:
         streams = {"stdout": terminal.theirs, "stderr": os.dup(terminal.theirs)}
-        commands.run(typed, Path.cwd(), settings=environment, meanwhile=lambda: seen.append(terminal.read()), **streams)
-    return seen[0].replace("\r\n", "\n")
+        read = {"before": AT_ONCE, "meanwhile": lambda: seen.append(terminal.read())}
+        commands.run(typed, Path.cwd(), settings=environment, **read, **streams)
+    return seen[0].replace("\r\n", "\n").replace("\x1b[2K", "")
 
 
 def test_a_terminal_of_80_columns_gets_no_longer_line_and_no_colour_that_it_does_not_want(commands, folder):

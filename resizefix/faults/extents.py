@@ -133,25 +133,49 @@ def _with_sizes(node: ResizeNode, out: Sequence[int]) -> Change:
 
 def short_extent(node: ResizeNode, _: Preferences) -> Fault | None:
     """Scales or sizes for the last axes alone: [2, 2] for an image of four axes; or any other wrong count of them."""
-    scales, (operand, sizes) = node.scales_alone, node.extents
-    value = sizes.value if sizes is not None and operand is None else scales
-    if value is None or value.ndim != 1:
+    what, operand = _only_extent(node)
+    count, wanted = _counts(node)
+    if operand is None or count is None or wanted is None or count == wanted:
         return None
-    count, axes = value.size, node.attributes.get("axes")
+    axes = node.attributes.get("axes")
     if axes is not None:
-        what = "sizes" if scales is None else "scales"
         because = Diagnostic("faults.extent-and-axes", count=count, what=what, axes=list(axes))
-        wrong = count != len(axes)
-        return Fault(SHORT_EXTENT, because, Diagnostic("faults.one-for-each-axis", what=what)) if wrong else None
-    rank = node.rank
-    if rank is None or count == rank:
+    elif operand.value is not None:
+        return (_short_sizes if what == "sizes" else _short_scales)(node, operand.value, wanted)
+    else:
+        because = Diagnostic("faults.count-of-extent", count=count, what=what, rank=wanted)
+    return Fault(SHORT_EXTENT, because, Diagnostic("faults.one-for-each-axis", what=what))
+
+
+def unknown_count(node: ResizeNode) -> Diagnostic | None:
+    """What keeps the scales or sizes from being counted; None: they are, or there are none."""
+    what, operand = _only_extent(node)
+    count, wanted = _counts(node)
+    if operand is None or (count is not None and wanted is not None):
         return None
-    return _short_sizes(node, value, rank) if scales is None else _short_scales(node, value, rank)
+    return Diagnostic("faults.rank-not-known" if wanted is None else "faults.count-not-known", what=what)
+
+
+def _only_extent(node: ResizeNode) -> tuple[str, Operand | None]:
+    """The scales or the sizes, where only one of the two may hold a value."""
+    scales, sizes = node.extents
+    if sizes is not None:
+        return "sizes", sizes if scales is None else None
+    return "scales", scales
+
+
+def _counts(node: ResizeNode) -> tuple[int | None, int | None]:
+    """How many scales or sizes the node reads, and how many it needs; None: not known, or they are no vector."""
+    _, operand = _only_extent(node)
+    axes = node.attributes.get("axes")
+    dims = None if operand is None else operand.dims
+    count = dims[0] if dims is not None and len(dims) == 1 and isinstance(dims[0], int) else None
+    return count, node.rank if axes is None else len(axes)
 
 
 def _short_scales(node: ResizeNode, scales: Array, rank: int) -> Fault:
     count = scales.size
-    because = Diagnostic("faults.scales-short", count=count, rank=rank)
+    because = Diagnostic("faults.count-of-extent", count=count, what="scales", rank=rank)
     if count > rank:
         return Fault(SHORT_EXTENT, because, Diagnostic("faults.one-for-each-axis", what="scales"))
     full = np.concatenate([np.ones(rank - count, np.float32), scales.astype(np.float32)])
@@ -163,7 +187,7 @@ def _short_scales(node: ResizeNode, scales: Array, rank: int) -> Fault:
 
 
 def _short_sizes(node: ResizeNode, sizes: Array, rank: int) -> Fault:
-    because = Diagnostic("faults.sizes-short", count=sizes.size, rank=rank)
+    because = Diagnostic("faults.count-of-extent", count=sizes.size, what="sizes", rank=rank)
     out = _stored_sizes(node)
     kept = rank - sizes.size
     if out is None or kept < 0 or out[kept:] != sizes.tolist() or out[:kept] != list(node.input_dims or ())[:kept]:

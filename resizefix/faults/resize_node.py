@@ -173,7 +173,7 @@ class ResizeNode:
         if value is not None:
             dims: Dims | None = tuple(value.shape)
         else:
-            dims = None if definition is None else self.view.shapes.dims(definition.key)
+            dims = self._dims_of(name)
         direct = definition is not None and (definition.tensor is not None or is_operator(definition.node, "Constant"))
         return Operand(position, name, value, self.surroundings.type_of(definition), dims, direct)
 
@@ -187,8 +187,12 @@ class ResizeNode:
 
     @cached_property
     def input_dims(self) -> Dims | None:
-        """The sizes of X as far as they are known; of a function's input, those of what all its calls give it."""
-        definition = self.definition(self.node.input[0]) if self.node.input else None
+        """The sizes of X as far as they are known."""
+        return self._dims_of(self.node.input[0]) if self.node.input else None
+
+    def _dims_of(self, name: str) -> Dims | None:
+        """The sizes of a tensor as far as they are known; of a function's input, those of what all its calls give."""
+        definition = self.definition(name)
         if definition is None:
             return None
         dims = self.view.shapes.dims(definition.key)

@@ -17,6 +17,7 @@ from resizefix.document.scopes import Scope, bodies
 from resizefix.document.shapes import Key
 from resizefix.document.text import node_text
 from resizefix.document.values import Dims, dims_of, known_types
+from resizefix.faults.extents import unknown_count
 from resizefix.faults.fault import Fault, Preferences
 from resizefix.faults.resize_node import ResizeNode
 from resizefix.faults.table import first_fault, resize_nodes
@@ -39,6 +40,7 @@ def repair(document: Document, sites: Sequence[Site], preferences: Preferences) 
     current = document
     removed = 0
     resized: set[int] = set()
+    unseen: dict[int, str | None] = {}  # of what is sound as far as it is known
     for _ in range(_MOST_ROUNDS):
         view = ModelView(current)
         refused: dict[int, Fault] = {}  # of this round: the fix of a node can tell the sizes that another one's needs
@@ -49,6 +51,8 @@ def repair(document: Document, sites: Sequence[Site], preferences: Preferences) 
                 refused[index] = fault
             elif fault is not None:
                 found.append((index, node, fault))
+            elif index in selected and not fixed[index]:
+                unseen[index] = unknown_count(node)
         if not found:
             break
         current = _applied(current, found)
@@ -62,7 +66,9 @@ def repair(document: Document, sites: Sequence[Site], preferences: Preferences) 
     after = sites_in(ModelView(current)) if not removed else []
     current = _with_true_shapes(current, [index for index in sorted(resized) if index < len(after)])
     outcomes = tuple(
-        _outcome(site, fixed[index], refused.get(index), after[index] if index < len(after) else None)
+        _outcome(
+            site, fixed[index], refused.get(index), after[index] if index < len(after) else None, unseen.get(index)
+        )
         for index, site in selected.items()
     )
     return Rewritten(ModelView(current), outcomes)
@@ -161,7 +167,9 @@ def _stored(document: Document, keys: Sequence[Key]) -> dict[Key, Dims]:
     return found
 
 
-def _outcome(site: Site, fixed: Sequence[Fault], refused: Fault | None, after: Site | None) -> Outcome:
+def _outcome(
+    site: Site, fixed: Sequence[Fault], refused: Fault | None, after: Site | None, unseen: str | None
+) -> Outcome:
     names = ", ".join(dict.fromkeys(fault.name for fault in fixed)) or None
     if refused is not None:
         reason = f"{refused.because}; {refused.fix}"
@@ -169,7 +177,9 @@ def _outcome(site: Site, fixed: Sequence[Fault], refused: Fault | None, after: S
     if not fixed and site.interpolation is None:
         return site.outcome(Status.REFUSED, site.reason)
     if not fixed:
-        return site.outcome(Status.UNCHANGED, Diagnostic("operations.no-fault"))
+        none = Diagnostic("operations.no-fault")
+        said = none if unseen is None else Diagnostic("operations.no-fault-seen", unseen=unseen)
+        return site.outcome(Status.UNCHANGED, said)
     if after is not None and after.interpolation is None:
         return site.outcome(Status.REFUSED, Diagnostic("operations.not-fixed-enough", why=after.reason), fault=names)
     reason = "; ".join(f"{fault.because}: {fault.fix}" for fault in fixed)

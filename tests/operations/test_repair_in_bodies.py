@@ -47,6 +47,50 @@ def test_too_few_scales_in_a_function_are_named():
     assert "it has 2 scales, and its input has 4 axes" in refusal(result)
 
 
+COUNTS = {
+    "a sum of constants": (18, "float[1,3,8,8] a, float[2] f", "s = Add (f, f) b = Resize (a, , s)"),
+    "sizes of which one is missing": (18, "float[1,3,n,m] a", "t = Shape <start = 1> (a) b = Resize (a, , , t)"),
+    "an input": (13, "float[1,3,8,8] a, float[5] s", "b = Resize (a, , s)"),
+    "an argument": (13, "float[1,3,8,8] a, float[2] s", "b = d.F (a, s)"),
+    "of some axes": (18, "float[1,3,8,8] a, float[3] s", "b = Resize <axes = [2, 3]> (a, , s)"),
+}
+
+
+@pytest.mark.parametrize("name", COUNTS)
+def test_scales_and_sizes_that_are_computed_are_counted(name):
+    opset, inputs, nodes = COUNTS[name]
+    function = f'<domain: "d", opset_import: ["" : {opset}]> F (x, s) => (y) {{ y = Resize (x, , s) }}'
+    broken = model(f"({inputs}) => (float[h,i,j,k] b) {{ {nodes} }} {function if 'd.F' in nodes else ''}", opset, "d")
+    result = resizefix.repair(broken)
+    assert result.outcomes[0].fault == "short-extent"
+    assert "write one number for each axis" in refusal(result)
+
+
+UNCOUNTED = {
+    "how many axes its input has is not known, so that its scales were not counted": (
+        "float[1,3,8,8] a, float[4] s",
+        "c = d.F (a, s) e = Flatten (a) b = d.F (e, s)",
+    ),
+    "how many scales it reads is known only when the model runs": (
+        "float[1,3,8,8] a, float[n] s",
+        "b = Resize (a, , s)",
+    ),
+    "how many sizes it reads is known only when the model runs": (
+        "float[1,3,8,8] a, int64[n] s",
+        "b = Resize (a, , , s)",
+    ),
+}
+
+
+@pytest.mark.parametrize("unseen", UNCOUNTED)
+def test_what_cannot_be_counted_is_said(unseen):
+    inputs, nodes = UNCOUNTED[unseen]
+    function = '<domain: "d", opset_import: ["" : 13]> F (x, s) => (y) { y = Resize (x, , s) }'
+    sound = model(f"({inputs}) => (float b) {{ {nodes} }} {function if 'd.F' in nodes else ''}", 13, "d")
+    (outcome,) = resizefix.repair(sound).outcomes
+    assert (outcome.status, outcome.reason) == (Status.UNCHANGED, f"it has no known fault; {unseen}")
+
+
 def test_scales_nearly_one_in_a_function_are_one():
     made = resizefix.repair(in_a_function("float[4] {1.0, 0.9999999, 2.0, 2.0}"))
     assert made.outcomes[0].fault == "unit-scale"

@@ -97,6 +97,7 @@ SENTENCES = {
     "operations.tensorrt-takes-sizes": "TensorRT must be given sizes. Where an input size times the scale {scale} is no whole number, they mean another scale, and other points are sampled",
     "operations.tensorrt-takes-sizes-down": "TensorRT must be given sizes. Where an input size times the scale {scale} is no whole number, they mean another scale, and other points are sampled. Where nothing is left of an axis, no runtime takes the size 0",
     "operations.no-fault": "it has no known fault",
+    "operations.no-fault-seen": "it has no known fault; {unseen}",
     "operations.not-fixed-enough": "{why}; what was fixed is not enough",
     "operations.set-already": "it is like this already",
     "operations.within": "within {bound} of the input's largest value",

@@ -223,17 +223,21 @@ class _Call:
         return repaired_first(faults_in(self.view))
 
     def _advised(self, outcome: Outcome, site: Site) -> Outcome:
-        """With the options of another form, and what they need besides where the promotion is verified."""
+        """With the options of another form, and what they need besides."""
         words = outcome.retry_args
-        if not self.verify or not words:
+        if not words:
             return outcome
-        if self._broken[site.index]:
+        if self.verify and self._broken[site.index]:
             return replace(outcome, retry_args=())
         for_tensorrt = self.wanted.integers is not None and "--for" not in words
-        if for_tensorrt and not (self._taken[site.index] and _is_taken(self.view.document)):
+        if self.verify and for_tensorrt and not (self._taken[site.index] and _is_taken(self.view.document)):
             return replace(outcome, retry_args=())
-        coupled = not self.allow_coupled and self.by_sizes[site.key].verdict is not Freedom.FREE  # unknown: it may be
-        return replace(outcome, retry_args=(*words, "--allow-coupled")) if coupled else outcome
+        verdict = self.by_sizes[site.key].verdict
+        # Of what sizes do not tell, a run may find that it is coupled.
+        coupled = verdict is Freedom.COUPLED or (self.verify and verdict is Freedom.UNKNOWN)
+        return (
+            replace(outcome, retry_args=(*words, "--allow-coupled")) if coupled and not self.allow_coupled else outcome
+        )
 
     def _helped(self, outcomes: Sequence[Outcome]) -> tuple[Outcome, ...]:
         """The outcomes, with no options that leave a site refused or do not go with those of this call."""

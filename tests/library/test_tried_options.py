@@ -39,6 +39,11 @@ def refused(case, **options):
         (UPSAMPLE, {"form": "sizes", "input_name": "scales"}, ("--form", "factor")),
         (UPSAMPLE, {"form": "sizes", "for_": "tensorrt"}, ("--form", "factor")),
         (SKIP, {"form": "sizes"}, ("--form", "factor", "--allow-coupled")),
+        (SKIP, {"form": "sizes", "allow_coupled": True}, ("--form", "factor")),
+        (SKIP, {"form": "sizes", "verify": False}, ("--form", "factor", "--allow-coupled")),
+        (SKIP, {"form": "sizes", "verify": False, "shared": True}, ("--form", "factor", "--allow-coupled")),
+        (SKIP, {"form": "sizes", "verify": False, "allow_coupled": True}, ("--form", "factor")),
+        (UPSAMPLE, {"form": "sizes", "verify": False}, ("--form", "factor")),
         (PAIR, {"form": "factor", "at": [[3]]}, ("--shared",)),
     ],
 )
@@ -52,7 +57,6 @@ def test_options_that_help_are_proposed(case, options, proposed):
         (UPSAMPLE, {"form": "sizes", "at": [[2, 3]]}),  # one factor takes one number
         (UPSAMPLE, {"form": "sizes", "input_name": "x"}),  # the name is taken
         (PAIR, {"form": "factor", "at": [[2, 3]]}),
-        (SKIP, {"form": "sizes", "verify": False}),  # sizes show that it is coupled
         (ROUNDING, {"for_": "tensorrt", "denominator": 3}),  # over 2 TensorRT refuses its rounding
     ],
 )

@@ -45,10 +45,18 @@ class Fitted:
         return bool(self.outputs) and all(is_empty(value) for value in self.outputs.values())
 
 
+_MOST_NAMED = 3
 _MOST_CONTRADICTING = 4  # a file whose shapes are stale contradicts itself whatever it is fed
 
 
-def fit_feeds(session: Session, feeder: Feeder, *, attempts: int = 24, budget: MemoryBudget | None = None) -> Fitted:
+def fit_feeds(
+    session: Session,
+    feeder: Feeder,
+    *,
+    attempts: int = 24,
+    budget: MemoryBudget | None = None,
+    is_part: bool = False,
+) -> Fitted:
     """Tries the feeder's candidates and returns the first that the model runs with, giving one number at least.
 
     A candidate that is over the `budget` of memory is not run.
@@ -56,7 +64,8 @@ def fit_feeds(session: Session, feeder: Feeder, *, attempts: int = 24, budget: M
     Outputs of a size that the file fixes otherwise are put off: a few more candidates are tried, for an input that says
     sizes may say those. Only if there is no such candidate, one whose outputs are all empty. Inputs of another model
     that the feeder knows too are in the feeds, and not given to this one. Raises CannotRunError with what the most
-    sensible candidate met.
+    sensible candidate met, and the inputs whose sizes were chosen here: `--shape` can choose others, but not of a model
+    that `is_part` of the user's.
     """
     first_error: CannotRunError | None = None
     empty: Fitted | None = None
@@ -89,9 +98,19 @@ def fit_feeds(session: Session, feeder: Feeder, *, attempts: int = 24, budget: M
     if empty is not None:
         return empty
     if first_error is not None:
-        raise first_error
+        raise first_error if is_part else with_shapes_to_give(first_error, feeder)
     reason = Diagnostic("verification.too-large-at-every-size")
     raise CannotRunError("verification.not-run", label=session.label, why=reason, reason=reason)
+
+
+def with_shapes_to_give(error: CannotRunError, feeder: Feeder) -> CannotRunError:
+    """The error with the inputs of a file whose sizes were chosen here, where `--shape` can choose others."""
+    names = feeder.chosen_sizes
+    if not names or isinstance(error, OverBudgetError):
+        return error
+    told = {"reason": error.reason, "node": error.node, "op_type": error.op_type}
+    named = ", ".join(map(repr, names[:_MOST_NAMED])) + (", …" if len(names) > _MOST_NAMED else "")
+    return CannotRunError("verification.give-shapes", why=str(error), names=named, **told)
 
 
 def is_empty(value: Value) -> bool:
@@ -186,9 +205,12 @@ class Engine:
         raise."""
         session = self.open(document, optimized=optimized, extra_outputs=extra_outputs, label=label)
         feeder = self.feeder(session.inputs, hints, shapes=shapes)
-        return fit_feeds(session, feeder, budget=MemoryBudget(document, self.conditions.limits))
+        budget = MemoryBudget(document, self.conditions.limits)
+        return fit_feeds(session, feeder, budget=budget, is_part=shapes is not None)
 
-    def fit_as_declared(self, document: Document, session: Session, budget: MemoryBudget) -> Fitted:
+    def fit_as_declared(
+        self, document: Document, session: Session, budget: MemoryBudget, *, is_part: bool = False
+    ) -> Fitted:
         """`fit` with what the file says of inputs that decide a size, or without."""
         declared = feeds_from_declared_shapes(document, self.conditions.shapes)
         if declared:
@@ -196,7 +218,7 @@ class Engine:
                 fitted = fit_feeds(session, self.feeder(session.inputs, declared), budget=budget)
                 if not session.contradicts(fitted.outputs):
                     return fitted
-        return fit_feeds(session, self.feeder(session.inputs), budget=budget)
+        return fit_feeds(session, self.feeder(session.inputs), budget=budget, is_part=is_part)
 
     def compared(
         self,

@@ -96,10 +96,15 @@ class Feeder:
         """Whether the file or `hints` fix the size of every input, so that no shape could be given instead."""
         return all(entry.is_static or entry.name in self._hints for entry in self._inputs)
 
+    @property
+    def chosen_sizes(self) -> list[str]:
+        """The inputs with a size that neither the file nor the user fixes: `candidates` choose it."""
+        return [entry.name for entry in self._inputs if not entry.is_static and entry.name not in self._fixed]
+
     def candidates(self) -> Iterator[dict[str, Value]]:
         """Feeds, the most sensible first, no two alike; empty only if every choice of sizes is too large."""
         seen: set[object] = set()
-        left_open = [entry.name for entry in self._inputs if entry.name not in self._fixed and not entry.is_static]
+        left_open = self.chosen_sizes
         # By diagonals: neither other sizes nor other readings of small vectors wait until all of the first were tried.
         usual = sorted(product(range(len(SIZINGS)), range(len(FACTORS))), key=sum)
         attempts = [(SIZINGS[size_row], FACTORS[factor_row], None) for size_row, factor_row in usual]

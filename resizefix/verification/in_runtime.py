@@ -338,7 +338,7 @@ def _alone(
     engine, inputs = Engine(conditions), model_inputs(cut.proto)
     hints = {entry.name: values[entry.name] for entry in inputs if entry.name in values}
     try:
-        run = fit_feeds(engine.open(cut, optimized=False), engine.feeder(inputs, hints, shapes={}))
+        run = fit_feeds(engine.open(cut, optimized=False), engine.feeder(inputs, hints, shapes={}), is_part=True)
     except (CannotLoadError, CannotRunError, BrokenOffError) as error:
         return NodeAnswer(label, output, None, str(error))
     model = cut.copy()

@@ -77,7 +77,7 @@ class PromotionComparison:
         self.engine = Engine(conditions)
         self.engine.progress.expect(2 * (1 + _USUAL_POINTS))  # at two levels, the old scales and others
         session = self._open(original, optimized=False)
-        fitted = self.engine.fit_as_declared(original, session, self._budget)
+        fitted = self.engine.fit_as_declared(original, session, self._budget, is_part=self._is_alone)
         self._feeds = fitted.feeds
         self._shapes: Mapping[str, list[int]] = {}
         self._probed: tuple[Document, PromotedSession] | None = None  # the last promoted model that was probed

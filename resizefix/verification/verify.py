@@ -34,7 +34,15 @@ from resizefix.scope_path import MAIN, Key
 from resizefix.verification.bounds import Bound, Tolerance, default_level_bounds, within
 from resizefix.verification.compare import compare
 from resizefix.verification.conditions import Conditions
-from resizefix.verification.engine import DifferenceError, Engine, Fitted, OverBudgetError, fit_feeds, run_of
+from resizefix.verification.engine import (
+    DifferenceError,
+    Engine,
+    Fitted,
+    OverBudgetError,
+    fit_feeds,
+    run_of,
+    with_shapes_to_give,
+)
 from resizefix.verification.extraction import Extraction, may_be_passed_over
 from resizefix.verification.feeds import Feeder, feeds_from_declared_shapes
 from resizefix.verification.memory_budget import MemoryBudget
@@ -72,15 +80,15 @@ class Pair:
     """Two models that are run on the same feeds. Outputs are compared at the paths of `feeding.files`, too
     (`Verification.views`).
 
-    `empty_agree`: outputs without any element pass where the file fixes all sizes, with the note that types and shapes
-    alone were compared.
+    `is_part`: of a file, by nodes. Outputs without any element pass where the file fixes all sizes, with the note that
+    types and shapes alone were compared; and no option gives inputs their shapes.
     """
 
     before: Document
     after: Document
     engine: Engine
     feeding: Feeding = field(default_factory=Feeding)
-    empty_agree: bool = False
+    is_part: bool = False
     views: tuple[View, ...] = ()
     _feeder: Feeder | None = None
     _plain: Session | None = None  # the model before, without optimisation, until it has run
@@ -115,7 +123,7 @@ class Pair:
         budget = MemoryBudget(self.before, self.engine.conditions.limits)
         fitted = []
         for feeder in feeders:
-            fitted.append(fit_feeds(session, feeder, budget=budget))
+            fitted.append(fit_feeds(session, feeder, budget=budget, is_part=self.is_part))
             self.engine.progress.done("running the model before")
         self._feeder = feeders[0]
         return fitted
@@ -133,9 +141,8 @@ class Pair:
         if not any(one.vacuous for one in fitted):
             return
         fixed = self.is_always_empty(fitted)
-        if not (fixed and self.empty_agree):
-            advice = "The file fixes them." if fixed else "Give others with --shape."
-            raise NotComparableError("verification.nothing-compared", advice=advice)
+        if not (fixed and self.is_part):
+            raise NotComparableError("verification.all-empty-fixed" if fixed else "verification.all-empty")
         self.engine.notes = [Diagnostic("verification.types-compared")]
 
     def _require_equal(self, fitted: Sequence[Fitted], tolerance: Tolerance) -> None:
@@ -195,7 +202,10 @@ class Pair:
             if too_large is not None:
                 raise NotComparableError("verification.not-run", label=session.label, why=too_large)
             self.engine.progress.done("running the model after")
-            outputs = session.run(session.taken(one))
+            try:
+                outputs = session.run(session.taken(one))
+            except CannotRunError as error:
+                raise with_shapes_to_give(error, self._feeder) if self._feeder and not self.is_part else error from None
             results.append({renamed[name]: value for name, value in outputs.items()})
         return results
 
@@ -331,7 +341,7 @@ class _Nodes:
         names = {value.name for document in parts for value in document.proto.graph.input}
         values = {name: value for name, value in self._pair.feeding.values.items() if name in names}
         engine = Engine(replace(self._engine.conditions, shapes={}))
-        pair = Pair(*parts, engine, Feeding(values), empty_agree=True)
+        pair = Pair(*parts, engine, Feeding(values), is_part=True)
         try:
             local = pair.verified(self._allowed.tolerance([key]))
         except UsageError as error:  # the two are fed differently: no option fixes that

@@ -198,3 +198,20 @@ def test_every_run_says_what_it_allowed_as_a_part_of_the_largest_value():
     assert all(run.bound == 0.5 for run in verify(one, one, tolerance=Tolerance(rtol=0.5)).runs)
     for run in verify(one, one, tolerance=Tolerance(atol=0.5)).runs:
         assert 0.1 < run.bound < 1  # unit-normal values: the largest of 16 is about 2
+
+
+PACKED = "(float[n,c,h,w] x) => (float[a,b,d,e] y) <int64[4] k = {1, 17, 5, 5}> { r = Reshape (x, k) y = Neg (r) }"
+OPEN = "(float[n,c,h,w] x) => (float[a,b,d,e] y) { y = Neg (x) }"
+
+
+@pytest.mark.parametrize(("before", "after", "side"), [(PACKED, PACKED, "BEFORE"), (OPEN, PACKED, "AFTER")])
+def test_a_model_that_runs_at_other_sizes_than_were_chosen_says_which_to_give(before, after, side):
+    found = verified(before, after)
+    said = "The sizes of 'x' were chosen here; give others with --shape"
+    assert found.status is Status.FAILED
+    assert found.reason.startswith(f"{side} cannot be run at node 'Reshape#0'")
+    assert found.reason.endswith(said)
+    assert verified(before, after, shapes={"x": (1, 17, 5, 5)}).passed
+    again = verified(before, after, shapes={"x": (1, 17, 5, 6)})
+    assert again.status is Status.FAILED
+    assert said not in again.reason

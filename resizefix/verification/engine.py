@@ -108,9 +108,9 @@ def with_shapes_to_give(error: CannotRunError, feeder: Feeder) -> CannotRunError
     names = feeder.chosen_sizes
     if not names or isinstance(error, OverBudgetError):
         return error
-    told = {"reason": error.reason, "node": error.node, "op_type": error.op_type}
     named = ", ".join(map(repr, names[:_MOST_NAMED])) + (", …" if len(names) > _MOST_NAMED else "")
-    return CannotRunError("verification.give-shapes", why=str(error), names=named, **told)
+    why = Diagnostic("verification.give-shapes", why=str(error), names=named)
+    return CannotRunError(why, reason=error.reason, node=error.node, op_type=error.op_type)
 
 
 def is_empty(value: Value) -> bool:

@@ -18,6 +18,7 @@ from resizefix.document.values import Array
 from resizefix.origins.input_sizes.dim import Dim
 from resizefix.origins.input_sizes.flow import Flow
 from resizefix.origins.input_sizes.operands import Place
+from resizefix.origins.input_sizes.own_numbers import is_own
 from resizefix.origins.input_sizes.refusal import refuse
 from resizefix.origins.input_sizes.scalar_use import ScalarUse, alike, distinct, reading
 from resizefix.origins.input_sizes.taints import Taint
@@ -98,7 +99,8 @@ class PlainNumbers:
         else:
             found = self._list_uses(node, array, label, taint)
         is_of_pixels = pixels or float(array.flat[0]) in _OF_PIXELS or _is_share_of_pixels(array)
-        if found and not (is_of_pixels and self.flow.choices.of(label) != "follow"):
+        own_number = is_of_pixels or is_own(self.flow, node, inner, array, self._suspects)
+        if found and not (own_number and self.flow.choices.of(label) != "follow"):
             self._suspects[place] = label, found, bool(counts)
 
     def refuse_area(self, meeting: int, place: Place) -> None:
@@ -335,7 +337,7 @@ class PlainNumbers:
             return None
         (use,) = uses
         odd = use.form == "half" and use.less == 1 and (use.dim.old or 0) % 2 == 0
-        share = use.form in ("reciprocal", "two over") and use.less == 1
+        share = use.form in ("reciprocal", "two over") and use.less == 1 and not _is_written(use.array)
         counted = use.form == "whole" and use.dim.kind == "product" and not _is_power_of_two(use.dim.old or 1)
         listed = len(use.dims) > 1
         return use if odd or share or listed or counted or self.flow.choices.of(label) == "follow" else None
@@ -343,6 +345,12 @@ class PlainNumbers:
 
 def _is_power_of_two(number: int) -> bool:
     return number & (number - 1) == 0
+
+
+def _is_written(array: Array) -> bool:
+    """Whether a share is one that somebody may have written: 1 / 8, 0.05."""
+    (number,), kind = array.ravel(), array.dtype.type
+    return bool(kind(f"{number:.2g}") == number or kind(Fraction(float(number)).limit_denominator(_USUAL)) == number)
 
 
 def _is_share_of_pixels(array: Array) -> bool:

@@ -16,6 +16,7 @@ from resizefix.origins.input_sizes.dim import Dim, Sizes
 from resizefix.origins.input_sizes.flow import Flow
 from resizefix.origins.input_sizes.node_reading import NodeReading
 from resizefix.origins.input_sizes.operands import Place
+from resizefix.origins.input_sizes.own_numbers import is_own
 from resizefix.origins.input_sizes.plain_numbers import SMALL, PlainNumbers
 from resizefix.origins.input_sizes.refusal import refuse
 from resizefix.origins.input_sizes.scalar_use import FORMS, SHARES, ScalarUse, alike, distinct, reading
@@ -163,7 +164,7 @@ class _Search:
             return True
         label = self.flow.labels[place.node]
         said = self.flow.choices.of(label)
-        if said == "keep":
+        if said == "keep" or (not said and is_own(self.flow, self.flow.nodes[meeting], node, array, self.found)):
             return True
         if node.op_type == "Mul" and any(self.sizes.stride(dim) == float(value) for dim in taint.along):
             # Positions become pixels by it: the steps of a map are as many pixels at any size.

@@ -1,0 +1,86 @@
+"""Numbers that activations and attention are scaled by are no sizes, whatever size of a map they are equal to."""
+
+import numpy as np
+import pytest
+from size_networks import assert_follows, built, followed, refused, run
+
+# Of maps of 13 and 7, 1/6 is 2 / (13 - 1), and 6 is 7 - 1; of one of 9, 8 is 9 - 1; of one of 11, 1/5 is 2 / (11 - 1).
+SIZES = [(52, 28), (36, 36), (44, 28)]
+
+
+def hard_swish(n, h, w):
+    y = n.conv("x", 3, 2, 4)
+    return n.Div(n.Mul(y, n.Clip(n.Add(y, n.floats(3)), n.floats(0), n.floats(6))), n.floats([6]))
+
+
+def hard_swish_of_opset_9(n, h, w):
+    y = n.conv("x", 3, 2, 4)
+    return n.Mul(n.Mul(n.Clip(n.Add(n.floats(3), y), min=0.0, max=6.0), n.floats(1 / 6)), y)
+
+
+def hard_sigmoid(n, h, w):
+    y = n.conv("x", 3, 2, 4)
+    return n.Clip(n.Add(n.Mul(y, n.floats(0.2)), n.floats(0.5)), n.floats(0), n.floats(1))
+
+
+def tokens(n, length):
+    y = n.Reshape(n.conv("x", 3, length, 4), [0, length, -1])
+    return n.Transpose(y, perm=[0, 2, 1]), y
+
+
+def attention_scaled_behind(n, h, w):
+    q, k = tokens(n, 64)
+    return n.Softmax(n.Div(n.MatMul(q, k), n.floats(8)), axis=-1)
+
+
+def attention_by_a_root(n, h, w):
+    q, k = tokens(n, 36)
+    return n.Softmax(n.Div(n.MatMul(q, k), n.Sqrt(n.floats(36))), axis=-1)
+
+
+def attention_scaled_before(n, h, w):
+    y = n.Reshape(n.conv("x", 3, 128, 4), [0, 2, 64, -1])
+    q = n.Transpose(n.Mul(y, n.floats(0.125)), perm=[0, 1, 3, 2])
+    return n.Softmax(n.MatMul(q, y), axis=-1)
+
+
+def attention_of_positions(n, h, w):
+    """Positions are added to what the map holds."""
+    lines = np.broadcast_to(np.arange(w // 4, dtype=np.float32) / (w // 4 - 1), (1, 1, h // 4, w // 4))
+    y = n.Reshape(n.Add(n.conv("x", 3, 64, 4), n.floats(lines)), [0, 64, -1])
+    return n.Softmax(n.Mul(n.MatMul(n.Transpose(y, perm=[0, 2, 1]), y), n.floats(0.125)), axis=-1)
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        hard_swish,
+        hard_swish_of_opset_9,
+        hard_sigmoid,
+        attention_scaled_behind,
+        attention_by_a_root,
+        attention_scaled_before,
+        attention_of_positions,
+    ],
+    ids=lambda build: build.__name__,
+)
+@pytest.mark.parametrize("old", SIZES, ids=str)
+@pytest.mark.parametrize("size", [(32, 64), "any"], ids=["fixed", "any"])
+def test_what_activations_and_attention_are_scaled_by_stays(build, old, size):
+    opset = 9 if build is hard_swish_of_opset_9 else 13
+    assert_follows(
+        build, size, old=old, at=[(32, 64)], opset=opset, rtol=1e-5 if build is attention_of_positions else 0
+    )
+
+
+@pytest.mark.parametrize("share", [0.1, 0.2, 0.05, 1 / 12])
+def test_a_share_that_somebody_may_have_written_is_refused_until_the_user_decides(share):
+    """A residual is scaled by 0.1, or a flow by 2 / (W - 1) where W is 21."""
+
+    def scaled(n, h, w):
+        return n.Mul(n.conv("x", 3, 2, 4), n.floats(share))
+
+    old = (84, 4 * round(2 / share + 1))
+    assert refused(built(scaled, old), (32, 64)) == ("Mul_1", "origins.input-size-number")
+    model = followed(built(scaled, old), (32, 64), keep=["Mul_1"])
+    assert run(model, (32, 64)).tobytes() == run(built(scaled, (32, 64)), (32, 64)).tobytes()

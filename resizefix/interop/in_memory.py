@@ -36,8 +36,9 @@ _READABLE = (1 << 31) - (1 << 24)
 def light_document(model: ModelProto) -> Document:
     """A document of the model's content, independent of `model`.
 
-    Raises UnreadableModelError for a model without a graph, UsageError where tensors of the model lie in other files,
-    CannotWriteError where a large model cannot be written to the folder for temporary files (TMPDIR names it).
+    Raises UnreadableModelError for a model without a graph, and for one that is refused as a file; UsageError where
+    tensors of the model lie in other files; CannotWriteError where a large model cannot be written to the folder for
+    temporary files (TMPDIR names it).
     """
     if not model.HasField("graph"):
         raise UnreadableModelError("interop.no-graph")
@@ -45,7 +46,7 @@ def light_document(model: ModelProto) -> Document:
     if sum(map(len, pieces)) > LARGE:
         return _through_a_file(pieces)
     proto = ModelProto.FromString(b"".join(pieces))
-    return Document(proto)
+    return Document.from_proto(proto)
 
 
 def complete(document: Document) -> ModelProto:

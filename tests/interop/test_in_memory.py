@@ -8,14 +8,19 @@ from pathlib import Path
 
 import numpy as np
 import onnx
+import onnx_text
 import pytest
 from child_python import printed
 from fixture_models import FIXTURES, SRCNN
+from google.protobuf.message import DecodeError
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from onnx import TensorProto, helper, numpy_helper
 
 import resizefix
+from resizefix.document.document import Document
+from resizefix.document.external_data import references_in
+from resizefix.errors import UnreadableModelError
 from resizefix.interop import in_memory
 from resizefix.interop.in_memory import complete, filled, light_document
 
@@ -26,12 +31,43 @@ READABLE = [
 ]
 
 
+def in_a_circle() -> onnx.ModelProto:
+    """The scales of a resize are made of what it makes, and an initializer gives them, too."""
+    return onnx_text.model(
+        "(float[1,3,8,8] x) => (float[1,3,16,16] y) <float[4] s = {1, 1, 2, 2}> { y = Resize (x, , s) s = Relu (y) }",
+        13,
+    )
+
+
 @pytest.fixture
 def in_files(monkeypatch, tmp_path):
     """Every model is large, and the folder where temporary files go."""
     monkeypatch.setattr(in_memory, "LARGE", 0)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     return tmp_path
+
+
+@pytest.mark.parametrize("large", [True, False])
+def test_a_model_is_refused_in_memory_as_its_file_is(large, tmp_path, monkeypatch):
+    monkeypatch.setattr(in_memory, "LARGE", 0 if large else 1 << 30)
+    (tmp_path / "circle.onnx").write_bytes(in_a_circle().SerializeToString())
+    refused = 0
+    for path in (tmp_path / "circle.onnx", *sorted((FIXTURES / "hostile").glob("*.hostile"))):
+        try:
+            model = onnx.ModelProto.FromString(path.read_bytes())
+        except DecodeError:
+            continue
+        if not model.HasField("graph") or any(references_in(path.read_bytes())):
+            continue
+        try:
+            Document.open(path)
+        except UnreadableModelError:
+            refused += 1
+            with pytest.raises(UnreadableModelError):
+                light_document(model)
+        else:
+            assert light_document(model).proto.graph.name == model.graph.name
+    assert refused > 3
 
 
 @pytest.mark.parametrize("path", READABLE, ids=lambda path: path.stem)

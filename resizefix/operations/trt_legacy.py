@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 
 from onnx import NodeProto, numpy_helper
 
@@ -40,7 +41,7 @@ from resizefix.opsets.downgrade import downgrade
 from resizefix.opsets.folding import Unread, fold
 from resizefix.opsets.ir3 import to_ir3
 from resizefix.opsets.node_schema import incomplete_nodes
-from resizefix.opsets.preparation import inline_functions
+from resizefix.opsets.preparation import inline_functions, sort_nodes
 from resizefix.opsets.verdict import Blocker
 from resizefix.opsets.verdict import Step as OpsetStep
 from resizefix.outcome import Outcome, Status
@@ -78,22 +79,38 @@ def trt_legacy(document: Document, *, allowance: Allowance | None = None, patter
     if incomplete:
         return LegacyForm(legacy, _untouched(find_sites(legacy)), incomplete, ())
     inline_functions(legacy.proto)
+    ordered = sort_nodes(legacy.proto)  # what is read and what is not is seen from the last node to the first
     # IR 3 has no overridable defaults: what has one is a constant from here on.
     fixed = drop_overridable_inputs(legacy.proto)
     # Sizes computed from fixed shapes are constants; only then is a site with such sizes known.
     unread = Unread(legacy.proto)
     folded = [OpsetStep(", ".join(fixed), "", 0, Diagnostic("opsets.step-defaults"))] if fixed else []
-    folded += [*constants_to_initializers(legacy.proto, legacy.array), *fold(legacy.proto, legacy.array, unread)[1]]
+    folded += [
+        *ordered,
+        *constants_to_initializers(legacy.proto, legacy.array),
+        *fold(legacy.proto, legacy.array, unread)[1],
+    ]
     unread.remove(legacy.proto)
     view = ModelView(legacy)
     sites = sites_in(view)
-    made = rewrite(view, sites, _ToUpsample7(allowance, {site.index for site in select(sites, patterns)}))
+    called = _as_called_before(find_sites(document), sites) if ordered else sites
+    named = {site.key for site in select(called, patterns)}
+    made = rewrite(view, sites, _ToUpsample7(allowance, named))
     status = {site.key: outcome.status for site, outcome in zip(sites, made.outcomes, strict=True)}
+    pairs = zip(made.outcomes, called, strict=True)
+    outcomes = sorted((replace(one, index=site.index, node=site.label) for one, site in pairs), key=attrgetter("index"))
     lost = Status.REFUSED in status.values()
     changed = {key for key, what in status.items() if what is Status.CHANGED}
     legacy = made.document
     steps, blockers = _to_opset_8(legacy, [] if lost else sites, changed)
-    return LegacyForm(legacy, made.outcomes, blockers, (*folded, *steps))
+    return LegacyForm(legacy, tuple(outcomes), blockers, (*folded, *steps))
+
+
+def _as_called_before(before: Sequence[Site], after: Sequence[Site]) -> Sequence[Site]:
+    """The sites as they were before their nodes were put in order, by whose index users name them. Calls that were
+    inlined leave other sites."""
+    found = {site.key: site for site in before}
+    return [found[site.key] for site in after] if all(site.key in found for site in after) else after
 
 
 def _untouched(sites: Sequence[Site]) -> tuple[Outcome, ...]:
@@ -123,10 +140,10 @@ def _to_opset_8(
 
 @dataclass(frozen=True, eq=False)
 class _ToUpsample7(Operation[Replacement]):
-    """`chosen` are the indices of the sites that may be rewritten."""
+    """`chosen` are the keys of the sites that may be rewritten."""
 
     allowance: Allowance
-    chosen: Container[int]
+    chosen: Container[Key]
 
     def plan(self, view: ModelView, sites: Sequence[Site]) -> Sequence[Replacement | Outcome]:
         facts, fresh = facts_in(view), FreshNames(names_in(view.model)).fresh
@@ -141,7 +158,7 @@ class _ToUpsample7(Operation[Replacement]):
         reason: str = Diagnostic("operations.not-named")
         if isinstance(site, ReadSite) and site.dialect is UPSAMPLE_7:
             status, reason = Status.UNCHANGED, Diagnostic("operations.upsample-7-already")
-        elif site.index in self.chosen or (site.op_type, site.since_version) == ("Upsample", UPSAMPLE_7.since_version):
+        elif site.key in self.chosen or (site.op_type, site.since_version) == ("Upsample", UPSAMPLE_7.since_version):
             try:
                 return self._replacement(site, facts, fresh)
             except RefusedError as error:

@@ -47,6 +47,29 @@ def test_what_upsample_7_can_say_is_said_exactly(opset, node):
     assert outcome.bound == 0
 
 
+UNSORTED = """(float[1,3,8,8] x) => (float[1,3,32,32] z, float[1,3,16,16] q) <float[4] s = {1, 1, 2, 2}> {
+    z = Neg (r)
+    r = Resize <coordinate_transformation_mode = "asymmetric", nearest_mode = "floor"> (a, , s)
+    a = Relu (y)
+    q = If (c) <then_branch = t () => (float[1,3,16,16] u) { u = Neg (v) v = Relu (y) },
+        else_branch = e () => (float[1,3,16,16] w) { w = Relu (y) }>
+    c = Not (d)
+    d = Constant <value = bool {0}> ()
+    y = Resize <coordinate_transformation_mode = "asymmetric", nearest_mode = "floor"> (x, , s)
+}"""
+
+
+def test_nodes_that_stand_in_no_order_are_put_in_one_before_what_is_not_read_is_removed():
+    model_ = model(UNSORTED, 13)
+    made = legacy(model_)
+    assert [(outcome.index, outcome.node, outcome.status) for outcome in made.outcomes] == [
+        (0, "#0", Status.CHANGED),
+        (1, "#1", Status.CHANGED),
+    ]
+    assert [outcome.before[0] for outcome in made.outcomes] == ["r", "y"]
+    assert resizefix.trt_legacy(model_).verification.passed
+
+
 def test_half_pixel_linear_is_no_upsample_and_becomes_other_operators_within_a_bound():
     made = legacy(resizing(LINEAR, BY_2))
     (outcome,) = made.outcomes

@@ -52,19 +52,13 @@ class Plans:
     @cached_property
     def repairs(self) -> bool:
         """Whether `repair` changes a site and leaves a model that loads; what is broken elsewhere it does not fix."""
-        from resizefix.document.validity import why_not_loaded
         from resizefix.faults.fault import Preferences
-        from resizefix.operations.repair import repair
-        from resizefix.opsets.preparation import sort_nodes, spell_default_domain
+        from resizefix.operations.repair import repair, why_not_loaded
         from resizefix.outcome import Status
 
         made = repair(self._view.document, self._sites, Preferences())
-        if all(outcome.status is not Status.CHANGED for outcome in made.outcomes):
-            return False
-        proto = made.document.copy().proto
-        spell_default_domain(proto)
-        sort_nodes(proto)
-        return why_not_loaded(proto) is None
+        changes = any(outcome.status is Status.CHANGED for outcome in made.outcomes)
+        return changes and why_not_loaded(made.document) is None
 
     def promotion(self, site: Site) -> tuple[str, ...] | None:
         """The options with which `promote-scales` changes the site; None where it does not, or that is not known."""

@@ -14,12 +14,17 @@ from resizefix.faults.table import faults_in
 from resizefix.interop import Model, opened
 from resizefix.library.bounded import operation
 from resizefix.library.raising import is_later, raised, require_raised_alike, with_raised
-from resizefix.library.result import NOT_VERIFIED, Result, failed, skipped
+from resizefix.library.result import NOT_VERIFIED, Result, VerificationFailedError, failed, skipped
 from resizefix.operations.repair import repair as make_repair
+from resizefix.operations.repair import why_not_loaded
 from resizefix.operations.site import ReadSite, Site
 from resizefix.operations.sites import find_sites, select, sites_in
-from resizefix.outcome import Status
+from resizefix.outcome import Outcome, Status
 from resizefix.verification.conditions import Conditions, RunOptions, Unpack, conditions
+from resizefix.verification.verification import Status as Verdict
+from resizefix.verification.verification import Verification
+
+_MOST_NAMED = 3
 
 
 def known_faults(model: Model) -> list[tuple[str, Fault]]:
@@ -47,8 +52,8 @@ def repair(
     node samples. It may be a list of one of each. `remove_identity` replaces a resize by 1 by Identity.
     `opset` raises the repaired model to that version of ai.onnx.
     The repaired model must run in onnxruntime at both optimisation levels, and each repaired node must compute its
-    intended meaning bit for bit. Raises UsageError for options that do not fit, VerificationFailedError where the
-    verification fails.
+    intended meaning bit for bit. Without `verify`, onnx.checker must take the model. Raises UsageError for options that
+    do not fit, VerificationFailedError where the verification fails.
     """
     rules = conditions(**run)
     raises = is_later(document, opset)
@@ -68,7 +73,7 @@ def repair(
     return Result(later, outcomes, (), verification)
 
 
-def _left(document: Document) -> list[str]:
+def _left(document: Document) -> str:
     """Of each resize that is broken yet, why it was not repaired."""
     view = ModelView(document)
     found: list[str] = []
@@ -79,7 +84,7 @@ def _left(document: Document) -> list[str]:
             found.append(Diagnostic("library.fault-not-repaired", label=site.label, **why))
         elif site.interpolation is None:
             found.append(Diagnostic("library.not-repaired", label=site.label, why=site.reason))
-    return found
+    return ". ".join(found[:_MOST_NAMED]) or Diagnostic("library.fault-of-no-resize")
 
 
 def _repaired(
@@ -90,8 +95,13 @@ def _repaired(
     changed = [outcome for outcome in made.outcomes if outcome.status is Status.CHANGED]
     if not changed:
         return Result(document, made.outcomes, (), skipped("library.nothing-repaired"))
+    left = _left(made.document)
     if rules is None:
-        return Result(made.document, made.outcomes, (), NOT_VERIFIED)
+        why = why_not_loaded(made.document)
+        if why is None:
+            return Result(made.document, made.outcomes, (), NOT_VERIFIED)
+        reason = Diagnostic("verification.repair-does-not-load", why=why, cause=left)
+        raise _failed(document, made.outcomes, Verification(Verdict.FAILED, reason))
 
     # onnxruntime is imported where it runs
     from resizefix.verification.changed_nodes import Repair, RepairedNode, prove_repair
@@ -103,13 +113,10 @@ def _repaired(
         if site.index in wanted and not site.scope.path and isinstance(site, ReadSite)
     ]
     keeps = all(outcome.exact for outcome in changed)
-    left = _left(made.document)
     alone = [] if preferences.remove_identity else nodes
     verification, largest = prove_repair(Repair(document, made.document, alone, keeps, left), rules)
     if not verification.passed:
-        named = ", ".join(outcome.node for outcome in changed[:3])
-        result, why = Result(document, made.outcomes, (), verification), verification.reason
-        raise failed(result, "library.verification-failed-at", named=named, why=why)
+        raise _failed(document, made.outcomes, verification)
     difference = largest if math.isfinite(largest) else None  # another shape: no number says it
     at = verification.runs[0].shapes if verification.runs and difference else None
     outcomes = tuple(
@@ -117,3 +124,9 @@ def _repaired(
         for outcome in made.outcomes
     )
     return Result(made.document, outcomes, (), verification)
+
+
+def _failed(document: Document, outcomes: tuple[Outcome, ...], verification: Verification) -> VerificationFailedError:
+    changed = [outcome.node for outcome in outcomes if outcome.status is Status.CHANGED]
+    result, named = Result(document, outcomes, (), verification), ", ".join(changed[:_MOST_NAMED])
+    return failed(result, "library.verification-failed-at", named=named, why=verification.reason)

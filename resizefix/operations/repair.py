@@ -11,6 +11,7 @@ from resizefix.dialects.dialect import RESIZES
 from resizefix.dialects.model_view import ModelView
 from resizefix.dialects.output_size import rederive
 from resizefix.dialects.resized_length import kernel_length
+from resizefix.document import validity
 from resizefix.document.document import Document
 from resizefix.document.edits import apply_around, insert_nodes, remove_unread
 from resizefix.document.scopes import Scope, bodies
@@ -25,6 +26,7 @@ from resizefix.interpolation import ExtentKind
 from resizefix.operations.rewriter import Rewritten
 from resizefix.operations.site import Site
 from resizefix.operations.sites import sites_in
+from resizefix.opsets.preparation import sort_nodes, spell_default_domain
 from resizefix.outcome import Outcome, Status
 
 _MOST_ROUNDS = 24  # no node has as many faults behind each other as there are rows
@@ -72,6 +74,14 @@ def repair(document: Document, sites: Sequence[Site], preferences: Preferences) 
         for index, site in selected.items()
     )
     return Rewritten(ModelView(current), outcomes)
+
+
+def why_not_loaded(document: Document) -> str | None:
+    """What keeps onnxruntime from loading a repaired model, as far as it shows without running it; None: nothing."""
+    proto = document.copy().proto
+    spell_default_domain(proto)
+    sort_nodes(proto)
+    return validity.why_not_loaded(proto)
 
 
 def _applied(document: Document, found: Sequence[tuple[int, ResizeNode, Fault]]) -> Document:

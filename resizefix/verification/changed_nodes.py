@@ -37,7 +37,6 @@ from resizefix.verification.verification import Status, Verification
 from resizefix.verification.views import View, measured, view
 
 RANDOM = "random values"
-_MOST_NAMED = 3
 _NEWEST, _SIMPLE = 19, 10  # the opsets of Resize-19, and of the last form that rounds as Upsample does
 
 
@@ -55,15 +54,15 @@ class RepairedNode:
 class Repair:
     """What was repaired: `nodes` are those that can be run alone.
 
-    `keeps_numbers`: every fix leaves the numbers of a file that runs as they were. `left`: of each resize of `after`
-    that is broken yet, why it was not repaired.
+    `keeps_numbers`: every fix leaves the numbers of a file that runs as they were. `left`: why the resizes of
+    `after` that are broken yet were not repaired.
     """
 
     before: Document
     after: Document
     nodes: Sequence[RepairedNode]
     keeps_numbers: bool
-    left: Sequence[str]
+    left: str
 
 
 def prove_repair(repair: Repair, conditions: Conditions) -> tuple[Verification, float]:
@@ -80,8 +79,7 @@ def prove_repair(repair: Repair, conditions: Conditions) -> tuple[Verification, 
     except DifferenceError as error:
         return engine.verdict(str(error)), 0.0
     except CannotLoadError as error:
-        cause = ". ".join(repair.left[:_MOST_NAMED]) or Diagnostic("verification.fault-of-no-resize")
-        why: str = Diagnostic("verification.repair-does-not-load", why=error.reason, cause=cause)
+        why: str = Diagnostic("verification.repair-does-not-load", why=error.reason, cause=repair.left)
     except (CannotRunError, BrokenOffError, UsageError) as error:
         why = str(error)
     return Verification(Status.FAILED, why, sessions=engine.sessions), 0.0

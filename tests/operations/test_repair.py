@@ -6,7 +6,7 @@ import pytest
 from onnx import ModelProto, numpy_helper
 from onnx_text import model
 from ort_runs import opened
-from resize_texts import in_another_file, refusal, resizing, statuses
+from resize_texts import ONE, in_another_file, refusal, resizing, statuses
 from test_repaired_files import BROKEN
 
 import resizefix
@@ -345,3 +345,22 @@ def test_bfloat16_scales_are_the_factors_that_were_rounded(opset, roi):
     assert result.outcomes[0].fault == "float16-extent"
     assert scales_in(result.model).tolist() == np.array([1, 1, 1.2, 2.5], np.float32).tolist()
     opened(result.model, optimized=True)
+
+
+HALF = "float16[4] s = {1, 1, 2, 2}"
+BROKEN_ELSEWHERE = {
+    "a name of two nodes": (f"{ONE} a = Relu (x) a = Neg (x)", HALF),
+    "a name of a node and a constant": (f"{ONE} k = Relu (y)", f"{HALF}, float[1] k = {{2}}"),
+    "a name that nothing makes": (f"{ONE} a = Relu (nowhere)", HALF),
+    "an operator that does not exist": (f"{ONE} a = Resise (x)", HALF),
+    "two types in one sum": (f"{ONE} a = Add (x, k)", f"{HALF}, int64[1] k = {{2}}"),
+}
+
+
+@pytest.mark.parametrize("verify", [True, False])
+@pytest.mark.parametrize("name", BROKEN_ELSEWHERE)
+def test_a_repaired_model_that_does_not_load_is_not_written_unverified_either(name, verify):
+    with pytest.raises(resizefix.ResizefixError) as caught:
+        resizefix.repair(resizing(*BROKEN_ELSEWHERE[name]), verify=verify)
+    assert "the repaired file still does not load: " in str(caught.value)
+    assert "That fault is not one of its resizes" in str(caught.value)

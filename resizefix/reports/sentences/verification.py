@@ -43,7 +43,6 @@ SENTENCES = {
     "verification.more-than-numbers": "the outputs differ in more than numbers: {why}",
     "verification.original-moves-too": "optimised, the original computes something else than without, and so does this",
     "verification.repair-does-not-load": "the repaired file still does not load: {why}. {cause}",
-    "verification.fault-of-no-resize": "That fault is not one of its resizes",
     "verification.quantised-moves": "optimising moves the quantised model by {difference:.2g} of its largest value",
     "verification.repaired-none-alone": "no repaired node stands in the main graph, so none was compared alone",
     "verification.broken-does-not-run": "the broken file does not run, so the models were not compared as a whole: {why}",

@@ -157,8 +157,8 @@ def remove_attribute(node: NodeProto, name: str) -> None:
         node.attribute.remove(attribute)
 
 
-def set_default_opset(model: ModelProto, version: int) -> None:
-    """Let the model import this version of the ai.onnx domain."""
+def set_default_opset(model: ModelProto | FunctionProto, version: int) -> None:
+    """Let the model or function import this version of the ai.onnx domain."""
     for entry in model.opset_import:
         if entry.domain in DEFAULT_DOMAINS:
             entry.version = version

@@ -1,23 +1,24 @@
 """A model raised to a later opset: one row per operator whose words or meaning changed; all others stay as they are.
 
 onnx.version_converter is not used: it changes numbers (Resize 9 → 10 → 11 loses its coordinates). An operator without a
-row whose new schema does not take the node as it is, is refused. Functions keep the opset that they import themselves.
+row whose new schema does not take the node as it is, is refused. Local functions are raised with the model: onnxruntime
+reads their nodes by the opset of the model, whatever they import (ONNX docs/IR.md wants both to mean the same).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from onnx import NodeProto, TensorProto, helper, numpy_helper
+from onnx import FunctionProto, NodeProto, TensorProto, helper, numpy_helper
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.dialect import RESIZES, dialect_of
 from resizefix.dialects.model_view import ModelView
 from resizefix.dialects.read import read
 from resizefix.document.document import Document
-from resizefix.document.edits import add_initializer, replace_nodes, set_default_opset
+from resizefix.document.edits import add_initializer, insert_nodes, replace_nodes, set_default_opset
 from resizefix.document.node_builder import FreshNames
 from resizefix.document.operator_semantics.operand import MISFITS
 from resizefix.document.scopes import DEFAULT_DOMAINS, Scope, default_opset, names_in
@@ -27,6 +28,7 @@ from resizefix.errors import RefusedError
 from resizefix.opsets.newest import NEWEST_RAISED
 from resizefix.opsets.node_schema import why_incomplete
 from resizefix.opsets.signatures import since_version, violation
+from resizefix.scope_path import FunctionName
 
 
 @dataclass
@@ -247,8 +249,12 @@ def raised_to(document: Document, opset: int, leave: frozenset[str] = frozenset(
     moved = _first_computed_otherwise(ModelView(made), before, opset)
     if moved is not None:
         raise _refusal(moved, opset, Diagnostic("opsets.raise-half", before=before))
-    for version in range(before + 1, opset + 1):
-        _step(made, version, leave)
+    functions = [one for one in made.proto.functions if not any(node.op_type in leave for node in one.node)]
+    imports = [made.proto.opset_import, *(function.opset_import for function in functions)]
+    oldest = min(default_opset(imported, fallback=opset) for imported in imports)
+    kept = {FunctionName.of(one) for one in made.proto.functions} - set(map(FunctionName.of, functions))
+    for version in range(min(oldest, before) + 1, opset + 1):
+        _step(made, version, leave, kept)
     return made
 
 
@@ -261,15 +267,16 @@ def why_not_raised(document: Document, opset: int, leave: frozenset[str] = froze
     return None
 
 
-def _step(document: Document, version: int, leave: frozenset[str]) -> None:
-    """From the opset before `version` to it."""
+def _step(document: Document, version: int, leave: frozenset[str], kept: Container[FunctionName]) -> None:
+    """From the opset before `version` to it: the model and those functions, but for `kept`, that import that one."""
     view = ModelView(document)
     names = FreshNames(names_in(document.proto))
     rows = ROWS.get(version, {})
     for scope in view.scopes.all:
-        if scope.in_function:
+        if scope.opset != version - 1 or scope.path.function in kept:
             continue
         instead: dict[str, Sequence[NodeProto]] = {}
+        constants: list[NodeProto] = []  # of a function, which sees no initializers
         for node in scope.body.node:
             if node.domain not in DEFAULT_DOMAINS or node.op_type in leave:
                 continue
@@ -291,16 +298,25 @@ def _step(document: Document, version: int, leave: frozenset[str]) -> None:
                 raise _refusal(node, version, why) from error
             _require_taken(raised.node, version)
             for tensor in raised.tensors:
-                add_initializer(document.proto, tensor)
+                if scope.in_function:
+                    constants.append(helper.make_node("Constant", [], [tensor.name], value=tensor))
+                else:
+                    add_initializer(document.proto, tensor)
             instead[node.output[0]] = (raised.node,)
         replace_nodes(scope.body, instead)
-    set_default_opset(document.proto, version)
+        insert_nodes(scope.body, 0, constants)
+    for owner in (document.proto, *document.proto.functions):
+        name = FunctionName.of(owner) if isinstance(owner, FunctionProto) else None
+        if default_opset(owner.opset_import, fallback=0) == version - 1 and name not in kept:
+            set_default_opset(owner, version)
 
 
 def _why_invalid(node: NodeProto, opset: int) -> str | None:
     """What is wrong with the node in its own opset; None: nothing."""
     if not any(node.output):
         return Diagnostic("opsets.has-outputs", count=counted(0, "output"), version=f"{node.op_type} in ONNX")
+    if any(attribute.ref_attr_name for attribute in node.attribute):
+        return Diagnostic("opsets.raise-argument")
     if node.op_type not in RESIZES:
         return why_incomplete(node, opset)
     try:
@@ -326,7 +342,7 @@ def _refusal(node: NodeProto, version: int, why: str) -> RefusedError:
 def _first_computed_otherwise(view: ModelView, before: int, after: int) -> NodeProto | None:
     """The first node that onnxruntime computes in another way at opset `after` than at `before`; None: there is none.
 
-    Local functions have an opset of their own, and are passed over.
+    No types are known in local functions, which are passed over.
     """
     moved = {name for name, opsets in BODY_OPSETS.items() if (before in opsets) != (after in opsets)}
     for scope in view.scopes.all:

@@ -86,6 +86,52 @@ def test_a_row_computes_what_the_node_did_before(case):
         assert all(map(same_bits, expected, found))
 
 
+def in_a_function(before: onnx.ModelProto, version: int) -> onnx.ModelProto:
+    """The nodes and constants as a local function that imports this opset, called once."""
+    graph, made = before.graph, onnx.ModelProto()
+    made.CopyFrom(before)
+    made.ir_version = 8
+    constants = [onnx.helper.make_node("Constant", [], [one.name], value=one) for one in graph.initializer]
+    names = [[value.name for value in values] for values in (graph.input[:1], graph.output)]
+    opset = onnx.helper.make_opsetid("", version)
+    made.functions.append(onnx.helper.make_function("l", "F", *names, [*constants, *graph.node], [opset]))
+    del made.graph.node[:], made.graph.initializer[:], made.graph.input[1:]
+    made.graph.node.append(onnx.helper.make_node("F", *names, domain="l"))
+    made.opset_import.append(onnx.helper.make_opsetid("l", 1))
+    return made
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_a_local_function_is_raised_with_the_model(case):
+    opset, name = case
+    before = in_a_function(CASES[case], CASES[case].opset_import[0].version)
+    if name in ("Softmax", "LogSoftmax", "Hardmax"):  # no rank is known in a function
+        with pytest.raises(RefusedError, match="cannot be raised to opset 13"):
+            raised(before, opset)
+        return
+    for version in (opset, NEWEST):
+        after = raised(before, version)
+        assert after.functions[0].opset_import[0].version == version
+        expected, found = run(before, {"x": X}), run(after, {"x": X})
+        assert all(map(same_bits, expected, found))
+
+
+def test_a_function_of_an_older_opset_than_its_model_is_raised_from_its_own():
+    before = in_a_function(model(14, "y = Relu (x)"), 12)
+    assert [one.version for one in raised(before, 15).functions[0].opset_import] == [15]
+
+
+def test_an_attribute_that_is_an_argument_of_its_function_is_refused():
+    before = in_a_function(CASES[10, "Slice"], 9)
+    node = before.functions[0].node[0]
+    ends = next(attribute for attribute in node.attribute if attribute.name == "ends")
+    ends.ClearField("ints")
+    ends.ref_attr_name = "ends"
+    before.functions[0].attribute.append("ends")
+    with pytest.raises(RefusedError, match="an attribute of it is an argument of the function it stands in"):
+        raised(before, 10)
+
+
 def test_every_row_has_a_case_or_is_a_refusal():
     rows = {(opset, name) for opset, found in ROWS.items() for name in found}
     assert rows == {*CASES, *REFUSED}

@@ -126,6 +126,7 @@ SENTENCES = {
     "opsets.raise-changed-meaning": "its meaning changed in this opset",
     "opsets.raise-fed-scales": "its scales are computed and empty, and the newer form takes no scales beside sizes",
     "opsets.raise-sums": "onnxruntime adds in another order in this opset, so the last bits differ",
+    "opsets.raise-argument": "an attribute of it is an argument of the function it stands in",
     "opsets.raise-half": "onnxruntime computes it in half precision by other operators than at opset {before}, so the last bits differ",
     "opsets.fix-shapes": "give the model fixed input shapes and fold its constants (onnxsim, or onnxruntime's basic optimisation)",
     "opsets.fix-make-constant": "make it a constant: freeze the input it comes from, or give the model fixed input shapes and fold it",

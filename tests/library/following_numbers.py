@@ -264,7 +264,21 @@ def warped(n, h, w):
 
 
 # Each with what is said of it.
+def counted_over_the_last(n, h, w):
+    """Positions from 1 over the last of them: rows counted up in ones, columns of a list that is repeated."""
+    h, w = h // 4, w // 4
+    rows = n.CumSum(n.floats(np.ones((1, h, w))), np.int64(1))
+    columns = n.Tile(n.Expand(n.floats(np.arange(1, w + 1)), [1, 1, 1]), [1, h, 1])
+    end = 2**63 - 1
+    rows = n.Div(rows, n.Add(n.Slice(rows, [-1], [end], [1], [1]), n.floats(1e-6)))
+    columns = n.Div(columns, n.Add(n.Slice(columns, [-1], [end], [2], [1]), n.floats(1e-6)))
+    positions = n.Unsqueeze(n.Concat(rows, columns, axis=0), [0])
+    positions = n.Tile(n.Conv(positions, n.weight(4, 2, 1, 1)), [1, 1, 1, 1])
+    return n.Add(n.Reshape(n.conv("x", 3, 4, 4), [1, 4, h * w]), n.Reshape(positions, [1, 4, h * w]))
+
+
 FOLLOWING = {
+    counted_over_the_last: {},
     linspace_channels: {}, linspace_of(1): {}, linspace_of(8): {}, affine_grid: {}, mean: {}, unbiased: {}, counted: {},
     root_computed: {}, linear_attention: {}, attention_with_waves: {}, anchors: {}, tiled_pattern: {},
     pixel_boxes: {}, two_shares: {}, box_head: {}, boxes_in_pixels: {}, boxes_on_a_map: {}, middles_of_boxes: {},

@@ -159,6 +159,8 @@ def _cut(n: NodeReading, dim: Dim, start: Dim, end: Dim, step: int) -> Dim:
         n.require(start, "origins.start-of-cut")
         first = n.sizes.resolve(start)
     last = _last(n, dim, start, end)
+    if start.old == -1 and last is dim:
+        return n.const(1)  # the last sample alone, however long the axis is
     if last is None:
         # A part in the middle or at the beginning: how long it is, something else decides.
         length = sizes.var((end.old if end.old >= 0 else end.old + old) - (first.old or 0))

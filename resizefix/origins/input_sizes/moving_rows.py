@@ -109,7 +109,8 @@ def tile(n: NodeReading) -> list[DimList]:
     pattern = not n.flow.is_moving(n.node.input[0])
     made: list[Dim] = []
     for count, dim in zip(n.listed(1), dims, strict=True):
-        if pattern:  # a few numbers for each position: how often they are repeated may follow the input
+        if pattern and (count.old != 1 or dim.old == 1):
+            # A few numbers for each position: how often they are repeated may follow the input.
             n.require(dim, "origins.numbers-of-constant")
         elif dim.old != 1:  # what is longer than one sample is repeated so many times at any size
             n.require(count, "origins.repeats")

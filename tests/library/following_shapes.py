@@ -234,7 +234,14 @@ def shifted_windows(n, h, w):
 
 
 # Each with what is said of it.
+def averaged_down(n, h, w):
+    """A short cut past a convolution of stride 2, as in ResNet-D: what is left at an odd end is a window, too."""
+    y = n.conv("x", 3, 4)
+    return n.Add(n.conv(y, 4, 4, 2), n.AveragePool(y, kernel_shape=[2, 2], strides=[2, 2], ceil_mode=1))
+
+
 FOLLOWING = {
+    averaged_down: {},
     unet: {}, windows: {}, sizes_of_parts: {}, frozen_scales: {}, same_padded: {}, stretched: {}, shifted: {},
     shifted_copies: {}, unfold_by_range: {}, split_shape: {}, unfold_by_table: {}, halves_by_split: {},
     joined_scales: {}, padded_to_windows: {}, windows_behind_no_pad: {}, keypoints: {}, rolled: {}, squeezed: {},

@@ -217,11 +217,14 @@ def _static_sizes(site: _Kind, otherwise: str) -> tuple[int, ...]:
 def _scaled_entries(
     site: _Kind, kind: ExtentKind, base: tuple[float, ...] | tuple[int, ...], axes: tuple[int, ...]
 ) -> tuple[int, ...]:
-    """The entries that scale; where none does, those of the spatial axes, which are meant to."""
+    """The entries that scale; where none does, those of the spatial axes, which are meant to. So are they where sizes
+    stand beside an axis of open length, which may stay or scale."""
     stays = [1 if kind is ExtentKind.SCALES else _static_dim(site, axis) for axis in axes]
-    scaled = tuple(position for position, value in enumerate(base) if value != stays[position])
     spatial = tuple(position for position, axis in enumerate(axes) if axis >= _BATCH_AND_CHANNEL)
-    return scaled or spatial or tuple(range(len(axes)))
+    may_scale = spatial or tuple(range(len(axes)))
+    differing = [position for position, value in enumerate(base) if value != stays[position]]
+    scaled = tuple(position for position in differing if stays[position] is not None or position in may_scale)
+    return scaled or may_scale
 
 
 def _fixed_dims(

@@ -218,3 +218,16 @@ def test_where_a_model_does_not_run_as_a_whole_what_sizes_show_to_be_coupled_is_
     assert all(outcome.retry_args == ("--shared",) for outcome in alone.outcomes)
     assert together.changed
     assert together.verification.passed
+
+
+@pytest.mark.parametrize("x", ["float[1,2,4,6] x", "float[n,c,h,w] x", "float[n,c,4,6] x"])
+@pytest.mark.parametrize("place", ["d.F (x)", 'Resize <mode = "linear"> (x, , , k)'])
+def test_sizes_beside_axes_of_unknown_length_move_on_the_spatial_axes_alone(x, place):
+    """Linear takes two axes at most: another batch or channel count would break the resize itself."""
+    function = """<domain: "d", opset_import: ["" : 18]> F (a) => (b) {
+        k = Constant <value = int64[4] {1, 2, 8, 12}> () b = Resize <mode = "linear"> (a, , , k) }"""
+    held = "<int64[4] k = {1, 2, 8, 12}>" if "k" in place else ""
+    text = f"({x}) => (float[h,i,j,l] y) {held} {{ y = {place} }} {function if 'd.F' in place else ''}"
+    result = resizefix.promote_scales(model(text, 18, "d"), form="sizes", shape={"x": [1, 2, 4, 6]})
+    assert [outcome.status for outcome in result.outcomes] == [Status.CHANGED]
+    assert len({tuple(run.values[result.inputs[0].name]) for run in result.verification.runs}) > 1

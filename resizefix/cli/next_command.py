@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from resizefix.beside import operand
 from resizefix.diagnostics import Diagnostic
 from resizefix.errors import ResizefixError, UnreadableModelError, UsageError
 from resizefix.reports.next_step import NextStep, repairing
@@ -23,19 +24,19 @@ _CHANGING = frozenset({"promote-scales", "freeze-scales", "trt-legacy", "legaliz
 def after_error(error: ResizefixError, command: str, model: str, typed: Sequence[str]) -> NextStep | None:
     """`typed` are the words of the call, without the program's name; empty where none were typed."""
     if error.retry_args and typed:
-        return NextStep("do so", (*typed, *error.retry_args))
+        return NextStep("do so", with_options(typed, error.retry_args))
     if isinstance(error, UnreadableModelError):
         diagnostic = error.diagnostic
         near = None
         if isinstance(diagnostic, Diagnostic) and diagnostic.code in _NOT_THERE:
             near = _near(diagnostic.arguments["path"])
-        return None if near is None else NextStep(f"read {near}", ("inspect", near))
+        return None if near is None else NextStep(f"read {near}", ("inspect", operand(near)))
     if not isinstance(error, UsageError):
         return None
     if error.rule == "target":
         return NextStep(_TARGETS.purpose, (command, "--target", "list")) if command in _WITH_TARGETS else _TARGETS
     if error.rule == "node":
-        return NextStep("see every resize", ("inspect", model))
+        return NextStep("see every resize", ("inspect", operand(model)))
     return _options(command)
 
 
@@ -53,10 +54,16 @@ def after_no(
         return repairing(model)
     retry = next((outcome["retry_args"] for outcome in outcomes if outcome["retry_args"]), None)
     if retry and typed and tuple(retry) != ("--allow-coupled",):  # which gives a model for the old scale only
-        return NextStep("change what can be changed with these options", (*typed, *retry))
+        return NextStep("change what can be changed with these options", with_options(typed, retry))
     if unchanged and typed:
-        return NextStep("write a copy all the same", (*typed, "--copy-unchanged"))
-    return NextStep("see every resize", ("inspect", model, "-v"))
+        return NextStep("write a copy all the same", with_options(typed, ("--copy-unchanged",)))
+    return NextStep("see every resize", ("inspect", operand(model), "-v"))
+
+
+def with_options(typed: Sequence[str], options: Sequence[str]) -> tuple[str, ...]:
+    """What was typed with more options; behind `--` there are none."""
+    end = typed.index("--") if "--" in typed else len(typed)
+    return (*typed[:end], *options, *typed[end:])
 
 
 def _repair_helps(model: str, outcomes: Sequence[Mapping[str, Any]]) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from resizefix.beside import beside
+from resizefix.beside import beside, operand
 from resizefix.dialects.model_view import ModelView
 from resizefix.errors import ResizefixError, UsageError
 from resizefix.interop import Model, opened
@@ -102,7 +102,7 @@ def _out(fix: Fix, model: str | None, otherwise: str) -> str:
 
 
 def _line(name: str, model: str, out: str, options: Sequence[str]) -> str:
-    return " ".join(["resizefix", *(quoted(printable(word)) for word in (name, model, out, *options))])
+    return " ".join(["resizefix", *(quoted(printable(word)) for word in (name, operand(model), out, *options))])
 
 
 @dataclass(frozen=True)

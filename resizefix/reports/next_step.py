@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from resizefix.beside import beside
+from resizefix.beside import operand, reads_and_writes
 from resizefix.printable import printable
 from resizefix.shell_words import quoted
 
@@ -64,7 +64,7 @@ def next_step(model: str, survey: Survey) -> NextStep | None:
         return None
     if not survey.sites or _MODERN in survey.refusing or plans.mistakes_nodes(_MODERN):
         return None
-    return NextStep(f"see the rules of {_MODERN}, which accepts them", ("check", model, "--target", _MODERN))
+    return NextStep(f"see the rules of {_MODERN}, which accepts them", ("check", operand(model), "--target", _MODERN))
 
 
 def after_check(model: str, document: Document, verdicts: Sequence[Verdict]) -> NextStep | None:
@@ -85,7 +85,7 @@ def after_check(model: str, document: Document, verdicts: Sequence[Verdict]) -> 
             whole = len(chosen) == len(sites) or survey.plans.every_rewrite_passes
             return rewriting(model, target.name, [] if whole else chosen, len(sites if whole else chosen))
         if survey.plans.has_legacy_form(target):
-            return NextStep(f"write the model for {target.name}", ("trt-legacy", model, beside(model, "trt-legacy")))
+            return NextStep(f"write the model for {target.name}", reads_and_writes("trt-legacy", model))
     steps = (_freezing(model, surveyed, survey) for surveyed in survey.sites)
     return next((step for step in steps if step is not None), None)
 
@@ -108,7 +108,7 @@ def steps_of(model: str, surveyed: Surveyed, survey: Survey) -> list[NextStep]:
 
 def repairing(model: str) -> NextStep:
     """The command that fixes what it can."""
-    return NextStep("fix what a converter broke", ("repair", model, beside(model, "repair")))
+    return NextStep("fix what a converter broke", reads_and_writes("repair", model))
 
 
 def rewriting(model: str, target: str, sites: Sequence[Site], number: int) -> NextStep:
@@ -117,14 +117,14 @@ def rewriting(model: str, target: str, sites: Sequence[Site], number: int) -> Ne
     whom = "it" if number == 1 else "them"
     return NextStep(
         f"rewrite {whom} for {target}",
-        ("legalize", model, beside(model, "legalize", target), "--target", target, *patterns),
+        (*reads_and_writes("legalize", model, target), "--target", target, *patterns),
     )
 
 
 def _promotion(model: str, named: Sequence[int], number: int, options: tuple[str, ...]) -> NextStep:
     many = "one graph input" if _SHARED in options else "graph inputs"
     purpose = "make its scales a graph input" if number == 1 else f"make their scales {many}"
-    return NextStep(purpose, ("promote-scales", model, beside(model, "promote-scales"), *options, *_only(named)))
+    return NextStep(purpose, (*reads_and_writes("promote-scales", model), *options, *_only(named)))
 
 
 def _only(indices: Iterable[int]) -> tuple[str, ...]:
@@ -137,7 +137,7 @@ def _freezing(model: str, surveyed: Surveyed, survey: Survey) -> NextStep | None
     if setting is None:
         return None
     only = _only([] if len(survey.sites) == 1 else [site.index])
-    words = ("freeze-scales", model, beside(model, "freeze-scales"), *setting, *only)
+    words = (*reads_and_writes("freeze-scales", model), *setting, *only)
     return NextStep(f"make its {site.extent.kind.value} constant{', for example' if setting else ''}", words)
 
 

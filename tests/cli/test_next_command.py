@@ -78,6 +78,22 @@ def test_a_message_ends_with_the_command_to_type_next(folder, said, typed, next_
     assert said(next_words)[0] == 0, "what is proposed works"
 
 
+OF_A_NAME_LIKE_AN_OPTION = [
+    ("inspect -- -x.onnx", "promote-scales ./-x.onnx ./-x.promoted.onnx"),
+    ("check --target tensorrt-7.0 -- -x.onnx", "legalize ./-x.onnx ./-x.tensorrt-7.0.onnx --target tensorrt-7.0"),
+    ("promote-scales -n nosuch -- -x.onnx o.onnx", "inspect ./-x.onnx"),
+    ("freeze-scales -- -x.onnx o.onnx", "freeze-scales --copy-unchanged -- -x.onnx o.onnx"),
+]
+
+
+@pytest.mark.parametrize(("typed", "next_words"), OF_A_NAME_LIKE_AN_OPTION)
+def test_a_file_whose_name_begins_like_an_option_is_named_so_that_it_is_none(folder, call, typed, next_words):
+    shutil.copy(folder / "srcnn_x3_opset11.onnx", folder / "-x.onnx")
+    _, out, err = call(*shlex.split(typed))
+    assert f"  resizefix {next_words}" in (out + err).splitlines()
+    assert call(*shlex.split(next_words))[0] == 0
+
+
 @pytest.fixture
 def promoted(folder, said):
     assert said("promote-scales srcnn_x3_opset11.onnx any.onnx --no-verify")[0] == 0

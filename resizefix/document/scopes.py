@@ -171,6 +171,15 @@ class Scopes:
                     found[name].append((scope, index))
         return found
 
+    @cached_property
+    def reached(self) -> set[FunctionName]:
+        """The local functions that run: those that the main graph calls, also by way of others."""
+        callers = {name: {scope.path.function for scope, _ in found} for name, found in self.calls.items()}
+        found = {name for name, by in callers.items() if None in by}
+        while new := {name for name, by in callers.items() if name not in found and by & found}:
+            found |= new
+        return found
+
     def called(self, node: NodeProto) -> Scope | None:
         """The body of the local function that the node calls; None if it calls none."""
         return self.functions.get(FunctionName.called_by(node)) if self.functions else None

@@ -167,6 +167,8 @@ class _Finder:
                 reason = self._why_attribute_stays(scope)
             else:
                 reason = _why_not(dialect, reading, extent, origin)
+            if reason is None and scope.path.function is not None and scope.path.function not in self._scopes.reached:
+                reason = Diagnostic("operations.function-not-called")
         except RefusedError as refusal:
             reason = str(refusal)
         common = (

@@ -1,6 +1,7 @@
 """Two functions of one name that differ in their overload (since IR 10) are two functions, in every command."""
 
 import numpy as np
+import onnx_text
 import ort_runs
 import pytest
 from onnx import TensorProto, helper, numpy_helper
@@ -106,3 +107,19 @@ def test_a_node_that_is_called_like_a_function_makes_no_function_of_its_bodies()
     assert path.function is None
     assert path.outermost == ()
     assert path.visible == [path, ScopePath()]
+
+
+@pytest.mark.parametrize("verify", [True, False])
+def test_a_resize_in_a_function_that_nothing_runs_gets_no_input(verify):
+    """Neither that which is never called, nor what it alone calls."""
+    text = """(float[1,1,4,4] x) => (float[a,b,c,e] y) { y = d.F (x) }
+        <domain: "d", opset_import: ["" : 18]> F (u) => (v) {
+            s = Constant <value = float[4] {1, 1, 2, 2}> () v = Resize (u, , s) }
+        <domain: "d", opset_import: ["" : 18]> G (u) => (v) {
+            s = Constant <value = float[4] {1, 1, 2, 2}> () v = Resize (u, , s) }
+        <domain: "d", opset_import: ["" : 18, "d" : 1]> H (u) => (v) { v = d.G (u) }"""
+    result = resizefix.promote_scales(onnx_text.model(text, 18, "d"), verify=verify)
+    assert [outcome.status.value for outcome in result.outcomes] == ["changed", "refused"]
+    assert result.outcomes[1].reason == "its function is not called, so that no input reaches it"
+    assert len(result.inputs) == 1
+    assert resizefix.freeze_scales(result.model, set={result.inputs[0].name: [1, 1, 3, 3]}).changed

@@ -44,6 +44,7 @@ SENTENCES = {
     "operations.extent-not-constant": "its {value} are computed at run time, and constants are needed here",
     "operations.attribute-before-7": "its scales are attributes of opset {opset}, which onnxruntime does not run; repair the model first",
     "operations.attribute-in-function": "its scales are an attribute, and it stands in a local function; inline the functions first",
+    "operations.function-not-called": "its function is not called, so that no input reaches it",
     "operations.attribute-stays": "its scales are an attribute, and only from opset 9 on are they an input: {why}",
     "operations.extent-is-attribute": "its {value} are an attribute",
     "operations.operand-type": "{what} are {found}; ONNX wants {name} there",

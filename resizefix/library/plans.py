@@ -120,18 +120,7 @@ class Plans:
 
     @cached_property
     def _runs(self) -> list[bool]:
-        """Of each site of the model, whether onnxruntime, which verifies every change, runs it by its rules; `repair`
-        comes before any change of a site with a fault that it fixes."""
-        from resizefix.faults.loading import repaired_first
-        from resizefix.faults.table import faults_in
-
-        faults = faults_in(self._view) if self._faults is None else self._faults
-        judged = [judge(ONNXRUNTIME, facts) for facts in facts_in(self._view)]
-        loads = not mixes_types(self._view)
-        return [
-            loads and not broken and all(violation.effect is not Effect.REJECTED for violation in violations)
-            for violations, broken in zip(judged, repaired_first(faults), strict=True)
-        ]
+        return runs_in(self._view, self._faults)
 
     @cached_property
     def _freezing(self) -> Mapping[int, tuple[str, ...]]:
@@ -166,6 +155,21 @@ class Plans:
                     settings = (f"{name}={','.join(map(str, values[name]))}" for name in behind[site.index])
                     found[site.index] = tuple(word for setting in settings for word in ("--set", setting))
         return found
+
+
+def runs_in(view: ModelView, faults: Sequence[Sequence[Fault]] | None = None) -> list[bool]:
+    """Of each site of the model, whether onnxruntime, which verifies every change, runs it by its rules; `repair` comes
+    before any change of a site with a fault that it fixes. `faults` are those of every site, where they are known."""
+    from resizefix.faults.loading import repaired_first
+    from resizefix.faults.table import faults_in
+
+    judged = [judge(ONNXRUNTIME, facts) for facts in facts_in(view)]
+    loads = not mixes_types(view)
+    broken = repaired_first(faults_in(view) if faults is None else faults)
+    return [
+        loads and not repaired and all(violation.effect is not Effect.REJECTED for violation in violations)
+        for violations, repaired in zip(judged, broken, strict=True)
+    ]
 
 
 def repair_helps(model: Model, indices: Collection[int]) -> bool:

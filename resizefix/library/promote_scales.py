@@ -215,19 +215,18 @@ class _Call:
         return [all(violation.effect is not Effect.REJECTED for violation in violations) for violations in judged]
 
     @cached_property
-    def _broken(self) -> list[bool]:
-        """Of each site of the model, whether `repair` comes first."""
-        from resizefix.faults.loading import repaired_first  # few sites are advised
-        from resizefix.faults.table import faults_in
+    def _runs(self) -> list[bool]:
+        """Of each site of the model, whether a promotion of it can be verified before `repair`."""
+        from resizefix.library.plans import runs_in  # few sites are advised
 
-        return repaired_first(faults_in(self.view))
+        return runs_in(self.view)
 
     def _advised(self, outcome: Outcome, site: Site) -> Outcome:
         """With the options of another form, and what they need besides."""
         words = outcome.retry_args
         if not words:
             return outcome
-        if self.verify and self._broken[site.index]:
+        if self.verify and not self._runs[site.index]:
             return replace(outcome, retry_args=())
         for_tensorrt = self.wanted.integers is not None and "--for" not in words
         if self.verify and for_tensorrt and not (self._taken[site.index] and _is_taken(self.view.document)):

@@ -11,11 +11,10 @@ from resizefix.document.document import Document
 from resizefix.document.scopes import default_opset
 from resizefix.error_bound import ErrorBound
 from resizefix.errors import RefusedError, UsageError
-from resizefix.faults.loading import repaired_first
-from resizefix.faults.table import faults_in
 from resizefix.library.at_size import at_size
 from resizefix.library.bounded import operation
 from resizefix.library.live import SPEAKS_FOR, why_live_refuses
+from resizefix.library.plans import runs_in
 from resizefix.library.raising import raised, require_raised_alike, with_raised
 from resizefix.library.result import NOT_VERIFIED, Result, failed, measured, skipped
 from resizefix.operations.candidates import LARGEST_BOUND
@@ -152,8 +151,8 @@ def _advised(
         return outcomes
     sites = [site for site in find_sites(later) if site.index in refused]
     made = make_legal(later, sites, target, allowance=allowance)
-    broken = repaired_first(faults_in(ModelView(document)))
-    helped = {one.index for one in made.outcomes if one.status is not Happened.REFUSED and not broken[one.index]}
+    raises = all(runs_in(ModelView(document)))  # else that the raised model computes the same is not verified
+    helped = {one.index for one in made.outcomes if one.status is not Happened.REFUSED and raises}
     advice = ("--opset", str(_FIRST_WITH_COORDINATES))
     return tuple(replace(one, retry_args=advice) if one.index in helped else one for one in outcomes)
 

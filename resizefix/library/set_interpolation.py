@@ -6,10 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
 from resizefix.document.text import node_text
 from resizefix.interop.feed_file import read_feeds
 from resizefix.library.bounded import operation
+from resizefix.library.plans import runs_in
 from resizefix.library.raising import raised, require_raised_alike
 from resizefix.library.result import NOT_VERIFIED, Result, failed, skipped
 from resizefix.operations.set_interpolation import Changed
@@ -104,6 +106,8 @@ def _advised(document: Document, settings: Settings, outcome: Outcome) -> Outcom
     """A refused outcome keeps the advice to raise the model only where the site can be changed then."""
     if "--opset" not in outcome.retry_args:
         return outcome
+    if not all(runs_in(ModelView(document))):  # that the raised model computes the same is not verified
+        return replace(outcome, retry_args=())
     later = raised(document, int(outcome.retry_args[outcome.retry_args.index("--opset") + 1]))
     sites = [site for site in find_sites(later) if site.index == outcome.index]
     found = make(later, sites, settings).outcomes[0]

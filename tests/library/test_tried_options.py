@@ -63,3 +63,27 @@ def test_options_that_help_are_proposed(case, options, proposed):
 @pytest.mark.parametrize("verify", [True, False])
 def test_options_that_leave_the_node_refused_are_not_proposed(case, options, verify):
     assert refused(case, **{"verify": verify} | options).retry_args == ()
+
+
+# onnxruntime has no linear of doubles: nothing of these is verified.
+DOUBLES = {
+    opset: (opset, f"(double[1,1,h,w] x) => (double[?,?,?,?] y) <{held}> {{ y = {node} }}")
+    for opset, held, node in (
+        (9, "float[4] s = {1, 1, 2, 3}", 'Upsample <mode = "linear"> (x, s)'),
+        (16, "float[4] s = {1, 1, 2, 3}", 'Resize <mode = "linear"> (x, , s)'),
+    )
+}
+UNRUN = [
+    (lambda made: resizefix.promote_scales(made, form="factor"), 16),
+    (lambda made: resizefix.promote_scales(made, form="sizes"), 9),
+    (lambda made: resizefix.set_interpolation(made, antialias=True), 16),
+    (lambda made: resizefix.set_interpolation(made, form="axes"), 16),
+    (lambda made: resizefix.legalize(made, target="migraphx"), 9),
+]
+
+
+@pytest.mark.parametrize(("call", "opset"), UNRUN)
+def test_nothing_is_proposed_that_cannot_be_verified(call, opset):
+    number, text = DOUBLES[opset]
+    (outcome,) = call(model(text, number)).outcomes
+    assert (outcome.status, outcome.retry_args) == (Status.REFUSED, ())

@@ -233,15 +233,24 @@ def shifted_windows(n, h, w):
     return n.Reshape(n.Transpose(y, perm=[0, 1, 3, 2, 4, 5]), [1, h, w, 4])
 
 
-# Each with what is said of it.
 def averaged_down(n, h, w):
     """A short cut past a convolution of stride 2, as in ResNet-D: what is left at an odd end is a window, too."""
     y = n.conv("x", 3, 4)
     return n.Add(n.conv(y, 4, 4, 2), n.AveragePool(y, kernel_shape=[2, 2], strides=[2, 2], ceil_mode=1))
 
 
+def without_the_last_window(n, h, w):
+    """Windows of 4 that weights fix, and a cut of as many rows, which are half of the map by chance."""
+    h, w = h // 4, w // 4
+    y = n.Reshape(n.conv("x", 3, 2, 4), [1, 2, h // 4, 4, w // 4, 4])
+    y = n.Add(n.Transpose(y, perm=[0, 1, 2, 4, 3, 5]), n.weight(4, 4))
+    y = n.Reshape(n.Transpose(y, perm=[0, 1, 2, 4, 3, 5]), [1, 2, h, w])
+    return n.Slice(y, [0], [-4], [2])
+
+
+# Each with what is said of it.
 FOLLOWING = {
-    averaged_down: {},
+    averaged_down: {}, without_the_last_window: {},
     unet: {}, windows: {}, sizes_of_parts: {}, frozen_scales: {}, same_padded: {}, stretched: {}, shifted: {},
     shifted_copies: {}, unfold_by_range: {}, split_shape: {}, unfold_by_table: {}, halves_by_split: {},
     joined_scales: {}, padded_to_windows: {}, windows_behind_no_pad: {}, keypoints: {}, rolled: {}, squeezed: {},

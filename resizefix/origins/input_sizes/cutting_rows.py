@@ -205,8 +205,12 @@ def _first(n: NodeReading, dim: Dim, start: Dim) -> Dim:
 
 
 def _margin(n: NodeReading, dim: Dim, number: int) -> None:
-    """Samples counted from the end: a margin, unless they are half of an axis or many."""
+    """Samples counted from the end: a margin, unless they are half of an axis or many, and no window of the model is
+    so long."""
     old = dim.old or 0
+    windows = (split.parts[1] for split in n.solver.splits if split.parts[1].old == number)
+    if any(n.sizes.fixed(window) is not None for window in windows):
+        return
     if 1 < number < old and n.sizes.fixed(dim) is None and (2 * number == old or number > FEW):
         raise n.refuse("origins.input-size-cut", old=old, numbers=[-number])
 

@@ -239,6 +239,12 @@ def averaged_down(n, h, w):
     return n.Add(n.conv(y, 4, 4, 2), n.AveragePool(y, kernel_shape=[2, 2], strides=[2, 2], ceil_mode=1))
 
 
+def averaged_where_it_divides(n, h, w):
+    """The same where nothing is left: the sides must be even."""
+    y = n.conv("x", 3, 4)
+    return n.Add(n.conv(y, 4, 4, 2), n.AveragePool(y, kernel_shape=[2, 2], strides=[2, 2]))
+
+
 def without_the_last_window(n, h, w):
     """Windows of 4 that weights fix, and a cut of as many rows, which are half of the map by chance."""
     h, w = h // 4, w // 4
@@ -250,7 +256,7 @@ def without_the_last_window(n, h, w):
 
 # Each with what is said of it.
 FOLLOWING = {
-    averaged_down: {}, without_the_last_window: {},
+    averaged_down: {}, averaged_where_it_divides: {}, without_the_last_window: {},
     unet: {}, windows: {}, sizes_of_parts: {}, frozen_scales: {}, same_padded: {}, stretched: {}, shifted: {},
     shifted_copies: {}, unfold_by_range: {}, split_shape: {}, unfold_by_table: {}, halves_by_split: {},
     joined_scales: {}, padded_to_windows: {}, windows_behind_no_pad: {}, keypoints: {}, rolled: {}, squeezed: {},

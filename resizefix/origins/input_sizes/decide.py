@@ -120,6 +120,7 @@ def _pools(flow: Flow) -> None:
         kernel = attribute_of(flow.nodes[index], "kernel_shape")
         said = flow.choices.of(label)
         if not any(flow.is_open(size) for size in bins):
+            _keep_window(flow, index, bins, windows, kernel)
             continue
         adaptive = {"keep": False, "follow": True}.get(said or "", _is_adaptive(flow, source, bins, kernel))
         if adaptive is None:
@@ -129,6 +130,16 @@ def _pools(flow: Flow) -> None:
         if adaptive:
             flow.adaptive.add(index)
             flow.infer("origins.inferred-pool", label=label, bins=[size.old for size in bins])
+
+
+def _keep_window(flow: Flow, index: int, bins: Sequence[Dim], windows: Sequence[Dim], kernel: Sequence[int]) -> None:
+    """What a pool meets is as large as what windows of the file's length make: they stay, and what is left at an odd
+    size is a rule about the size."""
+    if not all(flow.sizes.same(size, window) for size, window in zip(bins, windows, strict=True)):
+        return
+    for use in [use for use in flow.attributes if use.node == index]:
+        flow.attributes[use] = flow.sizes.const(kernel[use.axis])
+    flow.solver.meetings += [(flow.labels[index], *pair) for pair in zip(bins, windows, strict=True)]
 
 
 def _refuse_steps_down(flow: Flow) -> None:

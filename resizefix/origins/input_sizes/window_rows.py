@@ -124,8 +124,6 @@ def pool(n: NodeReading) -> list[DimList]:
         return [(*dims[:2], *made)] * len(n.node.output)
     parts = [_part(size, length, step) for size, length, step in zip(dims[2:], kernel, strides, strict=True)]
     small = n.node.op_type in ("MaxPool", "LpPool") and max(kernel) <= STEP_DOWN
-    if n.attribute("ceil_mode", 0) and "even" in parts:  # no exporter writes an adaptive pool so
-        return [(*dims[:2], *made)] * len(n.node.output)
     if "other" in parts or parts == ["each"] * count or (small and max(kernel) == min(kernel)):
         return [(*dims[:2], *made)] * len(n.node.output)
     bins: list[Dim] = []

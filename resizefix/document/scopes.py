@@ -287,7 +287,7 @@ def _inside(path: ScopePath, body: GraphProto | FunctionProto) -> list[tuple[Sco
     holders = {index: node for index, node in enumerate(body.node) if any(True for _ in subgraphs(node))}
     if not holders:
         return []
-    names = Counter(node.name for node in body.node)
+    names = Counter(node.name for node in holders.values())  # not of others, which edits remove
     return [
         (ScopePath((*path, BodyName(_holder(node, names), name))), graph, index, position)
         for index, node in holders.items()

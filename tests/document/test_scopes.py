@@ -65,3 +65,16 @@ def test_fresh_names_collide_with_nothing_in_any_scope():
     assert names.fresh("k") == "k_2"
     assert names.fresh("new") == "new"
     assert not names.is_free("new")
+
+
+def test_the_path_of_a_body_stays_when_a_node_without_bodies_that_has_the_holders_name_goes():
+    made = model(
+        """(float[1,1,4,4] x) => (float[?,?,?,?] y) <bool c = {1}> {
+        [same] s = Constant <value = float[4] {1, 1, 2, 2}> ()
+        [same] y = If (c) <then_branch = t () => (float[?,?,?,?] a) { a = Resize (x, , s) },
+            else_branch = e () => (float[?,?,?,?] b) { b = Resize (x, , s) }> }""",
+        18,
+    )
+    before = [scope.path for scope in Scopes(made).all]
+    del made.graph.node[0]
+    assert [scope.path for scope in Scopes(made).all] == before

@@ -10,10 +10,11 @@ from functools import lru_cache
 import numpy as np
 from onnx import NodeProto, TensorProto, TypeProto, ValueInfoProto, helper, numpy_helper
 
-from resizefix.diagnostics import Diagnostic
+from resizefix.diagnostics import Diagnostic, code_of
 from resizefix.dialects.model_view import ModelView
 from resizefix.dialects.output_size import rederive
 from resizefix.dialects.read import read
+from resizefix.document.dependents import Dependents
 from resizefix.document.document import Document
 from resizefix.document.edits import (
     add_graph_input,
@@ -174,6 +175,8 @@ class _Promote(Operation[InputBinding]):
             shared = plans if self.wanted.shared else ()
             first = next((plan for plan in shared if isinstance(plan, InputBinding)), None)
             plans.append(_plan(site, self.wanted, self.refused.get(site.index), first))
+        if not self.wanted.shared:  # else all have one scale anyway
+            plans = _without_followers(view, sites, plans)
         return self._without_refused_inputs(view, sites, plans)
 
     def _without_refused_inputs(
@@ -211,6 +214,48 @@ class _Promote(Operation[InputBinding]):
                 rule = {"rule_name": first.rule, "because": first.because, "fix": first.fix}
                 found[key] = Diagnostic("operations.tensorrt-refuses", **rule)
         return found
+
+
+def _without_followers(
+    view: ModelView, sites: Sequence[Site], plans: Sequence[InputBinding | Outcome]
+) -> list[InputBinding | Outcome]:
+    """The plans, without sites whose sizes follow what another promoted one makes: fixed shapes alone make them
+    constants, and they go on following where the other gets another scale."""
+    made = {plan.key: plan.output_dims for plan in plans if isinstance(plan, InputBinding)}
+    dependents = Dependents(view.scopes)
+    computed = [site for site in sites if site.key in made and site.origin.kind is OriginKind.COMPUTED]
+    if computed and len(made) > 1:
+        dependents.add(made)
+    depending = {site.index for site in computed if _operand_key(view, site) in dependents.reached}
+    if not depending:
+        return list(plans)
+    fed = [site for site in sites if site.key in made and site.index not in depending]
+    opened = _with_fed_extents(view.document, fed)
+    rederive(opened.proto, made)
+    found = {site.key: site for site in find_sites(opened) if code_of(site.origin.reason) == "origins.follows-another"}
+    return [
+        site.outcome(Status.REFUSED, found[site.key].reason) if site.index in depending and site.key in found else plan
+        for site, plan in zip(sites, plans, strict=True)
+    ]
+
+
+def _with_fed_extents(document: Document, sites: Sequence[Site]) -> Document:
+    """A copy in which nothing is known of the scales or sizes of these sites, but for those in functions."""
+    made = document.copy()
+    names, scopes = FreshNames(names_in(made.proto)), View(made.proto).scopes
+    for site in sites:
+        if not site.scope.in_function:
+            scope = scopes.by_path[site.scope.path]
+            name = names.fresh("extent")
+            set_input(scope.body.node[scope.producers[site.output]], site.read.dialect.slot(site.extent.kind), name)
+            kind = TensorProto.INT64 if site.extent.kind is ExtentKind.SIZES else TensorProto.FLOAT
+            made.proto.graph.input.append(helper.make_tensor_value_info(name, kind, [len(site.read.values)]))
+    return made
+
+
+def _operand_key(view: ModelView, site: Site) -> Key | None:
+    found = view.scopes.definition(site.scope, site.origin.name) if site.origin.name else None
+    return None if found is None else found.key
 
 
 def _is_unchanged(plan: InputBinding | Outcome) -> bool:

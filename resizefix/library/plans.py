@@ -58,7 +58,7 @@ class Plans:
 
         made = repair(self._view.document, self._sites, Preferences())
         changes = any(outcome.status is Status.CHANGED for outcome in made.outcomes)
-        return changes and why_not_loaded(made.document) is None
+        return changes and why_not_loaded(made.document) is None and all(_accepted(ModelView(made.document)))
 
     def promotion(self, site: Site) -> tuple[str, ...] | None:
         """The options with which `promote-scales` changes the site; None where it does not, or that is not known."""
@@ -120,7 +120,7 @@ class Plans:
 
     @cached_property
     def _runs(self) -> list[bool]:
-        return runs_in(self._view, self._faults)
+        return runs_in(self._view, self._faults) if not mixes_types(self._view) else [False] * len(self._view.resizes)
 
     @cached_property
     def _freezing(self) -> Mapping[int, tuple[str, ...]]:
@@ -158,18 +158,20 @@ class Plans:
 
 
 def runs_in(view: ModelView, faults: Sequence[Sequence[Fault]] | None = None) -> list[bool]:
-    """Of each site of the model, whether onnxruntime, which verifies every change, runs it by its rules; `repair` comes
-    before any change of a site with a fault that it fixes. `faults` are those of every site, where they are known."""
+    """Of each site of the model, whether onnxruntime, which verifies every change, runs it by its rules, alone if the
+    model does not load; `repair` comes before any change of a site with a fault that it fixes. `faults` are those of
+    every site, where they are known."""
     from resizefix.faults.loading import repaired_first
     from resizefix.faults.table import faults_in
 
-    judged = [judge(ONNXRUNTIME, facts) for facts in facts_in(view)]
-    loads = not mixes_types(view)
     broken = repaired_first(faults_in(view) if faults is None else faults)
-    return [
-        loads and not repaired and all(violation.effect is not Effect.REJECTED for violation in violations)
-        for violations, repaired in zip(judged, broken, strict=True)
-    ]
+    return [runs and not repaired for runs, repaired in zip(_accepted(view), broken, strict=True)]
+
+
+def _accepted(view: ModelView) -> list[bool]:
+    """Of each site, whether the rules of onnxruntime take it."""
+    judged = (judge(ONNXRUNTIME, facts) for facts in facts_in(view))
+    return [all(violation.effect is not Effect.REJECTED for violation in violations) for violations in judged]
 
 
 def repair_helps(model: Model, indices: Collection[int]) -> bool:

@@ -193,7 +193,7 @@ class _Call:
             view=self.view,
         )
         paired = zip(made.outcomes, self.sites, strict=True)
-        outcomes = (one if one.index in refused else self._advised(one, site) for one, site in paired)
+        outcomes = (self._if_run(one if one.index in refused else self._advised(one, site)) for one, site in paired)
         return replace(made, outcomes=tuple(outcomes))
 
     @cached_property
@@ -221,13 +221,16 @@ class _Call:
 
         return runs_in(self.view)
 
+    def _if_run(self, outcome: Outcome) -> Outcome:
+        """Without options where onnxruntime does not run the site, so that no promotion of it is verified."""
+        runs = not outcome.retry_args or not self.verify or self._runs[outcome.index]
+        return outcome if runs else replace(outcome, retry_args=())
+
     def _advised(self, outcome: Outcome, site: Site) -> Outcome:
         """With the options of another form, and what they need besides."""
         words = outcome.retry_args
         if not words:
             return outcome
-        if self.verify and not self._runs[site.index]:
-            return replace(outcome, retry_args=())
         for_tensorrt = self.wanted.integers is not None and "--for" not in words
         if self.verify and for_tensorrt and not (self._taken[site.index] and _is_taken(self.view.document)):
             return replace(outcome, retry_args=())

@@ -4,6 +4,10 @@ import pytest
 from onnx_text import model
 
 import resizefix
+from resizefix.dialects.model_view import ModelView
+from resizefix.document.document import Document
+from resizefix.library.plans import Plans
+from resizefix.operations.sites import sites_in
 from resizefix.outcome import Status
 
 UPSAMPLE = 9, "(float[1,1,h,w] x) => (float[?,?,?,?] y) <float[4] s = {1, 1, 2, 2}> { y = Upsample (x, s) }"
@@ -73,9 +77,11 @@ DOUBLES = {
         (16, "float[4] s = {1, 1, 2, 3}", 'Resize <mode = "linear"> (x, , s)'),
     )
 }
+DOUBLES["a pair"] = (PAIR[0], PAIR[1].replace("float[1,1,4,4] x", "double[1,1,4,4] x").replace("float[?", "double[?"))
 UNRUN = [
     (lambda made: resizefix.promote_scales(made, form="factor"), 16),
     (lambda made: resizefix.promote_scales(made, form="sizes"), 9),
+    (resizefix.promote_scales, "a pair"),
     (lambda made: resizefix.set_interpolation(made, antialias=True), 16),
     (lambda made: resizefix.set_interpolation(made, form="axes"), 16),
     (lambda made: resizefix.legalize(made, target="migraphx"), 9),
@@ -85,5 +91,13 @@ UNRUN = [
 @pytest.mark.parametrize(("call", "opset"), UNRUN)
 def test_nothing_is_proposed_that_cannot_be_verified(call, opset):
     number, text = DOUBLES[opset]
-    (outcome,) = call(model(text, number)).outcomes
-    assert (outcome.status, outcome.retry_args) == (Status.REFUSED, ())
+    for outcome in call(model(text, number)).outcomes:
+        assert (outcome.status, outcome.retry_args) == (Status.REFUSED, ())
+
+
+def test_repair_is_not_proposed_where_onnxruntime_does_not_run_another_node():
+    text = """(double[1,1,4,4] x) => (double[?,?,?,?] y) <float[4] s = {1, 1, 2, 2}, float16[4] half = {1, 1, 2, 2}>
+        { a = Resize (x, , half) y = Resize <mode = "linear"> (a, , s) }"""
+    for found in (text, text.replace("double", "float")):
+        view = ModelView(Document.from_proto(model(found, 13)))
+        assert Plans(view, sites_in(view)).repairs == ("double" not in found)

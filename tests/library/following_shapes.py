@@ -254,8 +254,22 @@ def without_the_last_window(n, h, w):
     return n.Slice(y, [0], [-4], [2])
 
 
+def stretched_to_windows(n, h, w):
+    """Windows of 2 of a map that they do not divide: it is resized for them, and back, as in MobileViT."""
+    h, w = -(-h // 4), -(-w // 4)
+    wide = [h + h % 2, w + w % 2]
+    y = n.conv(n.conv("x", 3, 4, 2), 4, 4, 2)
+    z = n.Resize(y, "", "", [1, 4, *wide], mode="linear")
+    z = n.Reshape(z, [4 * wide[0] // 2, 2, wide[1] // 2, 2])
+    z = n.Reshape(n.Transpose(z, perm=[0, 2, 1, 3]), [4, wide[0] * wide[1] // 4, 4])
+    z = n.Reshape(n.MatMul(z, n.weight(4, 4)), [4 * wide[0] // 2, wide[1] // 2, 2, 2])
+    z = n.Reshape(n.Transpose(z, perm=[0, 2, 1, 3]), [1, 4, *wide])
+    return n.Concat(y, n.Resize(z, "", "", [1, 4, h, w], mode="linear"), axis=1)
+
+
 # Each with what is said of it.
 FOLLOWING = {
+    stretched_to_windows: {"old": (44, 40), "new": (36, 60)},
     averaged_down: {}, averaged_where_it_divides: {}, without_the_last_window: {},
     unet: {}, windows: {}, sizes_of_parts: {}, frozen_scales: {}, same_padded: {}, stretched: {}, shifted: {},
     shifted_copies: {}, unfold_by_range: {}, split_shape: {}, unfold_by_table: {}, halves_by_split: {},

@@ -193,7 +193,10 @@ def _resizes(flow: Flow, *, last: bool = True) -> None:
         if not moving or (not last and any(flow.sizes.unknowns(before) for _, before, _ in moving)):
             continue
         said = flow.choices.of(use.label)
-        targets: Sequence[Dim | None] | None = None if said == "keep" else _targets(flow, use, moving)
+        windows = _next_windows(flow, use, moving) if said is None else None
+        targets: Sequence[Dim | None] | None = windows
+        if windows is None and said != "keep":
+            targets = _targets(flow, use, moving)
         factor = None if said == "keep" or use.is_scale else _common_factor(flow.sizes, moving)
         if targets is None and said == "follow" and factor is not None:
             targets = [_share(flow.sizes, before, factor) for _, before, _ in moving]
@@ -214,8 +217,22 @@ def _resizes(flow: Flow, *, last: bool = True) -> None:
                 flow.bind(after, flow.sizes.const(after.old or 0))
         made = [after for _, _, after in moving]
         code = "origins.inferred-size-of-input" if any(map(flow.sizes.varies, made)) else "origins.inferred-size"
+        code = code if windows is None else "origins.inferred-windows"
         flow.infer(code, label=use.label, sizes=_olds(made))
         flow.solver.settle()
+
+
+def _next_windows(flow: Flow, use: ResizeUse, moving: Sequence[tuple[int, Dim, Dim]]) -> list[Dim] | None:
+    """Of sizes that are divided into windows, which those of the resized map cannot be, the next that can, as in
+    MobileViT; None where they are others."""
+    sizes, made = flow.sizes, []
+    for _, before, after in moving:
+        splits = [split for split in flow.solver.splits if sizes.resolve(split.whole) is sizes.resolve(after)]
+        for window in {split.parts[1].old or 1 for split in splits if not sizes.varies(split.parts[1])}:
+            if 0 <= (after.old or 0) - (before.old or 0) < window and sizes.varies(before) and not use.is_scale:
+                made.append(sizes.product([sizes.ceil_div(before, window), sizes.const(window)]))
+    enlarges = any(before.old != after.old for _, before, after in moving)
+    return made if enlarges and len(made) == len(moving) else None
 
 
 def _scaled(flow: Flow, after: Dim) -> Dim:

@@ -108,6 +108,7 @@ SENTENCES = {
     "origins.inferred-numbers": "{label}: its numbers {numbers} stay at any size",
     "origins.inferred-grid": "{label}: its grid of {sizes} follows the map that it samples",
     "origins.inferred-split": "{label}: of {whole} = {parts}, {fixed} is fixed",
+    "origins.inferred-windows": "{label} resizes to {sizes}, the next size that its windows divide",
     "origins.inferred-pool": "{label}: an adaptive pool of {bins} bins",
     "origins.inferred-map": "{label}: its size {sizes} is that of the map which others are resized to",
     "origins.inferred-size": "{label}: its size {sizes} stays",

@@ -49,7 +49,7 @@ def _complaint(model: ModelProto, check: Callable[[ModelProto], None]) -> str | 
     try:
         check(copy)
     except (onnx.checker.ValidationError, onnx.shape_inference.InferenceError, ValueError) as error:
-        return " ".join(str(error).split())
+        return " ".join(str(error).split()).rstrip(".")
     return None
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypedDict
@@ -59,17 +58,11 @@ class Progress:
             self.tell(self.made, self.total, what)
 
 
+@dataclass
 class SessionCount:
-    """How many sessions of onnxruntime were opened, in all threads."""
+    """How many sessions of onnxruntime were opened."""
 
-    def __init__(self) -> None:
-        self.opened = 0
-        self._changes = threading.Lock()
-
-    def one_more(self) -> None:
-        """One was opened."""
-        with self._changes:
-            self.opened += 1
+    opened: int = 0
 
 
 @dataclass(frozen=True)

@@ -152,7 +152,7 @@ class Engine:
         prepared: PreparedModel | None = None,
     ) -> Session:
         """A session of the model; `ort_session.open_session` says the rest."""
-        self.conditions.sessions.one_more()
+        self.conditions.sessions.opened += 1
         return open_session(
             document,
             optimized=optimized,

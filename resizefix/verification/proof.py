@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import math
 import os
+import threading
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from itertools import takewhile
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.model_view import ModelView
@@ -21,7 +23,7 @@ from resizefix.promotion import Coupling, PromotedInput
 from resizefix.runtimes.limits import BrokenOffError, OutOfMemoryError
 from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError
 from resizefix.scope_path import ScopePath
-from resizefix.verification.conditions import Conditions, Progress
+from resizefix.verification.conditions import Conditions, Progress, SessionCount
 from resizefix.verification.dependence import Dependence
 from resizefix.verification.engine import DifferenceError, Engine
 from resizefix.verification.extraction import Extraction, may_be_passed_over
@@ -131,12 +133,22 @@ class Prover:
             for group in groups:
                 yield from self._settled(extraction, group, conditions)
             return
-        progress = Progress(conditions.tell, total=len(groups))  # told here: not by two threads
-        untold = replace(conditions, tell=None)
+        progress = Progress(conditions.tell, total=len(groups))  # told and counted here: not by two threads
+        is_over = threading.Event()
+
+        def settle(group: Sequence[PromotedInput]) -> tuple[list[_Local], int]:
+            own = replace(conditions, tell=None, sessions=SessionCount())
+            settled = takewhile(lambda _: not is_over.is_set(), self._settled(extraction, group, own))
+            return list(settled), own.sessions.opened
+
         with ThreadPoolExecutor(_AT_ONCE) as pool:
-            for found in pool.map(lambda group: list(self._settled(extraction, group, untold)), groups):
-                progress.done(Diagnostic("verification.comparing-alone"))
-                yield from found
+            try:
+                for found, opened in pool.map(settle, groups):
+                    conditions.sessions.opened += opened
+                    progress.done(Diagnostic("verification.comparing-alone"))
+                    yield from found
+            finally:  # what began is waited for, also after a difference and a Ctrl-C
+                is_over.set()
 
     def _settled(
         self, extraction: Extraction, group: Sequence[PromotedInput], conditions: Conditions
@@ -157,6 +169,7 @@ class Prover:
     def _compared(self, extraction: Extraction, inputs: Sequence[PromotedInput], conditions: Conditions) -> _Local:
         data = {driven.key: driven.input for source in inputs for driven in source.sites}
         try:
+            conditions.limits.left()
             try:
                 before, after = extraction.extract(data)
                 comparison = PromotionComparison(before, conditions, inputs)

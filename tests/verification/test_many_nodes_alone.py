@@ -2,8 +2,8 @@
 
 import math
 import threading
-from collections.abc import Callable
-from dataclasses import replace
+import time
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import onnx
@@ -14,9 +14,10 @@ from benchmarks.independent_resizes import independent_resizes
 from resizefix.document.document import Document
 from resizefix.operations.promote_scales import Promotion, promote_scales
 from resizefix.operations.sites import find_sites
+from resizefix.promotion import PromotedInput
 from resizefix.runtimes.limits import Limits
-from resizefix.runtimes.ort_session import Session
-from resizefix.verification import engine
+from resizefix.runtimes.ort_session import CannotRunError, Session
+from resizefix.verification import engine, proof
 from resizefix.verification.conditions import Conditions
 from resizefix.verification.proof import Prover
 from resizefix.verification.verification import Verification
@@ -82,8 +83,7 @@ def test_two_groups_at_once_come_to_what_one_at_a_time_comes_to(wrong, monkeypat
     for memory in (2**28, 2**40):
         threads.append(set())
         monkeypatch.setattr(Session, "_load", noting_thread(threads[-1]))
-        result = verified(document, made, Conditions(limits=Limits(memory=memory)))
-        found.append(result if result.passed else replace(result, sessions=0))  # the other group may have ended, too
+        found.append(verified(document, made, Conditions(limits=Limits(memory=memory))))
     assert [len(names) for names in threads] == [1, 3]  # the calling one opens the model as a whole
     assert found[0] == found[1]
     assert found[0].passed == (wrong is None)
@@ -95,6 +95,34 @@ def test_two_groups_at_once_are_told_of_by_the_thread_that_waits_for_them(monkey
     conditions = Conditions(tell=lambda *step: told.append((*step, threading.current_thread().name)))
     assert verified(*promoted(independent_resizes(600)), conditions).passed
     assert told == [(done, 3, "comparing nodes alone", threading.current_thread().name) for done in (1, 2, 3)]
+
+
+def test_a_ctrl_c_waits_for_the_comparisons_under_way_alone(monkeypatch):
+    monkeypatch.setattr("os.cpu_count", lambda: 2)
+    _, made = promoted(independent_resizes(512))
+    compared = []
+
+    def compare(_: Prover, __: object, inputs: Sequence[PromotedInput], ___: object) -> proof._Local:
+        compared.append(inputs)
+        time.sleep(0.002)
+        is_second = inputs[0] in made.inputs[256:]
+        return proof._Local(inputs, error=CannotRunError("no") if is_second and len(inputs) > 1 else None)
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Prover, "_compared", compare)
+    with pytest.raises(KeyboardInterrupt):
+        verified(made.before.document, made, Conditions(tell=interrupt))
+    assert len(compared) < 100  # of 512
+
+
+def test_no_node_is_extracted_when_time_is_up(monkeypatch):
+    _, made = promoted(independent_resizes(64))
+    prover = Prover(made.before, Conditions())
+    prover._conditions = Conditions(limits=Limits(seconds=1, ends=0))
+    monkeypatch.delattr(proof.Extraction, "extract")
+    assert "time was up" in (prover.prove(made.after, made.inputs, {}).reason or "")
 
 
 def noting_thread(names: set[str]) -> Callable[[Session], Any]:

@@ -240,20 +240,23 @@ BODY_OPSETS: dict[str, range] = {
 def raised_to(document: Document, opset: int, leave: frozenset[str] = frozenset()) -> Document:
     """A copy of the document that imports `opset` of ai.onnx and computes the same; `document` stays as it is.
 
-    Operators of `leave` stay as they are. Raises RefusedError with the first operator that cannot be raised.
+    Operators of `leave` stay as they are, as do functions of another opset that hold one. Raises RefusedError with the
+    first operator that cannot be raised.
     """
     if opset > NEWEST_RAISED:
         raise RefusedError("opsets.raise-unread", opset=opset, newest=NEWEST_RAISED)
     made = document.copy()
     before = default_opset(made.proto.opset_import, fallback=1)
-    moved = _first_computed_otherwise(ModelView(made), before, opset)
+    view = ModelView(made)
+    moved = _first_computed_otherwise(view, before, opset)
     if moved is not None:
         raise _refusal(moved, opset, Diagnostic("opsets.raise-half", before=before))
-    functions = [one for one in made.proto.functions if not any(node.op_type in leave for node in one.node)]
-    imports = [made.proto.opset_import, *(function.opset_import for function in functions)]
-    oldest = min(default_opset(imported, fallback=opset) for imported in imports)
-    kept = {FunctionName.of(one) for one in made.proto.functions} - set(map(FunctionName.of, functions))
-    for version in range(min(oldest, before) + 1, opset + 1):
+    kept = {
+        scope.path.function
+        for scope in view.scopes.all
+        if scope.opset != before and any(node.op_type in leave for node in scope.body.node)
+    }
+    for version in range(min(scope.opset for scope in view.scopes.all) + 1, opset + 1):
         _step(made, version, leave, kept)
     return made
 
@@ -267,7 +270,7 @@ def why_not_raised(document: Document, opset: int, leave: frozenset[str] = froze
     return None
 
 
-def _step(document: Document, version: int, leave: frozenset[str], kept: Container[FunctionName]) -> None:
+def _step(document: Document, version: int, leave: frozenset[str], kept: Container[FunctionName | None]) -> None:
     """From the opset before `version` to it: the model and those functions, but for `kept`, that import that one."""
     view = ModelView(document)
     names = FreshNames(names_in(document.proto))

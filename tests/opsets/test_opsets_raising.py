@@ -121,6 +121,23 @@ def test_a_function_of_an_older_opset_than_its_model_is_raised_from_its_own():
     assert [one.version for one in raised(before, 15).functions[0].opset_import] == [15]
 
 
+RESIZED = 'y = Resize (x, "", s)'
+IN_BODIES = (
+    f"c = Constant <value_int = 1> () d = Cast <to = 9> (c) "
+    f"y = If (d) <then_branch = t () => (float[a,b,e,f] y) {{ {RESIZED} }}, "
+    f"else_branch = o () => (float[a,b,e,f] y) {{ {RESIZED} }}>"
+)
+
+
+@pytest.mark.parametrize("nodes", [RESIZED, IN_BODIES])
+@pytest.mark.parametrize(("own", "after"), [(13, 18), (12, 12)])
+def test_a_function_stays_with_an_operator_that_is_left_where_its_opset_is_another_than_the_models(nodes, own, after):
+    before = in_a_function(model(13, nodes, "float[4] s = {1, 1, 2, 2}"), own)
+    made = raised_to(Document.from_proto(before), 18, frozenset({"Resize"})).proto
+    assert (made.opset_import[0].version, made.functions[0].opset_import[0].version) == (18, after)
+    assert made.functions[0].node == before.functions[0].node
+
+
 def test_an_attribute_that_is_an_argument_of_its_function_is_refused():
     before = in_a_function(CASES[10, "Slice"], 9)
     node = before.functions[0].node[0]

@@ -133,66 +133,51 @@ def _with_sizes(node: ResizeNode, out: Sequence[int]) -> Change:
 
 def short_extent(node: ResizeNode, _: Preferences) -> Fault | None:
     """Scales or sizes for the last axes alone: [2, 2] for an image of four axes; or any other wrong count of them."""
-    what, operand = _only_extent(node)
-    count, wanted = _counts(node)
+    what, operand, count, wanted = _counted(node)
     if operand is None or count is None or wanted is None or count == wanted:
         return None
     axes = node.attributes.get("axes")
+    because = Diagnostic("faults.count-of-extent", count=count, what=what, rank=wanted)
     if axes is not None:
         because = Diagnostic("faults.extent-and-axes", count=count, what=what, axes=list(axes))
-    elif operand.value is not None:
-        return (_short_sizes if what == "sizes" else _short_scales)(node, operand.value, wanted)
-    else:
-        because = Diagnostic("faults.count-of-extent", count=count, what=what, rank=wanted)
-    return Fault(SHORT_EXTENT, because, Diagnostic("faults.one-for-each-axis", what=what))
+    fault = Fault(SHORT_EXTENT, because, Diagnostic("faults.one-for-each-axis", what=what))
+    if axes is not None or operand.value is None or count > wanted:
+        return fault
+    return (_short_sizes if what == "sizes" else _short_scales)(node, operand.value, fault)
 
 
 def unknown_count(node: ResizeNode) -> Diagnostic | None:
     """What keeps the scales or sizes from being counted; None: they are, or there are none."""
-    what, operand = _only_extent(node)
-    count, wanted = _counts(node)
+    what, operand, count, wanted = _counted(node)
     if operand is None or (count is not None and wanted is not None):
         return None
     return Diagnostic("faults.rank-not-known" if wanted is None else "faults.count-not-known", what=what)
 
 
-def _only_extent(node: ResizeNode) -> tuple[str, Operand | None]:
-    """The scales or the sizes, where only one of the two may hold a value."""
+def _counted(node: ResizeNode) -> tuple[str, Operand | None, int | None, int | None]:
+    """`scales` or `sizes`, that operand where the other one holds no value, how many numbers it has, and how many the
+    node needs; None: not known, or it is no vector."""
     scales, sizes = node.extents
-    if sizes is not None:
-        return "sizes", sizes if scales is None else None
-    return "scales", scales
-
-
-def _counts(node: ResizeNode) -> tuple[int | None, int | None]:
-    """How many scales or sizes the node reads, and how many it needs; None: not known, or they are no vector."""
-    _, operand = _only_extent(node)
+    what, operand = ("scales", scales) if sizes is None else ("sizes", sizes if scales is None else None)
     axes = node.attributes.get("axes")
     dims = None if operand is None else operand.dims
     count = dims[0] if dims is not None and len(dims) == 1 and isinstance(dims[0], int) else None
-    return count, node.rank if axes is None else len(axes)
+    return what, operand, count, node.rank if axes is None else len(axes)
 
 
-def _short_scales(node: ResizeNode, scales: Array, rank: int) -> Fault:
-    count = scales.size
-    because = Diagnostic("faults.count-of-extent", count=count, what="scales", rank=rank)
-    if count > rank:
-        return Fault(SHORT_EXTENT, because, Diagnostic("faults.one-for-each-axis", what="scales"))
-    full = np.concatenate([np.ones(rank - count, np.float32), scales.astype(np.float32)])
+def _short_scales(node: ResizeNode, scales: Array, fault: Fault) -> Fault:
+    full = np.concatenate([np.ones((node.rank or 0) - scales.size, np.float32), scales.astype(np.float32)])
     if node.input_dims is None or node.stored_dims is None or not _gives(full, node.input_dims, node.stored_dims):
-        fix = Diagnostic("faults.scales-of-which-axes", scales=numbers_text(full))
-        return Fault(SHORT_EXTENT, because, fix)
+        return fault._replace(fix=Diagnostic("faults.scales-of-which-axes", scales=numbers_text(full)))
     fix = Diagnostic("faults.scales-as-stored", scales=numbers_text(full))
-    return Fault(SHORT_EXTENT, because, fix, node.with_constant(node.places["scales"], "scales", full, resized=True))
+    return fault._replace(fix=fix, change=node.with_constant(node.places["scales"], "scales", full, resized=True))
 
 
-def _short_sizes(node: ResizeNode, sizes: Array, rank: int) -> Fault:
-    because = Diagnostic("faults.count-of-extent", count=sizes.size, what="sizes", rank=rank)
+def _short_sizes(node: ResizeNode, sizes: Array, fault: Fault) -> Fault:
     out = _stored_sizes(node)
-    kept = rank - sizes.size
-    if out is None or kept < 0 or out[kept:] != sizes.tolist() or out[:kept] != list(node.input_dims or ())[:kept]:
-        return Fault(SHORT_EXTENT, because, Diagnostic("faults.one-for-each-axis", what="sizes"))
-    return Fault(SHORT_EXTENT, because, Diagnostic("faults.sizes-of-stored"), _with_sizes(node, out))
+    if out is None or [*(node.input_dims or ())[: -sizes.size], *sizes.tolist()] != out:
+        return fault
+    return fault._replace(fix=Diagnostic("faults.sizes-of-stored"), change=_with_sizes(node, out))
 
 
 def _made(scale: float, size: int) -> int | None:

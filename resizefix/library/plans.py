@@ -23,7 +23,7 @@ from resizefix.origins.origin import OriginKind
 from resizefix.promotion import Form, Freedom
 from resizefix.targets.collect_facts import facts_in, facts_of
 from resizefix.targets.onnxruntime_target import ONNXRUNTIME
-from resizefix.targets.target import Effect, Target, accepted, judge
+from resizefix.targets.target import Target, accepted, judge, taken
 from resizefix.targets.tensorrt import LEGACY_TARGETS
 
 if TYPE_CHECKING:
@@ -58,7 +58,9 @@ class Plans:
 
         made = repair(self._view.document, self._sites, Preferences())
         changes = any(outcome.status is Status.CHANGED for outcome in made.outcomes)
-        return changes and why_not_loaded(made.document) is None and all(_accepted(ModelView(made.document)))
+        return (
+            changes and why_not_loaded(made.document) is None and all(taken_by(ONNXRUNTIME, ModelView(made.document)))
+        )
 
     def promotion(self, site: Site) -> tuple[str, ...] | None:
         """The options with which `promote-scales` changes the site; None where it does not, or that is not known."""
@@ -165,13 +167,12 @@ def runs_in(view: ModelView, faults: Sequence[Sequence[Fault]] | None = None) ->
     from resizefix.faults.table import faults_in
 
     broken = repaired_first(faults_in(view) if faults is None else faults)
-    return [runs and not repaired for runs, repaired in zip(_accepted(view), broken, strict=True)]
+    return [runs and not repaired for runs, repaired in zip(taken_by(ONNXRUNTIME, view), broken, strict=True)]
 
 
-def _accepted(view: ModelView) -> list[bool]:
-    """Of each site, whether the rules of onnxruntime take it."""
-    judged = (judge(ONNXRUNTIME, facts) for facts in facts_in(view))
-    return [all(violation.effect is not Effect.REJECTED for violation in violations) for violations in judged]
+def taken_by(target: Target, view: ModelView) -> list[bool]:
+    """Of each site of the model, whether the rules of the target take it."""
+    return [taken(judge(target, facts)) for facts in facts_in(view)]
 
 
 def repair_helps(model: Model, indices: Collection[int]) -> bool:

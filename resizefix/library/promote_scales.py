@@ -34,8 +34,6 @@ from resizefix.outcome import Status as Happened
 from resizefix.printable import one_paragraph
 from resizefix.promotion import Coupling, Form, Freedom
 from resizefix.runtimes.limits import BrokenOffError
-from resizefix.targets.collect_facts import facts_in
-from resizefix.targets.target import Effect, judge
 from resizefix.targets.tensorrt import TENSORRT_TARGETS
 from resizefix.verification.conditions import RunOptions, Unpack, conditions
 from resizefix.verification.scale_points import asked_points
@@ -211,8 +209,9 @@ class _Call:
     @cached_property
     def _taken(self) -> list[bool]:
         """Of each site, whether the rules of TensorRT take it as it is."""
-        judged = (judge(_NEWEST, facts) for facts in facts_in(self.view))
-        return [all(violation.effect is not Effect.REJECTED for violation in violations) for violations in judged]
+        from resizefix.library.plans import taken_by
+
+        return taken_by(_NEWEST, self.view)
 
     @cached_property
     def _runs(self) -> list[bool]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from resizefix.printable import summary
-from resizefix.targets.target import Effect, Target, Violation, accepted
+from resizefix.targets.target import Target, Violation, accepted, taken
 
 if TYPE_CHECKING:  # a parser of its own process is asked by few
     from resizefix.runtimes.tensorrt import LiveVerdict
@@ -37,8 +37,7 @@ class Verdict:
         """`accepted`, `rejected`, or `different`: no node is rejected, and at least one computes something else."""
         if self.accepted:
             return "accepted"
-        rejected = any(violation.effect is Effect.REJECTED for violation in self.violations)
-        return "rejected" if rejected else "different"
+        return "different" if taken(self.violations) else "rejected"
 
     @property
     def accepted(self) -> bool:

@@ -198,3 +198,8 @@ def judge(target: Target, facts: SiteFacts) -> tuple[Violation, ...]:
 def accepted(violations: Iterable[Violation]) -> bool:
     """Whether a node with these violations runs on the target and computes what ONNX says; notes do not count."""
     return all(violation.effect is Effect.NOTED for violation in violations)
+
+
+def taken(violations: Iterable[Violation]) -> bool:
+    """Whether the target takes a node with these violations, whatever it computes."""
+    return all(violation.effect is not Effect.REJECTED for violation in violations)

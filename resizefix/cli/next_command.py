@@ -61,7 +61,7 @@ def after_no(
 
 
 def with_options(typed: Sequence[str], options: Sequence[str]) -> tuple[str, ...]:
-    """What was typed with more options; behind `--` there are none."""
+    """The typed words with more options, which must stand before `--`."""
     end = typed.index("--") if "--" in typed else len(typed)
     return (*typed[:end], *options, *typed[end:])
 

@@ -31,9 +31,8 @@ class ProgressLine:
         took = time.monotonic() - self._began
         if not self._shown and took < _QUIET_FOR:
             return
-        line = line_within(
-            max(_columns() - 1, 1), made, total, took, what
-        )  # in the last column, some terminals break a line
+        most = max(_columns() - 1, 1)  # in the last column, some terminals break a line
+        line = line_within(most, made, total, took, what)
         if line != self._shown:
             self._shown = line
             click.echo(f"{_CLEARED}{line}", nl=False, err=True)
@@ -63,7 +62,7 @@ def line_within(most: int, made: int, total: int, took: float, what: str) -> str
 
 
 def _columns() -> int:
-    """Of the terminal; what COLUMNS says comes first."""
+    """The width of the terminal; the environment variable COLUMNS comes first."""
     try:
         of_stderr = os.get_terminal_size(sys.stderr.fileno()).columns
     except OSError:

@@ -132,7 +132,7 @@ def _with_sizes(node: ResizeNode, out: Sequence[int]) -> Change:
 
 
 def short_extent(node: ResizeNode, _: Preferences) -> Fault | None:
-    """Scales or sizes for the last axes alone: [2, 2] for an image of four axes; or any other wrong count of them."""
+    """A wrong number of scales or sizes, such as [2, 2] for the last two of four axes."""
     what, operand, count, wanted = _counted(node)
     if operand is None or count is None or wanted is None or count == wanted:
         return None

@@ -160,9 +160,8 @@ class Plans:
 
 
 def runs_in(view: ModelView, faults: Sequence[Sequence[Fault]] | None = None) -> list[bool]:
-    """Of each site of the model, whether onnxruntime, which verifies every change, runs it by its rules, alone if the
-    model does not load; `repair` comes before any change of a site with a fault that it fixes. `faults` are those of
-    every site, where they are known."""
+    """For each site of the model, whether a change of it can be verified: the rules of onnxruntime accept the node, and
+    it has no fault that `repair` must fix first. `faults` are those of every site, if they are known."""
     from resizefix.faults.loading import repaired_first
     from resizefix.faults.table import faults_in
 
@@ -171,7 +170,7 @@ def runs_in(view: ModelView, faults: Sequence[Sequence[Fault]] | None = None) ->
 
 
 def taken_by(target: Target, view: ModelView) -> list[bool]:
-    """Of each site of the model, whether the rules of the target take it."""
+    """For each site of the model, whether the rules of the target accept the node."""
     return [taken(judge(target, facts)) for facts in facts_in(view)]
 
 

@@ -105,12 +105,12 @@ class _Call:
     at: Sequence[Sequence[float]]
 
     def unverified(self, candidate: Promotion, run: RunOptions) -> Result[Document]:
-        """What comes of the promotion without a run."""
+        """The result without a run of a model."""
         candidate = self._planned(candidate)
         return self._result(candidate, NOT_VERIFIED if candidate.inputs else _NOTHING, run.get("shape") or {})
 
     def _planned(self, candidate: Promotion) -> Promotion:
-        """The promotion without the sites that sizes show to be coupled. UsageError: `at` does not fit."""
+        """The promotion without the sites that sizes show to be coupled. Raises UsageError if `at` does not fit."""
         if candidate.inputs and not self.allow_coupled:
             candidate, _ = without_coupled(
                 candidate,
@@ -215,18 +215,18 @@ class _Call:
 
     @cached_property
     def _runs(self) -> list[bool]:
-        """Of each site of the model, whether a promotion of it can be verified before `repair`."""
+        """For each site of the model, whether its promotion can be verified."""
         from resizefix.library.plans import runs_in  # few sites are advised
 
         return runs_in(self.view)
 
     def _if_run(self, outcome: Outcome) -> Outcome:
-        """Without options where onnxruntime does not run the site, so that no promotion of it is verified."""
+        """The outcome, without options if no promotion of the site can be verified."""
         runs = not outcome.retry_args or not self.verify or self._runs[outcome.index]
         return outcome if runs else replace(outcome, retry_args=())
 
     def _advised(self, outcome: Outcome, site: Site) -> Outcome:
-        """With the options of another form, and what they need besides."""
+        """The outcome, with the options of another form and those that this form needs as well."""
         words = outcome.retry_args
         if not words:
             return outcome
@@ -234,14 +234,14 @@ class _Call:
         if self.verify and for_tensorrt and not (self._taken[site.index] and _is_taken(self.view.document)):
             return replace(outcome, retry_args=())
         verdict = self.by_sizes[site.key].verdict
-        # Of what sizes do not tell, a run may find that it is coupled.
+        # If sizes do not tell, a run may show that it is coupled.
         coupled = verdict is Freedom.COUPLED or (self.verify and verdict is Freedom.UNKNOWN)
         return (
             replace(outcome, retry_args=(*words, "--allow-coupled")) if coupled and not self.allow_coupled else outcome
         )
 
     def _helped(self, outcomes: Sequence[Outcome]) -> tuple[Outcome, ...]:
-        """The outcomes, with no options that leave a site refused or do not go with those of this call."""
+        """The outcomes, without options that would leave a site refused or that contradict those of this call."""
         tried = {words: self._changed_with(words) for words in {outcome.retry_args for outcome in outcomes}}
         return tuple(
             outcome if outcome.index in tried[outcome.retry_args] else replace(outcome, retry_args=())
@@ -249,7 +249,7 @@ class _Call:
         )
 
     def _changed_with(self, words: tuple[str, ...]) -> frozenset[int]:
-        """The sites that this call promotes with these options, too. What only a run shows of them is not known."""
+        """The sites that this call would promote with these options added, as far as that is known without a run."""
         if not words:
             return frozenset()
         typed = {word: value for word, value in pairwise((*words, "")) if word.startswith("--")}
@@ -262,7 +262,7 @@ class _Call:
             integers = Integers(int(typed["--denominator"]))
         form = Form(typed["--form"]) if "--form" in typed else wanted.form
         wanted = replace(wanted, form=form, integers=integers, shared=wanted.shared or "--shared" in typed)
-        # Where the models run, a run decides what is coupled.
+        # With verification, a run decides what is coupled.
         allow_coupled = self.verify or self.allow_coupled or "--allow-coupled" in typed
         again = replace(self, wanted=wanted, allow_coupled=allow_coupled)
         try:

@@ -151,7 +151,7 @@ def _advised(
         return outcomes
     sites = [site for site in find_sites(later) if site.index in refused]
     made = make_legal(later, sites, target, allowance=allowance)
-    raises = all(runs_in(ModelView(document)))  # else that the raised model computes the same is not verified
+    raises = all(runs_in(ModelView(document)))  # else the raised model cannot be verified
     helped = {one.index for one in made.outcomes if one.status is not Happened.REFUSED and raises}
     advice = ("--opset", str(_FIRST_WITH_COORDINATES))
     return tuple(replace(one, retry_args=advice) if one.index in helped else one for one in outcomes)

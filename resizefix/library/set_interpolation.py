@@ -106,7 +106,7 @@ def _advised(document: Document, settings: Settings, outcome: Outcome) -> Outcom
     """A refused outcome keeps the advice to raise the model only where the site can be changed then."""
     if "--opset" not in outcome.retry_args:
         return outcome
-    if not all(runs_in(ModelView(document))):  # that the raised model computes the same is not verified
+    if not all(runs_in(ModelView(document))):  # then the raised model cannot be verified
         return replace(outcome, retry_args=())
     later = raised(document, int(outcome.retry_args[outcome.retry_args.index("--opset") + 1]))
     sites = [site for site in find_sites(later) if site.index == outcome.index]

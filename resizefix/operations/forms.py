@@ -217,8 +217,8 @@ def _static_sizes(site: _Kind, otherwise: str) -> tuple[int, ...]:
 def _scaled_entries(
     site: _Kind, kind: ExtentKind, base: tuple[float, ...] | tuple[int, ...], axes: tuple[int, ...]
 ) -> tuple[int, ...]:
-    """The entries that scale; where none does, those of the spatial axes, which are meant to. So are they where sizes
-    stand beside an axis of open length, which may stay or scale."""
+    """The entries that scale their axis; if none does, those of the spatial axes. A size of an axis whose length is not
+    known may scale it or not: it counts on spatial axes only."""
     stays = [1 if kind is ExtentKind.SCALES else _static_dim(site, axis) for axis in axes]
     spatial = tuple(position for position, axis in enumerate(axes) if axis >= _BATCH_AND_CHANNEL)
     may_scale = spatial or tuple(range(len(axes)))

@@ -331,7 +331,7 @@ def _node(scopes: Scopes, site: Site) -> NodeProto:
 
 
 class _ConstantWriter:
-    """Writes constants into a model. Nodes come and go in `finish` alone: until then `scopes` is true.
+    """Writes constants into a model. Only `finish` removes and inserts nodes, so that `scopes` is valid until then.
 
     `orphans` are what the replaced names were computed from.
     """
@@ -346,9 +346,9 @@ class _ConstantWriter:
         self.orphans: list[Key] = []
 
     def replace(self, definition: Definition, value: Array, readers: Sequence[tuple[NodeProto, int]]) -> bool:
-        """Give the name itself the value, if none but `readers` (nodes and input positions) read it: no node changes.
+        """Give the name itself the value, if only `readers` (nodes and input positions) read it: no node changes.
 
-        False, and nothing is done, where others read it, or where the name is not the main graph's.
+        Returns False, and does nothing, if others read it or if it is not a name of the main graph.
         """
         wanted = {(id(node), position) for node, position in readers}
         found = {(id(reader.node), reader.position) for reader in self._scopes.readers(definition)}

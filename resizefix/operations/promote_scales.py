@@ -125,7 +125,8 @@ def promote_scales(
 
 
 def _of_raised(outcome: Outcome, old: Site, new: Site, driven: InputBinding | None) -> Outcome:
-    """The outcome of a site whose model was raised, with what the node was and the scales for which it means the same.
+    """The outcome of a site whose model was raised, with the old node and the scales at which the new one computes the
+    same.
 
     Nearest of Resize-10 rounds down where an axis grows and up where it shrinks; a later one rounds one way. Numerators
     over 1 let no axis shrink.
@@ -219,8 +220,8 @@ class _Promote(Operation[InputBinding]):
 def _without_followers(
     view: ModelView, sites: Sequence[Site], plans: Sequence[InputBinding | Outcome]
 ) -> list[InputBinding | Outcome]:
-    """The plans, without sites whose sizes follow what another promoted one makes: fixed shapes alone make them
-    constants, and they go on following where the other gets another scale."""
+    """The plans. A site is refused if its sizes are computed from the result of another promoted site: only fixed
+    shapes make them constant, and they still follow when the other site gets another scale."""
     made = {plan.key: plan.output_dims for plan in plans if isinstance(plan, InputBinding)}
     dependents = Dependents(view.scopes)
     computed = [site for site in sites if site.key in made and site.origin.kind is OriginKind.COMPUTED]
@@ -240,7 +241,7 @@ def _without_followers(
 
 
 def _with_fed_extents(document: Document, sites: Sequence[Site]) -> Document:
-    """A copy in which nothing is known of the scales or sizes of these sites, but for those in functions."""
+    """A copy in which the scales or sizes of these sites are graph inputs; sites in functions stay as they are."""
     made = document.copy()
     names, scopes = FreshNames(names_in(made.proto)), View(made.proto).scopes
     for site in sites:

@@ -77,7 +77,8 @@ def repair(document: Document, sites: Sequence[Site], preferences: Preferences) 
 
 
 def why_not_loaded(document: Document) -> str | None:
-    """What keeps onnxruntime from loading a repaired model, as far as it shows without running it; None: nothing."""
+    """Why onnxruntime does not load a repaired model, as far as onnx.checker tells; None: nothing is known against
+    it."""
     proto = document.copy().proto
     spell_default_domain(proto)
     sort_nodes(proto)
@@ -122,7 +123,8 @@ def _with_true_shapes(document: Document, resized: Sequence[int]) -> Document:
     """The document, or a copy where stored shapes that the new sizes of these sites contradict are derived again.
 
     onnxruntime believes a stored shape and folds Shape nodes to it: what a fault made of the batch of the export, say.
-    Inference looks into no body for constants of the graph around it: what it loses there, the site's own numbers say.
+    Shape inference does not see constants of the outer graph in a body. Sizes that it loses there are computed from the
+    scales or sizes of the site.
     """
     if not resized:
         return document

@@ -107,8 +107,8 @@ def trt_legacy(document: Document, *, allowance: Allowance | None = None, patter
 
 
 def _as_called_before(before: Sequence[Site], after: Sequence[Site]) -> Sequence[Site]:
-    """The sites as they were before their nodes were put in order, by whose index users name them. Calls that were
-    inlined leave other sites."""
+    """The sites before the nodes were sorted, in the order of `after`: users name them by those indices. `after` itself
+    where inlined calls left other sites."""
     found = {site.key: site for site in before}
     return [found[site.key] for site in after] if all(site.key in found for site in after) else after
 

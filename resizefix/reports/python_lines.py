@@ -54,7 +54,7 @@ def python_lines(result: Result, model: ModelProto, path: str) -> tuple[str, ...
 
 @lru_cache(maxsize=64)
 def _array(values: tuple[float, ...], dtype: str) -> str:
-    """Of a thousand inputs most are fed alike."""
+    """An array in Python; most of a thousand inputs get the same values."""
     numbers = (f"{value:.9g}" if isinstance(value, float) else str(value) for value in values)
     return f"np.array([{', '.join(numbers)}], np.{dtype})"
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:  # not every report has outcomes, or live answers
 
 T = TypeVar("T")
 MARKS = {"accepted": "✓", "rejected": "✕", "different": "≠"}
-"""Of a verdict, by its word."""
+"""The sign of a verdict, by its word."""
 _MOST_NAMES = 3
 _MOST_OPERATORS = 6
 _MOST_RUNS = 3  # of targets, in a summary

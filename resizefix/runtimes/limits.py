@@ -59,10 +59,10 @@ class Limits:
     def breaking_off(self, options: Any) -> Iterator[None]:
         """Set `options.terminate`, which onnxruntime looks at between two nodes, if time is up during this run.
 
-        Raises TimeIsUpError where it is up before.
+        Raises TimeIsUpError if it is up already.
         """
         run = self.ends, options
-        _WATCH.begin(run)  # first: a run that neither the watch nor `left` sees would have no end
+        _WATCH.begin(run)  # before `left`, so that one of the two sees the end of the time
         try:
             self.left()
             yield

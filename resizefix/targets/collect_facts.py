@@ -157,7 +157,7 @@ class _Collector:
         return self._sizes(scope, name), self._elem_type(scope, name)
 
     def _type_at(self, key: Key) -> object:
-        """The same of what a scope defines itself."""
+        """The same of the tensor that is defined under this key."""
         dims = self._view.shapes.dims(key)
         return None if dims is None else numbers_in(dims), self._view.shapes.elem_type(key)
 

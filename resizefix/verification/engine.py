@@ -104,7 +104,7 @@ def fit_feeds(
 
 
 def with_shapes_to_give(error: CannotRunError, feeder: Feeder) -> CannotRunError:
-    """The error with the inputs of a file whose sizes were chosen here, where `--shape` can choose others."""
+    """The error, with the names of the inputs whose sizes were chosen here: `--shape` can choose others."""
     names = feeder.chosen_sizes
     if not names or isinstance(error, OverBudgetError):
         return error

@@ -147,7 +147,7 @@ class Prover:
                     conditions.sessions.opened += opened
                     progress.done(Diagnostic("verification.comparing-alone"))
                     yield from found
-            finally:  # what began is waited for, also after a difference and a Ctrl-C
+            finally:  # the pool waits for groups that began, also after a difference or Ctrl-C
                 is_over.set()
 
     def _settled(

@@ -80,8 +80,8 @@ class Pair:
     """Two models that are run on the same feeds. Outputs are compared at the paths of `feeding.files`, too
     (`Verification.views`).
 
-    `is_part`: of a file, by nodes. Outputs without any element pass where the file fixes all sizes, with the note that
-    types and shapes alone were compared; and no option gives inputs their shapes.
+    `is_part`: the models are nodes extracted from files. Outputs without any element pass if the file fixes all sizes,
+    with the note that only types and shapes were compared; and no option gives their inputs shapes.
     """
 
     before: Document

@@ -205,8 +205,8 @@ def _first(n: NodeReading, dim: Dim, start: Dim) -> Dim:
 
 
 def _margin(n: NodeReading, dim: Dim, number: int) -> None:
-    """Samples counted from the end: a margin, unless they are half of an axis or many, and no window of the model is
-    so long."""
+    """Raises SizeRefusedError for samples counted from the end that are half of an axis or many, since they may be no
+    margin; not where a window of the model has that length."""
     old = dim.old or 0
     windows = (split.parts[1] for split in n.solver.splits if split.parts[1].old == number)
     if any(n.sizes.fixed(window) is not None for window in windows):
@@ -247,7 +247,7 @@ def _last(n: NodeReading, dim: Dim, start: Dim, end: Dim) -> Dim | None:
 
 
 def _noted(n: NodeReading, end: Dim) -> Dim:
-    """The end of so few first samples that they stay so many, unless they meet others."""
+    """The end of a cut of few first samples, noted for `margins.few`: it stays unless other nodes decide it."""
     n.flow.few.append(end)
     return end
 

@@ -133,8 +133,8 @@ def _pools(flow: Flow) -> None:
 
 
 def _keep_window(flow: Flow, index: int, bins: Sequence[Dim], windows: Sequence[Dim], kernel: Sequence[int]) -> None:
-    """What a pool meets is as large as what windows of the file's length make: they stay, and what is left at an odd
-    size is a rule about the size."""
+    """Keep the windows of a pool, if what it meets has the size that they make. That both sizes stay equal becomes a
+    rule about the input size."""
     if not all(flow.sizes.same(size, window) for size, window in zip(bins, windows, strict=True)):
         return
     for use in [use for use in flow.attributes if use.node == index]:
@@ -187,7 +187,7 @@ def _joined_resizes(flow: Flow) -> None:
 
 
 def _resizes(flow: Flow, *, last: bool = True) -> None:
-    """Those of open sizes; before the `last` time, only where the size that is resized is known."""
+    """Decide resizes of open sizes; before the `last` call, only those whose input has a known size."""
     for use in flow.resizes:
         moving = [(axis, before, after) for axis, before, after in use.axes if flow.is_open(after)]
         if not moving or (not last and any(flow.sizes.unknowns(before) for _, before, _ in moving)):
@@ -223,8 +223,8 @@ def _resizes(flow: Flow, *, last: bool = True) -> None:
 
 
 def _next_windows(flow: Flow, use: ResizeUse, moving: Sequence[tuple[int, Dim, Dim]]) -> list[Dim] | None:
-    """Of sizes that are divided into windows, which those of the resized map cannot be, the next that can, as in
-    MobileViT; None where they are others."""
+    """The next sizes that windows divide, as in MobileViT, for a resize to sizes that are split into windows; None for
+    any other resize."""
     sizes, made = flow.sizes, []
     for _, before, after in moving:
         splits = [split for split in flow.solver.splits if sizes.resolve(split.whole) is sizes.resolve(after)]
@@ -269,7 +269,8 @@ def _targets(flow: Flow, use: ResizeUse, moving: Sequence[tuple[int, Dim, Dim]])
 
 
 def _own_shares(sizes: Sizes, moving: Sequence[tuple[int, Dim, Dim]]) -> list[Dim] | None:
-    """The sizes as one simple share of the map that is resized; None where they are none, or it does not move."""
+    """The sizes as one simple share of the map that is resized; None if they are no such share, or if that map stays as
+    it is."""
     own = {Fraction(after.old or 0, before.old or 1) for _, before, after in moving}
     if len(own) != 1 or not all(sizes.varies(before) for _, before, _ in moving):
         return None

@@ -212,7 +212,7 @@ class Sizes:
         return True
 
     def behind(self, *dims: Dim, short_of: Set[Dim] = frozenset()) -> list[Dim]:
-        """The sizes and all that they are made of; not what was bound to unknowns `short_of`."""
+        """The sizes and all that they are made of, without what is bound to the unknowns `short_of`."""
         found: dict[Dim, None] = {}
         pending = list(dims)
         while pending:

@@ -103,7 +103,7 @@ class Flow:
         self.limits: list[tuple[str, Dim, int]] = []
         self.cuts: list[tuple[str, Dim, Dim, Dim]] = []
         self.few: list[Dim] = []
-        """Where cuts of few first samples end."""
+        """The ends of cuts that take a few first samples."""
         self.tails: list[tuple[str, Dim, Dim, Dim]] = []
         """Cuts up to the end of an axis: where they begin, the axis, and how much is left."""
         self.remainders: list[RemainderRule] = []

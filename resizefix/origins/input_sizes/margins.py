@@ -20,7 +20,8 @@ def halves(flow: Flow) -> None:
 
 
 def few(flow: Flow) -> None:
-    """Cuts of few first samples, as tokens and what is rolled: they stay so many, and what they are joined to moves."""
+    """Cuts of a few first samples, such as tokens and the part that a roll moves: their length stays, and what they are
+    joined to follows the input."""
     for end in flow.few:
         for unknown in flow.sizes.unknowns(end):
             flow.bind(unknown, flow.sizes.const(unknown.old or 0))
@@ -145,7 +146,7 @@ def _constant_pad(flow: Flow, use: PadUse) -> None:
 
 
 def _is_taken_apart(flow: Flow, made: Dim) -> bool:
-    """Whether a Reshape divides a size, which no Slice has cut back before: such a pad was for something else."""
+    """Whether a Reshape divides the padded size. A pad that a Slice cuts off before was made for something else."""
     sizes = flow.sizes
     cut_back = {length for _, dim, first, length in flow.cuts if first.old == 0 and length.old == dim.old}
     wholes = [split.whole for split in flow.solver.splits if split.whole.old == made.old]

@@ -1,4 +1,4 @@
-"""Numbers that are no sizes, whatever size they are equal to: what activations and attention are scaled by."""
+"""Numbers that scale activations and attention: they are not sizes, even where a size has the same value."""
 
 from collections.abc import Container, Iterator, Sequence
 
@@ -25,8 +25,8 @@ def is_own(flow: Flow, node: NodeProto, inner: NodeProto, array: Array, sizes: C
 
 
 def _is_range(flow: Flow, node: NodeProto, array: Array, sizes: Container[Place]) -> bool:
-    """Whether it brings values into 0 to 1 that were clipped to 0 to that number: relu6(x + 3) / 6, be they multiplied
-    by x before (hard swish); or whether they are clipped behind: clip(x / 5 + 0.5, 0, 1)."""
+    """Whether it divides values that were clipped to 0 up to this number, as in relu6(x + 3) / 6, also multiplied by x
+    (hard swish); or values that are clipped to 0 up to 1 afterwards, as in clip(x / 5 + 0.5, 0, 1)."""
     for shifted in flow.operands.readers(node.output[0]):
         shifts = shifted.op_type == "Add" and any(map(flow.operands.is_constant, shifted.input))
         clips = flow.operands.readers(shifted.output[0]) if shifts else []
@@ -42,7 +42,8 @@ def _is_range(flow: Flow, node: NodeProto, array: Array, sizes: Container[Place]
 
 
 def _limit(flow: Flow, name: str, sizes: Container[Place]) -> float | None:
-    """The number that values are clipped to from 0; None where they are not, or where it may be a size itself."""
+    """The upper bound of a Clip whose lower bound is 0; None for other nodes, and where the bound may be a size
+    itself."""
     operands, node = flow.operands, flow.operands.maker(name)
     if node is None or node.op_type != "Clip":
         return None
@@ -70,7 +71,7 @@ def _scales_attention(flow: Flow, node: NodeProto, inner: NodeProto, array: Arra
 
 
 def _before(flow: Flow, names: Sequence[str]) -> Iterator[NodeProto]:
-    """The products of matrices that make a tensor, moved at most."""
+    """The MatMul nodes that make a tensor; between them, elements are moved at most."""
     for name in names:
         made = flow.operands.maker(name)
         for _ in range(_FARTHEST):
@@ -82,7 +83,7 @@ def _before(flow: Flow, names: Sequence[str]) -> Iterator[NodeProto]:
 
 
 def _after(flow: Flow, names: Sequence[str]) -> Iterator[NodeProto]:
-    """The products of matrices that read a tensor, moved at most."""
+    """The MatMul nodes that read a tensor; between them, elements are moved at most."""
     pending = [(name, 0) for name in names]
     while pending:
         name, far = pending.pop()

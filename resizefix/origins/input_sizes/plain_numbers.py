@@ -104,8 +104,8 @@ class PlainNumbers:
             self._suspects[place] = label, found, bool(counts)
 
     def refuse_area(self, meeting: int, place: Place) -> None:
-        """Raises SizeRefusedError for a number that positions are multiplied or divided by, where it is how many
-        positions their map or the image has, one over that or the root of it."""
+        """Raises SizeRefusedError for a number by which positions are multiplied or divided, if it is the number of
+        positions of their map or of the image, one over that, or its root."""
         nodes, label = self.flow.nodes, self.flow.labels[place.node]
         node, array = nodes[meeting], self.flow.operands.array(nodes[place.node].input[place.position])
         if array is None or array.size > 1 or array.dtype.kind != "f" or node.op_type not in _DIVIDING:
@@ -186,7 +186,7 @@ class PlainNumbers:
 
     @cached_property
     def _image(self) -> tuple[Dim, Dim]:
-        """Height and width of the input; the one that stays is a number."""
+        """Height and width of the input; a side that stays is a number."""
         sizes, (image, *_) = self.sizes, self.flow.images
         height, width = (
             sizes.symbol(name) if name in sizes.symbols else sizes.const(image.old(name) or 1)
@@ -266,8 +266,8 @@ class PlainNumbers:
         return tuple(found)
 
     def _counted(self, node: NodeProto, array: Array, taint: Taint) -> tuple[Set[Dim], ...]:
-        """For each number of a list the sizes along which the coordinate counts that it meets, where several
-        coordinates stand side by side; empty where they do not."""
+        """For each number of a list, the sizes along which its coordinate counts, if several coordinates stand side by
+        side; else empty."""
         own = self.flow.dims.get(node.output[0]) or ()
         known, held = taint.channels, [axis for axis, length in enumerate(array.shape) if length > 1]
         aligned = known is not None and held == [known.axis - len(own) + array.ndim]
@@ -280,14 +280,14 @@ class PlainNumbers:
         return [name for name in self.sizes.symbols for dim in dims if self.sizes.follows(dim, name)]
 
     def _are_along(self, dims: Sequence[Dim], along: Sequence[Set[Dim]]) -> bool:
-        """Whether each size follows the side along which the coordinate counts that its number meets."""
+        """Whether each size follows the side of the input along which the coordinate of its number counts."""
         return len(along) == len(dims) and all(
             self._lines([dim]) == self._lines(lines) for dim, lines in zip(dims, along, strict=True)
         )
 
     def _side_by_side(self, node: NodeProto, array: Array, taint: Taint) -> list[tuple[list[Dim], bool]]:
-        """For each number of a list the sizes that it may be; where it meets one coordinate of several that stand side
-        by side, only those that this counts along, and true."""
+        """For each number of a list, the sizes that it may be. If several coordinates stand side by side, only those
+        along which its own coordinate counts, and True."""
         every = [*self._image, *(() if taint.is_pixel else taint.along)]
         made: list[tuple[list[Dim], bool]] = []
         for along in self._counted(node, array, taint):

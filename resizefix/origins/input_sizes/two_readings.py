@@ -21,7 +21,7 @@ def refuse_two_readings(flow: Flow) -> None:
 
 
 def _one_side_alone(flow: Flow) -> None:
-    """A resize by one factor, of which another node holds one side to its size: the other side would go alone."""
+    """A resize by one factor of which another node fixes one side: only the other side would follow the input."""
     for use in flow.resizes:
         moving = [(before, after) for _, before, after in use.axes if flow.sizes.varies(before)]
         factors = {Fraction(after.old or 0, before.old or 1) for before, after in moving}

@@ -151,7 +151,7 @@ class _Writer:
             return {"scales": scales}
         if len(scales) != self.dialect.rank or scales[:2] != (1, 1):
             raise self.refusal("scales", "dialects.scales-image-only", scales=list(scales))
-        return {"height_scale": scales[2], "width_scale": scales[3]}
+        return {"height_scale": float(scales[2]), "width_scale": float(scales[3])}
 
     def check_attributes(self, values: dict[str, Any]) -> None:
         for key, value in values.items():

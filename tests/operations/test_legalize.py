@@ -33,6 +33,11 @@ def assert_accepted(made, target: str) -> None:
         assert accepted(judge(target_named(target), facts))
 
 
+def test_an_upsample_of_opset_1_is_refused_by_its_rule():
+    before = resizing("y = Upsample <height_scale = 2.0, width_scale = 2.0> (x)", opset=1, ir=3)
+    assert "upsample-form-of-its-opset" in refusal(legal(before, "tensorrt-8.0"))
+
+
 def test_what_is_accepted_is_left_alone():
     before = resizing(constants=BY_2)
     made = legal(before, "tensorrt-10")

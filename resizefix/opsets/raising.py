@@ -224,6 +224,7 @@ ROWS: dict[int, dict[str, Rewrite]] = {
     21: {"GroupNormalization": _refused()},
 }
 
+_FIRST_IR_WITH_OPSETS = 3
 _FROM_18_ON = range(18, 1000)
 # Operators that onnxruntime computes by ONNX's function body in half precision, and at which opsets. Its CPU has no
 # float16 kernel of them: it computes them in float32 between Casts of its own, except at these opsets. There it puts
@@ -246,6 +247,9 @@ def raised_to(document: Document, opset: int, leave: frozenset[str] = frozenset(
     if opset > NEWEST_RAISED:
         raise RefusedError("opsets.raise-unread", opset=opset, newest=NEWEST_RAISED)
     made = document.copy()
+    if not any(entry.domain in DEFAULT_DOMAINS for entry in made.proto.opset_import):
+        made.proto.opset_import.append(helper.make_opsetid("", 1))  # as it is read; IR 1 and 2 name no opset
+        made.proto.ir_version = max(made.proto.ir_version, _FIRST_IR_WITH_OPSETS)
     before = default_opset(made.proto.opset_import, fallback=1)
     view = ModelView(made)
     moved = _first_computed_otherwise(view, before, opset)

@@ -121,6 +121,15 @@ def test_a_function_of_an_older_opset_than_its_model_is_raised_from_its_own():
     assert [one.version for one in raised(before, 15).functions[0].opset_import] == [15]
 
 
+def test_a_model_that_names_no_opset_is_raised_from_1():
+    before = model(6, "y = Relu (x)")
+    before.ir_version = 2
+    del before.opset_import[:]
+    after = raised(before, 14)
+    onnx.checker.check_model(after)
+    assert (after.ir_version, [(one.domain, one.version) for one in after.opset_import]) == (3, [("", 14)])
+
+
 RESIZED = 'y = Resize (x, "", s)'
 IN_BODIES = (
     f"c = Constant <value_int = 1> () d = Cast <to = 9> (c) "

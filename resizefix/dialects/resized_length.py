@@ -86,7 +86,8 @@ def inference_lengths(scale: float | Scales, sizes: Lengths) -> Lengths:
 def sampled_scale(size: int, out: int) -> float:
     """The scale that a runtime samples by when it is given sizes: float32(out)/float32(in) (upsamplebase.h,
     `ParseScalesDataAndAdjustOutputSize`; the parsers of TensorRT likewise)."""
-    return float(np.float32(out) / np.float32(size))
+    with np.errstate(divide="ignore", invalid="ignore"):  # an axis may have no sample
+        return float(np.float32(out) / np.float32(size))
 
 
 def robust_scale(size: int, out: int) -> float | None:

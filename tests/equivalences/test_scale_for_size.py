@@ -36,6 +36,13 @@ def test_the_plain_quotient_is_not_robust():
     assert robust_scale(5, 9) == float(np.nextafter(np.float32(1.8), np.float32(2)))
 
 
+@pytest.mark.filterwarnings("error")
+def test_an_axis_without_samples_is_divided_without_a_warning():
+    sampled_scale.cache_clear()
+    assert np.isnan(sampled_scale(0, 0))
+    assert np.isinf(sampled_scale(0, 1))
+
+
 @settings(max_examples=300, deadline=None)
 @given(st.integers(1, 64), st.integers(1, 64), st.sampled_from(NEAREST))
 def test_a_scale_for_a_size_does_in_onnxruntime_what_the_size_does(size, out, form):

@@ -8,10 +8,12 @@ from dataclasses import asdict, replace
 
 import click
 
+from resizefix.beside import operand
 from resizefix.cli.envelope import Answer, run_command
 from resizefix.cli.options import bounds, subcommand
 from resizefix.cli.piped_model import DASH, PipedModel, as_typed, model_argument, shown
 from resizefix.diagnostics import Diagnostic
+from resizefix.shell_words import quoted
 
 
 @subcommand("explain", example="resizefix explain 'Resize scales must be an initializer!' x3.onnx")
@@ -51,5 +53,6 @@ def _work(message: str, model: str | None) -> Answer:
 
         show_explanations(found, named)
 
-    unknown = None if found else Diagnostic("cli.message-is-not-known", model=named or "MODEL")
+    called = "MODEL" if named is None else quoted(operand(named))
+    unknown = None if found else Diagnostic("cli.message-is-not-known", model=called)
     return Answer({"matches": [asdict(one) for one in found]}, show, error=unknown, exit_code=0 if found else 1)

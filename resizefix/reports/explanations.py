@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from resizefix.beside import operand
 from resizefix.diagnostics import Diagnostic
 from resizefix.printable import printable
 from resizefix.reports.screen import screen
@@ -40,7 +41,7 @@ def _found(one: Explanation, model: str | None) -> str:
             return Diagnostic("cli.explain-accepted", target=one.target, model=model)
         if one.reason is not None:
             return Diagnostic("cli.explain-refused", model=model, reason=printable(one.reason))
-        return Diagnostic("cli.explain-no-command", model=quoted(model))
+        return Diagnostic("cli.explain-no-command", model=quoted(operand(model)))
     if one.accepted_after is False and one.then is None:
         return Diagnostic("cli.explain-a-part", target=one.target or one.runtime)
     if one.accepted_before:

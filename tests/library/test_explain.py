@@ -3,6 +3,7 @@
 
 import io
 import shlex
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ from fixture_models import FIXTURES, SRCNN
 import resizefix
 from resizefix.library import explain
 from resizefix.messages.table import MESSAGES
+from resizefix.shell_words import quoted
 from resizefix.targets.catalogue import TARGETS
 
 TARGET_NAMES = {target.name for target in TARGETS}
@@ -280,6 +282,15 @@ def test_a_model_without_the_fault_gets_the_cause_and_no_command(text, call):
     code, said, _ = call("explain", text, SRCNN)
     assert code == 0
     assert "no command changes this model" in said
+
+
+@pytest.mark.parametrize("text", ["mode attribute is bilinear. It can only be nearest(default) or linear or cubic",
+                                  "no such message"])  # fmt: skip
+def test_the_command_in_an_answer_names_a_file_as_a_shell_takes_it(text, call, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    shutil.copy(SRCNN, "-my model.onnx")
+    _, out, err = call("explain", text, "--", "-my model.onnx")
+    assert f"`resizefix inspect {quoted('./-my model.onnx')} -" in " ".join((out + err).split())
 
 
 def test_without_a_model_the_command_is_a_template():

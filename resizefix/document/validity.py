@@ -7,8 +7,9 @@ from collections.abc import Callable
 import onnx
 from onnx import AttributeProto, GraphProto, ModelProto, TensorProto, helper
 
+from resizefix.document.edits import set_default_opset
 from resizefix.document.inference import open_negative_sizes
-from resizefix.document.scopes import bodies
+from resizefix.document.scopes import bodies, default_opset
 
 
 def why_invalid(model: ModelProto) -> str | None:
@@ -19,20 +20,38 @@ def why_invalid(model: ModelProto) -> str | None:
 def why_not_loaded(model: ModelProto) -> str | None:
     """What keeps onnxruntime from loading the model, as far as onnx.checker and type inference see it; None if nothing.
 
-    onnxruntime reads what the checker refuses: a stored shape that inference contradicts, and before IR 4 initializers
-    that are no inputs. `model`: its nodes in order, its domain spelled ''.
+    onnxruntime reads what the checker refuses: a stored shape that inference contradicts, before IR 4 initializers
+    that are no inputs, and what `_completed` adds. `model`: its nodes in order, its domain spelled ''.
     """
     return _complaint(model, _check_as_loaded)
 
 
 def _check_as_loaded(copy: ModelProto) -> None:
     copy.ir_version = max(copy.ir_version, 4)
-    onnx.checker.check_model(copy)
+    onnx.checker.check_model(_completed(copy))
     for _, body in bodies(copy):
         for value in (*body.value_info, *(body.output if isinstance(body, GraphProto) else ())):
             if value.type.HasField("tensor_type"):
                 value.type.tensor_type.ClearField("shape")
     onnx.shape_inference.infer_shapes(copy, check_type=True, strict_mode=True)
+
+
+def _completed(model: ModelProto) -> ModelProto:
+    """A copy with names of graphs, with types and shapes of inputs and outputs, without metadata, whose keys may be
+    equal, and with functions of the opset of the model, by which onnxruntime reads them."""
+    made = ModelProto()
+    made.CopyFrom(model)
+    del made.metadata_props[:]
+    for function in made.functions:
+        set_default_opset(function, default_opset(made.opset_import, fallback=1))
+    for _, body in bodies(made):
+        body.name = body.name or "graph"
+    for value in (*made.graph.input, *made.graph.output):
+        if value.type.WhichOneof("value") is None:
+            value.type.tensor_type.elem_type = TensorProto.FLOAT
+        if value.type.HasField("tensor_type"):
+            value.type.tensor_type.shape.SetInParent()
+    return made
 
 
 def _complaint(model: ModelProto, check: Callable[[ModelProto], None]) -> str | None:

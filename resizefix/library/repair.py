@@ -52,8 +52,8 @@ def repair(
     node samples. It may be a list of one of each. `remove_identity` replaces a resize by 1 by Identity.
     `opset` raises the repaired model to that version of ai.onnx.
     The repaired model must run in onnxruntime at both optimisation levels, and each repaired node must compute its
-    intended meaning bit for bit. Without `verify`, onnx.checker must take the model. Raises UsageError for options that
-    do not fit, VerificationFailedError where the verification fails.
+    intended meaning bit for bit. Without `verify`, onnx.checker says whether it loads. Raises UsageError for options
+    that do not fit, VerificationFailedError where the verification fails.
     """
     rules = conditions(**run)
     raises = is_later(document, opset)

@@ -364,3 +364,31 @@ def test_a_repaired_model_that_does_not_load_is_not_written_unverified_either(na
         resizefix.repair(resizing(*BROKEN_ELSEWHERE[name]), verify=verify)
     assert "the repaired file still does not load: " in str(caught.value)
     assert "That fault is not one of its resizes" in str(caught.value)
+
+
+def call_a_function_of_opset_11(made: ModelProto) -> None:
+    body = [onnx.helper.make_node("Softmax", ["a"], ["b"])]
+    made.functions.append(onnx.helper.make_function("l", "F", ["a"], ["b"], body, [onnx.helper.make_opsetid("", 11)]))
+    made.opset_import.append(onnx.helper.make_opsetid("l", 1))
+    made.graph.node.append(onnx.helper.make_node("F", ["x"], ["z"], domain="l"))
+
+
+REFUSED_BY_THE_CHECKER_ALONE = {
+    "an output without a shape": lambda made: made.graph.output[0].type.tensor_type.ClearField("shape"),
+    "an input without a shape": lambda made: made.graph.input[0].type.tensor_type.ClearField("shape"),
+    "an output without a type": lambda made: made.graph.output[0].ClearField("type"),
+    "a graph without a name": lambda made: made.graph.ClearField("name"),
+    "one key of metadata twice": lambda made: made.metadata_props.extend([onnx.StringStringEntryProto(key="k")] * 2),
+    "a function of another opset": call_a_function_of_opset_11,
+}
+
+
+@pytest.mark.parametrize("verify", [True, False])
+@pytest.mark.parametrize("name", REFUSED_BY_THE_CHECKER_ALONE)
+def test_a_model_that_onnxruntime_loads_and_the_checker_refuses_is_repaired(name, verify):
+    broken = resizing(constants="double[4] s = {1, 1, 2, 2}")
+    REFUSED_BY_THE_CHECKER_ALONE[name](broken)
+    made = resizefix.repair(broken, verify=verify)
+    assert statuses(made) == [Status.CHANGED]
+    with pytest.raises(onnx.checker.ValidationError):
+        onnx.checker.check_model(made.model)

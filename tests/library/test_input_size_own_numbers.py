@@ -84,3 +84,13 @@ def test_a_share_that_somebody_may_have_written_is_refused_until_the_user_decide
     assert refused(built(scaled, old), (32, 64)) == ("Mul_1", "origins.input-size-number")
     model = followed(built(scaled, old), (32, 64), keep=["Mul_1"])
     assert run(model, (32, 64)).tobytes() == run(built(scaled, (32, 64)), (32, 64)).tobytes()
+
+
+def attention_of_nothing(n, h, w):
+    """A product of matrices that sums over an axis without samples."""
+    y = n.Transpose(n.Slice(n.conv("x", 3, 2), [0], [0], [1]), perm=[0, 2, 3, 1])
+    return n.Mul(n.MatMul(y, n.Transpose(y, perm=[0, 1, 3, 2])), n.floats(1 / w))
+
+
+def test_a_number_beside_a_sum_over_nothing_is_no_scale_of_attention():
+    assert refused(built(attention_of_nothing, (32, 32)), (40, 48)) == ("Mul_5", "origins.input-size-number")

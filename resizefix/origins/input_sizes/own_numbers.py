@@ -61,7 +61,7 @@ def _scales_attention(flow: Flow, node: NodeProto, inner: NodeProto, array: Arra
     for product in (*_before(flow, node.input), *_after(flow, node.output)):
         dims = flow.dims.get(product.input[0])
         length = None if not dims else flow.sizes.fixed(dims[-1])
-        if length is None or any(flow.operands.is_constant(name) for name in product.input):
+        if not length or any(flow.operands.is_constant(name) for name in product.input):
             continue
         if array.flat[0] in [kind(length**power) for power in _ROOTS[node.op_type]]:
             return True

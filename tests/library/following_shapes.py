@@ -267,9 +267,19 @@ def stretched_to_windows(n, h, w):
     return n.Concat(y, n.Resize(z, "", "", [1, 4, h, w], mode="linear"), axis=1)
 
 
+def stretched_on_one_side(n, h, w):
+    """Windows of 2 and of 4 on one side of a map, which is resized for both; the other side stays as long."""
+    h, w = -(-h // 4), -(-w // 4)
+    tall = h + -h % 4
+    y = n.Resize(n.conv(n.conv("x", 3, 4, 2), 4, 4, 2), "", "", [1, 4, tall, w], mode="linear")
+    parts = [n.Transpose(n.Reshape(y, [4, tall // length, length, w]), perm=[0, 1, 3, 2]) for length in (2, 4)]
+    return n.Concat(*(n.MatMul(part, n.weight(2 * at, 3)) for at, part in enumerate(parts, 1)), axis=1)
+
+
 # Each with what is said of it.
 FOLLOWING = {
     stretched_to_windows: {"old": (44, 40), "new": (36, 60)},
+    stretched_on_one_side: {"old": (92, 40), "new": (108, 60)},
     averaged_down: {}, averaged_where_it_divides: {}, without_the_last_window: {},
     unet: {}, windows: {}, sizes_of_parts: {}, frozen_scales: {}, same_padded: {}, stretched: {}, shifted: {},
     shifted_copies: {}, unfold_by_range: {}, split_shape: {}, unfold_by_table: {}, halves_by_split: {},

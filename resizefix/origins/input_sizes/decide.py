@@ -4,6 +4,7 @@ Each rule looks at one kind of use. Where two readings remain, the node is refus
 nodes for which the user has decided.
 """
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from functools import partial
@@ -223,16 +224,16 @@ def _resizes(flow: Flow, *, last: bool = True) -> None:
 
 
 def _next_windows(flow: Flow, use: ResizeUse, moving: Sequence[tuple[int, Dim, Dim]]) -> list[Dim] | None:
-    """The next sizes that windows divide, as in MobileViT, for a resize to sizes that are split into windows; None for
-    any other resize."""
+    """The next sizes that windows divide, as in MobileViT, for a resize to sizes that are split into windows; an axis
+    that is not split keeps its size. None for any other resize."""
     sizes, made = flow.sizes, []
     for _, before, after in moving:
         splits = [split for split in flow.solver.splits if sizes.resolve(split.whole) is sizes.resolve(after)]
-        for window in {split.parts[1].old or 1 for split in splits if not sizes.varies(split.parts[1])}:
-            if 0 <= (after.old or 0) - (before.old or 0) < window and sizes.varies(before) and not use.is_scale:
-                made.append(sizes.product([sizes.ceil_div(before, window), sizes.const(window)]))
-    enlarges = any(before.old != after.old for _, before, after in moving)
-    return made if enlarges and len(made) == len(moving) else None
+        window = math.lcm(*(split.parts[1].old or 1 for split in splits if not sizes.varies(split.parts[1])))
+        if not 0 <= (after.old or 0) - (before.old or 0) < window or use.is_scale:
+            return None
+        made.append(sizes.product([sizes.ceil_div(before, window), sizes.const(window)]))
+    return made if any(before.old != after.old for _, before, after in moving) else None
 
 
 def _scaled(flow: Flow, after: Dim) -> Dim:

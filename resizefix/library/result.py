@@ -70,7 +70,8 @@ class Result(Generic[ModelT]):
     inputs: tuple[PromotedInput, ...]
     verification: Verification
     blockers: tuple[Blocker, ...] = ()
-    """Operators that keep a whole model from an older opset (`trt_legacy`)."""
+    """Operators that keep a whole model from an older opset (`trt_legacy`), and nodes of other domains that the target
+    takes for resizes (`legalize`)."""
     profile: Mapping[str, Range] | None = None
     """The optimization profile with which TensorRT builds the model (`promote_scales` for TensorRT)."""
     views: tuple[View, ...] = ()

@@ -9,7 +9,8 @@ from onnx import AttributeProto, GraphProto, ModelProto, TensorProto, helper
 
 from resizefix.document.edits import set_default_opset
 from resizefix.document.inference import open_negative_sizes
-from resizefix.document.scopes import bodies, default_opset
+from resizefix.document.scopes import Scopes, bodies, default_opset
+from resizefix.scope_path import FunctionName
 
 
 def why_invalid(model: ModelProto) -> str | None:
@@ -38,10 +39,12 @@ def _check_as_loaded(copy: ModelProto) -> None:
 
 def _completed(model: ModelProto) -> ModelProto:
     """A copy with names of graphs, with types and shapes of inputs and outputs, without metadata, whose keys may be
-    equal, and with functions of the opset of the model, by which onnxruntime reads them."""
+    equal, and only with functions that are called, of the opset of the model, by which onnxruntime reads them."""
     made = ModelProto()
     made.CopyFrom(model)
-    del made.metadata_props[:]
+    del made.metadata_props[:], made.functions[:]
+    called = Scopes(model).reached
+    made.functions.extend(function for function in model.functions if FunctionName.of(function) in called)
     for function in made.functions:
         set_default_opset(function, default_opset(made.opset_import, fallback=1))
     for _, body in bodies(made):

@@ -366,11 +366,14 @@ def test_a_repaired_model_that_does_not_load_is_not_written_unverified_either(na
     assert "That fault is not one of its resizes" in str(caught.value)
 
 
-def call_a_function_of_opset_11(made: ModelProto) -> None:
-    body = [onnx.helper.make_node("Softmax", ["a"], ["b"])]
-    made.functions.append(onnx.helper.make_function("l", "F", ["a"], ["b"], body, [onnx.helper.make_opsetid("", 11)]))
+def add_a_function(made: ModelProto, node: str, opset: int, *, called: bool) -> None:
+    body = [onnx.helper.make_node(node, ["a"], ["b"])]
+    made.functions.append(
+        onnx.helper.make_function("l", "F", ["a"], ["b"], body, [onnx.helper.make_opsetid("", opset)])
+    )
     made.opset_import.append(onnx.helper.make_opsetid("l", 1))
-    made.graph.node.append(onnx.helper.make_node("F", ["x"], ["z"], domain="l"))
+    if called:
+        made.graph.node.append(onnx.helper.make_node("F", ["x"], ["z"], domain="l"))
 
 
 REFUSED_BY_THE_CHECKER_ALONE = {
@@ -379,7 +382,8 @@ REFUSED_BY_THE_CHECKER_ALONE = {
     "an output without a type": lambda made: made.graph.output[0].ClearField("type"),
     "a graph without a name": lambda made: made.graph.ClearField("name"),
     "one key of metadata twice": lambda made: made.metadata_props.extend([onnx.StringStringEntryProto(key="k")] * 2),
-    "a function of another opset": call_a_function_of_opset_11,
+    "a function of another opset": lambda made: add_a_function(made, "Softmax", 11, called=True),
+    "a function that is not called": lambda made: add_a_function(made, "Gelu", 20, called=False),
 }
 
 

@@ -9,7 +9,8 @@ from onnx import AttributeProto, GraphProto, ModelProto, TensorProto, helper
 
 from resizefix.document.edits import set_default_opset
 from resizefix.document.inference import open_negative_sizes
-from resizefix.document.scopes import Scopes, bodies, default_opset
+from resizefix.document.scopes import bodies, default_opset
+from resizefix.document.view import View
 from resizefix.scope_path import FunctionName
 
 
@@ -43,7 +44,7 @@ def _completed(model: ModelProto) -> ModelProto:
     made = ModelProto()
     made.CopyFrom(model)
     del made.metadata_props[:], made.functions[:]
-    called = Scopes(model).reached
+    called = View(model).scopes.reached
     made.functions.extend(function for function in model.functions if FunctionName.of(function) in called)
     for function in made.functions:
         set_default_opset(function, default_opset(made.opset_import, fallback=1))

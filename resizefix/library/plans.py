@@ -58,9 +58,7 @@ class Plans:
 
         made = repair(self._view.document, self._sites, Preferences())
         changes = any(outcome.status is Status.CHANGED for outcome in made.outcomes)
-        return (
-            changes and why_not_loaded(made.document) is None and all(taken_by(ONNXRUNTIME, ModelView(made.document)))
-        )
+        return changes and why_not_loaded(made.document) is None
 
     def promotion(self, site: Site) -> tuple[str, ...] | None:
         """The options with which `promote-scales` changes the site; None where it does not, or that is not known."""

@@ -28,6 +28,9 @@ from resizefix.operations.site import Site
 from resizefix.operations.sites import sites_in
 from resizefix.opsets.preparation import sort_nodes, spell_default_domain
 from resizefix.outcome import Outcome, Status
+from resizefix.targets.collect_facts import facts_in
+from resizefix.targets.onnxruntime_target import ONNXRUNTIME
+from resizefix.targets.target import judge, taken
 
 _MOST_ROUNDS = 24  # no node has as many faults behind each other as there are rows
 
@@ -77,12 +80,13 @@ def repair(document: Document, sites: Sequence[Site], preferences: Preferences) 
 
 
 def why_not_loaded(document: Document) -> str | None:
-    """Why onnxruntime does not load a repaired model, as far as onnx.checker tells; None: nothing is known against
-    it."""
+    """Why onnxruntime does not load a repaired model, as far as onnx.checker and its own rules tell; None: nothing is
+    known against it."""
     proto = document.copy().proto
     spell_default_domain(proto)
     sort_nodes(proto)
-    return validity.why_not_loaded(proto)
+    broken = (violation for facts in facts_in(ModelView(document)) for violation in judge(ONNXRUNTIME, facts))
+    return validity.why_not_loaded(proto) or next((str(one.because) for one in broken if not taken([one])), None)
 
 
 def _applied(document: Document, found: Sequence[tuple[int, ResizeNode, Fault]]) -> Document:

@@ -49,7 +49,7 @@ SENTENCES = {
     "library.node-alone": "{runtime}, the node alone: {why}",
     "library.nothing-frozen": "nothing was frozen",
     "library.nothing-repaired": "nothing was repaired",
-    "library.fault-of-no-resize": "That fault is not one of its resizes",
+    "library.fault-of-no-resize": "repair has no fix for that",
     "library.verification-failed-at": "verification failed ({named}): {why}",
     "library.nothing-set": "nothing was changed",
     "library.raised-otherwise": "the model raised to opset {opset} does not compute what it did: {why}",

@@ -73,6 +73,18 @@ def test_what_activations_and_attention_are_scaled_by_stays(build, old, size):
     )
 
 
+@pytest.mark.parametrize("size", [(32, 64), "any"], ids=["fixed", "any"])
+def test_what_was_summed_and_its_channels_are_counted_where_positions_are_among_it(size):
+    """The Gram matrix of a map that positions were added to, over the number of its values."""
+
+    def gram(n, h, w):
+        lines = np.broadcast_to(np.arange(w // 4, dtype=np.float32), (1, 1, h // 4, w // 4))
+        y = n.Reshape(n.Add(n.conv("x", 3, 6, 4), n.floats(lines)), [0, 6, -1])
+        return n.Div(n.MatMul(y, n.Transpose(y, perm=[0, 2, 1])), n.floats(6 * h * w // 16))
+
+    assert_follows(gram, size, old=(52, 28), at=[(32, 64)], rtol=1e-5)
+
+
 @pytest.mark.parametrize("share", [0.1, 0.2, 0.05, 1 / 12])
 def test_a_share_that_somebody_may_have_written_is_refused_until_the_user_decides(share):
     """A residual is scaled by 0.1, or a flow by 2 / (W - 1) where W is 21."""

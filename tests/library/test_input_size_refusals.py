@@ -203,6 +203,17 @@ def test_a_table_of_learned_positions_is_refused(build):
     assert refused(built(build, OLD), NEW) == ("Add_1", "library.input-size-positions")
 
 
+def test_a_table_of_positions_behind_shuffled_pixels_does_not_fix_a_resize():
+    def shuffled(n, h, w):
+        y = n.Resize("x", "", "", [1, 3, h // 2, w // 2], mode="nearest")
+        y = n.Transpose(n.Reshape(n.conv(y, 3, 8), [1, 2, 2, 2, h // 2, w // 2]), perm=[0, 1, 4, 2, 5, 3])
+        y = n.Reshape(n.Reshape(y, [1, 2, h, w]), [1, 2, h * w])
+        places = grid((np.arange(h) + 0.5) / h, (np.arange(w) + 0.5) / w)
+        return n.Add(y, n.floats(places.reshape(1, 2, -1)))
+
+    assert refused(built(shuffled, OLD), NEW) == ("Add_6", "origins.input-size-table")
+
+
 def test_a_model_that_does_not_run_at_its_own_size_is_refused():
     def two_types(n, h, w):
         y = n.conv("x", 3, 2)

@@ -103,19 +103,23 @@ class PlainNumbers:
         if found and not (own_number and self.flow.choices.of(label) != "follow"):
             self._suspects[place] = label, found, bool(counts)
 
-    def refuse_area(self, meeting: int, place: Place) -> None:
-        """Raises SizeRefusedError for a number that positions are multiplied or divided by, where it is how many
-        positions their map or the image has, one over that or the root of it."""
+    def look_at_count(self, meeting: int, place: Place, taint: Taint) -> None:
+        """Remember a number that positions are multiplied or divided by, where it is how many values were summed.
+        Raises SizeRefusedError where it is how many positions their map or the image has, one over that or the root of
+        it."""
         nodes, label = self.flow.nodes, self.flow.labels[place.node]
         node, array = nodes[meeting], self.flow.operands.array(nodes[place.node].input[place.position])
         if array is None or array.size > 1 or array.dtype.kind != "f" or node.op_type not in _DIVIDING:
             return
-        if self.flow.choices.of(label) is not None:
+        own = self.flow.dims.get(node.output[0]) or ()
+        counts = () if self.flow.keeps(label) else self._counts(node, nodes[place.node], array, own, taint)
+        if counts:
+            self._suspects[place] = label, counts, True
+        if counts or self.flow.choices.of(label) is not None:
             return
         if self._is_root(node, array):
             raise refuse(label, "origins.input-size-root", value=array.item())
-        own = pairwise(self.flow.dims.get(node.output[0]) or ())
-        areas = [self.sizes.product(pair) for pair in (self._image, *own) if self._are_sides(*pair)]
+        areas = [self.sizes.product(pair) for pair in (self._image, *pairwise(own)) if self._are_sides(*pair)]
         if any(reading(area, 0, form, array) for area in areas for form in ("whole", "reciprocal")):
             raise refuse(label, "origins.input-size-number", value=array.item())
 

@@ -67,7 +67,14 @@ class Solver:
         may_follow = self.may_follow.get(axis)
         if may_follow is None or other in self.may_follow or not self.sizes.unknowns(other):
             return False
-        return not may_follow(tuple(atom.old or 0 for atom in self.sizes.atoms(other)))
+        atoms = self.sizes.atoms(other)
+        apart: list[int] = []  # what is enlarged by shuffled pixels is one axis of positions
+        for atom in atoms:
+            if apart and self.sizes.fixed(atom) is not None:
+                apart[-1] *= atom.old or 0
+            else:
+                apart.append(atom.old or 0)
+        return not may_follow(tuple(atom.old or 0 for atom in atoms)) and not may_follow(tuple(apart))
 
     def is_weight(self, axis: Dim) -> bool:
         """Whether this is an axis of a constant whose numbers cannot be positions on it."""

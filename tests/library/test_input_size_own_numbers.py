@@ -85,6 +85,16 @@ def test_what_was_summed_and_its_channels_are_counted_where_positions_are_among_
     assert_follows(gram, size, old=(52, 28), at=[(32, 64)], rtol=1e-5)
 
 
+def test_what_divides_positions_is_the_width_of_their_map_also_where_the_image_is_so_high():
+    def best_column(n, h, w):
+        y = n.Transpose(n.Reshape(n.conv("x", 3, 4), [1, 1, 2, 2, h, w]), perm=[0, 1, 4, 2, 5, 3])
+        best = n.ArgMax(n.Reshape(n.Reshape(y, [1, 1, 2 * h, 2 * w]), [1, 1, 4 * h * w]), axis=2)
+        return n.Cast(n.Mod(best, [2 * w]), to=1)
+
+    for new in ((32, 28), (32, 64)):
+        assert_follows(best_column, new, old=(56, 28))
+
+
 @pytest.mark.parametrize("share", [0.1, 0.2, 0.05, 1 / 12])
 def test_a_share_that_somebody_may_have_written_is_refused_until_the_user_decides(share):
     """A residual is scaled by 0.1, or a flow by 2 / (W - 1) where W is 21."""

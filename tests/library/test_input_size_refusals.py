@@ -203,7 +203,7 @@ def test_a_table_of_learned_positions_is_refused(build):
     assert refused(built(build, OLD), NEW) == ("Add_1", "library.input-size-positions")
 
 
-def test_a_table_of_positions_behind_shuffled_pixels_does_not_fix_a_resize():
+def test_a_table_of_positions_behind_shuffled_pixels_or_patches_fixes_no_size_before_it():
     def shuffled(n, h, w):
         y = n.Resize("x", "", "", [1, 3, h // 2, w // 2], mode="nearest")
         y = n.Transpose(n.Reshape(n.conv(y, 3, 8), [1, 2, 2, 2, h // 2, w // 2]), perm=[0, 1, 4, 2, 5, 3])
@@ -211,7 +211,14 @@ def test_a_table_of_positions_behind_shuffled_pixels_does_not_fix_a_resize():
         places = grid((np.arange(h) + 0.5) / h, (np.arange(w) + 0.5) / w)
         return n.Add(y, n.floats(places.reshape(1, 2, -1)))
 
+    def patches(n, h, w):
+        y = n.Transpose(n.Reshape(n.conv("x", 3, 2), [h, 2, w // 2, 2]), perm=[0, 2, 1, 3])
+        y = n.Reshape(n.Transpose(n.Relu(y), perm=[0, 2, 1, 3]), [1, 2, h * w])
+        places = grid((np.arange(h) + 0.5) / h, (np.arange(w) + 0.5) / w)
+        return n.Add(y, n.floats(places.reshape(1, 2, -1)))
+
     assert refused(built(shuffled, OLD), NEW) == ("Add_6", "origins.input-size-table")
+    assert refused(built(patches, OLD), NEW) == ("Add_6", "origins.input-size-table")
 
 
 def test_a_model_that_does_not_run_at_its_own_size_is_refused():

@@ -5,6 +5,7 @@ by the first size that it must equal. Sizes that are known must be equal but for
 is kept: at a given size of the input it may fail, which is a rule about the input's size (`rules.py`).
 """
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -67,14 +68,10 @@ class Solver:
         may_follow = self.may_follow.get(axis)
         if may_follow is None or other in self.may_follow or not self.sizes.unknowns(other):
             return False
-        atoms = self.sizes.atoms(other)
-        apart: list[int] = []  # what is enlarged by shuffled pixels is one axis of positions
-        for atom in atoms:
-            if apart and self.sizes.fixed(atom) is not None:
-                apart[-1] *= atom.old or 0
-            else:
-                apart.append(atom.old or 0)
-        return not may_follow(tuple(atom.old or 0 for atom in atoms)) and not may_follow(tuple(apart))
+        factors = tuple(atom.old or 0 for atom in self.sizes.atoms(other))
+        # Of shuffled pixels and of patches, several factors together are the height or the width of a map.
+        sides = ((math.prod(factors[:cut]), math.prod(factors[cut:])) for cut in range(1, len(factors)))
+        return not any(may_follow(lengths) for lengths in (factors, *sides))
 
     def is_weight(self, axis: Dim) -> bool:
         """Whether this is an axis of a constant whose numbers cannot be positions on it."""

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from onnx import helper
+from onnx import TensorProto, helper
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.resized_length import inference_length, kernel_length, sampled_scale
@@ -161,7 +161,15 @@ def _only_extent(node: ResizeNode) -> tuple[str, Operand | None]:
     scales, sizes = node.extents
     if sizes is not None:
         return "sizes", sizes if scales is None else None
+    if _has_attribute(node):
+        value = np.asarray(node.attributes["scales"], np.float32)
+        scales = Operand(0, "", value, TensorProto.FLOAT, value.shape, True)
     return "scales", scales
+
+
+def _has_attribute(node: ResizeNode) -> bool:
+    """Whether its scales are an attribute, as in Upsample-7."""
+    return node.node.op_type == "Upsample" and "scales" in node.attributes and len(node.node.input) == 1
 
 
 def _counts(node: ResizeNode) -> tuple[int | None, int | None]:
@@ -183,7 +191,11 @@ def _short_scales(node: ResizeNode, scales: Array, rank: int) -> Fault:
         fix = Diagnostic("faults.scales-of-which-axes", scales=numbers_text(full))
         return Fault(SHORT_EXTENT, because, fix)
     fix = Diagnostic("faults.scales-as-stored", scales=numbers_text(full))
-    return Fault(SHORT_EXTENT, because, fix, node.with_constant(node.places["scales"], "scales", full, resized=True))
+    if _has_attribute(node):
+        change = Change(node.rewritten(put={"scales": full.tolist()}), resized=True)
+    else:
+        change = node.with_constant(node.places["scales"], "scales", full, resized=True)
+    return Fault(SHORT_EXTENT, because, fix, change)
 
 
 def _short_sizes(node: ResizeNode, sizes: Array, rank: int) -> Fault:

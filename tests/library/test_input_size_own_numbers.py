@@ -106,3 +106,13 @@ def test_a_share_that_somebody_may_have_written_is_refused_until_the_user_decide
     assert refused(built(scaled, old), (32, 64)) == ("Mul_1", "origins.input-size-number")
     model = followed(built(scaled, old), (32, 64), keep=["Mul_1"])
     assert run(model, (32, 64)).tobytes() == run(built(scaled, (32, 64)), (32, 64)).tobytes()
+
+
+def test_two_shares_side_by_side_follow_both_sides():
+    """A flow in pixels becomes shares of the map: times 2 / (W - 1) and 2 / (H - 1)."""
+
+    def shares(n, h, w):
+        y = n.Transpose(n.conv("x", 3, 2), perm=[0, 2, 3, 1])
+        return n.Mul(y, n.floats([2 / (w - 1), 2 / (h - 1)]))
+
+    assert_follows(shares, (48, 32), old=(36, 20))

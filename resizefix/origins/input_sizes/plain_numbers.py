@@ -352,9 +352,12 @@ def _is_power_of_two(number: int) -> bool:
 
 
 def _is_written(array: Array) -> bool:
-    """Whether a share is one that somebody may have written: 1 / 8, 0.05."""
-    (number,), kind = array.ravel(), array.dtype.type
-    return bool(kind(f"{number:.2g}") == number or kind(Fraction(float(number)).limit_denominator(_USUAL)) == number)
+    """Whether shares are such that somebody may have written them: 1 / 8, 0.05."""
+    kind = array.dtype.type
+    return all(
+        kind(f"{number:.2g}") == number or kind(Fraction(float(number)).limit_denominator(_USUAL)) == number
+        for number in array.flat
+    )
 
 
 def _is_share_of_pixels(array: Array) -> bool:

@@ -116,3 +116,12 @@ def test_two_shares_side_by_side_follow_both_sides():
         return n.Mul(y, n.floats([2 / (w - 1), 2 / (h - 1)]))
 
     assert_follows(shares, (48, 32), old=(36, 20))
+
+
+def test_positions_on_an_enlarged_map_are_divided_by_its_size():
+    def shares(n, h, w):
+        y = n.ConvTranspose("x", n.weight(3, 2, 2, 2), strides=[2, 2])
+        lines = n.Reshape(n.floats(np.arange(2 * h)), [1, 1, 2 * h, 1])
+        return n.Add(y, n.Expand(n.Div(lines, n.floats(2 * h)), [1, 1, 2 * h, 2 * w]))
+
+    assert_follows(shares, (32, 64), old=(28, 36))

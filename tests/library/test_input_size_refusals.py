@@ -300,6 +300,17 @@ def test_a_square_that_stays_one_need_not_say_which_side_a_number_follows():
     assert refused(built(diagonal, SQUARE), NEW)
 
 
+def test_samples_of_patches_that_become_one_with_the_batch_do_not_say_which_factor_is_fixed():
+    """As in MobileViT, whose patches have 4 samples a side; in MaxViT, 8 cells of a grid would be fixed."""
+
+    def patches(n, h, w):
+        y = n.Transpose(n.Reshape(n.conv("x", 3, 4), [h, 4, w // 4, 4]), perm=[0, 2, 1, 3])
+        y = n.Transpose(n.Reshape(y, [1, 4, h * w // 16, 16]), perm=[0, 3, 2, 1])
+        return n.Softmax(n.Reshape(y, [16, h * w // 16, 4]), axis=1)
+
+    assert refused(built(patches, SQUARE), (32, 48)) == ("Reshape_1", "origins.input-size-split")
+
+
 def test_masks_of_two_rows_of_windows_are_refused():
     """Which of two rows is like the others of a larger map is not in the file."""
     assert refused(built(shifted_windows, (32, 64)), (48, 64))[1] != "origins.input-size-split"

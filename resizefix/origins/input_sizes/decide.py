@@ -94,9 +94,10 @@ def _fixed_part(split: Split, others: Sequence[Split]) -> int | None:
         same = [one.old == twin.old for one, twin in zip(split.parts, other.parts, strict=True)]
         if same[0] != same[1]:
             votes.add(0 if same[0] else 1)
-    if not votes and split.leading and len(set(split.leading)) == 1:
-        # What becomes one with the batch is a count of windows; what is left is the window.
-        votes.add(1 if split.leading[0] else 0)
+    if not votes and split.leading and all(split.leading):
+        # An outer factor that becomes one with the batch is a count of windows; an inner one may be the samples of each
+        # patch, as in MobileViT, or count the cells of a grid, as in MaxViT.
+        votes.add(1)
     return votes.pop() if len(votes) == 1 else None
 
 

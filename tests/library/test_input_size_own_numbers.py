@@ -125,3 +125,14 @@ def test_positions_on_an_enlarged_map_are_divided_by_its_size():
         return n.Add(y, n.Expand(n.Div(lines, n.floats(2 * h)), [1, 1, 2 * h, 2 * w]))
 
     assert_follows(shares, (32, 64), old=(28, 36))
+
+
+def test_a_table_that_counts_samples_makes_no_steps_of_the_shares_of_another():
+    """The middles of 32 parts of -1 to 1 are 1 / 16 apart."""
+
+    def tables(n, h, w):
+        counted = n.Add(n.conv("x", 3, 1), n.floats(np.broadcast_to(np.arange(w), (1, 1, h, w))))
+        middles = (np.arange(w) + 0.5) * 2 / w - 1
+        return n.Add(counted, n.floats(np.broadcast_to(middles, (1, 1, h, w))))
+
+    assert_follows(tables, (48, 40), old=(32, 32))

@@ -161,11 +161,14 @@ def runs_in(view: ModelView, faults: Sequence[Sequence[Fault]] | None = None) ->
     """Of each site of the model, whether onnxruntime, which verifies every change, runs it by its rules, alone if the
     model does not load; `repair` comes before any change of a site with a fault that it fixes. `faults` are those of
     every site, where they are known."""
+    from resizefix.faults.extents import SHORT_EXTENT
     from resizefix.faults.loading import repaired_first
     from resizefix.faults.table import faults_in
 
-    broken = repaired_first(faults_in(view) if faults is None else faults)
-    return [runs and not repaired for runs, repaired in zip(_accepted(view), broken, strict=True)]
+    faults = faults_in(view) if faults is None else faults
+    counted = [all(fault.name != SHORT_EXTENT for fault in found) for found in faults]  # in a function no rule sees it
+    sites = zip(_accepted(view), repaired_first(faults), counted, strict=True)
+    return [runs and not repaired and fits for runs, repaired, fits in sites]
 
 
 def _accepted(view: ModelView) -> list[bool]:

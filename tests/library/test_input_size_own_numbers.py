@@ -136,3 +136,14 @@ def test_a_table_that_counts_samples_makes_no_steps_of_the_shares_of_another():
         return n.Add(counted, n.floats(np.broadcast_to(middles, (1, 1, h, w))))
 
     assert_follows(tables, (48, 40), old=(32, 32))
+
+
+def test_a_resized_map_that_is_taken_apart_by_turns_follows_the_input():
+    """Of an even size, samples 0, 2, … are as many as 1, 3, …: so they are of a fixed one, which this is not."""
+
+    def focus(n, h, w):
+        up = n.Resize(n.conv("x", 3, 2), "", "", [1, 2, 2 * h, 2 * w], mode="nearest")
+        turns = [n.Slice(up, [first], [2**31 - 1], [2], [2]) for first in (0, 1)]
+        return n.Concat(*turns, axis=1)
+
+    assert_follows(focus, (48, 40), old=(32, 28))

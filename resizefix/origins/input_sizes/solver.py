@@ -148,10 +148,11 @@ class Solver:
         return False
 
     def readings(self, unknown: Dim) -> list[Dim]:
-        """What an unknown may be: what its node proposes, sizes of the input or of other tensors, or fixed."""
+        """What an unknown may be: what its node proposes, sizes of the input or of other tensors. That it is fixed
+        suits all that it meets: this is what is left in the end."""
         sizes, old = self.sizes, unknown.old or 0
         symbols = [sizes.symbol(name) for name in sizes.symbols if sizes.symbols[name] == old and name != "batch"]
-        return [*self.candidates.get(unknown, ()), *symbols, *self.seen.get(old, ()), sizes.const(old)]
+        return [*self.candidates.get(unknown, ()), *symbols, *self.seen.get(old, ())]
 
     def _would_agree(self, unknown: Dim, candidate: Dim, one: Dim, other: Dim) -> bool:
         sizes = self.sizes

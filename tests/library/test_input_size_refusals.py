@@ -311,6 +311,16 @@ def test_samples_of_patches_that_become_one_with_the_batch_do_not_say_which_fact
     assert refused(built(patches, SQUARE), (32, 48)) == ("Reshape_1", "origins.input-size-split")
 
 
+def test_a_number_that_divides_columns_does_not_say_which_side_of_a_square_another_is():
+    def counted(n, h, w):
+        y = n.conv("x", 3, 1)
+        columns = n.Div(n.floats(np.arange(w).reshape(1, 1, 1, w)), n.floats(w))
+        rows = n.CumSum(n.floats(np.ones((1, 1, h, w))), n.Identity(np.array(2)))
+        return n.Add(n.Add(y, columns), n.Div(rows, n.floats(h)))
+
+    assert refused(built(counted, SQUARE), NEW) == ("Div_5", "origins.input-size-number")
+
+
 def test_masks_of_two_rows_of_windows_are_refused():
     """Which of two rows is like the others of a larger map is not in the file."""
     assert refused(built(shifted_windows, (32, 64)), (48, 64))[1] != "origins.input-size-split"

@@ -335,7 +335,9 @@ class PlainNumbers:
         for use in uses:
             beside = [other for other in like if (other.less, len(other.dims)) == (use.less, len(use.dims))]
             agreeing += [use] if any(alike(self.sizes, use, other) for other in beside) else []
-        if len(agreeing) == 1:
+        # Of height and width, another node that divides by the one does not say that this one does.
+        sides = {tuple(self._lines(dim for dim in use.dims if dim is not None)) for use in uses}
+        if len(agreeing) == 1 and len(sides) == 1:
             return agreeing[0]
         if len(uses) > 1:
             return None

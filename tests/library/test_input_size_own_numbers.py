@@ -147,3 +147,24 @@ def test_a_resized_map_that_is_taken_apart_by_turns_follows_the_input():
         return n.Concat(*turns, axis=1)
 
     assert_follows(focus, (48, 40), old=(32, 28))
+
+
+def test_two_halves_of_the_sides_of_an_enlarged_square_follow_it():
+    """A flow in pixels of the map becomes one of -1 to 1."""
+
+    def flow(n, h, w):
+        y = n.Resize(n.conv("x", 3, 2), "", n.floats([1, 1, 2, 2]), mode="nearest")
+        return n.Div(n.Transpose(y, perm=[0, 2, 3, 1]), n.floats([w - 0.5, h - 0.5]))
+
+    assert_follows(flow, (48, 48), old=(32, 32))
+
+
+def test_an_axis_of_one_and_itself_makes_no_windows_of_a_resize():
+    def doubled(n, h, w):
+        y = n.Resize(n.Conv("x", n.weight(2, 3, 3, 3), pads=[1] * 4), "", "", [1, 2, 2 * h, 2 * w], mode="nearest")
+        rows = n.Reshape(n.floats(np.arange(2 * h)), [1, 1, 2 * h, 1])
+        columns = n.Reshape(n.floats(np.arange(2 * w)), [1, 1, 1, 2 * w])
+        both = [n.Expand(line, [1, 1, 2 * h, 2 * w]) for line in (rows, columns)]
+        return n.Concat(y, *both, axis=1)
+
+    assert_follows(doubled, (48, 40), old=(12, 16))

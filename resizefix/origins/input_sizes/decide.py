@@ -229,7 +229,8 @@ def _next_windows(flow: Flow, use: ResizeUse, moving: Sequence[tuple[int, Dim, D
     sizes, made = flow.sizes, []
     for _, before, after in moving:
         splits = [split for split in flow.solver.splits if sizes.resolve(split.whole) is sizes.resolve(after)]
-        for window in {split.parts[1].old or 1 for split in splits if not sizes.varies(split.parts[1])}:
+        several = [split.parts[1] for split in splits if (split.parts[0].old or 0) > 1]
+        for window in {part.old or 1 for part in several if not sizes.varies(part)}:
             if 0 <= (after.old or 0) - (before.old or 0) < window and sizes.varies(before) and not use.is_scale:
                 made.append(sizes.product([sizes.ceil_div(before, window), sizes.const(window)]))
     enlarges = any(before.old != after.old for _, before, after in moving)

@@ -7,7 +7,7 @@ import numpy as np
 from resizefix.document.output_lengths import same_padding
 from resizefix.origins.input_sizes.dim import Dim, Sizes
 from resizefix.origins.input_sizes.flow import Flow, PadUse, RemainderRule
-from resizefix.origins.input_sizes.moving_rows import lead_up
+from resizefix.origins.input_sizes.moving_rows import LEAST_MULTIPLE, lead_up
 from resizefix.origins.input_sizes.refusal import refuse
 from resizefix.origins.input_sizes.solver import describe
 
@@ -122,8 +122,9 @@ def _others(flow: Flow, use: PadUse) -> list[PadUse]:
 
 
 def _lead_up(flow: Flow, use: PadUse) -> bool:
-    """Whether the axes that the node pads may be padded up to a multiple, of which others beside lack nothing."""
-    return lead_up([(other.dim.old or 0, other.total) for other in _others(flow, use)])
+    """Whether the axes that the node pads may be padded up to a multiple, which this one, if it lacks nothing, is."""
+    padded = [(other.dim.old or 0, other.total) for other in _others(flow, use) if other.total]
+    return lead_up(padded) and (use.total > 0 or (use.dim.old or 0) % LEAST_MULTIPLE == 0)
 
 
 def _always(sizes: Sizes, dim: Dim, number: int) -> bool:

@@ -9,7 +9,7 @@ from resizefix.origins.input_sizes.cutting_rows import FEW
 from resizefix.origins.input_sizes.dim import Dim
 from resizefix.origins.input_sizes.node_reading import DimList, NodeReading, Row, UnknownRankError, axis_of
 
-_LEAST_MULTIPLE = 8  # that maps are padded up to
+LEAST_MULTIPLE = 8  # that maps are padded up to
 
 
 def transpose(n: NodeReading) -> list[DimList]:
@@ -160,7 +160,7 @@ def lead_up(padded: Sequence[tuple[int, int]]) -> bool:
     """Whether axes of these sizes may be padded by these amounts, of which one is no margin, up to a multiple."""
     wholes = [(total, size + total) for size, total in padded]
     return any(total > 3 for total, _ in wholes) and all(
-        total < (whole & -whole) >= _LEAST_MULTIPLE for total, whole in wholes
+        total < (whole & -whole) >= LEAST_MULTIPLE for total, whole in wholes
     )
 
 

@@ -292,7 +292,8 @@ class PlainNumbers:
     def _side_by_side(self, node: NodeProto, array: Array, taint: Taint) -> list[tuple[list[Dim], bool]]:
         """For each number of a list the sizes that it may be; where it meets one coordinate of several that stand side
         by side, only those that this counts along, and true."""
-        every = [*self._image, *(() if taint.is_pixel else taint.along)]
+        own = [dim for dim in self.flow.dims.get(node.output[0]) or () if self.sizes.varies(dim)]
+        every = [*self._image, *(() if taint.is_pixel else (*taint.along, *own))]
         made: list[tuple[list[Dim], bool]] = []
         for along in self._counted(node, array, taint):
             images = [dim for dim in self.sizes.sides if str(dim.data) in self._lines(along)]

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from size_networks import assert_follows, built, followed, refused, run
+from size_networks import assert_follows, built, followed, grid, refused, run
 
 # Of maps of 13 and 7, 1/6 is 2 / (13 - 1), and 6 is 7 - 1; of one of 9, 8 is 9 - 1; of one of 11, 1/5 is 2 / (11 - 1).
 SIZES = [(52, 28), (36, 36), (44, 28)]
@@ -168,3 +168,24 @@ def test_an_axis_of_one_and_itself_makes_no_windows_of_a_resize():
         return n.Concat(y, *both, axis=1)
 
     assert_follows(doubled, (48, 40), old=(12, 16))
+
+
+def test_a_side_that_is_resized_to_the_width_of_the_image_follows_its_own_side():
+    """The map is taken apart by turns, whose counts are equal whatever the side is."""
+
+    def turns(n, h, w):
+        up = n.Resize(n.conv("x", 3, 2), "", "", [1, 2, 2 * h, 2 * w], mode="nearest")
+        return n.Concat(*[n.Slice(up, [first], [2**31 - 1], [2], [2]) for first in (0, 1)], axis=1)
+
+    assert_follows(turns, (36, 20), old=(32, 64))
+
+
+def test_positions_on_a_map_that_was_made_smaller_and_enlarged_count_over_all_of_it():
+    """Of a side of 32 each quarter of the positions counts in steps of 1 / 8, which no larger map has."""
+
+    def places(n, h, w):
+        y = n.Resize(n.conv("x", 3, 2, 4), "", n.floats([1, 1, 4, 4]), mode="nearest")
+        table = grid((np.arange(h) + 0.5) / h, (np.arange(w) + 0.5) / w).reshape(1, 2, -1)
+        return n.Add(n.Reshape(y, [1, 2, h * w]), n.floats(table))
+
+    assert_follows(places, (48, 40), old=(32, 64))

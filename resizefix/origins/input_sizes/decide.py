@@ -191,7 +191,11 @@ def _resizes(flow: Flow, *, last: bool = True) -> None:
     """Those of open sizes; before the `last` time, only where the size that is resized is known."""
     for use in flow.resizes:
         moving = [(axis, before, after) for axis, before, after in use.axes if flow.is_open(after)]
-        if not moving or (not last and any(flow.sizes.unknowns(before) for _, before, _ in moving)):
+        unknown = {dim for _, *sizes in moving for size in sizes for dim in flow.sizes.unknowns(size)}
+        waits = any(flow.sizes.unknowns(before) for _, before, _ in moving) or not unknown.isdisjoint(
+            dim for *_, length in flow.cuts for dim in flow.sizes.unknowns(length)
+        )
+        if not moving or (waits and not last):
             continue
         said = flow.choices.of(use.label)
         windows = _next_windows(flow, use, moving) if said is None else None

@@ -139,6 +139,9 @@ class Solver:
         unknowns = {*self.sizes.unknowns(one), *self.sizes.unknowns(other)}
         if len(unknowns) != 1:
             return False
+        if all(map(self.sizes.unknowns, (one, other))):  # equal but for rounding, whatever it is
+            self.meetings.append((node, one, other))
+            return True
         unknown = unknowns.pop()
         for candidate in self.readings(unknown):
             if self._would_agree(unknown, candidate, one, other):

@@ -4,7 +4,6 @@ Where two coordinates stand side by side on an axis (x and y of a grid), each is
 is mixed, so that a division of the one by a size is not taken for a division by the size of the other axis.
 """
 
-import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -81,18 +80,10 @@ def table_taint(sizes: Sizes, table: Table) -> Taint:
     """What a table of positions is made of."""
     taint = Taint(is_map=True, is_share=_is_share(table), is_pixel=_is_pixel(sizes, table))
     for grid in _grids(table):
-        for place in {grid.moving[one.axis] for one in grid.channels if one.axis is not None}:
-            taint.along |= {grid.dims[place], _enlarged(sizes, grid, place)}
+        taint.along |= {grid.dims[grid.moving[one.axis]] for one in grid.channels if one.axis is not None}
     if isinstance(table, Grid):
         taint.channels = _channels_of(sizes, table)
     return taint
-
-
-def _enlarged(sizes: Sizes, grid: Grid, place: int) -> Dim:
-    """A factor that positions count along, times those right behind it that stay: twice the size of the map, say."""
-    end = next(end for end in np.cumsum([len(factors) for factors in grid.shape]) if end > place)
-    stays = itertools.takewhile(lambda dim: sizes.fixed(dim) is not None, grid.dims[place + 1 : end])
-    return sizes.product([grid.dims[place], *stays])
 
 
 def _channels_of(sizes: Sizes, grid: Grid) -> Channels | None:

@@ -330,6 +330,15 @@ def test_a_number_that_divides_columns_does_not_say_which_side_of_a_square_anoth
     assert refused(built(counted, SQUARE), NEW) == ("Div_5", "origins.input-size-number")
 
 
+def test_two_equal_numbers_that_divide_values_on_a_square_map_are_its_sides():
+    def tokens(n, h, w):
+        y = n.Transpose(n.Reshape(n.conv("x", 3, 2, 2), [1, 2, h * w // 4]), perm=[0, 2, 1])
+        return n.Div(y, n.floats([w // 2, h // 2]))
+
+    assert refused(built(tokens, (28, 28)), (48, 32)) == ("Div_3", "origins.input-size-numbers")
+    assert_follows(tokens, (48, 48), old=(28, 28))
+
+
 def test_masks_of_two_rows_of_windows_are_refused():
     """Which of two rows is like the others of a larger map is not in the file."""
     assert refused(built(shifted_windows, (32, 64)), (48, 64))[1] != "origins.input-size-split"

@@ -153,11 +153,13 @@ class PlainNumbers:
 
     def _sides(self, node: NodeProto, array: Array, label: str, near: set[Dim], taint: Taint) -> ScalarUse | None:
         """A list that holds the width and the height of one map in turn, as [W, H, W, H]: no other use of two such
-        numbers is known; `near` are sizes of the values that it meets. Raises SizeRefusedError for several maps."""
+        numbers is known; `near` are sizes of the values that it meets. Two equal numbers may have one, unless they
+        divide values on a map of such sides. Raises SizeRefusedError for several maps or sides."""
         if node.op_type not in _DIVIDING or array.size < 2 or array.size % 2 or array.size > _LONGEST_LIST:
             return None
         found: list[ScalarUse] = []
         along = self._counted(node, array, taint)
+        atoms = {atom for dim in near for atom in self.sizes.atoms(dim)}
         for pair in self._maps:
             for order in (pair, pair[::-1]):
                 for form in ("whole", "reciprocal", "half", "two over"):
@@ -165,12 +167,12 @@ class PlainNumbers:
                         dims = order * (array.size // 2)
                         least = min(dim.old or 0 for dim in pair) - less
                         use = ScalarUse(dims, less, form, array)
+                        divided = atoms.issuperset(pair) and (node.op_type, form) != ("Mul", "whole")
                         square = pair[0].old == pair[1].old and not self._are_along(dims, along)
-                        if least < 2 or square or use.array.dtype.kind != "f":
+                        if least < 2 or (square and not divided) or use.array.dtype.kind != "f":
                             continue
                         if np.array_equal(use.make(lambda dim: dim.old or 0), array):
                             found.append(use)
-        atoms = {atom for dim in near for atom in self.sizes.atoms(dim)}
         plain = [use for use in found if use.form in ("whole", "reciprocal")]
         apart = distinct(self.sizes, [use for use in found if atoms.issuperset(use.dims)] or plain or found)
         if len(apart) > 1:

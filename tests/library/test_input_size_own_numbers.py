@@ -5,7 +5,7 @@ import pytest
 from size_networks import assert_follows, built, followed, grid, refused, run
 
 # Of maps of 13 and 7, 1/6 is 2 / (13 - 1), and 6 is 7 - 1; of one of 9, 8 is 9 - 1; of one of 11, 1/5 is 2 / (11 - 1).
-SIZES = [(52, 28), (36, 36), (44, 28)]
+SIZES = [(52, 28), (36, 36), (44, 28), (48, 28)]
 
 
 def hard_swish(n, h, w):
@@ -21,6 +21,13 @@ def hard_swish_of_opset_9(n, h, w):
 def hard_sigmoid(n, h, w):
     y = n.conv("x", 3, 2, 4)
     return n.Clip(n.Add(n.Mul(y, n.floats(0.2)), n.floats(0.5)), n.floats(0), n.floats(1))
+
+
+def hard_sigmoid_of_positions(n, h, w):
+    """They are clipped to 6, half of a map of 12 rows."""
+    lines = n.floats(np.arange(h // 4).reshape(1, 1, h // 4, 1))
+    y = n.Add(n.conv("x", 3, 2, 4), lines)
+    return n.Div(n.Clip(n.Add(y, n.floats(3)), n.floats(0), n.floats(6)), n.floats(6))
 
 
 def tokens(n, length):
@@ -57,6 +64,7 @@ def attention_of_positions(n, h, w):
         hard_swish,
         hard_swish_of_opset_9,
         hard_sigmoid,
+        hard_sigmoid_of_positions,
         attention_scaled_behind,
         attention_by_a_root,
         attention_scaled_before,

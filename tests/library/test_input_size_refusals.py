@@ -252,6 +252,14 @@ def test_the_area_of_a_map_is_known_where_one_side_alone_changes(number):
         assert refused(built(shared_out, OLD), new) == ("Mul_1", refused(built(shared_out, OLD), NEW)[1])
 
 
+def test_the_root_of_all_positions_of_a_square_is_not_taken_for_the_side_that_changes():
+    def scaled(n, h, w):
+        y = n.Reshape(n.conv("x", 3, 2), [1, 2, h * w])
+        return n.Mul(n.MatMul(y, n.Transpose(y, perm=[0, 2, 1])), n.floats((h * w) ** -0.5))
+
+    assert refused(built(scaled, SQUARE), (32, 64)) == ("Mul_4", "origins.input-size-number")
+
+
 def same_by_hand(n, h, w):
     """An odd size is padded by one on both sides in front of strides of 2: as torch writes "SAME", or always."""
     y = n.Pad("x", [0, 0, 1, 1, 0, 0, 1, 1])
@@ -335,8 +343,14 @@ def test_two_equal_numbers_that_divide_values_on_a_square_map_are_its_sides():
         y = n.Transpose(n.Reshape(n.conv("x", 3, 2, 2), [1, 2, h * w // 4]), perm=[0, 2, 1])
         return n.Div(y, n.floats([w // 2, h // 2]))
 
-    assert refused(built(tokens, (28, 28)), (48, 32)) == ("Div_3", "origins.input-size-numbers")
-    assert_follows(tokens, (48, 48), old=(28, 28))
+    def enlarged(n, h, w):
+        y = n.ConvTranspose("x", n.weight(3, 2, 2, 2), strides=[2, 2])
+        y = n.Transpose(n.Reshape(y, [1, 2, 4 * h * w]), perm=[0, 2, 1])
+        return n.Div(y, n.floats([2 * w, 2 * h]))
+
+    for build in (tokens, enlarged):
+        assert refused(built(build, (28, 28)), (48, 32)) == ("Div_3", "origins.input-size-numbers")
+        assert_follows(build, (48, 48), old=(28, 28))
 
 
 def test_masks_of_two_rows_of_windows_are_refused():

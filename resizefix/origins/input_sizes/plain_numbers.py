@@ -167,7 +167,8 @@ class PlainNumbers:
                         dims = order * (array.size // 2)
                         least = min(dim.old or 0 for dim in pair) - less
                         use = ScalarUse(dims, less, form, array)
-                        divided = atoms.issuperset(pair) and (node.op_type, form) != ("Mul", "whole")
+                        inside = atoms.issuperset(atom for dim in pair for atom in self.sizes.atoms(dim))
+                        divided = inside and not along and (node.op_type, form) != ("Mul", "whole")
                         square = pair[0].old == pair[1].old and not self._are_along(dims, along)
                         if least < 2 or (square and not divided) or use.array.dtype.kind != "f":
                             continue
@@ -242,12 +243,14 @@ class PlainNumbers:
         return ()
 
     def _multiples(self, summed: Dim, own: tuple[Dim, ...]) -> list[Dim]:
-        """What was summed over, times the channels that are left, or the part of it that follows the input."""
+        """What was summed over, times the channels that are left, or the part of it that follows the input, where that
+        is not its root as well."""
         sizes = self.sizes
         moving = sizes.product([atom for atom in sizes.atoms(summed) if sizes.fixed(atom) is None])
         fixed = [dim.old or 1 for dim in own if sizes.fixed(dim) is not None and (dim.old or 0) > 1]
         counts = sorted({*fixed, int(np.prod(fixed))})
-        return [summed, moving, *(sizes.product([summed, sizes.const(count)]) for count in counts)]
+        parts = [] if (moving.old or 0) ** 2 == summed.old else [moving]
+        return [summed, *parts, *(sizes.product([summed, sizes.const(count)]) for count in counts)]
 
     def _list_uses(self, node: NodeProto, array: Array, label: str, taint: Taint) -> tuple[ScalarUse, ...]:
         """A list whose numbers are all sizes of the image, or 0 and 1."""

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from onnx import helper
+from onnx import TensorProto, helper
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.resized_length import inference_length, kernel_length, sampled_scale
@@ -154,10 +154,18 @@ def unknown_count(node: ResizeNode) -> Diagnostic | None:
     return Diagnostic("faults.rank-not-known" if wanted is None else "faults.count-not-known", what=what)
 
 
+def _has_attribute(node: ResizeNode) -> bool:
+    """Whether its scales are an attribute, as in Upsample-7."""
+    return node.node.op_type == "Upsample" and "scales" in node.attributes and len(node.node.input) == 1
+
+
 def _counted(node: ResizeNode) -> tuple[str, Operand | None, int | None, int | None]:
     """`scales` or `sizes`, that operand where the other one holds no value, how many numbers it has, and how many the
     node needs; None: not known, or it is no vector."""
     scales, sizes = node.extents
+    if sizes is None and _has_attribute(node):
+        value = np.asarray(node.attributes["scales"], np.float32)
+        scales = Operand(0, "", value, TensorProto.FLOAT, value.shape, True)
     what, operand = ("scales", scales) if sizes is None else ("sizes", sizes if scales is None else None)
     axes = node.attributes.get("axes")
     dims = None if operand is None else operand.dims
@@ -170,7 +178,11 @@ def _short_scales(node: ResizeNode, scales: Array, fault: Fault) -> Fault:
     if node.input_dims is None or node.stored_dims is None or not _gives(full, node.input_dims, node.stored_dims):
         return fault._replace(fix=Diagnostic("faults.scales-of-which-axes", scales=numbers_text(full)))
     fix = Diagnostic("faults.scales-as-stored", scales=numbers_text(full))
-    return fault._replace(fix=fix, change=node.with_constant(node.places["scales"], "scales", full, resized=True))
+    if _has_attribute(node):
+        change = Change(node.rewritten(put={"scales": full.tolist()}), resized=True)
+    else:
+        change = node.with_constant(node.places["scales"], "scales", full, resized=True)
+    return fault._replace(fix=fix, change=change)
 
 
 def _short_sizes(node: ResizeNode, sizes: Array, fault: Fault) -> Fault:

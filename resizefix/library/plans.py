@@ -160,11 +160,14 @@ class Plans:
 def runs_in(view: ModelView, faults: Sequence[Sequence[Fault]] | None = None) -> list[bool]:
     """For each site of the model, whether a change of it can be verified: the rules of onnxruntime accept the node, and
     it has no fault that `repair` must fix first. `faults` are those of every site, if they are known."""
+    from resizefix.faults.extents import SHORT_EXTENT
     from resizefix.faults.loading import repaired_first
     from resizefix.faults.table import faults_in
 
-    broken = repaired_first(faults_in(view) if faults is None else faults)
-    return [runs and not repaired for runs, repaired in zip(taken_by(ONNXRUNTIME, view), broken, strict=True)]
+    faults = faults_in(view) if faults is None else faults
+    counted = [all(fault.name != SHORT_EXTENT for fault in found) for found in faults]  # in a function no rule sees it
+    sites = zip(taken_by(ONNXRUNTIME, view), repaired_first(faults), counted, strict=True)
+    return [runs and not repaired and fits for runs, repaired, fits in sites]
 
 
 def taken_by(target: Target, view: ModelView) -> list[bool]:

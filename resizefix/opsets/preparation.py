@@ -37,14 +37,14 @@ def sort_nodes(model: ModelProto) -> list[Step]:
     steps = []
     for _, graph in reversed(list(bodies(model))):
         if isinstance(graph, GraphProto):
-            ordered = _in_order(list(graph.node))
+            ordered = in_order(list(graph.node))
             if ordered != list(range(len(graph.node))):
                 replace_nodes(graph, [graph.node[index] for index in ordered])
                 steps.append(Step(graph.name, "", 0, Diagnostic("opsets.step-sorted")))
     return steps
 
 
-def _in_order(nodes: list[NodeProto]) -> list[int]:
+def in_order(nodes: list[NodeProto]) -> list[int]:
     """Positions in topological order, the earliest that may come next first; what a cycle holds up comes last."""
     producer = {name: index for index, node in enumerate(nodes) for name in node.output if name}
     wanted = [{producer[name] for name in names_read(node) if name in producer} for node in nodes]

@@ -22,6 +22,7 @@ from resizefix.document.output_lengths import BROADCASTING
 from resizefix.document.scopes import DEFAULT_DOMAINS, Scope, node_label
 from resizefix.document.values import Array
 from resizefix.interpolation import ExtentKind
+from resizefix.opsets.preparation import in_order
 from resizefix.origins.size_reach import SizeReach
 from resizefix.origins.size_rows import PASSING, ConflictError, Dims, UnknownSizesError, View, resized_by, row_of
 from resizefix.scope_path import Key
@@ -105,7 +106,10 @@ class SizeFlow:
         bodies = {*sites, *self._reach.inside, *self._reach.captured}
         is_open = self._is_open
         varied, listing = self._varied.keys(), self._listing.keys()
-        for index, node in enumerate(self._scope.body.node):
+        nodes = self._scope.body.node
+        is_sorted = all(places.get(name, -1) < index for index, node in enumerate(nodes) for name in node.input)
+        for index in range(len(nodes)) if is_sorted else in_order(list(nodes)):
+            node = nodes[index]
             if wanted is not None and index not in wanted:
                 continue
             # Most nodes are passed over here: the model may have a hundred thousand.

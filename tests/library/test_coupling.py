@@ -231,3 +231,10 @@ def test_sizes_beside_axes_of_unknown_length_move_on_the_spatial_axes_alone(x, p
     result = resizefix.promote_scales(model(text, 18, "d"), form="sizes", shape={"x": [1, 2, 4, 6]})
     assert [outcome.status for outcome in result.outcomes] == [Status.CHANGED]
     assert len({tuple(run.values[result.inputs[0].name]) for run in result.verification.runs}) > 1
+
+
+def test_sizes_are_followed_through_nodes_that_stand_in_no_order():
+    text = """(float[1,1,8,8] x, float[1,1,16,16] z) => (float[?,?,?,?] y) <float[4] s = {1, 1, 2, 2}>
+        { y = Add (a, z) a = Upsample (x, s) }"""
+    (site,) = resizefix.inspect(model(text, 9))
+    assert (site.coupling.verdict, site.coupling.breaks_at) == (Freedom.COUPLED, "Add#0")

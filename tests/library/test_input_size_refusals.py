@@ -40,6 +40,13 @@ def nothing_padded_and_cut_back(n, h, w):
     return n.ReduceMean(n.Reshape(y, [1, 4, h // 2, 2, w // 2, 2]), axes=[3, 5])
 
 
+def end_cut_off(n, h, w):
+    """All but two rows, joined with what is resized to as many."""
+    y = n.Slice(n.conv("x", 3, 2), [0], [h - 2], [2])
+    bins = n.GlobalAveragePool(y)
+    return n.Concat(y, n.Resize(bins, "", "", [1, 2, h - 2, w], mode="nearest"), axis=1)
+
+
 def framed(n, h, w):
     """A frame of zeros, made by writing ones in the middle."""
     where = n.Identity(np.stack(np.meshgrid(np.arange(2, h - 2), np.arange(2, w - 2), indexing="ij"), -1))
@@ -165,6 +172,7 @@ REFUSED = {
     middle_half_of_known_length: ("Slice_1", "cut", ""),
     nothing_padded_and_cut_back: ("Pad_1", "no-padding", "Pad_1"),
     half_a_roll: ("Slice_1", "cut", ""),
+    end_cut_off: ("Slice_1", "cut", ""),
     framed: ("ScatterND_2", "indices", "ScatterND_2"),
     picked_positions: ("Gather_1", "indices", "Gather_1"),
     doubled_rows: ("Gather_3", "indices", "Gather_3"),
@@ -203,6 +211,24 @@ def test_a_table_of_learned_positions_is_refused(build):
     assert refused(built(build, OLD), NEW) == ("Add_1", "library.input-size-positions")
 
 
+def test_a_table_of_positions_behind_shuffled_pixels_or_patches_fixes_no_size_before_it():
+    def shuffled(n, h, w):
+        y = n.Resize("x", "", "", [1, 3, h // 2, w // 2], mode="nearest")
+        y = n.Transpose(n.Reshape(n.conv(y, 3, 8), [1, 2, 2, 2, h // 2, w // 2]), perm=[0, 1, 4, 2, 5, 3])
+        y = n.Reshape(n.Reshape(y, [1, 2, h, w]), [1, 2, h * w])
+        places = grid((np.arange(h) + 0.5) / h, (np.arange(w) + 0.5) / w)
+        return n.Add(y, n.floats(places.reshape(1, 2, -1)))
+
+    def patches(n, h, w):
+        y = n.Transpose(n.Reshape(n.conv("x", 3, 2), [h, 2, w // 2, 2]), perm=[0, 2, 1, 3])
+        y = n.Reshape(n.Transpose(n.Relu(y), perm=[0, 2, 1, 3]), [1, 2, h * w])
+        places = grid((np.arange(h) + 0.5) / h, (np.arange(w) + 0.5) / w)
+        return n.Add(y, n.floats(places.reshape(1, 2, -1)))
+
+    assert_follows(shuffled)
+    assert_follows(patches)
+
+
 def test_a_model_that_does_not_run_at_its_own_size_is_refused():
     def two_types(n, h, w):
         y = n.conv("x", 3, 2)
@@ -224,6 +250,14 @@ def test_the_area_of_a_map_is_known_where_one_side_alone_changes(number):
 
     for new in ((64, 48), (32, 64)):
         assert refused(built(shared_out, OLD), new) == ("Mul_1", refused(built(shared_out, OLD), NEW)[1])
+
+
+def test_the_root_of_all_positions_of_a_square_is_not_taken_for_the_side_that_changes():
+    def scaled(n, h, w):
+        y = n.Reshape(n.conv("x", 3, 2), [1, 2, h * w])
+        return n.Mul(n.MatMul(y, n.Transpose(y, perm=[0, 2, 1])), n.floats((h * w) ** -0.5))
+
+    assert refused(built(scaled, SQUARE), (32, 64)) == ("Mul_4", "origins.input-size-number")
 
 
 def same_by_hand(n, h, w):
@@ -259,6 +293,21 @@ def test_a_crop_to_the_image_is_not_kept_in_silence():
     assert_follows(cropped, (60, 76), old=(28, 44), opset=9, keep=["Pad_0"])
 
 
+@pytest.mark.parametrize("old", [(28, 44), (26, 38), (32, 24)])
+def test_as_much_on_both_sides_up_to_a_multiple_is_no_margin(old):
+    def centred(n, h, w):
+        top, left = -h % 16 // 2, -w % 16 // 2
+        y = n.Expand(n.ReduceMean("x", axes=[2]), [1, 3, h, w])  # which may enlarge the batch, too
+        y = n.Pad(y, [0, 0, top, left, 0, 0, -h % 16 - top, -w % 16 - left])
+        return n.Slice(n.conv(y, 3, 2), [top, left], [top + h, left + w], [2, 3])
+
+    def reflected(n, h, w):
+        return n.Conv(n.Pad("x", [0, 0, 4, 4] * 2, mode="reflect"), n.weight(2, 3, 9, 9))
+
+    assert refused(built(centred, old), (60, 76)) == ("Pad_2", "origins.input-size-padding")
+    assert_follows(reflected, (60, 76), old=old)
+
+
 def test_a_square_that_stays_one_need_not_say_which_side_a_number_follows():
     def diagonal(n, h, w):
         both = n.Add(n.floats(np.arange(w).reshape(1, 1, 1, w)), n.floats(np.arange(h).reshape(1, 1, h, 1)))
@@ -266,6 +315,42 @@ def test_a_square_that_stays_one_need_not_say_which_side_a_number_follows():
 
     assert_follows(diagonal, (48, 48), old=SQUARE)
     assert refused(built(diagonal, SQUARE), NEW)
+
+
+def test_samples_of_patches_that_become_one_with_the_batch_do_not_say_which_factor_is_fixed():
+    """As in MobileViT, whose patches have 4 samples a side; in MaxViT, 8 cells of a grid would be fixed."""
+
+    def patches(n, h, w):
+        y = n.Transpose(n.Reshape(n.conv("x", 3, 4), [h, 4, w // 4, 4]), perm=[0, 2, 1, 3])
+        y = n.Transpose(n.Reshape(y, [1, 4, h * w // 16, 16]), perm=[0, 3, 2, 1])
+        return n.Softmax(n.Reshape(y, [16, h * w // 16, 4]), axis=1)
+
+    assert refused(built(patches, SQUARE), (32, 48)) == ("Reshape_1", "origins.input-size-split")
+
+
+def test_a_number_that_divides_columns_does_not_say_which_side_of_a_square_another_is():
+    def counted(n, h, w):
+        y = n.conv("x", 3, 1)
+        columns = n.Div(n.floats(np.arange(w).reshape(1, 1, 1, w)), n.floats(w))
+        rows = n.CumSum(n.floats(np.ones((1, 1, h, w))), n.Identity(np.array(2)))
+        return n.Add(n.Add(y, columns), n.Div(rows, n.floats(h)))
+
+    assert refused(built(counted, SQUARE), NEW) == ("Div_5", "origins.input-size-number")
+
+
+def test_two_equal_numbers_that_divide_values_on_a_square_map_are_its_sides():
+    def tokens(n, h, w):
+        y = n.Transpose(n.Reshape(n.conv("x", 3, 2, 2), [1, 2, h * w // 4]), perm=[0, 2, 1])
+        return n.Div(y, n.floats([w // 2, h // 2]))
+
+    def enlarged(n, h, w):
+        y = n.ConvTranspose("x", n.weight(3, 2, 2, 2), strides=[2, 2])
+        y = n.Transpose(n.Reshape(y, [1, 2, 4 * h * w]), perm=[0, 2, 1])
+        return n.Div(y, n.floats([2 * w, 2 * h]))
+
+    for build in (tokens, enlarged):
+        assert refused(built(build, (28, 28)), (48, 32)) == ("Div_3", "origins.input-size-numbers")
+        assert_follows(build, (48, 48), old=(28, 28))
 
 
 def test_masks_of_two_rows_of_windows_are_refused():

@@ -95,6 +95,20 @@ def test_nothing_is_proposed_that_cannot_be_verified(call, opset):
         assert (outcome.status, outcome.retry_args) == (Status.REFUSED, ())
 
 
+@pytest.mark.parametrize(
+    ("form", "held"), [("factor", "int64[5] s = {1, 1, 8, 8, 1}"), ("sizes", "float[2] s = {2, 2}")]
+)
+def test_nothing_is_proposed_for_a_wrong_count_in_a_function(form, held):
+    """Neither rules nor sizes know the rank there; it is counted in what the calls give."""
+    kind, numbers = held.split(" s = ")
+    node = f"s = Constant <value = {kind} {numbers}> () y = Resize (x, , {', s' if 'int' in kind else 's'})"
+    text = f"""(float[1,1,h,w] x) => (float[?,?,?,?] z) {{ z = my.Up (x) }}
+        <domain: "my", opset_import: ["" : 13]> Up (x) => (y) {{ {node} }}"""
+    made = model(text, 13, "my")
+    (outcome,) = resizefix.promote_scales(made, form=form).outcomes
+    assert (outcome.status, outcome.retry_args) == (Status.REFUSED, ())
+
+
 def test_repair_is_not_proposed_where_onnxruntime_does_not_run_another_node():
     text = """(double[1,1,4,4] x) => (double[?,?,?,?] y) <float[4] s = {1, 1, 2, 2}, float16[4] half = {1, 1, 2, 2}>
         { a = Resize (x, , half) y = Resize <mode = "linear"> (a, , s) }"""

@@ -78,6 +78,7 @@ TEXTS = {
     "two scales for four axes": (
         13, 'y = Resize (x, "", s)', "float[2] s = {2, 2}, float[1,3,16,16] y", "short-extent",
     ),
+    "two scales in an attribute": (8, "y = Upsample <scales = [2.0, 2.0]> (x)", "float[1,3,16,16] y", "short-extent"),
     "nearly one": (13, 'y = Resize (x, "", s)', "float[4] s = {0.9999999, 0.9999999, 2, 2}", "unit-scale"),
     "a lost pixel": (
         13, 'y = Resize (x, "", s)', "float[4] s = {1, 1, 1.1249, 2}, float[1,3,9,16] y", "lost-pixel",

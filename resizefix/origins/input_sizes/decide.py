@@ -95,9 +95,10 @@ def _fixed_part(split: Split, others: Sequence[Split]) -> int | None:
         same = [one.old == twin.old for one, twin in zip(split.parts, other.parts, strict=True)]
         if same[0] != same[1]:
             votes.add(0 if same[0] else 1)
-    if not votes and split.leading and len(set(split.leading)) == 1:
-        # What becomes one with the batch is a count of windows; what is left is the window.
-        votes.add(1 if split.leading[0] else 0)
+    if not votes and split.leading and all(split.leading):
+        # An outer factor that becomes one with the batch is a count of windows; an inner one may be the samples of each
+        # patch, as in MobileViT, or count the cells of a grid, as in MaxViT.
+        votes.add(1)
     return votes.pop() if len(votes) == 1 else None
 
 
@@ -191,7 +192,11 @@ def _resizes(flow: Flow, *, last: bool = True) -> None:
     """Decide resizes of open sizes; before the `last` call, only those whose input has a known size."""
     for use in flow.resizes:
         moving = [(axis, before, after) for axis, before, after in use.axes if flow.is_open(after)]
-        if not moving or (not last and any(flow.sizes.unknowns(before) for _, before, _ in moving)):
+        unknown = {dim for _, *sizes in moving for size in sizes for dim in flow.sizes.unknowns(size)}
+        waits = any(flow.sizes.unknowns(before) for _, before, _ in moving) or not unknown.isdisjoint(
+            dim for *_, length in flow.cuts for dim in flow.sizes.unknowns(length)
+        )
+        if not moving or (waits and not last):
             continue
         said = flow.choices.of(use.label)
         windows = _next_windows(flow, use, moving) if said is None else None
@@ -229,7 +234,8 @@ def _next_windows(flow: Flow, use: ResizeUse, moving: Sequence[tuple[int, Dim, D
     sizes, made = flow.sizes, []
     for _, before, after in moving:
         splits = [split for split in flow.solver.splits if sizes.resolve(split.whole) is sizes.resolve(after)]
-        window = math.lcm(*(split.parts[1].old or 1 for split in splits if not sizes.varies(split.parts[1])))
+        several = [split.parts[1] for split in splits if (split.parts[0].old or 0) > 1]
+        window = math.lcm(*(part.old or 1 for part in several if not sizes.varies(part)))
         if not 0 <= (after.old or 0) - (before.old or 0) < window or use.is_scale:
             return None
         made.append(sizes.product([sizes.ceil_div(before, window), sizes.const(window)]))

@@ -7,6 +7,7 @@ import numpy as np
 from resizefix.document.output_lengths import same_padding
 from resizefix.origins.input_sizes.dim import Dim, Sizes
 from resizefix.origins.input_sizes.flow import Flow, PadUse, RemainderRule
+from resizefix.origins.input_sizes.moving_rows import LEAST_MULTIPLE, lead_up
 from resizefix.origins.input_sizes.refusal import refuse
 from resizefix.origins.input_sizes.solver import describe
 
@@ -96,7 +97,7 @@ def pads(flow: Flow) -> None:
             for amount in (use.before, use.after):
                 flow.bind(amount, sizes.const(amount.old or 0))
             continue
-        at_end = _pads_at_end(use, [other for other in flow.pads if other.node == use.node])
+        at_end = _pads_at_end(use, _others(flow, use))
         if at_end is None:
             flow.limits.append((use.node, total, 0))
         elif use.total <= 1:
@@ -111,10 +112,20 @@ def _hold_to_remainder(flow: Flow, use: PadUse) -> None:
     sizes that leave the same remainder."""
     old, before, after = use.dim.old or 0, use.before.old or 0, use.after.old or 0
     multiple = (old + use.total) & -(old + use.total)
-    uneven = after == before + 1 and before > 0
-    leads_up = use.total < multiple and (uneven or (use.total > 3 and multiple % 8 == 0))
-    if leads_up and old % multiple and not flow.keeps(use.node):
+    uneven = after == before + 1 and before > 0 and use.total < multiple and old % multiple
+    up = uneven or _lead_up(flow, use)
+    if up and not flow.keeps(use.node):
         flow.remainders.append(RemainderRule(use.node, use.dim, min(multiple, _COARSEST)))
+
+
+def _others(flow: Flow, use: PadUse) -> list[PadUse]:
+    return [other for other in flow.pads if other.node == use.node]
+
+
+def _lead_up(flow: Flow, use: PadUse) -> bool:
+    """Whether the axes that the node pads may be padded up to a multiple, which this one, if it lacks nothing, is."""
+    padded = [(other.dim.old or 0, other.total) for other in _others(flow, use) if other.total]
+    return lead_up(padded) and (use.total > 0 or (use.dim.old or 0) % LEAST_MULTIPLE == 0)
 
 
 def _always(sizes: Sizes, dim: Dim, number: int) -> bool:
@@ -135,7 +146,7 @@ def _constant_pad(flow: Flow, use: PadUse) -> None:
     # What is taken apart right behind it was padded for that: nothing, at any size that can be taken apart.
     if nothing and not (use.is_written or _is_taken_apart(flow, use.made)) and not flow.keeps(use.node):
         raise refuse(use.node, "origins.input-size-no-padding")
-    if use.total > 3 and whole % 8 == 0 and old % 8 and not flow.keeps(use.node):
+    if use.total and _lead_up(flow, use) and not flow.keeps(use.node):
         raise refuse(use.node, "origins.input-size-padding", old=old, total=use.total, whole=whole)
     if use.after.old == (use.before.old or 0) + 1 and not flow.keeps(use.node):
         # Keras pads an odd size by one more in front of a window.

@@ -1,5 +1,6 @@
 """Operators that move, join or repeat elements: what becomes of the sizes of their axes."""
 
+from collections.abc import Sequence
 from functools import partial
 
 from resizefix.document.operator_semantics.operand import attribute_of
@@ -7,6 +8,8 @@ from resizefix.document.output_lengths import windows
 from resizefix.origins.input_sizes.cutting_rows import FEW
 from resizefix.origins.input_sizes.dim import Dim
 from resizefix.origins.input_sizes.node_reading import DimList, NodeReading, Row, UnknownRankError, axis_of
+
+LEAST_MULTIPLE = 8  # that maps are padded up to
 
 
 def transpose(n: NodeReading) -> list[DimList]:
@@ -131,17 +134,34 @@ def pad(n: NodeReading) -> list[DimList]:
     axes = list(range(len(dims))) if given is None else [axis_of(axis, len(dims)) for axis in given]
     made = list(dims)
     count = len(axes)
-    # As much on both sides was written so; what lacks on one side, or nothing at all, can be what a size lacked.
-    even = all(amounts[place].old == amounts[place + count].old for place in range(count))
-    if even and any(amount.old for amount in amounts):
+    for place, axis in enumerate(axes):
+        if amounts[place].old == amounts[place + count].old and amounts[place].old:
+            _note_windows(n, axis, dims[axis], amounts[place].old or 0)
+    if _is_written(n, [(dims[axis], amounts[place], amounts[place + count]) for place, axis in enumerate(axes)]):
         for amount in amounts:
             if n.sizes.resolve(amount).kind == "var":
                 n.require(amount, "origins.pads")
     for place, axis in enumerate(axes):
         made[axis] = n.flow.padded(n, dims[axis], amounts[place], amounts[place + count])
-        if amounts[place].old == amounts[place + count].old and amounts[place].old:
-            _note_windows(n, axis, dims[axis], amounts[place].old or 0)
     return [tuple(made)]
+
+
+def _is_written(n: NodeReading, padded: Sequence[tuple[Dim, Dim, Dim]]) -> bool:
+    """Whether as much on both sides was written so: what lacks on one side, or nothing at all, can be what a size
+    lacked; so can what leads up to a multiple, unless a window behind takes it away."""
+    found = [(dim, 2 * (before.old or 0)) for dim, before, after in padded if before.old or after.old]
+    even = bool(found) and all(before.old == after.old for _, before, after in padded)
+    taken = {(dim, extent - 1) for label, dim, _, extent, _ in n.flow.even_pads if label == n.label}
+    up = [(dim.old or 0, total) for dim, total in found if (dim, total) not in taken]
+    return even and not (len(up) == len(found) and lead_up(up))
+
+
+def lead_up(padded: Sequence[tuple[int, int]]) -> bool:
+    """Whether axes of these sizes may be padded by these amounts, of which one is no margin, up to a multiple."""
+    wholes = [(total, size + total) for size, total in padded]
+    return any(total > 3 for total, _ in wholes) and all(
+        total < (whole & -whole) >= LEAST_MULTIPLE for total, whole in wholes
+    )
 
 
 def _note_windows(n: NodeReading, axis: int, dim: Dim, amount: int) -> None:

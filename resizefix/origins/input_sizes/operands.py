@@ -255,6 +255,9 @@ class Operands:
         operands = [self._operand(index, at, node) if name else None for at, name in enumerate(node.input)]
         self._settle_numbers(index, node, operands)
         if any(name and known is None for name, known in zip(node.input, operands, strict=True)):
+            if node.op_type in _ARITHMETIC:  # with data: `scalars` says whether it is a size
+                for at in range(len(node.input)):
+                    self.lists.pop(Place(index, at), None)
             return
         try:
             found = apply(Call(node, operands, self.opset))[0]

@@ -11,14 +11,18 @@ from resizefix.origins.input_sizes.operands import Place
 
 _MOVING = frozenset({"Reshape", "Transpose", "Identity", "Cast", "Unsqueeze", "Squeeze", "Expand"})
 _FARTHEST = 6  # nodes that move values between a product of matrices and what scales it
+_RELU = 6  # what ReLU6 clips to
 _ROOTS = {"Mul": (-0.5, -0.25), "Div": (0.5, 0.25)}  # the scale of attention, or half of it for each factor
 
 
 def is_own(flow: Flow, node: NodeProto, inner: NodeProto, array: Array, sizes: Container[Place]) -> bool:
-    """Whether a single number that a Mul or Div reads, `inner` first, scales an activation or attention.
+    """Whether a single number that a Mul or Div reads, `inner` first, scales an activation or attention, or is what a
+    Clip makes a ReLU6 by.
 
     `sizes`: what may be a size itself.
     """
+    if node.op_type == "Clip":
+        return bool(array.size == 1 and array.item() == _limit(flow, node.output[0], ()) == _RELU)
     if node.op_type not in _ROOTS or array.size > 1 or array.dtype.kind != "f":
         return False
     return _is_range(flow, node, array, sizes) or _scales_attention(flow, node, inner, array)

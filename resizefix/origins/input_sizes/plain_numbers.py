@@ -103,19 +103,25 @@ class PlainNumbers:
         if found and not (own_number and self.flow.choices.of(label) != "follow"):
             self._suspects[place] = label, found, bool(counts)
 
-    def refuse_area(self, meeting: int, place: Place) -> None:
-        """Raises SizeRefusedError for a number by which positions are multiplied or divided, if it is the number of
-        positions of their map or of the image, one over that, or its root."""
+    def look_at_count(self, meeting: int, place: Place, taint: Taint) -> None:
+        """Remember a number by which positions are multiplied or divided, if it is how many values were summed.
+
+        Raises SizeRefusedError if it is the number of positions of their map or of the image, one over that, or its
+        root.
+        """
         nodes, label = self.flow.nodes, self.flow.labels[place.node]
         node, array = nodes[meeting], self.flow.operands.array(nodes[place.node].input[place.position])
         if array is None or array.size > 1 or array.dtype.kind != "f" or node.op_type not in _DIVIDING:
             return
-        if self.flow.choices.of(label) is not None:
+        own = self.flow.dims.get(node.output[0]) or ()
+        counts = () if self.flow.keeps(label) else self._counts(node, nodes[place.node], array, own, taint)
+        if counts:
+            self._suspects[place] = label, counts, True
+        if counts or self.flow.choices.of(label) is not None:
             return
         if self._is_root(node, array):
             raise refuse(label, "origins.input-size-root", value=array.item())
-        own = pairwise(self.flow.dims.get(node.output[0]) or ())
-        areas = [self.sizes.product(pair) for pair in (self._image, *own) if self._are_sides(*pair)]
+        areas = [self.sizes.product(pair) for pair in (self._image, *pairwise(own)) if self._are_sides(*pair)]
         if any(reading(area, 0, form, array) for area in areas for form in ("whole", "reciprocal")):
             raise refuse(label, "origins.input-size-number", value=array.item())
 
@@ -149,11 +155,13 @@ class PlainNumbers:
 
     def _sides(self, node: NodeProto, array: Array, label: str, near: set[Dim], taint: Taint) -> ScalarUse | None:
         """A list that holds the width and the height of one map in turn, as [W, H, W, H]: no other use of two such
-        numbers is known; `near` are sizes of the values that it meets. Raises SizeRefusedError for several maps."""
+        numbers is known; `near` are sizes of the values that it meets. Two equal numbers may have one, unless they
+        divide values on a map of such sides. Raises SizeRefusedError for several maps or sides."""
         if node.op_type not in _DIVIDING or array.size < 2 or array.size % 2 or array.size > _LONGEST_LIST:
             return None
         found: list[ScalarUse] = []
         along = self._counted(node, array, taint)
+        atoms = {atom for dim in near for atom in self.sizes.atoms(dim)}
         for pair in self._maps:
             for order in (pair, pair[::-1]):
                 for form in ("whole", "reciprocal", "half", "two over"):
@@ -161,12 +169,13 @@ class PlainNumbers:
                         dims = order * (array.size // 2)
                         least = min(dim.old or 0 for dim in pair) - less
                         use = ScalarUse(dims, less, form, array)
+                        inside = atoms.issuperset(atom for dim in pair for atom in self.sizes.atoms(dim))
+                        divided = inside and not along and (node.op_type, form) != ("Mul", "whole")
                         square = pair[0].old == pair[1].old and not self._are_along(dims, along)
-                        if least < 2 or square or use.array.dtype.kind != "f":
+                        if least < 2 or (square and not divided) or use.array.dtype.kind != "f":
                             continue
                         if np.array_equal(use.make(lambda dim: dim.old or 0), array):
                             found.append(use)
-        atoms = {atom for dim in near for atom in self.sizes.atoms(dim)}
         plain = [use for use in found if use.form in ("whole", "reciprocal")]
         apart = distinct(self.sizes, [use for use in found if atoms.issuperset(use.dims)] or plain or found)
         if len(apart) > 1:
@@ -236,12 +245,14 @@ class PlainNumbers:
         return ()
 
     def _multiples(self, summed: Dim, own: tuple[Dim, ...]) -> list[Dim]:
-        """What was summed over, times the channels that are left, or the part of it that follows the input."""
+        """What was summed over, times the channels that are left, or the part of it that follows the input, where that
+        is not its root as well."""
         sizes = self.sizes
         moving = sizes.product([atom for atom in sizes.atoms(summed) if sizes.fixed(atom) is None])
         fixed = [dim.old or 1 for dim in own if sizes.fixed(dim) is not None and (dim.old or 0) > 1]
         counts = sorted({*fixed, int(np.prod(fixed))})
-        return [summed, moving, *(sizes.product([summed, sizes.const(count)]) for count in counts)]
+        parts = [] if (moving.old or 0) ** 2 == summed.old else [moving]
+        return [summed, *parts, *(sizes.product([summed, sizes.const(count)]) for count in counts)]
 
     def _list_uses(self, node: NodeProto, array: Array, label: str, taint: Taint) -> tuple[ScalarUse, ...]:
         """A list whose numbers are all sizes of the image, or 0 and 1."""
@@ -288,7 +299,8 @@ class PlainNumbers:
     def _side_by_side(self, node: NodeProto, array: Array, taint: Taint) -> list[tuple[list[Dim], bool]]:
         """For each number of a list, the sizes that it may be. If several coordinates stand side by side, only those
         along which its own coordinate counts, and True."""
-        every = [*self._image, *(() if taint.is_pixel else taint.along)]
+        own = [dim for dim in self.flow.dims.get(node.output[0]) or () if self.sizes.varies(dim)]
+        every = [*self._image, *(() if taint.is_pixel else (*taint.along, *own))]
         made: list[tuple[list[Dim], bool]] = []
         for along in self._counted(node, array, taint):
             images = [dim for dim in self.sizes.sides if str(dim.data) in self._lines(along)]
@@ -331,7 +343,9 @@ class PlainNumbers:
         for use in uses:
             beside = [other for other in like if (other.less, len(other.dims)) == (use.less, len(use.dims))]
             agreeing += [use] if any(alike(self.sizes, use, other) for other in beside) else []
-        if len(agreeing) == 1:
+        # Of height and width, another node that divides by the one does not say that this one does.
+        sides = {tuple(self._lines(dim for dim in use.dims if dim is not None)) for use in uses}
+        if len(agreeing) == 1 and len(sides) == 1:
             return agreeing[0]
         if len(uses) > 1:
             return None
@@ -348,9 +362,12 @@ def _is_power_of_two(number: int) -> bool:
 
 
 def _is_written(array: Array) -> bool:
-    """Whether a share is one that somebody may have written: 1 / 8, 0.05."""
-    (number,), kind = array.ravel(), array.dtype.type
-    return bool(kind(f"{number:.2g}") == number or kind(Fraction(float(number)).limit_denominator(_USUAL)) == number)
+    """Whether shares are such that somebody may have written them: 1 / 8, 0.05."""
+    kind = array.dtype.type
+    return all(
+        kind(f"{number:.2g}") == number or kind(Fraction(float(number)).limit_denominator(_USUAL)) == number
+        for number in array.flat
+    )
 
 
 def _is_share_of_pixels(array: Array) -> bool:

@@ -69,7 +69,7 @@ class _Search:
                 if not known and (listed or not (taint.along or taint.is_map)):
                     self.plain.look(index, place, taint)
                 elif not known:
-                    self.plain.refuse_area(index, place)
+                    self.plain.look_at_count(index, place, taint)
         self._outer_axes(node, taint)
         self._pass_on(index, node, taint, taints)
 

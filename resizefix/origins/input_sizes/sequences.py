@@ -156,7 +156,8 @@ def _behaviour(candidate: Sequence, length: int, dtype: np.dtype[np.generic]) ->
 
 
 def _alike(one: Sequence, other: Sequence) -> bool:
+    """Whether they are of one kind; steps below 1 may be shares of a map, unless another row counts in them."""
     same = one.form == other.form or {one.form, other.form} <= {"span", "spaced", "linspace", *FUSED}
-    return same and (
-        one.is_absolute or (one.factor, one.offset, one.centre) == (other.factor, other.offset, other.centre)
-    )
+    if one.is_absolute:
+        return same and (abs(one.factor) >= 1 or abs(one.factor) == abs(other.factor))
+    return same and (one.factor, one.offset, one.centre) == (other.factor, other.offset, other.centre)

@@ -5,6 +5,7 @@ by the first size that it must equal. Sizes that are known must be equal but for
 is kept: at a given size of the input it may fail, which is a rule about the input's size (`rules.py`).
 """
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -67,7 +68,10 @@ class Solver:
         may_follow = self.may_follow.get(axis)
         if may_follow is None or other in self.may_follow or not self.sizes.unknowns(other):
             return False
-        return not may_follow(tuple(atom.old or 0 for atom in self.sizes.atoms(other)))
+        factors = tuple(atom.old or 0 for atom in self.sizes.atoms(other))
+        # Of shuffled pixels and of patches, several factors together are the height or the width of a map.
+        sides = ((math.prod(factors[:cut]), math.prod(factors[cut:])) for cut in range(1, len(factors)))
+        return not any(may_follow(lengths) for lengths in (factors, *sides))
 
     def is_weight(self, axis: Dim) -> bool:
         """Whether this is an axis of a constant whose numbers cannot be positions on it."""
@@ -135,6 +139,9 @@ class Solver:
         unknowns = {*self.sizes.unknowns(one), *self.sizes.unknowns(other)}
         if len(unknowns) != 1:
             return False
+        if all(map(self.sizes.unknowns, (one, other))):  # equal but for rounding, whatever it is
+            self.meetings.append((node, one, other))
+            return True
         unknown = unknowns.pop()
         for candidate in self.readings(unknown):
             if self._would_agree(unknown, candidate, one, other):
@@ -144,10 +151,11 @@ class Solver:
         return False
 
     def readings(self, unknown: Dim) -> list[Dim]:
-        """What an unknown may be: what its node proposes, sizes of the input or of other tensors, or fixed."""
+        """What an unknown may be: what its node proposes, sizes of the input or of other tensors. That it is fixed
+        suits all that it meets: this is what is left in the end."""
         sizes, old = self.sizes, unknown.old or 0
         symbols = [sizes.symbol(name) for name in sizes.symbols if sizes.symbols[name] == old and name != "batch"]
-        return [*self.candidates.get(unknown, ()), *symbols, *self.seen.get(old, ()), sizes.const(old)]
+        return [*self.candidates.get(unknown, ()), *symbols, *self.seen.get(old, ())]
 
     def _would_agree(self, unknown: Dim, candidate: Dim, one: Dim, other: Dim) -> bool:
         sizes = self.sizes

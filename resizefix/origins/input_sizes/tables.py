@@ -151,7 +151,30 @@ def _joined(sizes: Sizes, array: Array, dims: tuple[Dim, ...], axis: int, known:
 
 
 def _grid(sizes: Sizes, array: Array, dims: tuple[Dim, ...], known: Known) -> Grid:
+    """Positions on whole axes of an enlarged map, or else on each of their factors. Raises NoGridError."""
     shape = tuple(tuple(sizes.atoms(dim)) for dim in dims)
+    whole = tuple(tuple(_enlarged(sizes, factors)) for factors in shape)
+    if whole != shape:
+        found = Known([*known.sequences], known.masks)
+        with contextlib.suppress(NoGridError):
+            made = _grid_of(sizes, array, whole, found)
+            known.sequences[:] = found.sequences
+            return made
+    return _grid_of(sizes, array, shape, known)
+
+
+def _enlarged(sizes: Sizes, factors: tuple[Dim, ...]) -> list[Dim]:
+    """The factors, those that stay as one with the one before them that moves: twice the size of a map, say."""
+    made: list[Dim] = []
+    for factor in factors:
+        if made and sizes.fixed(made[-1]) is None and sizes.fixed(factor) is not None:
+            made[-1] = sizes.product([made[-1], factor])
+        else:
+            made.append(factor)
+    return made
+
+
+def _grid_of(sizes: Sizes, array: Array, shape: tuple[tuple[Dim, ...], ...], known: Known) -> Grid:
     factors = tuple(itertools.chain(*shape))
     lengths = [factor.old for factor in factors if factor.old is not None]
     if len(lengths) < len(factors) or math.prod(lengths) != array.size:  # no lengths, or those of a broken file

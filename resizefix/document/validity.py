@@ -19,20 +19,43 @@ def why_invalid(model: ModelProto) -> str | None:
 def why_not_loaded(model: ModelProto) -> str | None:
     """What keeps onnxruntime from loading the model, as far as onnx.checker and type inference see it; None if nothing.
 
-    onnxruntime reads what the checker refuses: a stored shape that inference contradicts, and before IR 4 initializers
-    that are no inputs. `model`: its nodes in order, its domain spelled ''.
+    onnxruntime reads what the checker refuses: a stored shape that inference contradicts, inputs and outputs without a
+    shape, a main graph without a name, Constant nodes of integers before opset 9, and before IR 4 initializers that are
+    no inputs. `model`: its nodes in order, its domain spelled ''.
     """
     return _complaint(model, _check_as_loaded)
 
 
 def _check_as_loaded(copy: ModelProto) -> None:
     copy.ir_version = max(copy.ir_version, 4)
+    copy.graph.name = copy.graph.name or "main"
+    tensors = [value.type.tensor_type for value in (*copy.graph.input, *copy.graph.output)]
+    unshaped = [tensor for tensor in tensors if tensor.elem_type and not tensor.HasField("shape")]
+    for tensor in unshaped:
+        tensor.shape.SetInParent()
+    lists_floats_alone = any(entry.domain == "" and entry.version < 9 for entry in copy.opset_import)
+    graphs = [body for _, body in bodies(copy) if isinstance(body, GraphProto)]
+    for body in graphs if lists_floats_alone else ():
+        _take_out_constants(body)
     onnx.checker.check_model(copy)
-    for _, body in bodies(copy):
-        for value in (*body.value_info, *(body.output if isinstance(body, GraphProto) else ())):
+    for tensor in unshaped:
+        tensor.ClearField("shape")
+    for body in graphs:
+        for value in (*body.value_info, *body.output):
             if value.type.HasField("tensor_type"):
                 value.type.tensor_type.ClearField("shape")
     onnx.shape_inference.infer_shapes(copy, check_type=True, strict_mode=True)
+
+
+def _take_out_constants(body: GraphProto) -> None:
+    """Tensors of Constant nodes become initializers: before opset 9, Constant lists floating-point types alone."""
+    for index in reversed(range(len(body.node))):
+        node = body.node[index]
+        if node.op_type == "Constant" and len(node.attribute) == 1 and node.attribute[0].HasField("t"):
+            tensor = body.initializer.add()
+            tensor.CopyFrom(node.attribute[0].t)
+            tensor.name = node.output[0]
+            del body.node[index]
 
 
 def _complaint(model: ModelProto, check: Callable[[ModelProto], None]) -> str | None:

@@ -23,13 +23,17 @@ def why_not_loaded(model: ModelProto) -> str | None:
     """What keeps onnxruntime from loading the model, as far as onnx.checker and type inference see it; None if nothing.
 
     onnxruntime reads what the checker refuses: a stored shape that inference contradicts, before IR 4 initializers
-    that are no inputs, and what `_completed` adds. `model`: its nodes in order, its domain spelled ''.
+    that are no inputs, before opset 9 Constant nodes of integers, and what `_completed` adds. `model`: its nodes in
+    order, its domain spelled ''.
     """
     return _complaint(model, _check_as_loaded)
 
 
 def _check_as_loaded(copy: ModelProto) -> None:
     copy.ir_version = max(copy.ir_version, 4)
+    graphs = [body for _, body in bodies(copy) if isinstance(body, GraphProto)]
+    for body in graphs if default_opset(copy.opset_import, fallback=1) < 9 else ():
+        _take_out_constants(body)
     onnx.checker.check_model(_completed(copy))
     for _, body in bodies(copy):
         for value in (*body.value_info, *(body.output if isinstance(body, GraphProto) else ())):
@@ -56,6 +60,17 @@ def _completed(model: ModelProto) -> ModelProto:
         if value.type.HasField("tensor_type"):
             value.type.tensor_type.shape.SetInParent()
     return made
+
+
+def _take_out_constants(body: GraphProto) -> None:
+    """Tensors of Constant nodes become initializers: before opset 9, Constant lists floating-point types alone."""
+    for index in reversed(range(len(body.node))):
+        node = body.node[index]
+        if node.op_type == "Constant" and len(node.attribute) == 1 and node.attribute[0].HasField("t"):
+            tensor = body.initializer.add()
+            tensor.CopyFrom(node.attribute[0].t)
+            tensor.name = node.output[0]
+            del body.node[index]
 
 
 def _complaint(model: ModelProto, check: Callable[[ModelProto], None]) -> str | None:

@@ -43,16 +43,25 @@ class CallResolver:
         return self.argument(definition) or self.result(definition)
 
     def argument_attribute(self, scope: Scope, name: str) -> AttributeProto | None:
-        """What the only call of the function around `scope` gives for its attribute `name`, or the default."""
+        """What all calls of the function around `scope` give for its attribute `name`, or the default."""
         while scope.parent is not None:
             scope = scope.parent
-        calls = self._calls(scope)
-        if len(calls) != 1:
-            return None
-        for attribute in (*calls[0][1].attribute, *getattr(scope.body, "attribute_proto", ())):
-            if attribute.name == name:
-                return None if attribute.ref_attr_name else attribute
-        return None
+        given: dict[bytes, AttributeProto] = {}
+        for _, call in self._calls(scope):
+            attributes = (*call.attribute, *getattr(scope.body, "attribute_proto", ()))
+            attribute = next((attribute for attribute in attributes if attribute.name == name), None)
+            if attribute is None or attribute.ref_attr_name:
+                return None
+            given[attribute.SerializeToString()] = attribute
+        return next(iter(given.values())) if len(given) == 1 else None
+
+    def attributes(self, scope: Scope, node: NodeProto) -> dict[str, AttributeProto]:
+        """The node's attributes by name; in place of one of the function, what all its calls give, if alike."""
+        return {
+            attribute.name: (outer and self.argument_attribute(scope, outer)) or attribute
+            for attribute in node.attribute
+            for outer in [attribute.ref_attr_name]
+        }
 
     def _calls(self, scope: Scope) -> list[tuple[Scope, NodeProto]]:
         function = scope.path.function

@@ -43,7 +43,7 @@ def extent_of(
 
 
 def spellings(written: dict[str, AttributeProto]) -> dict[str, Any]:
-    """The attributes as they are written. One that a local function takes from its caller is left at its default."""
+    """The attributes as they are written. One that the calls of a local function give unlike is left at its default."""
     given = {name: attribute for name, attribute in written.items() if not attribute.ref_attr_name}
     spelled: dict[str, Any] = {}
     for name in given:

@@ -163,7 +163,7 @@ class _Collector:
 
     def facts(self, label: str, scope: Scope, node: NodeProto) -> SiteFacts:
         """The facts of one node of that scope."""
-        written = {attribute.name: attribute for attribute in node.attribute}
+        written = self._view.calls.attributes(scope, node)
         operands = list(node.input) + [""] * 4
         shape = self._sizes(scope, operands[0])
         later = node.op_type == "Resize" and scope.opset >= 11  # roi, scales, sizes

@@ -43,12 +43,13 @@ def _attributes(op_type: str, opset: int) -> frozenset[str] | None:
 
 def _scales(f: SiteFacts) -> tuple[float | None, ...] | None:
     """The scale of each axis as the kernel sees it; None where it is not known."""
-    if f.rank is None:
+    rank = f.length if f.rank is None and f.axes is None else f.rank  # one value for each axis
+    if rank is None:
         return None
-    unknown: tuple[float | None, ...] = (None,) * f.rank
+    unknown: tuple[float | None, ...] = (None,) * rank
     if f.by_scales:
-        return unknown if f.full_scales is None or len(f.full_scales) != f.rank else f.full_scales
-    if f.values is None or f.input_shape is None:
+        return unknown if f.full_scales is None or len(f.full_scales) != rank else f.full_scales
+    if f.values is None or f.rank is None or f.input_shape is None:
         return unknown
     if len(f.listed_axes) != len(f.values) or any(not -f.rank <= axis < f.rank for axis in f.listed_axes):
         return unknown
@@ -108,9 +109,10 @@ def _has_type(f: SiteFacts) -> bool:
 
 def _is_copy(f: SiteFacts) -> bool:
     """No size changes, as far as is known: the kernel copies its input whatever the scales."""
-    scales, shape = _scales(f), f.input_shape
-    if scales is None or shape is None:
+    scales = _scales(f)
+    if scales is None:
         return False
+    shape = f.input_shape or (None,) * len(scales)
     return all(
         _is_one(scale) or (size is not None and scale is not None and size <= scale * size < size + 1)
         for scale, size in zip(scales, shape, strict=True)

@@ -237,7 +237,7 @@ class PromotionComparison:
         ratios = point.scales.by_sizes(self._inputs)
         names = [ratio.data for ratio in ratios.values()]
         lengths: Mapping[str, Value] = {}
-        if not any(path.is_body for path, _ in ratios):  # else the lengths are not seen
+        if not any(path for path, _ in ratios):  # the lengths are seen in the main graph alone
             session = self._open(promoted, prepare_for_ort(promoted, names), optimized=False)
             lengths = session.run(point.feeds)
         shapes = {name: value.shape for name, value in lengths.items() if isinstance(value, np.ndarray)}

@@ -123,6 +123,16 @@ def test_the_reference_by_sizes_is_found_wherever_the_node_stands(place):
     assert "other points are sampled" in (outcome.reason or "")
 
 
+def test_the_lengths_of_a_tensor_in_a_function_are_not_asked_for():
+    """Its name is none of the main graph; there, the sentence about sizes that are rounded down names no factors."""
+    function = """<domain: "d", opset_import: ["" : 13]> F (inner) => (z) {
+        s = Constant <value = float[4] {1, 1, 1.5, 1.5}> ()
+        [R] z = Resize <mode = "linear"> (inner, , s) }"""
+    original = onnx_text.model(f"(float[1,1,8,9] x) => (float[?,?,?,?] y) {{ y = d.F (x) }} {function}", 13, "d")
+    result = resizefix.promote_scales(original, for_="tensorrt", denominator=2, shape={"x": (1, 1, 8, 9)})
+    assert "no whole number" in (result.verification.reason or "")
+
+
 def test_sizes_that_are_known_to_move_the_samples_are_refused():
     """Fed its old value, the new model would not compute what the old one did."""
     for size, changed in ((9, False), (8, True)):

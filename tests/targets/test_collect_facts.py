@@ -67,11 +67,6 @@ SOME_FACTS = [
      {"source": S.INITIALIZER, "enclosing": frozenset({"If"})}),
     *((f"({IN}) {OUT} <{SCALED}, float[0] e = {{}}> {{ r = Constant <value = float[0] {{}}> () "
        f"y = Resize (x, {roi}, s) }}", {}, {"empty_constant": roi == "r"}) for roi in "re"),
-    # an attribute that a function takes from its caller is left at its default
-    (f'({IN}) {OUT} {{ y = local.up <how = "linear"> (x) }}',
-     {"domains": ["local"], "functions": """<domain: "local", opset_import: ["" : 13]> up <how> (a) => (b) {
-         s = Constant <value_floats = [1.0, 1.0, 2.0, 2.0]> () b = Resize <mode: string = @how> (a, , s) }"""},
-     {"mode": "nearest", "attributes": frozenset({"mode"})}),
 ]  # fmt: skip
 
 
@@ -256,3 +251,17 @@ def test_sizes_computed_from_an_integer_input_have_its_length_where_inference_do
     made.graph.output[1].type.tensor_type.ClearField("shape")  # hides the rank of `x` from the body
     (found,) = facts_of(Document.from_proto(made))
     assert (found.source, found.operand_rank, found.length) == (S.INTEGER_INPUT_COMPUTED, 1, length)
+
+
+@pytest.mark.parametrize(("second", "mode"), [("linear", "linear"), ("cubic", "nearest")])
+def test_an_attribute_of_a_function_is_what_all_its_calls_give_it(second, mode):
+    """Unlike calls leave it at its default, as the file is written."""
+    (found,) = facts(
+        f"""(float[1,1,4,4] x) => (float[1,1,8,8] y) {{
+        z = local.up <how = "linear"> (x) w = local.up <how = "{second}"> (x) y = Add (z, w) }}""",
+        18,
+        functions="""<domain: "local", opset_import: ["" : 18]> up <how> (a) => (b) {
+        s = Constant <value = float[4] {1, 1, 2, 2}> () b = Resize <mode: string = @how, antialias = 1> (a, , s) }""",
+        domains=["local"],
+    )
+    assert found.mode == mode

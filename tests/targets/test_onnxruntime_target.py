@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import onnx
+import onnx_text
 import onnxruntime
 import pytest
 from hypothesis import given, settings
@@ -13,6 +14,7 @@ from onnx import TensorProto, helper, numpy_helper
 from onnxruntime.capi import onnxruntime_pybind11_state as ort_errors
 from ort_runs import run
 
+import resizefix
 from resizefix.document.document import Document
 from resizefix.targets.collect_facts import facts_of
 from resizefix.targets.facts import OperandSource, Roi
@@ -157,6 +159,8 @@ EXAMPLES: list[tuple[str, Any, dict[str, Any], dict[str, Any]]] = [
      {"values": (1.0, 3.0, 9.0, 9.0)}),
     ("cubic-layout", changed(RESIZE_11, mode="cubic"), {"values": (1.0, 2.0, 2.0, 2.0)},
      {"values": (1.0, 1.0, 2.0, 2.0)}),
+    ("cubic-layout", changed(RESIZE_11, mode="cubic", rank=None, input_shape=None), {"values": (2.0, 1.0, 1.0, 1.0)},
+     {"values": (1.0, 1.0, 2.0, 2.0)}),
     ("crop-has-a-roi", RESIZE_11, {"coordinate_transformation_mode": "tf_crop_and_resize"}, {}),
     ("policy-with-negative-axes", SIZED_11, {"keep_aspect_ratio_policy": "not_larger", "axes": (-2, -1)},
      {"keep_aspect_ratio_policy": "not_larger", "axes": (2, 3)}),
@@ -171,6 +175,20 @@ def test_a_rule_is_broken_by_its_example_and_kept_just_outside(rule, base, broke
 
 def test_every_rule_has_an_example():
     assert {example[0] for example in EXAMPLES} == {rule.name for rule in ONNXRUNTIME.rules}
+
+
+def test_scales_tell_the_rank_that_no_shape_tells():
+    """In a body the rank is not known, yet constants have a scale for each axis: the verdict is onnxruntime's."""
+    text = """(float[1,1,3,3] x, bool c, int64 n) => (float[?,?,?,?,?] y) <float[4] s = {%s}> {
+        last, y = Loop (n, c, x) <body = b (int64 i, bool k, float[] e) => (bool[] k1, float[] e1, float[] z) {
+            k1 = Identity (k) e1 = Identity (e) z = Resize <mode = "linear"> (e, , s) }> }"""
+    kept, refused = (onnx_text.model(text % scales) for scales in ("1, 1, 2, 2", "2, 1, 2, 1"))
+    feeds = {"x": np.ones((1, 1, 3, 3), np.float32), "c": np.array(True), "n": np.array(2)}
+    run(kept, feeds, optimized=True)
+    assert resizefix.check(kept, target="onnxruntime").accepted
+    with pytest.raises(COMPLAINTS):
+        run(refused, feeds, optimized=True)
+    assert not resizefix.check(refused, target="onnxruntime").accepted
 
 
 @of_this_release

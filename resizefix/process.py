@@ -244,11 +244,11 @@ def memory_is_out() -> bool:
 
 
 def free_memory() -> int:
-    """The bytes of memory that are free on this machine, or left to this container."""
+    """The bytes of memory that are free on this machine, or left to this container or process."""
     try:
         with open("/proc/meminfo", encoding="ascii") as meminfo:
             fields = dict(line.split(":", 1) for line in meminfo)
-        return min(int(fields["MemAvailable"].split()[0]) * 1024, _left_to_container())
+        return min(int(fields["MemAvailable"].split()[0]) * 1024, _left_to_container(), _left_to_process())
     except (OSError, KeyError, ValueError, IndexError):
         pass
     try:
@@ -265,6 +265,17 @@ def _left_to_container() -> int:
             return max(int(most.read()) - int(next(line for line in used if line.startswith("anon ")).split()[1]), 0)
     except (OSError, ValueError, StopIteration):
         return sys.maxsize
+
+
+def _left_to_process() -> int:
+    """What `ulimit -v` allows beside the address space that is in use; no limit: more than there is."""
+    import resource
+
+    most, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if most == resource.RLIM_INFINITY:
+        return sys.maxsize
+    with open("/proc/self/statm", encoding="ascii") as pages:
+        return max(most - int(pages.read().split()[0]) * resource.getpagesize(), 0)
 
 
 @contextlib.contextmanager

@@ -139,6 +139,20 @@ def test_too_little_memory_is_a_sentence_and_one_document(tmp_path, line, megaby
     assert err.count("\n") <= 1
 
 
+@pytest.mark.parametrize("megabytes", [1200, 2500, 4500])
+def test_too_little_memory_for_another_scale_is_no_size_that_must_fit(tmp_path, megabytes):
+    """Of the limit, two more tensors are left or less than one, whatever was estimated."""
+    whole = "float[1,64,256,256] x) => (float[1,64,2048,2048] y, float[1,64,2048,2048] z"
+    scales = "float[4] s = {1, 1, 8, 8}"
+    onnx.save(
+        model(f'({whole}) <{scales}> {{ y = Resize <mode = "nearest"> (x, "", s) z = Relu (y) }}'),
+        tmp_path / "model.onnx",
+    )
+    code, _, err = run("promote-scales model.onnx out.onnx", tmp_path, AS=megabytes << 20)
+    assert "must fit" not in err
+    assert code == 0 or "too little memory" in err
+
+
 @pytest.mark.parametrize("files", [5, 8, 12])
 def test_too_few_open_files_too(tmp_path, files):
     fill(tmp_path, SIMPLE)

@@ -7,9 +7,9 @@ from functools import lru_cache
 from itertools import takewhile
 from typing import Any
 
-from onnx import ModelProto, TensorProto
+from onnx import ModelProto, TensorProto, TypeProto
 
-from resizefix.document.shapes import dims_of
+from resizefix.document.values import dims_in, numbers_in
 from resizefix.library.result import Result
 
 # As numpy calls them; inputs of other types need more than a line.
@@ -41,15 +41,24 @@ def python_lines(result: Result, model: ModelProto, path: str) -> tuple[str, ...
         if entry.name in values:
             array = _array(tuple(values[entry.name]), dtype)
         else:
-            dims = dims_of(entry.type) if entry.type.tensor_type.HasField("shape") else ()
-            shape = shapes.get(entry.name, [size if isinstance(size, int) else 1 for size in dims])
-            array = f"np.zeros({tuple(shape)}, np.{dtype})"
+            array = f"np.zeros({_shape(entry.type.tensor_type, shapes.get(entry.name))}, np.{dtype})"
         feeds.append((entry.name, array))
     return (
         "import numpy as np, onnxruntime as ort",
         f"session = ort.InferenceSession({path!r}, providers=['CPUExecutionProvider'])",
         f"outputs = session.run(None, {{{_fed(feeds)}}})",
     )
+
+
+def _shape(declared: TypeProto.Tensor, verified: Sequence[int] | None) -> tuple[int, ...]:
+    """The verified shape, unless it is another than the file declares: that of a node that was run alone."""
+    if not declared.HasField("shape"):
+        return tuple(verified or ())
+    sizes = numbers_in(dims_in(declared.shape))
+    fits = verified is not None and len(verified) == len(sizes)
+    if verified is not None and fits and all(size in (None, own) for size, own in zip(sizes, verified, strict=True)):
+        return tuple(verified)
+    return tuple(1 if size is None else size for size in sizes)
 
 
 @lru_cache(maxsize=64)

@@ -32,7 +32,8 @@ from resizefix.scope_path import FunctionName
 _EXTERNAL_FOLDER = "session.model_external_initializers_file_folder_path"
 _FATAL = 4
 _UNTIL_LEFT = 0.5  # seconds until a node that runs at a Ctrl-C is left to itself
-_NO_MEMORY = "Failed to allocate memory"
+# What the exceptions of C++ call themselves that onnxruntime turns into its own: libstdc++ and libc++, MSVC, its arena.
+_NO_MEMORY = ("std::bad_alloc", "bad allocation", "Failed to allocate memory")
 # From this size on weights stay where they are, mapped from the file. onnxruntime would copy them: for matrix products
 # at every level ("prepacking"), for convolutions at the default one (its optimizer's NCHWc layout).
 MAPPED_FROM = 2**27
@@ -149,7 +150,7 @@ class Session:
             results = self._invoke(feeds)
         except _ORT_EXCEPTIONS as error:
             self._limits.left()  # a run that was broken off is no failure of the model
-            if isinstance(error, MemoryError) or _NO_MEMORY in str(error):
+            if isinstance(error, MemoryError) or any(words in str(error) for words in _NO_MEMORY):
                 raise OutOfMemoryError("verification.out-of-memory", label=self.label) from error
             complaint = read_ort_error(str(error) or type(error).__name__)
             where = f" at node '{complaint.node}' ({complaint.op_type})" if complaint.node else ""

@@ -22,6 +22,7 @@ from resizefix.document.shapes import Key
 from resizefix.interpolation import ExtentKind
 from resizefix.promotion import Coupling, Freedom, InputBinding, PromotedInput
 from resizefix.runtimes.inputs import Value
+from resizefix.runtimes.limits import OutOfMemoryError
 from resizefix.runtimes.ort_session import CannotRunError
 from resizefix.verification.conditions import Progress
 from resizefix.verification.dependence import Dependence
@@ -83,9 +84,14 @@ class Prober:
 
     def _alone(self, source: PromotedInput) -> dict[Key, Coupling]:
         """The verdict of a whole step; free where the input can say no other value."""
-        breaks_at = None
-        for value in other_values(source, self.fits)[:1]:
-            breaks_at = self._breaks_at(ScalePoint(((source, value),)))
+        breaks_at, values = None, other_values(source, self.fits)
+        for value in values:
+            try:
+                breaks_at = self._breaks_at(ScalePoint(((source, value),)))
+                break
+            except OutOfMemoryError:
+                if value == values[-1]:
+                    raise
         self.progress.done(_FINDING)
         return _verdicts([source], Freedom.FREE if breaks_at is None else Freedom.COUPLED, breaks_at)
 
@@ -96,7 +102,10 @@ class Prober:
             factors = drawn_factors(len(self.inputs), draw)
             names = (source.name for source in self.inputs)
             tried.append(_moved_by(dict(zip(names, factors, strict=True)), group))
-            broken = self._breaks_at(tried[-1]) if self.fits(tried[-1]) else ""
+            try:
+                broken = self._breaks_at(tried[-1]) if self.fits(tried[-1]) else ""
+            except OutOfMemoryError:
+                broken = ""
             if broken is not None:
                 return broken
         self.ran.extend(tried[:2])

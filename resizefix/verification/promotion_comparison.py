@@ -19,6 +19,7 @@ from resizefix.document.shapes import Key
 from resizefix.document.text import counted
 from resizefix.promotion import Coupling, PromotedInput
 from resizefix.runtimes.inputs import Feeds, Value
+from resizefix.runtimes.limits import OutOfMemoryError
 from resizefix.runtimes.ort_session import (
     UNCHANGED_LAYOUT,
     CannotLoadError,
@@ -164,6 +165,8 @@ class PromotionComparison:
             return session.run(feeds)
         except CannotRunError as error:
             return error
+        except OutOfMemoryError as error:
+            return _not_run(error)
 
     def _point(self, session: PromotedSession, scales: ScalePoint, known: Outputs | None = None) -> Point:
         """What the promoted model makes at a scale point without optimisation, unless that is `known`."""
@@ -228,6 +231,8 @@ class PromotionComparison:
             return self._open(self._original, reference, optimized=False).run(self._feeds)
         except (CannotLoadError, CannotRunError) as error:
             return error
+        except OutOfMemoryError as error:
+            return _not_run(error)
 
     def _note_sizes(self, promoted: Document) -> None:
         """One sentence for all runs in which sizes decided where a node samples: the difference, and what avoids it."""
@@ -358,3 +363,8 @@ class _Judged:
 
 def _relative(bound: Bound) -> float:
     return bound.relative
+
+
+def _not_run(error: OutOfMemoryError) -> CannotRunError:
+    """At this scale point alone; others may fit."""
+    return CannotRunError(error.diagnostic, reason=str(error))

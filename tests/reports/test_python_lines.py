@@ -21,3 +21,10 @@ def test_the_lines_run_and_give_every_output_however_many_inputs_there_are(sites
     exec("\n".join(lines), found)
     assert [output.shape for output in found["outputs"]] == [(1, 1, 8, 8)] * sites
     assert len(lines[-1]) < 250
+
+
+def test_a_node_that_was_run_alone_at_small_sizes_does_not_say_how_large_the_input_is():
+    text = '(float[1,4,128,128] x) => (float[a,b,c,d] y) <float[4] s = {1, 1, 8, 8}> { y = Resize (x, "", s) }'
+    result = resizefix.promote_scales(onnx_text.model(text), memory_limit=2**22)
+    assert "only around each changed node" in result.verification.reason
+    assert "np.zeros((1, 4, 128, 128)" in python_lines(result, result.model, "out.onnx")[-1]

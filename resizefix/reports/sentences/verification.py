@@ -53,7 +53,7 @@ SENTENCES = {
     "verification.does-not-load": "onnxruntime cannot load {label}{where}: {why}",
     "verification.no-custom-op-library": "There is no custom-op library {library}.",
     "verification.custom-op-library-unusable": "onnxruntime cannot load the custom-op library {library}: {why}",
-    "verification.out-of-memory": "{label}: there was too little memory to run it",
+    "verification.out-of-memory": "{label}: there was too little memory to run it; give smaller sizes with --shape, or a smaller --memory-limit, with which nodes are compared alone",
     "verification.output-of-one": "output '{output}' exists only {side}",
     "verification.output-is-other": "output '{output}' is {old} {before} and {new} {after}",
     "verification.output-differs": "{label} differs: {old} {before} and {new} {after} at {at}",

@@ -7,6 +7,7 @@ body sees its own names, then those of the graph that holds it; a function body 
 
 from __future__ import annotations
 
+import heapq
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from enum import Enum
@@ -315,6 +316,26 @@ def names_read(node: NodeProto) -> set[str]:
         for inner in body.node:
             names |= names_read(inner)
     return names
+
+
+def in_order(nodes: list[NodeProto]) -> list[int]:
+    """Positions in topological order, the earliest that may come next first; what a cycle holds up comes last."""
+    producer = {name: index for index, node in enumerate(nodes) for name in node.output if name}
+    wanted = [{producer[name] for name in names_read(node) if name in producer} for node in nodes]
+    readers: dict[int, list[int]] = {}
+    for index, sources in enumerate(wanted):
+        for source in sources:
+            readers.setdefault(source, []).append(index)
+    ready = [index for index, sources in enumerate(wanted) if not sources]
+    placed: list[int] = []
+    while ready:
+        index = heapq.heappop(ready)
+        placed.append(index)
+        for reader in readers.get(index, ()):
+            wanted[reader].discard(index)
+            if not wanted[reader]:
+                heapq.heappush(ready, reader)
+    return placed + sorted(set(range(len(nodes))) - set(placed))
 
 
 def _holder(node: NodeProto, names: Counter[str]) -> str:

@@ -1,11 +1,9 @@
 """What must hold before the first node is rewritten: no local functions, one spelling of the domain, nodes in order."""
 
-import heapq
-
-from onnx import GraphProto, ModelProto, NodeProto, inliner
+from onnx import GraphProto, ModelProto, inliner
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.document.scopes import bodies, names_read
+from resizefix.document.scopes import bodies, in_order
 from resizefix.opsets.constants import replace_nodes
 from resizefix.opsets.verdict import Step
 from resizefix.scope_path import FunctionName
@@ -42,23 +40,3 @@ def sort_nodes(model: ModelProto) -> list[Step]:
                 replace_nodes(graph, [graph.node[index] for index in ordered])
                 steps.append(Step(graph.name, "", 0, Diagnostic("opsets.step-sorted")))
     return steps
-
-
-def in_order(nodes: list[NodeProto]) -> list[int]:
-    """Positions in topological order, the earliest that may come next first; what a cycle holds up comes last."""
-    producer = {name: index for index, node in enumerate(nodes) for name in node.output if name}
-    wanted = [{producer[name] for name in names_read(node) if name in producer} for node in nodes]
-    readers: dict[int, list[int]] = {}
-    for index, sources in enumerate(wanted):
-        for source in sources:
-            readers.setdefault(source, []).append(index)
-    ready = [index for index, sources in enumerate(wanted) if not sources]
-    placed: list[int] = []
-    while ready:
-        index = heapq.heappop(ready)
-        placed.append(index)
-        for reader in readers.get(index, ()):
-            wanted[reader].discard(index)
-            if not wanted[reader]:
-                heapq.heappush(ready, reader)
-    return placed + sorted(set(range(len(nodes))) - set(placed))

@@ -19,10 +19,9 @@ from resizefix.dialects.model_view import ModelView
 from resizefix.document.operator_semantics.operand import MISFITS
 from resizefix.document.operator_semantics.table import SHAPE_READERS, has_row, values_or_none
 from resizefix.document.output_lengths import BROADCASTING
-from resizefix.document.scopes import DEFAULT_DOMAINS, Scope, node_label
+from resizefix.document.scopes import DEFAULT_DOMAINS, Scope, in_order, node_label
 from resizefix.document.values import Array
 from resizefix.interpolation import ExtentKind
-from resizefix.opsets.preparation import in_order
 from resizefix.origins.size_reach import SizeReach
 from resizefix.origins.size_rows import PASSING, ConflictError, Dims, UnknownSizesError, View, resized_by, row_of
 from resizefix.scope_path import Key

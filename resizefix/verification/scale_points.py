@@ -183,7 +183,8 @@ def most_inclusive(ran: Sequence[ScalePoint], inputs: Sequence[PromotedInput]) -
 def asked_points(inputs: Sequence[PromotedInput], at: Sequence[Sequence[float]]) -> list[ScalePoint]:
     """The scale points that `--at S` or `--at H,W` ask for: these numbers for the scaled axes of every promoted input.
 
-    Raises UsageError where the count fits no promoted input, or an integer input cannot hold a number.
+    Raises UsageError where the count fits no promoted input, a node takes no such scale, or an integer input cannot
+    hold a number.
     """
     return [
         ScalePoint(tuple((source, _asked(source, numbers, inputs, at)) for source in inputs), asked=True)
@@ -202,6 +203,8 @@ def _asked(
         raise UsageError(
             "verification.number-for-each-axis", said=said, scaled=counted(len(driven.scaled), "axis", "axes")
         )
+    if min(numbers) < driven.min_scale:
+        raise UsageError("verification.scale-too-small", said=said, label=driven.label, least=driven.min_scale)
     over = driven.denominator
     lacking = [] if over is None else [number for number in numbers if numerator(number, over) is None]
     if lacking:

@@ -68,6 +68,7 @@ SENTENCES = {
     "verification.one-factor-for-all": "{said} holds one number for all axes; give one number",
     "verification.number-for-each-axis": "{said} scales {scaled}; give one number, or one for each",
     "verification.value-not-held": "{said} takes only {holds}, so {lacking:.9g} cannot be fed; {instead}",
+    "verification.scale-too-small": "{said} is the scale of {label!r}, an Upsample, which takes no scale below {least:g}; ask for larger ones",
     "verification.at-without-size": "--at {scale:g}: the input of {label} has no fixed size, so a scale gives no output size",
     "verification.no-runs": "There must be at least one run, not {runs}.",
     "verification.all-empty": "Every output is empty at the shapes that were tried, so nothing was compared. Give others with --shape.",

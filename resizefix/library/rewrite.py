@@ -193,11 +193,13 @@ def trt_legacy(
         nothing = Verification(Status.SKIPPED, NOTHING_TO_DO)
         return Result(document, made.outcomes, (), nothing)
     rules = conditions(**run) if verify else None
-    near = sorted({step.op_type for step in made.steps if not step.error.exact})
+    near = [step for step in made.steps if not step.error.exact]
     if near:  # the file as a whole comes near only
-        note = Diagnostic("library.older-forms-round", operators=", ".join(near))
+        operators = ", ".join(sorted({step.op_type for step in near if step.op_type}))
+        notes: list[str] = [Diagnostic("library.older-forms-round", operators=operators)] if operators else []
+        notes += dict.fromkeys(step.error.note for step in near if not step.op_type)
         rounded = (
-            replace(outcome, exact=False, reason="; ".join(part for part in (outcome.reason, note) if part))
+            replace(outcome, exact=False, reason="; ".join(part for part in (outcome.reason, *notes) if part))
             for outcome in made.outcomes
         )
         made = replace(made, outcomes=tuple(rounded))

@@ -185,6 +185,13 @@ def test_the_last_bits_are_those_of_the_coarsest_type():
     assert half_units([onnx.TensorProto.BFLOAT16]) == 2 * 2.0**-7
 
 
+def test_trt_legacy_says_why_a_model_of_half_precision_comes_near_only():
+    text = "(float16[1,1,4,4] x) => (float16[1,1,8,8] y) <float[4] s = {1, 1, 2, 2}> { y = Resize (x, , s) }"
+    (outcome,) = resizefix.trt_legacy(onnx_text.model(text)).outcomes
+    assert not outcome.exact
+    assert outcome.reason.endswith("; float16 results are rounded at other places from opset to opset")
+
+
 def test_without_half_precision_the_bound_is_that_of_other_sums():
     result = resizefix.legalize(halved_inside("float"), target="tensorrt-5.1", node=["#0"])
     assert result.verification.passed

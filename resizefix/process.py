@@ -268,7 +268,7 @@ def _left_to_container() -> int:
 
 
 def _left_to_process() -> int:
-    """What `ulimit -v` allows beside the address space that is in use; no limit: more than there is."""
+    """The bytes of address space that `ulimit -v` still allows; without a limit, more than any machine has."""
     import resource
 
     most, _ = resource.getrlimit(resource.RLIMIT_AS)

@@ -51,14 +51,13 @@ def python_lines(result: Result, model: ModelProto, path: str) -> tuple[str, ...
 
 
 def _shape(declared: TypeProto.Tensor, verified: Sequence[int] | None) -> tuple[int, ...]:
-    """The verified shape, unless it is another than the file declares: that of a node that was run alone."""
+    """The verified shape if it fits the declared one; that of a node that was run alone may not."""
     if not declared.HasField("shape"):
         return tuple(verified or ())
     sizes = numbers_in(dims_in(declared.shape))
-    fits = verified is not None and len(verified) == len(sizes)
-    if verified is not None and fits and all(size in (None, own) for size, own in zip(sizes, verified, strict=True)):
-        return tuple(verified)
-    return tuple(1 if size is None else size for size in sizes)
+    if verified is None or len(verified) != len(sizes):
+        verified = [size or 1 for size in sizes]
+    return tuple(found if size is None else size for size, found in zip(sizes, verified, strict=True))
 
 
 @lru_cache(maxsize=64)

@@ -32,7 +32,7 @@ from resizefix.scope_path import FunctionName
 _EXTERNAL_FOLDER = "session.model_external_initializers_file_folder_path"
 _FATAL = 4
 _UNTIL_LEFT = 0.5  # seconds until a node that runs at a Ctrl-C is left to itself
-# What the exceptions of C++ call themselves that onnxruntime turns into its own: libstdc++ and libc++, MSVC, its arena.
+# Texts of C++ exceptions for missing memory, which onnxruntime gives no type: libstdc++ and libc++, MSVC, its arena.
 _NO_MEMORY = ("std::bad_alloc", "bad allocation", "Failed to allocate memory")
 # From this size on weights stay where they are, mapped from the file. onnxruntime would copy them: for matrix products
 # at every level ("prepacking"), for convolutions at the default one (its optimizer's NCHWc layout).

@@ -84,14 +84,9 @@ class Prober:
 
     def _alone(self, source: PromotedInput) -> dict[Key, Coupling]:
         """The verdict of a whole step; free where the input can say no other value."""
-        breaks_at, values = None, other_values(source, self.fits)
-        for value in values:
-            try:
-                breaks_at = self._breaks_at(ScalePoint(((source, value),)))
-                break
-            except OutOfMemoryError:
-                if value == values[-1]:
-                    raise
+        breaks_at = None
+        for value in other_values(source, self.fits)[:1]:
+            breaks_at = self._breaks_at(ScalePoint(((source, value),)))
         self.progress.done(_FINDING)
         return _verdicts([source], Freedom.FREE if breaks_at is None else Freedom.COUPLED, breaks_at)
 

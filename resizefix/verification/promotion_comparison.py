@@ -366,5 +366,5 @@ def _relative(bound: Bound) -> float:
 
 
 def _not_run(error: OutOfMemoryError) -> CannotRunError:
-    """At this scale point alone; others may fit."""
+    """The result of a scale point for which the memory is too small; other points may fit."""
     return CannotRunError(error.diagnostic, reason=str(error))

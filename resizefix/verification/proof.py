@@ -133,7 +133,7 @@ class Prover:
             for group in groups:
                 yield from self._settled(extraction, group, conditions)
             return
-        progress = Progress(conditions.tell, total=len(groups))  # told and counted here: not by two threads
+        progress = Progress(conditions.tell, total=len(groups))  # reported here, not by the threads
         is_over = threading.Event()
 
         def settle(group: Sequence[PromotedInput]) -> tuple[list[_Local], int]:

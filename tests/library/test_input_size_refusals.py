@@ -308,15 +308,6 @@ def test_as_much_on_both_sides_up_to_a_multiple_is_no_margin(old):
     assert_follows(reflected, (60, 76), old=old)
 
 
-def test_a_square_that_stays_one_need_not_say_which_side_a_number_follows():
-    def diagonal(n, h, w):
-        both = n.Add(n.floats(np.arange(w).reshape(1, 1, 1, w)), n.floats(np.arange(h).reshape(1, 1, h, 1)))
-        return n.Add(n.conv("x", 3, 2), n.Div(both, n.floats(w - 1)))
-
-    assert_follows(diagonal, (48, 48), old=SQUARE)
-    assert refused(built(diagonal, SQUARE), NEW)
-
-
 def test_samples_of_patches_that_become_one_with_the_batch_do_not_say_which_factor_is_fixed():
     """As in MobileViT, whose patches have 4 samples a side; in MaxViT, 8 cells of a grid would be fixed."""
 
@@ -326,31 +317,6 @@ def test_samples_of_patches_that_become_one_with_the_batch_do_not_say_which_fact
         return n.Softmax(n.Reshape(y, [16, h * w // 16, 4]), axis=1)
 
     assert refused(built(patches, SQUARE), (32, 48)) == ("Reshape_1", "origins.input-size-split")
-
-
-def test_a_number_that_divides_columns_does_not_say_which_side_of_a_square_another_is():
-    def counted(n, h, w):
-        y = n.conv("x", 3, 1)
-        columns = n.Div(n.floats(np.arange(w).reshape(1, 1, 1, w)), n.floats(w))
-        rows = n.CumSum(n.floats(np.ones((1, 1, h, w))), n.Identity(np.array(2)))
-        return n.Add(n.Add(y, columns), n.Div(rows, n.floats(h)))
-
-    assert refused(built(counted, SQUARE), NEW) == ("Div_5", "origins.input-size-number")
-
-
-def test_two_equal_numbers_that_divide_values_on_a_square_map_are_its_sides():
-    def tokens(n, h, w):
-        y = n.Transpose(n.Reshape(n.conv("x", 3, 2, 2), [1, 2, h * w // 4]), perm=[0, 2, 1])
-        return n.Div(y, n.floats([w // 2, h // 2]))
-
-    def enlarged(n, h, w):
-        y = n.ConvTranspose("x", n.weight(3, 2, 2, 2), strides=[2, 2])
-        y = n.Transpose(n.Reshape(y, [1, 2, 4 * h * w]), perm=[0, 2, 1])
-        return n.Div(y, n.floats([2 * w, 2 * h]))
-
-    for build in (tokens, enlarged):
-        assert refused(built(build, (28, 28)), (48, 32)) == ("Div_3", "origins.input-size-numbers")
-        assert_follows(build, (48, 48), old=(28, 28))
 
 
 def test_masks_of_two_rows_of_windows_are_refused():

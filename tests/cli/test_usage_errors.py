@@ -24,7 +24,7 @@ ERRORS = f"""
 2 | promote-scales SRCNN a.onnx --shape nope:1,3,8,8 | no input 'nope'
 2 | promote-scales SRCNN a.onnx --shape input | not a shape
 2 | promote-scales SRCNN a.onnx --form factor --at 2,3.5 | holds one number for all axes; give one number
-2 | promote-scales BISENET a.onnx --at 0.5 | takes no scale below 1; ask for larger ones
+2 | promote-scales BISENET a.onnx --at 0.5 | takes no scale below 1; give larger scales
 2 | promote-scales SRCNN a.onnx --denominator 10 --dry-run | --denominator 10 --dry-run --for tensorrt
 2 | promote-scales missing.onnx a.onnx | no such file
 2 | promote-scales . a.onnx | folder

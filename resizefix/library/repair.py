@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-from resizefix.diagnostics import Diagnostic
+from resizefix.diagnostics import Diagnostic, code_of
 from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
 from resizefix.faults.fault import COORDINATES, EXTENTS, Fault, Preferences
@@ -116,6 +116,9 @@ def _repaired(
     alone = [] if preferences.remove_identity else nodes
     verification, largest = prove_repair(Repair(document, made.document, alone, keeps, left), rules)
     if not verification.passed:
+        asked = [outcome for outcome in made.outcomes if outcome.status is Status.REFUSED and outcome.retry_args]
+        if asked and code_of(verification.reason) == "verification.repair-does-not-load":
+            return Result(document, _waiting(made.outcomes, asked), (), skipped("library.nothing-repaired"))
         raise _failed(document, made.outcomes, verification)
     difference = largest if math.isfinite(largest) else None  # another shape: no number says it
     at = verification.runs[0].shapes if verification.runs and difference else None
@@ -124,6 +127,18 @@ def _repaired(
         for outcome in made.outcomes
     )
     return Result(made.document, outcomes, (), verification)
+
+
+def _waiting(outcomes: Sequence[Outcome], asked: Sequence[Outcome]) -> tuple[Outcome, ...]:
+    """The outcomes where the file loads only once the nodes that are `asked` about are repaired, too."""
+    named = ", ".join(outcome.node for outcome in asked[:_MOST_NAMED])
+    why = Diagnostic("library.repair-waits", named=named)
+    return tuple(
+        replace(outcome, status=Status.REFUSED, reason=Diagnostic("library.repair-later", fix=outcome.reason, why=why))
+        if outcome.status is Status.CHANGED
+        else outcome
+        for outcome in outcomes
+    )
 
 
 def _failed(document: Document, outcomes: tuple[Outcome, ...], verification: Verification) -> VerificationFailedError:

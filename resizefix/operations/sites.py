@@ -190,8 +190,10 @@ class _Finder:
         return ReadSite(*common, _rounding_warning(extent, read_as[1].interpolation, dims), *read_as), constant
 
     def _fixed_dims(self, scope: Scope, name: str) -> Dims | None:
-        """A tensor's sizes; of one made in a loop the file tells the first round's, so that only the rank counts."""
+        """A tensor's sizes; of a function's argument those that all calls pass; of one made in a loop the file tells
+        the first round's, so that only the rank counts."""
         definition = self._scopes.definition(scope, name)
+        definition = None if definition is None else self._view.calls.origin(definition)
         dims = None if definition is None else self._shapes.dims(definition.key)
         repeated = definition is not None and definition.scope.is_repeated
         return (None,) * len(dims) if dims is not None and repeated else dims

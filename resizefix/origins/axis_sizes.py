@@ -2,7 +2,8 @@
 
 onnx.shape_inference gives a dynamic size up at the first convolution. Here a size is followed backwards, through
 operators that keep it and through windows, to sizes that lead no further: two that end in equal expressions are equal
-for every input the model runs with. Sizes that the file fixes are followed like all others: that two numbers are equal
+for every input the model runs with. Equal names of dimensions are no evidence: exporters give one name to inputs of
+different sizes, and onnxruntime takes those. Sizes that the file fixes are followed like all others: that two numbers are equal
 in this file does not make one the other.
 """
 
@@ -29,7 +30,6 @@ class AxisSizes:
         self.scopes = view.scopes
         self._known: dict[Size, Expression] = {}
         self._ranks: dict[Key, int | None] = {}
-        self._by_symbol: dict[str, Size] = {}
 
     def source(self, tensor: Key, axis: int) -> Expression:
         """The size of `tensor` on `axis` (counted from 0) as an expression over sizes that lead no further."""
@@ -43,11 +43,11 @@ class AxisSizes:
                 pending.pop()
             except _NeededError as needed:
                 if needed.size in pending:  # a file whose nodes depend on themselves
-                    self._known[needed.size] = self._root(needed.size)
+                    self._known[needed.size] = needed.size
                 else:
                     pending.append(needed.size)
             except UntraceableError:
-                self._known[current] = self._root(current)
+                self._known[current] = current
                 pending.pop()
         return self._known[wanted]
 
@@ -128,19 +128,10 @@ class AxisSizes:
     def _step(self, size: Size) -> Expression:
         definition = self.scopes.definition(self.scopes.by_path[size.tensor[0]], size.tensor[1])
         if definition is None or definition.kind is not DefinitionKind.NODE or definition.node is None:
-            return self._root(size)
+            return size
         row = _row(definition)
         found = None if row is None else row(_Reading(self, definition, definition.node), size.axis)
-        return self._root(size) if found is None else found
-
-    def _root(self, size: Size) -> Size:
-        dims = self.view.shapes.dims(size.tensor)
-        symbol = dims[size.axis] if dims is not None and size.axis < len(dims) else None
-        # Equal symbols are equal sizes; but those of a function or loop are other sizes in each call or round.
-        scope = self.scopes.by_path[size.tensor[0]]
-        if isinstance(symbol, str) and not scope.in_function and not scope.is_repeated:
-            return self._by_symbol.setdefault(symbol, size)
-        return size
+        return size if found is None else found
 
 
 class _Source(NamedTuple):

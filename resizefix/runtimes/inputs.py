@@ -12,7 +12,7 @@ from resizefix.document.values import Array
 
 Value = Array | list[Any] | dict[Any, Any] | None  # None: an optional that is absent; dict: a map
 Feeds = Mapping[str, Value]
-Dimension = int | str | None  # a size, a symbol (equal symbols are equal sizes), or unknown
+Dimension = int | str | None  # a size, a name (two of one name may differ all the same), or unknown
 
 
 class InputKind(str, Enum):

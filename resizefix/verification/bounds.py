@@ -89,6 +89,11 @@ def within(comparison: Comparison, bound: float | Mapping[str, Bound]) -> bool:
     return True
 
 
+def widest(bounds: Mapping[str, Bound]) -> Bound:
+    """The largest of the bounds of a model's outputs."""
+    return max(bounds.values(), key=lambda bound: bound.relative, default=Bound(0.0, "no outputs"))
+
+
 @dataclass(frozen=True)
 class Tolerance:
     """How far two models may be apart: |after - before| ≤ atol + rtol·|before|, or at most the part `relative` of

@@ -16,8 +16,8 @@ from resizefix.origins.input_sizes.following import Following
 from resizefix.origins.input_sizes.refusal import refuse
 from resizefix.runtimes.inputs import Value
 from resizefix.runtimes.limits import BrokenOffError
-from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError
-from resizefix.verification.bounds import default_level_bounds, relative_bounds, within
+from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError, only_without_optimisation
+from resizefix.verification.bounds import default_level_bounds, relative_bounds, widest, within
 from resizefix.verification.compare import compare
 from resizefix.verification.conditions import Conditions
 from resizefix.verification.engine import DifferenceError, Engine, run_of
@@ -135,11 +135,25 @@ def _flips(before: Document, plain: Mapping[str, Value], optimized: Mapping[str,
 
 @_refusing
 def prove_same(engine: Engine, before: Document, after: Document) -> None:
-    """Compare two models of which one takes the size that the other has fixed, and no constant had to change."""
+    """Compare two models of which one takes the size that the other has fixed, and no constant had to change.
+
+    At the default level too: sizes that the file fixes are folded there, in the types that the file computes them in.
+    """
     fitted = engine.fit(after)
-    level = engine.compared(engine.run(before, fitted.feeds), fitted.outputs, fitted.feeds)
+    plain = engine.run(before, fitted.feeds)
+    level = engine.compared(plain, fitted.outputs, fitted.feeds)
     if level.reason is not None:
         raise DifferenceError(level.reason)
+    made = engine.run(after, fitted.feeds, optimized=True)
+    try:
+        fused = engine.run(before, fitted.feeds, optimized=True)
+    except (CannotLoadError, CannotRunError) as error:
+        engine.notes.append(only_without_optimisation("the original", error.reason))
+        return
+    bounds = default_level_bounds(plain, fused)
+    level = engine.compared(fused, made, fitted.feeds, optimized=True)
+    if not within(level, bounds) and not within(compare(plain, made), bounds):
+        raise DifferenceError("verification.differs-optimised", why=level.reason, bound=widest(bounds))
 
 
 @_refusing

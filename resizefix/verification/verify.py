@@ -31,7 +31,7 @@ from resizefix.runtimes.ort_session import (
     only_without_optimisation,
 )
 from resizefix.scope_path import MAIN, Key
-from resizefix.verification.bounds import Bound, Tolerance, default_level_bounds, within
+from resizefix.verification.bounds import Tolerance, default_level_bounds, widest, within
 from resizefix.verification.compare import compare
 from resizefix.verification.conditions import Conditions
 from resizefix.verification.engine import (
@@ -165,14 +165,13 @@ class Pair:
         for one, before, after in zip(fitted, fused, self._run_after(feeds, optimized=True), strict=True):
             level, comparison = compare(one.outputs, before), compare(before, after)
             bounds = default_level_bounds(one.outputs, before, level)
-            widest = max(bounds.values(), key=lambda bound: bound.relative, default=Bound(0.0, "no outputs"))
-            bound = tolerance.bound(before, comparison, widest.relative)
+            bound = tolerance.bound(before, comparison, widest(bounds).relative)
             self.engine.runs.append(run_of(comparison, one.feeds, optimized=True, bound=bound, fed=self.feeding))
             if within(comparison, bounds) or tolerance.allows(before, after, comparison):
                 continue
             # An original with stale shapes contradicts itself when optimised; then what it really computes counts.
             if level.max_rel_diff < np.inf or not within(compare(one.outputs, after), bounds):
-                raise DifferenceError("verification.differs-optimised", why=comparison.reason, bound=widest)
+                raise DifferenceError("verification.differs-optimised", why=comparison.reason, bound=widest(bounds))
 
     def _fused(self, feeds: Sequence[Feeds]) -> list[dict[str, Value]]:
         session = self._open("BEFORE", self.before, optimized=True)

@@ -128,9 +128,20 @@ def test_the_lengths_of_a_tensor_in_a_function_are_not_asked_for():
     function = """<domain: "d", opset_import: ["" : 13]> F (inner) => (z) {
         s = Constant <value = float[4] {1, 1, 1.5, 1.5}> ()
         [R] z = Resize <mode = "linear"> (inner, , s) }"""
-    original = onnx_text.model(f"(float[1,1,8,9] x) => (float[?,?,?,?] y) {{ y = d.F (x) }} {function}", 13, "d")
+    original = onnx_text.model(f"(float[1,1,h,w] x) => (float[?,?,?,?] y) {{ y = d.F (x) }} {function}", 13, "d")
     result = resizefix.promote_scales(original, for_="tensorrt", denominator=2, shape={"x": (1, 1, 8, 9)})
     assert "no whole number" in (result.verification.reason or "")
+
+
+def test_sizes_that_all_calls_of_a_function_pass_move_the_samples_as_those_of_the_main_graph_do():
+    function = """<domain: "d", opset_import: ["" : 13]> F (inner) => (z) {
+        s = Constant <value = float[4] {1, 1, 1.5, 1.5}> ()
+        [R] z = Resize <mode = "linear"> (inner, , s) }"""
+    for width, status in ((9, "refused"), (8, "changed")):
+        text = f"(float[1,1,8,{width}] x) => (float[?,?,?,?] y) {{ y = d.F (x) }} {function}"
+        original = onnx_text.model(text, 13, "d")
+        result = resizefix.promote_scales(original, for_="tensorrt", denominator=2)
+        assert result.outcomes[0].status.value == status
 
 
 def test_sizes_that_are_known_to_move_the_samples_are_refused():

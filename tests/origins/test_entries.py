@@ -52,14 +52,14 @@ def test_a_statement_that_holds_is_confirmed_and_one_that_does_not_is_refused():
 def test_a_size_means_the_inputs_a_number_or_another_tensors():
     meanings, _ = meanings_and_chain("k = Shape (x)", "float[n,3,h,w] x, float[n,8,u,16] z")
     assert meanings.of(Size(X, 2)) == Size(X, 2)
-    assert meanings.of(Size(((), "z"), 0)) == Size(X, 0)  # of one symbol
+    assert meanings.of(Size(((), "z"), 0)) == Size(((), "z"), 0)  # a name is no evidence
     assert meanings.of(Size(((), "z"), 1)) == Number(8, "int64")
     assert meanings.of(Size(((), "z"), 2)) == Size(((), "z"), 2)
 
 
-def test_axes_of_one_symbol_are_one_size():
+def test_axes_of_one_name_are_two_sizes():
     meanings, _ = meanings_and_chain("k = Shape (x)", "float[n,3,s,s] x, float[n,8,u,16] z")
-    assert meanings.own(3) == meanings.own(2) == Size(X, 2)
+    assert meanings.own(3) == Size(X, 3) != meanings.own(2)
 
 
 def test_numbers_that_an_entry_is_written_with_are_hints_the_fractional_first():

@@ -48,6 +48,8 @@ SENTENCES = {
     "library.parser-takes-original": "{parser} takes the original and refuses the rewritten model: {why}",
     "library.node-alone": "{runtime}, the node alone: {why}",
     "library.nothing-frozen": "nothing was frozen",
+    "library.repair-waits": "the file loads only when {named} is repaired, too",
+    "library.repair-later": "{fix}; {why}",
     "library.nothing-repaired": "nothing was repaired",
     "library.fault-of-no-resize": "repair has no fix for that",
     "library.verification-failed-at": "verification failed ({named}): {why}",

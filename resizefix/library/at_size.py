@@ -11,12 +11,14 @@ from typing import Any, TypeVar
 from resizefix.diagnostics import Diagnostic
 from resizefix.document.document import Document
 from resizefix.errors import ResizefixError, UsageError
+from resizefix.library import seam
 from resizefix.library.result import Resolution, Result, failed
 from resizefix.operations.input_size.fixed import closed
-from resizefix.origins.input_sizes.input_axes import image_inputs, open_images
+from resizefix.origins.input_sizes.input_axes import asked_shapes, image_inputs, open_images
 from resizefix.origins.input_sizes.refusal import SizeRefusedError
 from resizefix.outcome import Status
 from resizefix.verification.conditions import DEFAULTS, conditions
+from resizefix.verification.plan import Plan
 from resizefix.verification.verification import Status as Proven
 from resizefix.verification.verification import Verification
 
@@ -59,7 +61,10 @@ def fixed_at(document: Document, size: tuple[int, int]) -> Document:
         if any(length not in (None, wanted[name]) for name, length in held.items()):
             has = "x".join("?" if length is None else str(length) for length in held.values())
             raise UsageError("library.size-is-fixed", name=image.name, has=has, wanted=f"{size[0]}x{size[1]}")
-    return closed(document, left_open, wanted) if left_open else document
+    if not left_open:
+        return document
+    made = closed(document, left_open, wanted)
+    return seam.submitted(document, made, Plan(input_shapes=asked_shapes(document.proto, left_open, wanted)))
 
 
 def _joined(function: Callable[..., Result], document: Document, fixed: Document, options: dict[str, Any]) -> Result:

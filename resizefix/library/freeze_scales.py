@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
+from resizefix.library import seam
 from resizefix.library.at_size import at_size
 from resizefix.library.bounded import operation
 from resizefix.library.plans import Plans
@@ -17,6 +18,7 @@ from resizefix.operations.sites import select, sites_in
 from resizefix.outcome import Outcome, Status
 from resizefix.verification.bounds import half_units
 from resizefix.verification.conditions import RunOptions, Unpack, conditions
+from resizefix.verification.plan import Plan
 
 
 @operation
@@ -44,6 +46,10 @@ def freeze_scales(
     made = replace(made, outcomes=_with_examples(view, sites, made.outcomes))
     changed = [site for site, outcome in zip(sites, made.outcomes, strict=True) if outcome.status is Status.CHANGED]
     moved = without_their_chain(changed)
+    if changed:
+        plan = Plan(frozenset(site.key for site in changed))
+        frozen = seam.submitted(document, made.document, plan)
+        made = made if frozen is made.document else replace(made, view=ModelView(frozen))
     if not changed or not verify:
         nothing = NOT_VERIFIED if changed else skipped("library.nothing-frozen")
         return Result(made.document, measured(made.outcomes, moved, nothing), (), nothing)

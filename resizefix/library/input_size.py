@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 
@@ -15,17 +15,20 @@ from resizefix.document.scopes import node_label
 from resizefix.document.text import node_text
 from resizefix.document.values import Dims, dims_of
 from resizefix.errors import UsageError
+from resizefix.library import seam
 from resizefix.library.bounded import operation
 from resizefix.library.result import NOT_VERIFIED, Resolution, Result, failed, skipped
 from resizefix.operations.input_size.dynamic import made_dynamic
 from resizefix.operations.input_size.fixed import Resized, closed, resized
 from resizefix.origins.input_sizes.following import Following, Numbers, follow, trial_sizes
-from resizefix.origins.input_sizes.input_axes import ImageInput, image_inputs, images_beside
+from resizefix.origins.input_sizes.input_axes import ImageInput, asked_shapes, image_inputs, images_beside
 from resizefix.origins.input_sizes.refusal import Choices, SizeRefusedError
 from resizefix.outcome import Outcome
 from resizefix.outcome import Status as Happened
+from resizefix.scope_path import MAIN
 from resizefix.verification.conditions import Conditions, RunOptions, Unpack, conditions
-from resizefix.verification.touched_nodes import Step, unplanned
+from resizefix.verification.plan import Plan
+from resizefix.verification.touched_nodes import Step
 from resizefix.verification.verification import Status, Verification
 
 ANY = "any"
@@ -139,6 +142,7 @@ class _Work:
         self._free: Following | None = None
         self._start = document
         self._steps: list[tuple[Step, Following]] = []
+        self._numbers: list[Numbers | None] = []
 
     def make(self) -> None:
         """Make the model. Raises SizeRefusedError, UsageError, RefusedError."""
@@ -149,7 +153,10 @@ class _Work:
         self.names = [image.name for image in images]
         wanted = {name: length for name, length in self.asked.items() if isinstance(length, int)}
         if any(image.old(name) is None for image in images for name in wanted if name in image.axes):
-            self.document = closed(self.document, images, wanted)
+            made = closed(self.document, images, wanted)
+            still_open = {name: wanted[name] for name in wanted if all(image.old(name) is None for image in images)}
+            plan = Plan(input_shapes=asked_shapes(self.document.proto, images, still_open))
+            self.document = seam.submitted(self.document, made, plan)
             images = self._look()
         old = {name: length for name in wanted if (length := images[0].old(name)) is not None}
         moving = {name: length for name, length in old.items() if wanted[name] != length}
@@ -172,7 +179,7 @@ class _Work:
         found, made = self._followed(images, old, moving, wanted)
         old = found.sizes.symbols
         self._fixed = found, {name: wanted[name] for name in old}
-        self._keep(found, made, found.numbers(self._fixed[1]))
+        self._keep(found, made, wanted, found.numbers(self._fixed[1]))
 
     def _followed(
         self, images: list[ImageInput], old: dict[str, int], moving: dict[str, int], wanted: dict[str, int]
@@ -197,14 +204,33 @@ class _Work:
         rule = found.rule(free)
         steps = [f"{name} {step}" for name, step in rule.steps.items() if step > 1]
         self.rule = Diagnostic("library.input-size-rule", steps=", ".join(steps)) if steps else ""
-        self._keep(found, made)
+        self._keep(found, made, dict.fromkeys(free))
 
-    def _keep(self, found: Following, made: Resized, numbers: Numbers | None = None) -> None:
-        self._steps.append((Step(self.document, made.document, made.changed, numbers), found))
+    def _keep(
+        self, found: Following, made: Resized, asked: Mapping[str, int | None], numbers: Numbers | None = None
+    ) -> None:
+        plan = self._plan(found, made, asked, numbers)
+        document = seam.submitted(self.document, made.document, plan)
+        self._steps.append((Step(self.document, document, made.changed), found))
+        self._numbers.append(numbers)
         self.inferred += [sentence for sentence in found.inferred if sentence not in self.inferred]
         self.approximate += [found.flow.labels[index] for index in sorted(found.approximate)]
         self.outcomes = (*self.outcomes, *made.outcomes)
-        self.document = made.document
+        self.document = document
+
+    def _plan(self, found: Following, made: Resized, asked: Mapping[str, int | None], numbers: Numbers | None) -> Plan:
+        """What one step was to change: the images, and each node whose numbers follow them."""
+        shapes = asked_shapes(self.document.proto, found.flow.images, asked)
+        keys = [(MAIN, next((name for name in node.output if name), "")) for node in self.document.proto.graph.node]
+        nodes = frozenset(keys[index] for index in made.changed)
+        if numbers is None:
+            return Plan(nodes, input_shapes=shapes)
+        return Plan(
+            nodes,
+            input_shapes=shapes,
+            operands={(keys[place.node], place.position): array for place, array in numbers.constants.items()},
+            attributes={(keys[index], name): values for (index, name), values in numbers.attributes.items()},
+        )
 
     def with_offer(self, error: SizeRefusedError) -> SizeRefusedError:
         """The refusal; where learned positions alone forbid another size, with the option that interpolates them."""
@@ -228,11 +254,8 @@ class _Work:
         """What of the new model is proven."""
         from resizefix.verification.input_size import prove_any, prove_fixed, prove_plan, prove_same
 
-        for step, found in self._steps:
-            why = unplanned(step)
-            if why is not None:
-                return Verification(Status.FAILED, why)
-            at_old = self._at_old_size(step, found)
+        for (step, found), numbers in zip(self._steps, self._numbers, strict=True):
+            at_old = self._at_old_size(step, found, is_fixed=numbers is not None)
             if at_old is not None and not (proof := prove_plan(at_old.before, rules, at_old)).passed:
                 return proof
         last = self._steps[-1][0] if self._steps else None
@@ -246,9 +269,9 @@ class _Work:
             return prove_fixed(self._start, rules, last, *self._fixed)
         return prove_same(self.before, rules, self.document)
 
-    def _at_old_size(self, step: Step, found: Following) -> Step | None:
+    def _at_old_size(self, step: Step, found: Following, *, is_fixed: bool) -> Step | None:
         """The model with what is planned for its old size; None where these are the numbers of the file."""
-        if step.numbers is None:
+        if not is_fixed:
             return None
         made = resized(step.before, found, found.sizes.symbols)
         nodes = made.changed - found.approximate

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING
 from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
+from resizefix.document.scopes import default_opset
 from resizefix.document.shapes import Key
 from resizefix.errors import RefusedError, UsageError
+from resizefix.library import seam
 from resizefix.library.bounded import operation
 from resizefix.library.coupling import couplings_of, named_in_original, without_coupled
 from resizefix.library.raising import is_later, require_raised_alike
@@ -36,6 +38,7 @@ from resizefix.promotion import Coupling, Form, Freedom
 from resizefix.runtimes.limits import BrokenOffError
 from resizefix.targets.tensorrt import TENSORRT_TARGETS
 from resizefix.verification.conditions import RunOptions, Unpack, conditions
+from resizefix.verification.plan import Plan
 from resizefix.verification.scale_points import asked_points
 from resizefix.verification.verification import Status, Verification
 
@@ -106,7 +109,7 @@ class _Call:
 
     def unverified(self, candidate: Promotion, run: RunOptions) -> Result[Document]:
         """The result without a run of a model."""
-        candidate = self._planned(candidate)
+        _, candidate = _submitted(self.view.document, self._planned(candidate))
         return self._result(candidate, NOT_VERIFIED if candidate.inputs else _NOTHING, run.get("shape") or {})
 
     def _planned(self, candidate: Promotion) -> Promotion:
@@ -135,10 +138,11 @@ class _Call:
         except BrokenOffError as error:
             reason = Diagnostic("library.broken-off", why=error)
             raise failed(Result(document, (), (), Verification(Status.FAILED, reason))) from error
-        if candidate.inputs and candidate.base is not document:
-            require_raised_alike(document, candidate.base, candidate.outcomes, conditions((), **run))
         if not candidate.inputs:
             return self._result(candidate, replace(_NOTHING, coupling=tuple(coupling.values())), {})
+        base, candidate = _submitted(document, candidate)
+        if base is not document:
+            require_raised_alike(document, base, candidate.outcomes, conditions((), **run))
         verification = prover.prove(candidate.after, candidate.inputs, coupling)
         if not verification.passed:
             raise failed(Result(document, candidate.outcomes, candidate.inputs, verification))
@@ -284,6 +288,19 @@ class _Call:
         outcomes = measured(self._helped(promotion.outcomes), moved, verification)
         seen = self.view, promotion.after
         return Result(promotion.document, outcomes, promotion.inputs, verification, profile=profile, seen=seen)
+
+
+def _submitted(document: Document, candidate: Promotion) -> tuple[Document, Promotion]:
+    """What was promoted, and the promotion, if nothing else differs."""
+    base = candidate.base
+    if not candidate.inputs:
+        return base, candidate
+    if base is not document:
+        base = seam.submitted(document, base, Plan(opset=default_opset(base.proto.opset_import, fallback=1)))
+    keys = frozenset(driven.key for source in candidate.inputs for driven in source.sites)
+    plan = Plan(keys, new_inputs=frozenset(source.name for source in candidate.inputs))
+    made = seam.submitted(candidate.base, candidate.document, plan)
+    return base, candidate if made is candidate.document else replace(candidate, after=ModelView(made))
 
 
 def _by_sizes_for(found: Mapping[Key, Coupling], shared: bool) -> dict[Key, Coupling]:

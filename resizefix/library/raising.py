@@ -11,11 +11,13 @@ from resizefix.document.document import Document
 from resizefix.document.scopes import default_opset
 from resizefix.document.text import node_text
 from resizefix.errors import UsageError
+from resizefix.library import seam
 from resizefix.library.result import Result, failed
 from resizefix.operations.site import Site
 from resizefix.operations.sites import find_sites
 from resizefix.outcome import Outcome, Status
 from resizefix.verification.conditions import Conditions
+from resizefix.verification.plan import Plan
 from resizefix.verification.verification import Status as Verdict
 from resizefix.verification.verification import Verification
 
@@ -29,7 +31,7 @@ def raised(document: Document, opset: int | None) -> Document:
         return document
     from resizefix.opsets.raising import raised_to  # few models are raised
 
-    return raised_to(document, opset or 0)
+    return seam.submitted(document, raised_to(document, opset or 0), Plan(opset=opset))
 
 
 def is_later(document: Document, opset: int | None) -> bool:

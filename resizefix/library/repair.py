@@ -12,6 +12,7 @@ from resizefix.document.document import Document
 from resizefix.faults.fault import COORDINATES, EXTENTS, Fault, Preferences
 from resizefix.faults.table import faults_in
 from resizefix.interop import Model, opened
+from resizefix.library import seam
 from resizefix.library.bounded import operation
 from resizefix.library.raising import is_later, raised, require_raised_alike, with_raised
 from resizefix.library.result import NOT_VERIFIED, Result, VerificationFailedError, failed, skipped
@@ -21,6 +22,7 @@ from resizefix.operations.site import ReadSite, Site
 from resizefix.operations.sites import find_sites, select, sites_in
 from resizefix.outcome import Outcome, Status
 from resizefix.verification.conditions import Conditions, RunOptions, Unpack, conditions
+from resizefix.verification.plan import Plan
 from resizefix.verification.verification import Status as Verdict
 from resizefix.verification.verification import Verification
 
@@ -95,11 +97,13 @@ def _repaired(
     changed = [outcome for outcome in made.outcomes if outcome.status is Status.CHANGED]
     if not changed:
         return Result(document, made.outcomes, (), skipped("library.nothing-repaired"))
-    left = _left(made.document)
+    plan = Plan(made.touched, types=made.types, opset=made.opset)
+    repaired = seam.submitted(document, made.document, plan)
+    left = _left(repaired)
     if rules is None:
-        why = why_not_loaded(made.document)
+        why = why_not_loaded(repaired)
         if why is None:
-            return Result(made.document, made.outcomes, (), NOT_VERIFIED)
+            return Result(repaired, made.outcomes, (), NOT_VERIFIED)
         reason = Diagnostic("verification.repair-does-not-load", why=why, cause=left)
         raise _failed(document, made.outcomes, Verification(Verdict.FAILED, reason))
 
@@ -114,7 +118,7 @@ def _repaired(
     ]
     keeps = all(outcome.exact for outcome in changed)
     alone = [] if preferences.remove_identity else nodes
-    verification, largest = prove_repair(Repair(document, made.document, alone, keeps, left), rules)
+    verification, largest = prove_repair(Repair(document, repaired, alone, keeps, left), rules)
     if not verification.passed:
         asked = [outcome for outcome in made.outcomes if outcome.status is Status.REFUSED and outcome.retry_args]
         if asked and code_of(verification.reason) == "verification.repair-does-not-load":
@@ -126,7 +130,7 @@ def _repaired(
         outcome if outcome.exact else replace(outcome, max_abs_diff=difference, measured_at=at)
         for outcome in made.outcomes
     )
-    return Result(made.document, outcomes, (), verification)
+    return Result(repaired, outcomes, (), verification)
 
 
 def _waiting(outcomes: Sequence[Outcome], asked: Sequence[Outcome]) -> tuple[Outcome, ...]:

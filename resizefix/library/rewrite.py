@@ -11,6 +11,7 @@ from resizefix.document.document import Document
 from resizefix.document.scopes import default_opset
 from resizefix.error_bound import ErrorBound
 from resizefix.errors import RefusedError, UsageError
+from resizefix.library import seam
 from resizefix.library.at_size import at_size
 from resizefix.library.bounded import operation
 from resizefix.library.live import SPEAKS_FOR, why_live_refuses
@@ -26,6 +27,7 @@ from resizefix.operations.sites import find_sites, select, sites_in
 from resizefix.operations.trt_legacy import LegacyForm
 from resizefix.operations.trt_legacy import hybrid as make_hybrid
 from resizefix.operations.trt_legacy import trt_legacy as make_legacy
+from resizefix.opsets.downgrade import OPSET as LEGACY_OPSET
 from resizefix.opsets.open_branches import open_branches
 from resizefix.opsets.verdict import Blocker
 from resizefix.outcome import Outcome
@@ -36,6 +38,7 @@ from resizefix.targets.foreign_domain import foreign_domain_resizes
 from resizefix.targets.target import Target
 from resizefix.verification.bounds import half_units
 from resizefix.verification.conditions import Conditions, RunOptions, Unpack, conditions
+from resizefix.verification.plan import Plan
 from resizefix.verification.verification import Status, Verification
 
 # Of an output's largest value, where a node was replaced by others that add in another order.
@@ -94,6 +97,8 @@ def legalize(
     else:
         made = replace(made, outcomes=_advised(document, made.outcomes, wanted, allowance))
     changed = [site for site, outcome in zip(given, made.outcomes, strict=True) if outcome.status is Happened.CHANGED]
+    if changed:
+        made = _submitted(base, made, Plan(frozenset(site.key for site in changed)))
     if verify and changed and target in SPEAKS_FOR:
         refusal = why_live_refuses(document, made.document, changed)
         if refusal is not None:
@@ -106,7 +111,12 @@ def legalize(
     result = replace(result, speed=speed, blockers=_mistaken(view, wanted))
     if not verify or not changed or not live:
         return result
-    return _proven_live(result, document, made.document, changed, wanted, rules, python)
+    return _proven_live(result, document, result.model, changed, wanted, rules, python)
+
+
+def _submitted(before: Document, made: Rewritten, plan: Plan) -> Rewritten:
+    document = seam.submitted(before, made.document, plan)
+    return made if document is made.document else replace(made, view=ModelView(document))
 
 
 def _mistaken(view: ModelView, target: Target) -> tuple[Blocker, ...]:
@@ -141,12 +151,14 @@ def _advised(
 ) -> tuple[Outcome, ...]:
     """Refused outcomes with --opset, where the node can be rewritten once the model is raised: before opset 11 a node
     has no word for how it samples, and runtimes guess."""
+    from resizefix.opsets.raising import raised_to  # few models are raised
+
     refused = {outcome.index for outcome in outcomes if outcome.status is Happened.REFUSED}
     opset = default_opset(document.proto.opset_import, fallback=1)
     if not refused or opset >= _FIRST_WITH_COORDINATES:
         return outcomes
     try:
-        later = raised(document, _FIRST_WITH_COORDINATES)
+        later = raised_to(document, _FIRST_WITH_COORDINATES)
     except RefusedError:
         return outcomes
     sites = [site for site in find_sites(later) if site.index in refused]
@@ -203,11 +215,13 @@ def trt_legacy(
             for outcome in made.outcomes
         )
         made = replace(made, outcomes=tuple(rounded))
+    plan = Plan(frozenset(site.key for site in sites), opset=LEGACY_OPSET, is_rebuilt=True)
+    made = replace(made, document=seam.submitted(document, made.document, plan))
     result = _proven(document, made, sites, INEXACT_BOUND if allow_inexact else LOWERED_BOUND, rules)
     if not hybrid:
         return result
     verification = replace(result.verification, reason=Diagnostic("library.hybrid-verified-at-8"))
-    return replace(result, model=make_hybrid(made.document), verification=verification)
+    return replace(result, model=make_hybrid(result.model), verification=verification)
 
 
 def _proven(
@@ -215,9 +229,10 @@ def _proven(
 ) -> Result:
     """The result if it is proven. `allowed` is the largest difference for a rewrite that is not exact, as a part of an
     output's largest value."""
-    after, outcomes = made.document, made.outcomes
+    outcomes = made.outcomes
     if not changed:
         return Result(before, outcomes, (), skipped("library.nothing-rewritten"))
+    after = made.document
     if rules is None:
         return Result(after, measured(outcomes, changed, NOT_VERIFIED), (), NOT_VERIFIED)
 

@@ -10,6 +10,7 @@ from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
 from resizefix.document.text import node_text
 from resizefix.interop.feed_file import read_feeds
+from resizefix.library import seam
 from resizefix.library.bounded import operation
 from resizefix.library.plans import runs_in
 from resizefix.library.raising import raised, require_raised_alike
@@ -21,6 +22,7 @@ from resizefix.operations.sites import find_sites, select
 from resizefix.outcome import Outcome, Status
 from resizefix.runtimes.inputs import model_inputs
 from resizefix.verification.conditions import RunOptions, Unpack, conditions
+from resizefix.verification.plan import Plan
 
 if TYPE_CHECKING:
     from resizefix.verification.changed_nodes import Measured
@@ -72,6 +74,9 @@ def set_interpolation(
     fed = read_feeds(feed or {}, model_inputs(document.proto))
     if not made.intended:
         return Result(document, made.outcomes, (), skipped("library.nothing-set"))
+    made = replace(
+        made, document=seam.submitted(base, made.document, Plan(frozenset(one.key for one in made.intended)))
+    )
     if not verify:
         return Result(made.document, made.outcomes, (), NOT_VERIFIED)
     rules = conditions(**run)
@@ -108,7 +113,9 @@ def _advised(document: Document, settings: Settings, outcome: Outcome) -> Outcom
         return outcome
     if not all(runs_in(ModelView(document))):  # then the raised model cannot be verified
         return replace(outcome, retry_args=())
-    later = raised(document, int(outcome.retry_args[outcome.retry_args.index("--opset") + 1]))
+    from resizefix.opsets.raising import raised_to  # few models are raised
+
+    later = raised_to(document, int(outcome.retry_args[outcome.retry_args.index("--opset") + 1]))
     sites = [site for site in find_sites(later) if site.index == outcome.index]
     found = make(later, sites, settings).outcomes[0]
     if found.status is not Status.REFUSED:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from onnx import TensorProto, helper
 
@@ -15,7 +16,6 @@ from resizefix.document import validity
 from resizefix.document.document import Document
 from resizefix.document.edits import apply_around, insert_nodes, remove_unread
 from resizefix.document.scopes import Scope, bodies
-from resizefix.document.shapes import Key
 from resizefix.document.text import node_text
 from resizefix.document.values import Dims, dims_of, known_types
 from resizefix.faults.extents import unknown_count
@@ -28,6 +28,7 @@ from resizefix.operations.site import Site
 from resizefix.operations.sites import sites_in
 from resizefix.opsets.preparation import sort_nodes, spell_default_domain
 from resizefix.outcome import Outcome, Status
+from resizefix.scope_path import Key
 from resizefix.targets.collect_facts import facts_in
 from resizefix.targets.onnxruntime_target import ONNXRUNTIME
 from resizefix.targets.target import judge, taken
@@ -35,7 +36,17 @@ from resizefix.targets.target import judge, taken
 _MOST_ROUNDS = 24  # no node has as many faults behind each other as there are rows
 
 
-def repair(document: Document, sites: Sequence[Site], preferences: Preferences) -> Rewritten:
+@dataclass(frozen=True, eq=False)
+class Repaired(Rewritten):
+    """`touched` are the nodes that the fixes edited, each by a tensor that it made; `types` the tensors whose stored
+    element type they set; `opset` is the version of ai.onnx that they brought the model to."""
+
+    touched: frozenset[Key]
+    types: frozenset[Key]
+    opset: int | None
+
+
+def repair(document: Document, sites: Sequence[Site], preferences: Preferences) -> Repaired:
     """A copy of the document whose selected sites have no fault left that can be fixed; `document` stays as it is.
 
     A site keeps its place among the resizes of the file, since no fix adds or removes one: it identifies the site.
@@ -45,6 +56,9 @@ def repair(document: Document, sites: Sequence[Site], preferences: Preferences) 
     current = document
     removed = 0
     resized: set[int] = set()
+    touched: set[Key] = set()
+    types: set[Key] = set()
+    opset: int | None = None
     unseen: dict[int, str | None] = {}  # of what is sound as far as it is known
     for _ in range(_MOST_ROUNDS):
         view = ModelView(current)
@@ -60,6 +74,10 @@ def repair(document: Document, sites: Sequence[Site], preferences: Preferences) 
                 unseen[index] = unknown_count(node)
         if not found:
             break
+        for _, node, fault in found:
+            touched |= _edited(node, fault)
+            types |= {(node.scope.path, name) for name in fault.change.types} if fault.change is not None else set()
+            opset = (fault.change.opset if fault.change is not None else None) or opset
         current = _applied(current, found)
         for index, _, fault in found:
             fixed[index].append(fault)
@@ -76,7 +94,14 @@ def repair(document: Document, sites: Sequence[Site], preferences: Preferences) 
         )
         for index, site in selected.items()
     )
-    return Rewritten(ModelView(current), outcomes)
+    return Repaired(ModelView(current), outcomes, frozenset(touched), frozenset(types), opset)
+
+
+def _edited(node: ResizeNode, fault: Fault) -> set[Key]:
+    """The nodes that a fix edits, each by the tensors that it makes."""
+    body = node.scope.body
+    others = [] if fault.change is None else [body.node[index] for index in fault.change.others]
+    return {(node.scope.path, name) for edited in (node.node, *others) for name in edited.output if name}
 
 
 def why_not_loaded(document: Document) -> str | None:

@@ -26,6 +26,21 @@ class ImageInput(NamedTuple):
         return self.dims[self.axes[symbol]] if symbol in self.axes else None
 
 
+def asked_shapes(
+    model: ModelProto, images: Sequence[ImageInput], asked: Mapping[str, int | None]
+) -> dict[str, tuple[int | str | None, ...]]:
+    """The shapes that the images must have when their axes are as `asked`: a size, or None to be left open."""
+    stored = {value.name: dims_of(value.type) for value in model.graph.input}
+    shapes = {}
+    for image in images:
+        dims = list(stored[image.name])
+        for name, axis in image.axes.items():
+            if name in asked:
+                dims[axis] = asked[name]
+        shapes[image.name] = tuple(dims)
+    return shapes
+
+
 def image_inputs(model: ModelProto, names: Sequence[str]) -> list[ImageInput]:
     """The inputs whose height and width change together: those named, else the first image and all as large as it.
 

@@ -1,0 +1,21 @@
+"""The seam between an operation and its proof: every candidate of every command that writes passes through it."""
+
+from __future__ import annotations
+
+from resizefix.document.document import Document
+from resizefix.library.result import Result, failed
+from resizefix.verification.outside_plan import outside_plan
+from resizefix.verification.plan import Plan
+from resizefix.verification.verification import Status, Verification
+
+
+def submitted(before: Document, candidate: Document, plan: Plan) -> Document:
+    """The candidate, to be proven and then written; with or without verification it differs as planned alone.
+
+    Callers name it as an attribute of this module, so that a test can put errors in between. Raises
+    VerificationFailedError for anything that differs outside the plan.
+    """
+    why = outside_plan(before, candidate, plan)
+    if why is not None:
+        raise failed(Result(before, (), (), Verification(Status.FAILED, why)))
+    return candidate

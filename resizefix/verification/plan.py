@@ -1,0 +1,38 @@
+"""What one change of a model was to change; everything else stays as it is, byte for byte."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from resizefix.document.values import Array, Dims
+from resizefix.scope_path import Key
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What may differ between a model and what became of it.
+
+    `nodes`: other nodes may stand in the place of these, each named by a tensor that it makes; what only their operands
+    needed may go. `new_inputs`: graph inputs that there were not. `input_shapes`: inputs that take another shape, and
+    that shape, where None is left open and any name will do. `types`: tensors whose stored element type may change.
+    `operands` and `attributes`: the exact numbers of some nodes, by a tensor that the node makes and by the position or
+    the attribute; None where the numbers are not known before the model runs. With them, constants may keep their names
+    and have other numbers, if only those nodes read them.
+    `opset`: the model is brought to that version of ai.onnx, and nodes are spelled as it has them. `is_rebuilt`: on the
+    way functions are inlined and constants folded.
+    """
+
+    nodes: frozenset[Key] = frozenset()
+    new_inputs: frozenset[str] = frozenset()
+    input_shapes: Mapping[str, Dims] = field(default_factory=dict)
+    types: frozenset[Key] = frozenset()
+    operands: Mapping[tuple[Key, int], Array] | None = None
+    attributes: Mapping[tuple[Key, str], tuple[float, ...]] = field(default_factory=dict)
+    opset: int | None = None
+    is_rebuilt: bool = False
+
+    @property
+    def changes_constants(self) -> bool:
+        """Whether constants that planned nodes alone read may have other numbers."""
+        return self.operands is not None

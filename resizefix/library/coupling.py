@@ -42,7 +42,6 @@ class Candidate(Protocol):
 C = TypeVar("C", bound=Candidate)
 _MOST_ROUNDS = 16  # each probes the model; of more coupled nodes with sizes all that are left are refused at once
 _MOST_SIZINGS = 6
-_TOGETHER = 0  # the case that moves all sites
 
 
 def without_coupled(
@@ -52,14 +51,16 @@ def without_coupled(
     probe: Callable[[C], dict[Key, Coupling]],
     *,
     shared: bool = False,
+    as_sizes: bool = False,
     retry_args: Callable[[], tuple[str, ...]] = tuple,
     by_sizes: Callable[[], Mapping[Key, Coupling]] = dict,
 ) -> tuple[C, dict[Key, Coupling]]:
     """The promotion of the free sites alone, and the verdict for each.
 
-    A node that keeps its sizes (given, or computed at run time) takes whatever comes, so that refusing it can set
-    free those before it, and bind others beside it. So of coupled ones the last is refused first, and the rest asked
-    anew. A refused node with constant scales computes what it did as a promoted one: that decides nothing.
+    A node that keeps its sizes (given, computed at run time, or fed: `as_sizes`) takes whatever comes, so that refusing
+    it can set free those before it, and bind others beside it. So of coupled ones the last is refused first, and the
+    rest asked anew. A refused node with constant scales computes what it did as a promoted one that is fed scales: that
+    decides nothing.
     `retry_args` are the options that help once a site is refused, `by_sizes` what sizes alone say of the sites.
     """
     verdicts: dict[Key, Coupling] = {}
@@ -78,7 +79,7 @@ def without_coupled(
         coupled = {site.index: _refusal(why, known.get(site.key), shared) for site, why in found.items()}
         if not coupled:
             break
-        absorbing = [] if shared else [index for index in coupled if _keeps_sizes(by_index[index])]
+        absorbing = [] if shared else [index for index in coupled if as_sizes or _keeps_sizes(by_index[index])]
         if not absorbing:
             refused |= coupled
             break
@@ -133,16 +134,24 @@ def sites_with_coupling(view: ModelView) -> list[Site]:
 
 
 def couplings_of(view: ModelView, sites: Sequence[Site]) -> dict[Key, Coupling]:
-    """What sizes say about each site; unknown for what cannot be promoted."""
+    """What sizes say about each site, driven by scales where it can be; unknown for what cannot be promoted."""
     found = {site.key: Coupling(site.label, Freedom.UNKNOWN) for site in sites}
     plans = {site.index: plan for site in sites if (plan := _plan(site)) is not None}
     if not plans:
         return found
-    inquiry = _Inquiry(view, plans)
+    inquiry = SizeInquiry(view)
     chosen = [site for site in sites if site.index in plans]
-    _, verdicts = without_coupled(inquiry.beside({}), chosen, inquiry.beside, inquiry.probe)
+
+    def beside(refused: Mapping[int, Refusal]) -> _Candidate:
+        return _Candidate({index: plan for index, plan in plans.items() if index not in refused})
+
+    def probe(candidate: _Candidate) -> dict[Key, Coupling]:
+        return inquiry.couplings([_alone(plan) for plan in candidate.inputs.values()])
+
+    together = inquiry.fitting_together(list(plans.values()))
+    _, verdicts = without_coupled(beside({}), chosen, beside, probe)
     found |= verdicts
-    return {key: one._replace(shared=True) if key in inquiry.together else one for key, one in found.items()}
+    return {key: one._replace(shared=True) if key in together else one for key, one in found.items()}
 
 
 class _Candidate(NamedTuple):
@@ -151,44 +160,39 @@ class _Candidate(NamedTuple):
     inputs: Mapping[int, InputBinding]
 
 
-class _Inquiry:
-    """Follows the sizes of one model for several candidates. `together` are the sites that can move all at once,
-    known after the first."""
+class SizeInquiry:
+    """Follows the sizes of one model for several candidates."""
 
-    def __init__(self, view: ModelView, plans: Mapping[int, InputBinding]) -> None:
+    def __init__(self, view: ModelView) -> None:
         self._view = view
-        self._plans = plans
         self._sizings = _sizings(view)
-        self.together: Collection[Key] = ()
 
-    def beside(self, refused: Mapping[int, Refusal]) -> _Candidate:
-        """All sites but these."""
-        return _Candidate({index: plan for index, plan in self._plans.items() if index not in refused})
+    def couplings(self, inputs: Sequence[PromotedInput]) -> dict[Key, Coupling]:
+        """The verdict for every site, each input moved alone."""
+        cases = dict(enumerate(inputs))
+        moved = {
+            driven.key: _moved(driven, {} if value is None else {case: driven.operand(value)})
+            for case, source in cases.items()
+            for value in [next(iter(other_values(source)), None)]
+            for driven in source.sites
+        }
+        ends = self._ends(moved, list(cases))
+        return {
+            driven.key: _coupling(driven.label, ends.get(case))
+            for case, source in cases.items()
+            for driven in source.sites
+        }
 
-    def probe(self, candidate: _Candidate) -> dict[Key, Coupling]:
-        """Each site moved alone; of the first candidate also all of them together, if they have one value."""
-        from resizefix.origins.size_flow import Moved  # where the model runs, that says it
-
-        group = self._one_value() if len(candidate.inputs) == len(self._plans) else {}
-        cases = dict(enumerate(candidate.inputs.values(), start=1))
-        moved = {}
-        for case, driven in cases.items():
-            tried = _another(driven)
-            operands = {} if tried is None else {case: tried}
-            if driven.key in group:
-                operands[_TOGETHER] = group[driven.key]
-            moved[driven.key] = Moved(driven.kind, driven.axes, driven.base, operands)
-        ends = self._ends(moved, [*cases, *([_TOGETHER] if group else [])])
-        if group and _TOGETHER not in ends:
-            self.together = group
-        return {driven.key: _coupling(driven.label, ends.get(case)) for case, driven in cases.items()}
-
-    def _one_value(self) -> dict[Key, tuple[float, ...]]:
-        """Another operand for all sites that have the first one's old value, if there are several."""
-        first, *others = self._plans.values()
+    def fitting_together(self, plans: Sequence[InputBinding]) -> Collection[Key]:
+        """The sites that have the first one's old value, if there are several and they can move all at once."""
+        first, *others = plans
         group = [first, *(driven for driven in others if (driven.kind, driven.base) == (first.kind, first.base))]
         tried = _another(first)
-        return {} if tried is None or len(group) < 2 else {driven.key: tried for driven in group}
+        if tried is None or len(group) < 2:
+            return ()
+        keys = {driven.key for driven in group}
+        ends = self._ends({one.key: _moved(one, {0: tried} if one.key in keys else {}) for one in plans}, [0])
+        return () if ends else keys
 
     def _ends(self, moved: Mapping[Key, Moved], cases: Sequence[int]) -> dict[int, Ended]:
         """Where cases end; sizes that the file does not fix are assumed where they matter."""
@@ -205,6 +209,17 @@ class _Inquiry:
         return ends
 
 
+def _moved(driven: InputBinding, cases: Mapping[int, tuple[float, ...]]) -> Moved:
+    from resizefix.origins.size_flow import Moved
+
+    return Moved(driven.kind, driven.axes, driven.base, cases)
+
+
+def _alone(driven: InputBinding) -> PromotedInput:
+    """An input that drives this site."""
+    return PromotedInput("", driven.input_value(driven.base), False, (driven,))
+
+
 def _plan(site: Site) -> InputBinding | None:
     """The site as an input would drive it; None for one that sizes say nothing about."""
     if not site.promotable:
@@ -219,8 +234,7 @@ def _plan(site: Site) -> InputBinding | None:
 
 def _another(driven: InputBinding) -> tuple[float, ...] | None:
     """The operand that the probe tries, too; None where the input can hold no other."""
-    source = PromotedInput("", driven.input_value(driven.base), False, (driven,))
-    return next((driven.operand(value) for value in other_values(source)), None)
+    return next((driven.operand(value) for value in other_values(_alone(driven))), None)
 
 
 def _coupling(label: str, ended: Ended | None) -> Coupling:

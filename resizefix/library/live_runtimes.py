@@ -92,7 +92,7 @@ def verify_in(
             found = with_bodies(found, before, runtime, places, conditions)
     if isinstance(found, LiveUnavailable):
         raise UsageError("library.runtime-cannot-be-asked", why=found.reason)
-    return replace(found, sites=_with_rules(found.sites, before, row), sessions=conditions.sessions.opened)
+    return replace(found, sites=_with_rules(found.sites, before, row), sessions=conditions.spent.sessions)
 
 
 @dataclass(frozen=True)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -16,7 +16,7 @@ from resizefix.document.shapes import Key
 from resizefix.errors import RefusedError, UsageError
 from resizefix.library import seam
 from resizefix.library.bounded import operation
-from resizefix.library.coupling import couplings_of, named_in_original, without_coupled
+from resizefix.library.coupling import SizeInquiry, couplings_of, named_in_original, without_coupled
 from resizefix.library.raising import is_later, require_raised_alike
 from resizefix.library.result import (
     NOT_VERIFIED,
@@ -115,15 +115,7 @@ class _Call:
     def _planned(self, candidate: Promotion) -> Promotion:
         """The promotion without the sites that sizes show to be coupled. Raises UsageError if `at` does not fit."""
         if candidate.inputs and not self.allow_coupled:
-            candidate, _ = without_coupled(
-                candidate,
-                self.sites,
-                self.promoted,
-                lambda _: _by_sizes_for(self.by_sizes, self.wanted.shared),
-                shared=self.wanted.shared,
-                retry_args=lambda: _options_by_sizes(self.by_sizes, self.wanted.shared),
-                by_sizes=lambda: self.by_sizes,
-            )
+            candidate, _ = self._without_coupled(candidate, lambda made, _: self._by_sizes_of(made))
         asked_points(candidate.inputs, self.at)
         return candidate
 
@@ -132,8 +124,9 @@ class _Call:
         from resizefix.verification.proof import Prover  # onnxruntime is imported where something is run
 
         document = self.view.document
+        rules, before = conditions(self.at, **run), candidate.before
+        prover = cache(lambda: Prover(before, rules))  # what sizes decide needs no run
         try:
-            prover = Prover(candidate.before, conditions(self.at, **run))
             candidate, coupling = self._free(candidate, prover)
         except BrokenOffError as error:
             reason = Diagnostic("library.broken-off", why=error)
@@ -143,7 +136,7 @@ class _Call:
         base, candidate = _submitted(document, candidate)
         if base is not document:
             require_raised_alike(document, base, candidate.outcomes, conditions((), **run))
-        verification = prover.prove(candidate.after, candidate.inputs, coupling)
+        verification = prover().prove(candidate.after, candidate.inputs, coupling)
         if not verification.passed:
             raise failed(Result(document, candidate.outcomes, candidate.inputs, verification))
         if self.wanted.integers is not None:
@@ -151,37 +144,55 @@ class _Call:
         ran = verification.runs[0].shapes if verification.runs else {}
         return self._result(candidate, verification, {**ran, **(run.get("shape") or {})})
 
-    def _free(self, candidate: Promotion, prover: Prover) -> tuple[Promotion, dict[Key, Coupling]]:
-        """The promotion of the free sites alone, and what a run says of each."""
-        document, shared = self.view.document, self.wanted.shared
+    def _free(self, candidate: Promotion, prover: Callable[[], Prover]) -> tuple[Promotion, dict[Key, Coupling]]:
+        """The promotion of the free sites alone, and the verdict for each: by sizes, and by a run where they do not
+        tell."""
 
-        def probe(made: Promotion, together: bool = shared) -> dict[Key, Coupling]:
-            ran = prover.couplings(made.after, made.inputs)
-            # Where the model does not run as a whole, what sizes show holds.
-            by_sizes = {} if ran or not self._are_read else _by_sizes_for(self.by_sizes, together)
-            coupled = {key: found for key, found in by_sizes.items() if found.verdict is Freedom.COUPLED}
-            return coupled | named_in_original(ran, made.document, document)
+        def probe(made: Promotion, by_sizes: dict[Key, Coupling]) -> dict[Key, Coupling]:
+            unknown = {key for key, found in by_sizes.items() if found.verdict is Freedom.UNKNOWN}
+            moving = [one for one in made.inputs if any(driven.key in unknown for driven in one.sites)]
+            ran = prover().couplings(made.after, made.inputs, moving) if moving else {}
+            known = {key: found for key, found in by_sizes.items() if key not in unknown}
+            return known | named_in_original(ran, made.document, self.view.document)
+
+        if self.allow_coupled:
+            return candidate, probe(candidate, self._by_sizes_of(candidate))
+        return self._without_coupled(candidate, probe)
+
+    def _without_coupled(
+        self,
+        candidate: Promotion,
+        probe: Callable[[Promotion, dict[Key, Coupling]], dict[Key, Coupling]],
+    ) -> tuple[Promotion, dict[Key, Coupling]]:
+        shared = self.wanted.shared
+
+        def verdicts(made: Promotion) -> dict[Key, Coupling]:
+            return probe(made, self._by_sizes_of(made))
 
         def retry_args() -> tuple[str, ...]:
             together = candidate if shared else self.promoted({}, share=True)
             drives_several = not shared and any(len(source.sites) > 1 for source in together.inputs)
             if self.wanted.integers is not None and not _is_taken(together.document):
                 return ()
-            if drives_several and all(found.verdict is Freedom.FREE for found in probe(together, True).values()):
+            if drives_several and all(found.verdict is Freedom.FREE for found in verdicts(together).values()):
                 return ("--shared",)
             return ("--allow-coupled",)
 
-        if self.allow_coupled:
-            return candidate, probe(candidate)
         return without_coupled(
             candidate,
             self.sites,
             self.promoted,
-            probe,
+            verdicts,
             shared=shared,
+            as_sizes=self.wanted.form is Form.SIZES,
             retry_args=retry_args,
             by_sizes=lambda: self.by_sizes,
         )
+
+    def _by_sizes_of(self, made: Promotion) -> dict[Key, Coupling]:
+        """What sizes alone say of the sites as the inputs drive them."""
+        found = SizeInquiry(made.before).couplings(made.inputs)
+        return {key: coupling._replace(partner=None) for key, coupling in found.items()}
 
     def promoted(self, refused: Mapping[int, Refusal], *, share: bool | None = None) -> Promotion:
         """All sites but these; with one input for all where `share` says so, else as the user wishes."""
@@ -202,13 +213,6 @@ class _Call:
     def by_sizes(self) -> dict[Key, Coupling]:
         """What sizes alone say of the sites."""
         return couplings_of(self.view, self.sites)
-
-    @cached_property
-    def _are_read(self) -> bool:
-        """Whether a node reads what one of the sites makes: else there is none that another size could break."""
-        scopes = self.view.scopes
-        made = (scopes.definition(site.scope, site.output) for site in self.sites)
-        return any(one.scope is not scopes.main or scopes.is_read(one) for one in made if one is not None)
 
     @cached_property
     def _taken(self) -> list[bool]:
@@ -301,20 +305,6 @@ def _submitted(document: Document, candidate: Promotion) -> tuple[Document, Prom
     plan = Plan(keys, new_inputs=frozenset(source.name for source in candidate.inputs))
     made = seam.submitted(candidate.base, candidate.document, plan)
     return base, candidate if made is candidate.document else replace(candidate, after=ModelView(made))
-
-
-def _by_sizes_for(found: Mapping[Key, Coupling], shared: bool) -> dict[Key, Coupling]:
-    """What sizes alone say of the sites; with one shared input, of all together."""
-    return {
-        key: coupling._replace(verdict=Freedom.FREE) if shared and coupling.shared else coupling
-        for key, coupling in found.items()
-    }
-
-
-def _options_by_sizes(found: Mapping[Key, Coupling], shared: bool) -> tuple[str, ...]:
-    """The option with which coupled sites are promoted: one input for all where their sizes fit together then."""
-    coupled = [coupling for coupling in found.values() if coupling.verdict is Freedom.COUPLED]
-    return ("--shared",) if not shared and all(coupling.shared for coupling in coupled) else ("--allow-coupled",)
 
 
 def _ask_live(original: Document, candidate: Promotion, verification: Verification) -> None:

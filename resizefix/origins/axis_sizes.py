@@ -2,9 +2,8 @@
 
 onnx.shape_inference gives a dynamic size up at the first convolution. Here a size is followed backwards, through
 operators that keep it and through windows, to sizes that lead no further: two that end in equal expressions are equal
-for every input the model runs with. Equal names of dimensions are no evidence: exporters give one name to inputs of
-different sizes, and onnxruntime takes those. Sizes that the file fixes are followed like all others: that two numbers are equal
-in this file does not make one the other.
+for every input the model runs with. Sizes that the file fixes are followed like all others: that two numbers are equal
+in this file does not make one the other; nor do equal names, which exporters give to inputs of different sizes.
 """
 
 from collections.abc import Callable

@@ -10,8 +10,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
+from typing import NamedTuple
 
-from onnx import GraphProto, ModelProto, TensorProto, helper, numpy_helper
+from onnx import GraphProto, ModelProto, NodeProto, TensorProto, helper, numpy_helper
 
 from resizefix.dialects.output_size import shapes_of
 from resizefix.document.constants import Constant, Constants
@@ -26,7 +27,20 @@ from resizefix.scope_path import MAIN
 
 
 def peak_bytes(document: Document, shapes: Mapping[str, Sequence[int]]) -> int:
-    """The most that the tensors take at one time, nodes run in the order of the file.
+    """The bytes of a `footprint`."""
+    return footprint(document, shapes).peak
+
+
+class Footprint(NamedTuple):
+    """`peak`: the bytes that the tensors take at one time; `made`: the elements that each node of the main graph makes,
+    as far as their number is known."""
+
+    peak: int
+    made: tuple[int, ...]
+
+
+def footprint(document: Document, shapes: Mapping[str, Sequence[int]]) -> Footprint:
+    """What the tensors take, nodes run in the order of the file.
 
     `shapes` are those of the inputs. What a body or a local function makes is added to its node's own results.
     """
@@ -45,7 +59,17 @@ def peak_bytes(document: Document, shapes: Mapping[str, Sequence[int]]) -> int:
             peak = _peak(scope, sizes[scope.path], inner)
             holder = scope.parent.path, str(scope.owner)
             inner[holder] = max(inner.get(holder, 0), peak)
-    return _peak(scopes.main, sizes[MAIN], inner)
+    made = tuple(_elements(known, node) for node in scopes.main.body.node)
+    return Footprint(_peak(scopes.main, sizes[MAIN], inner), made)
+
+
+def _elements(shapes: Shapes, node: NodeProto) -> int:
+    made = 0
+    for name in filter(None, node.output):
+        dims = shapes.dims((MAIN, name)) or ()
+        sizes = [size for size in dims if isinstance(size, int)]
+        made += math.prod(sizes) if len(sizes) == len(dims) else 0
+    return made
 
 
 def _write_sizes(document: Document, model: ModelProto) -> None:

@@ -6,7 +6,7 @@ import _thread
 import ctypes
 import math
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from operator import attrgetter
 from pathlib import Path
@@ -108,6 +108,7 @@ class Session:
         brief: bool = False,
     ) -> None:
         self.label = label
+        self.counts: Callable[[Feeds], None] | None = None  # told of every run
         self._brief = brief
         self._limits = limits
         self.maps_weights = maps_weights
@@ -146,6 +147,8 @@ class Session:
         Types without a numpy counterpart (bfloat16, float8, int4) come and go as onnx represents them (ml_dtypes).
         Raises CannotRunError, TimeIsUpError.
         """
+        if self.counts is not None:
+            self.counts(feeds)
         try:
             results = self._invoke(feeds)
         except _ORT_EXCEPTIONS as error:

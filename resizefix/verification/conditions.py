@@ -59,17 +59,19 @@ class Progress:
 
 
 @dataclass
-class SessionCount:
-    """How many sessions of onnxruntime were opened."""
+class Spent:
+    """What a verification took: sessions of onnxruntime, and runs counted in forward passes of the whole original at
+    its own size."""
 
-    opened: int = 0
+    sessions: int = 0
+    passes: float = 0.0
 
 
 @dataclass(frozen=True)
 class Conditions:
     """`RunOptions` as the verification uses them, and the further scales that it runs at.
 
-    `limits` bound it; `tell` hears how far it has come; `sessions` counts what it opens.
+    `limits` bound it; `tell` hears how far it has come; `spent` counts what it opens and runs.
     """
 
     shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
@@ -78,7 +80,7 @@ class Conditions:
     at: tuple[tuple[float, ...], ...] = ()
     limits: Limits = field(default_factory=Limits)
     tell: ProgressCallback | None = None
-    sessions: SessionCount = field(default_factory=SessionCount, compare=False)
+    spent: Spent = field(default_factory=Spent, compare=False)
 
 
 def conditions(at: Sequence[Sequence[float]] = (), **run: Unpack[RunOptions]) -> Conditions:

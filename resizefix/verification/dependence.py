@@ -71,6 +71,11 @@ class Dependence:
 
         The largest product along any path; None where it is not known.
         """
+        grown = self.grown(factors)
+        return None if grown is None else max(grown, default=1.0)
+
+    def grown(self, factors: Mapping[Key, float]) -> list[float] | None:
+        """How many times larger what each node makes becomes; None where it is not known."""
         standing = self._standing(factors)
         if standing is None:
             return None
@@ -81,7 +86,7 @@ class Dependence:
         for index, sources in enumerate(self._sources):
             before = max((grown[source] for source in sources if source < index), default=1.0)
             grown.append(before * own.get(index, 1.0))
-        return max(grown, default=1.0)
+        return grown
 
     def _standing(self, sites: Collection[Key]) -> dict[Key, int] | None:
         found = {}

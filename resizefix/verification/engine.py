@@ -34,18 +34,31 @@ class OverBudgetError(CannotRunError):
 
 @dataclass(frozen=True)
 class Fitted:
-    """Feeds, and what the model made of them. `vacuous`: every output is empty, so that comparing them says nothing."""
+    """Feeds, and what the model made of them. `others` are feeds of other values, and sizes where the file leaves them
+    open, the most telling first; the model need not run with them.
+
+    `vacuous`: every output is empty, so that comparing them says nothing.
+    """
 
     feeds: dict[str, Value]
     outputs: dict[str, Value]
+    others: tuple[dict[str, Value], ...] = ()
 
     @property
     def vacuous(self) -> bool:
         """Whether there is no number in any output."""
         return bool(self.outputs) and all(is_empty(value) for value in self.outputs.values())
 
+    @property
+    def overflows(self) -> bool:
+        """Whether an output holds numbers that no network means: comparing them says little."""
+        floats = (value for value in self.outputs.values() if isinstance(value, np.ndarray) and value.dtype.kind == "f")
+        with np.errstate(invalid="ignore", over="ignore"):
+            return any(value.size and not np.abs(value).max() < _LARGEST for value in floats)
+
 
 _MOST_NAMED = 3
+_LARGEST = 1e30  # beyond it a network overflowed
 _MOST_CONTRADICTING = 4  # a file whose shapes are stale contradicts itself whatever it is fed
 
 
@@ -83,7 +96,7 @@ def fit_feeds(
         try:
             if reason is not None:
                 raise OverBudgetError("verification.not-run", label=session.label, why=reason, reason=reason)
-            fitted = Fitted(feeds, session.run(taken))
+            fitted = _sensible(session, feeder, feeds)
         except CannotRunError as error:
             first_error = first_error or error
             continue
@@ -101,6 +114,17 @@ def fit_feeds(
         raise first_error if is_part else with_shapes_to_give(first_error, feeder)
     reason = Diagnostic("verification.too-large-at-every-size")
     raise CannotRunError("verification.not-run", label=session.label, why=reason, reason=reason)
+
+
+def _sensible(session: Session, feeder: Feeder, feeds: dict[str, Value]) -> Fitted:
+    """What the model makes of these feeds; of pictures of the same size, where it overflows with noise."""
+    fitted = Fitted(feeds, session.run(session.taken(feeds)), tuple(feeder.others(feeds)))
+    if fitted.overflows:
+        pictures = fitted.others[-1] if fitted.others else feeds
+        with suppress(CannotRunError):
+            instead = Fitted(pictures, session.run(session.taken(pictures)), fitted.others)
+            return fitted if instead.overflows else instead
+    return fitted
 
 
 def with_shapes_to_give(error: CannotRunError, feeder: Feeder) -> CannotRunError:
@@ -127,20 +151,27 @@ class Engine:
     repairs, changed nodes and other sizes all use it.
 
     `label` is the name in errors of a model without another one. `progress` counts the runs for a display of how far a
-    verification is; `runs` are the comparisons made, `notes` what is to be said of a pass.
+    verification is; `runs` are the comparisons made, `notes` what is to be said of a pass. `tested` is what had a
+    chance to disprove the result, `not_tested` what had none.
     """
 
-    def __init__(self, conditions: Conditions, label: str | None = None) -> None:
+    def __init__(self, conditions: Conditions, label: str | None = None, part: float = 1.0) -> None:
+        """`part`: which part of the original its models are."""
         self.conditions = conditions
+        self._part = part
+        self._whole = 0.0  # elements that the first run was fed
+        self._cost: float | None = None
         self.label = label
         self.progress = Progress(conditions.tell)
         self.runs: list[Run] = []
         self.notes: list[str] = []
+        self.tested: list[str] = []
+        self.not_tested: list[str] = []
 
     @property
     def sessions(self) -> int:
         """How many sessions were opened under these conditions, by this engine and by others."""
-        return self.conditions.sessions.opened
+        return self.conditions.spent.sessions
 
     def open(
         self,
@@ -152,8 +183,8 @@ class Engine:
         prepared: PreparedModel | None = None,
     ) -> Session:
         """A session of the model; `ort_session.open_session` says the rest."""
-        self.conditions.sessions.opened += 1
-        return open_session(
+        self.conditions.spent.sessions += 1
+        session = open_session(
             document,
             optimized=optimized,
             custom_op_libraries=self.conditions.custom_op_libraries,
@@ -162,6 +193,24 @@ class Engine:
             limits=self.conditions.limits,
             prepared=prepared,
         )
+        session.counts = self._count
+        return session
+
+    def made(self, session: Session, feeds: Feeds, cost: float | None = None) -> dict[str, Value]:
+        """What the model of a session makes of the feeds that it has an input for. `cost` is what the run counts as, in
+        forward passes. Raises what `Session.run` raises."""
+        self._cost = cost
+        try:
+            return session.run(session.taken(feeds))
+        finally:
+            self._cost = None
+
+    def _count(self, feeds: Feeds) -> None:
+        """A run: a forward pass for as many elements as the first run of the original was fed, a part for fewer."""
+        fed = float(sum(value.size for value in feeds.values() if isinstance(value, np.ndarray) and value.ndim > 1))
+        self._whole = self._whole or fed
+        share = fed / self._whole if fed else 1.0
+        self.conditions.spent.passes += self._part * (share if self._cost is None else self._cost)
 
     def feeder(
         self,
@@ -189,7 +238,7 @@ class Engine:
         """What the model makes of those of the feeds that it has an input for. Raises what `open` and `Session.run`
         raise."""
         session = self.open(document, optimized=optimized, extra_outputs=extra_outputs, label=label)
-        return session.run(session.taken(feeds))
+        return self.made(session, feeds)
 
     def fit(
         self,
@@ -238,7 +287,15 @@ class Engine:
         """What the runs come to: failed for the reason given, else passed with the notes, each once."""
         status = Status.FAILED if failure else Status.PASSED
         reason = failure or "; ".join(dict.fromkeys(self.notes)) or None
-        return Verification(status, reason, tuple(self.runs), sessions=self.sessions)
+        return Verification(
+            status,
+            reason,
+            tuple(self.runs),
+            sessions=self.sessions,
+            forward_passes=round(self.conditions.spent.passes, 1),
+            tested=tuple(dict.fromkeys(self.tested)),
+            not_tested=tuple(dict.fromkeys(self.not_tested)),
+        )
 
 
 def shapes_of_feeds(feeds: Feeds) -> dict[str, list[int]]:

@@ -33,12 +33,15 @@ from resizefix.runtimes.inputs import InputKind, TensorInput, Value
 from resizefix.scope_path import MAIN
 from resizefix.verification.sizing import (
     FACTORS,
+    OTHER_SIZES,
     RARER_FACTORS,
     SIZINGS,
+    Names,
     Role,
     Shape,
     image_of,
     is_small_vector,
+    resized_by,
     roles_of,
     sized,
     vector_value,
@@ -58,7 +61,7 @@ class Feeder:
     """Makes feeds for `inputs`. An input with a default is left to it unless hinted.
 
     `shapes` fixes the shapes of inputs, and through their symbols what they share with others (`--shape`); `hints` are
-    values to feed as they are. Equal symbols get equal sizes. Every input draws from a generator of its own, seeded
+    values to feed as they are. Every input draws from a generator of its own, seeded
     with `seed` and its name: an input more or less does not change the values of the others.
 
     `most_bytes` is what one input may take.
@@ -76,6 +79,8 @@ class Feeder:
         most_bytes: int | None = None,
     ) -> None:
         self._seed = seed
+        self._chosen: tuple[float | None, float | None] = (None, None)  # of the last candidate
+        self.names = Names.EQUAL  # what equal names were taken to say for it
         self._most_bytes = free_memory() // 2 if most_bytes is None else most_bytes
         self._hints = {name: as_feed(_named(inputs, name), value) for name, value in (hints or {}).items()}
         self._fixed = {name: shape.shape for name, shape in self._hints.items() if isinstance(shape, np.ndarray)}
@@ -117,7 +122,37 @@ class Feeder:
             identity = (tuple(shapes.items()), tuple((name, value.tobytes()) for name, value in vectors.items()))
             if identity not in seen:
                 seen.add(identity)
+                self._chosen = factor, last
+                self.names = sizing.names
                 yield {entry.name: self._value(entry, shapes[entry.name], vectors) for entry in self._inputs}
+
+    def others(self, first: Mapping[str, Value]) -> list[dict[str, Value]]:
+        """Feeds beside those of the last candidate, `first`: values as images hold them, and where the file leaves
+        sizes open other ones: two images or more, taller than wide. The most telling first; the last of the same
+        sizes."""
+        shapes = {name: value.shape for name, value in first.items() if isinstance(value, np.ndarray)}
+        left_open = [entry for entry in self._inputs if entry.name in self.chosen_sizes and entry.name in shapes]
+        found: list[dict[str, Shape]] = []
+        for way in OTHER_SIZES if left_open else ():
+            moved = {**shapes, **{entry.name: resized_by(entry, shapes[entry.name], way) for entry in left_open}}
+            if moved != shapes and moved not in found:
+                found.append(moved)
+        return [feeds for sizes in (*found, shapes) if (feeds := self._pictures(first, sizes)) is not None]
+
+    def _pictures(self, first: Mapping[str, Value], shapes: Mapping[str, Shape]) -> dict[str, Value] | None:
+        feeds = dict(first)
+        vectors = self._vectors(shapes, *self._chosen) if len(shapes) == len(first) else {}
+        for entry in self._inputs:
+            value, shape = first[entry.name], shapes.get(entry.name)
+            if entry.name in self._hints or not isinstance(value, np.ndarray) or shape is None:
+                continue
+            if entry.name in vectors:
+                feeds[entry.name] = vectors[entry.name] if shapes != _shapes_of(first) else value
+            elif math.prod(shape) * _DRAWN_WIDTH > self._most_bytes:
+                return None
+            else:
+                feeds[entry.name] = picture(_generator(self._seed + 1, entry.name), value.dtype, shape)
+        return feeds
 
     def _vectors(self, shapes: Mapping[str, Shape], factor: float | None, last: float | None) -> dict[str, Array]:
         """The inputs that may say how to resize, filled as `factor` says, `last` on the last axis; None: as any data.
@@ -158,8 +193,16 @@ class Feeder:
             raise TooLargeError(
                 "verification.input-too-large", name=entry.name, type_text=entry.type_text, elements=math.prod(shape)
             )
-        own = int.from_bytes(hashlib.sha256(entry.name.encode()).digest()[:8], "little")
-        return _draw(np.random.default_rng([self._seed, own]), _dtype(entry), shape)
+        return _draw(_generator(self._seed, entry.name), _dtype(entry), shape)
+
+
+def _generator(seed: int, name: str) -> np.random.Generator:
+    own = int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "little")
+    return np.random.default_rng([seed, own])
+
+
+def _shapes_of(feeds: Mapping[str, Value]) -> dict[str, Shape]:
+    return {name: value.shape for name, value in feeds.items() if isinstance(value, np.ndarray)}
 
 
 def as_feed(entry: TensorInput, value: object) -> Value:
@@ -259,6 +302,24 @@ def _draw(generator: np.random.Generator, dtype: np.dtype[np.generic], shape: Sh
     else:
         drawn = generator.standard_normal(shape)
     return np.asarray(drawn).astype(dtype)
+
+
+def picture(generator: np.random.Generator, dtype: np.dtype[np.generic], shape: Shape) -> Array:
+    """Numbers as an image holds them, from 0 to 1, or whole up to 255: slopes, an edge each way, a little noise; along
+    the last two axes. Other tensors as they are drawn otherwise."""
+    if len(shape) < 3 or dtype.kind not in "fiuV" or (dtype.kind == "V" and dtype.name != "bfloat16"):
+        return _draw(generator, dtype, shape)
+    lead = (*shape[:-2], 1, 1)
+    rows, columns = np.ogrid[: shape[-2], : shape[-1]]
+    down, across = rows / max(shape[-2], 1), columns / max(shape[-1], 1)
+    waves, shifts = generator.uniform(0.3, 2.0, (2, *lead)), generator.uniform(0, 2 * np.pi, (2, *lead))
+    slopes = np.sin(2 * np.pi * waves[0] * down + shifts[0]) * np.cos(2 * np.pi * waves[1] * across + shifts[1])
+    edges = (down > generator.uniform(0.2, 0.8, lead)) ^ (across > generator.uniform(0.2, 0.8, lead))
+    values = 0.45 + 0.3 * slopes + 0.15 * edges + generator.normal(0, 0.02, shape)
+    drawn = np.clip(values, 0, 1)
+    return np.asarray(np.rint(drawn * (127 if dtype == np.int8 else 255)) if dtype.kind in "iu" else drawn).astype(
+        dtype
+    )
 
 
 def feeds_from_declared_shapes(document: Document, given: Mapping[str, Sequence[int]]) -> dict[str, Array]:

@@ -140,7 +140,7 @@ def verify_in_runtime(
         renamed = output_names(before, after)
         fitted = watched_runs(before, tensors, inputs, hints, conditions, feeding.runs)
     except (NotComparableError, CannotLoadError, CannotRunError, BrokenOffError) as error:
-        return Verification(Status.FAILED, str(error), sessions=conditions.sessions.opened)
+        return Verification(Status.FAILED, str(error), sessions=conditions.spent.sessions)
     tolerance = tolerance if tolerance and (tolerance.atol or tolerance.rtol) else _RIGHT
     pair = _Pair(before, after, runtime, renamed, fitted, tolerance, feeding)
     return pair.verification(places, tensors)

@@ -16,7 +16,7 @@ from resizefix.document.shapes import Key
 from resizefix.document.values import Array
 from resizefix.interpolation import ExtentKind
 from resizefix.promotion import InputBinding, PromotedInput
-from resizefix.runtimes.footprint import peak_bytes
+from resizefix.runtimes.footprint import Footprint, footprint
 from resizefix.runtimes.inputs import Value
 from resizefix.runtimes.limits import Limits, in_words
 from resizefix.verification.dependence import Dependence
@@ -45,6 +45,8 @@ class MemoryBudget:
             self._alone = []
         self._known: deque[_Known] = deque(maxlen=_REMEMBERED)
         self._small: list[tuple[Mapping[str, Value], ScalePoint]] = []
+        self._made: dict[tuple[tuple[str, tuple[int, ...]], ...], Footprint] = {}  # by the shapes of the inputs
+        self._whole = 0  # elements that the first of them makes
 
     @cached_property
     def references(self) -> ReferenceModels:
@@ -72,11 +74,24 @@ class MemoryBudget:
             return None
         if any(self._suffices(known, factors) for known in alike):
             return None
-        peak = peak_bytes(self.references.document(scales.baked), shapes)
-        if peak <= self._most:
-            self._known.appendleft(_Known(shapes, factors, peak))
+        found = footprint(self.references.document(scales.baked), shapes)
+        if found.peak > self._most:
+            return self._over(found.peak)
+        if scales is _AS_IT_IS:
+            self._whole = self._whole or sum(found.made)
+            self._made[tuple(sorted(shapes.items()))] = found
+        self._known.appendleft(_Known(shapes, factors, found.peak))
+        return None
+
+    def cost(self, feeds: Mapping[str, Value], scales: ScalePoint = _AS_IT_IS) -> float | None:
+        """What a run counts as, in runs of the original as it was run first: by the elements that nodes make; None
+        where that is not known."""
+        taken = self._made.get(tuple(sorted(_shapes(feeds).items())))
+        factors = {key: factor for key, factor in _growth(scales).items() if factor != 1}
+        grown = self._dependence.grown(factors) if taken is not None and self._whole else None
+        if taken is None or grown is None or len(grown) != len(taken.made):
             return None
-        return self._over(peak)
+        return sum(made * factor for made, factor in zip(taken.made, grown, strict=True)) / self._whole
 
     def _over(self, taken: float) -> Diagnostic:
         return Diagnostic("verification.over-budget", taken=in_words(int(taken)), most=in_words(self._most))

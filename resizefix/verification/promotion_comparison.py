@@ -1,4 +1,4 @@
-"""One original that runs, and the comparisons that a promotion of it is proven by.
+"""One original that runs, and the trial that a promotion of it is proven by.
 
 Fed the old values the promoted model is the original; fed others, the original re-baked: bitwise with onnxruntime's
 optimisation disabled, where every node runs as it stands; at the default level within `bounds.default_level_bounds`.
@@ -7,8 +7,8 @@ optimisation disabled, where every node runs as it stands; at the default level 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, field
+from itertools import islice
 
 import numpy as np
 
@@ -17,56 +17,40 @@ from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
 from resizefix.document.shapes import Key
 from resizefix.document.text import counted
-from resizefix.promotion import Coupling, PromotedInput
-from resizefix.runtimes.inputs import Feeds, Value
-from resizefix.runtimes.limits import OutOfMemoryError
-from resizefix.runtimes.ort_session import (
-    UNCHANGED_LAYOUT,
-    CannotLoadError,
-    CannotRunError,
-    Session,
-    only_without_optimisation,
-)
+from resizefix.promotion import Coupling, Freedom, PromotedInput
+from resizefix.runtimes.inputs import Value
+from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError, Session
 from resizefix.runtimes.prepared_model import PreparedModel, prepare_for_ort
-from resizefix.verification.bounds import Bound, default_level_bounds, half_units, relative_bounds, within
+from resizefix.verification.bounds import Bound, half_units, relative_bounds, within
 from resizefix.verification.compare import Comparison, compare
 from resizefix.verification.conditions import Conditions
 from resizefix.verification.engine import DifferenceError, Engine, shapes_of_feeds
 from resizefix.verification.memory_budget import MemoryBudget
-from resizefix.verification.original_in_parts import (
-    OriginalInParts,
-    Point,
-    PromotedNodes,
-    PromotedSession,
-    opened,
-    promoted_nodes,
-)
-from resizefix.verification.probe import MOST_ALONE, Prober
+from resizefix.verification.probe import Prober
 from resizefix.verification.reference_model import Operand
 from resizefix.verification.scale_points import (
     ScalePoint,
     asked_points,
     at_old_values,
-    most_inclusive,
-    other_values,
+    moved_points,
     sampled_by_sizes,
-    steps_of,
 )
+from resizefix.verification.trial import Answer, Outputs, Point, Trial, answer, moved_by_optimising
 from resizefix.verification.verification import Reference, Run
 
-Outputs = Mapping[str, Value]
-Expected = Mapping[str, Value] | CannotRunError | CannotLoadError  # what the original makes, or why it makes nothing
-_USUAL_POINTS = 2
+_MOST_SAID = 8
 
 
 class PromotionComparison:
-    """An original that runs: the feeds it accepts and what it makes of them at both optimisation levels.
+    """An original that runs: the feeds it accepts and what it makes of them.
 
     Its `engine` holds the runs that were compared, and differences that the promotion brings with it as notes.
     """
 
-    def __init__(self, original: Document, conditions: Conditions, alone: Sequence[PromotedInput] = ()) -> None:
-        """`alone`: the inputs of the promotion of these nodes, which were extracted from a model.
+    def __init__(
+        self, original: Document, conditions: Conditions, alone: Sequence[PromotedInput] = (), part: float = 1.0
+    ) -> None:
+        """`alone`: the inputs of the promotion of these nodes, which were extracted from a model and are `part` of it.
 
         Raises CannotLoadError or CannotRunError where onnxruntime cannot run the original, UsageError for bad shapes.
         """
@@ -75,19 +59,16 @@ class PromotionComparison:
         self._inputs: Sequence[PromotedInput] = ()  # of the promotion that is looked at
         self._budget = MemoryBudget(original, conditions.limits, alone)
         self._prepared: dict[int, tuple[Document, PreparedModel]] = {}
-        self.engine = Engine(conditions)
-        self.engine.progress.expect(2 * (1 + _USUAL_POINTS))  # at two levels, the old scales and others
+        self.engine = Engine(conditions, part=part)
         session = self._open(original, optimized=False)
         fitted = self.engine.fit_as_declared(original, session, self._budget, is_part=self._is_alone)
-        self._feeds = fitted.feeds
-        self._shapes: Mapping[str, list[int]] = {}
-        self._probed: tuple[Document, PromotedSession] | None = None  # the last promoted model that was probed
-        self._ran: Sequence[ScalePoint] = ()  # when many inputs were probed: scale points that ran
-        self._outputs: dict[bool, Outputs] = {False: fitted.outputs}
-        self._bounds: Mapping[str, Bound] | None = None
+        self._feeds, self._made = fitted.feeds, fitted.outputs
+        self._others = list(fitted.others)  # feeds of other sizes and other values
         # What a node reads that a point does not move, also where the original computes it from a size that moves.
         self._as_exported: Mapping[Key, Operand] = {}
-        self._by_sizes: list[tuple[Point, float]] = []  # that differ from the original with scales, and by how much
+        self._by_sizes: list[tuple[_ScalePoint, float]] = []  # that differ from the original with scales, by how much
+        self._probed: tuple[Document, Session] | None = None  # the last promoted model that was probed
+        self._ran: dict[ScalePoint, tuple[Mapping[str, Value], Answer]] = {}  # by it
         self.not_rebaked: set[str] = set()  # inputs at some of whose values no original is loaded to compare with
 
     def require_fed_by(self, promoted: Document) -> None:
@@ -99,154 +80,147 @@ class PromotionComparison:
                 reason = f"its scales follow {name!r}"
                 raise CannotRunError(reason, reason=reason)
 
-    def couplings(self, promoted: Document, inputs: Sequence[PromotedInput]) -> dict[Key, Coupling]:
-        """The verdict for every promoted site."""
-        self._probed = None  # before the next one is opened: each maps or holds all weights
-        self._inputs = inputs
-        session = self._open_promoted(promoted)
-        self._probed = (promoted, session)
-        prober = Prober(promoted.proto, session.run, self._feeds, inputs, self._fits, self.engine.progress)
-        couplings, self._ran = prober.probe(), prober.ran
-        return couplings
+    def couplings(
+        self, promoted: Document, inputs: Sequence[PromotedInput], moving: Sequence[PromotedInput] | None = None
+    ) -> dict[Key, Coupling]:
+        """The verdict for the sites of the inputs that are `moving`, found by running the promoted model."""
+        session, self._inputs = self._session(promoted), inputs
 
-    def compare(self, promoted: Document, inputs: Sequence[PromotedInput]) -> None:
-        """Make all comparisons that the proof consists of, those with optimisation disabled first.
+        def breaks_at(scales: ScalePoint) -> str | None:
+            answer = self._answer(session, scales, self._feeds)
+            return None if isinstance(answer, Mapping) else answer.node or answer.op_type or answer.reason
 
-        Raises DifferenceError with what differs, CannotLoadError, CannotRunError, BrokenOffError.
+        moved = inputs if moving is None else moving
+        return Prober(promoted.proto, breaks_at, moved, self._fits, self.engine.progress).probe()
+
+    def compare(
+        self, promoted: Document, inputs: Sequence[PromotedInput], coupling: Mapping[Key, Coupling] | None = None
+    ) -> None:
+        """Make all comparisons that the proof consists of, those with optimisation disabled first. Inputs of sites that
+        `coupling` calls coupled stay at their old value.
+
+        Raises DifferenceError with what differs, BrokenOffError.
         """
         self._inputs = inputs
         old = at_old_values(inputs)
         self._as_exported = old.baked
-        plain = self._promoted(promoted)
-        points = [self._point(plain, old, plain.at_old), *self._tried(plain)]
-        self.engine.progress.expect(2 * (len(points) - 1 - _USUAL_POINTS))
-        parts = OriginalInParts(self._original, plain, self._feeds, self._open)
-        del plain  # before the next one is opened: each maps or holds all weights
-        self._compare_at(points, parts, optimized=False)
-        if not self._runs_optimised():
-            return
-        session = self._open(promoted, optimized=True)
-        if session.maps_weights:
-            self.engine.notes.append(UNCHANGED_LAYOUT)
-        for point in points:
-            point.found = self._result(session, point.scales, point.feeds)
+        trial = Trial(
+            self.engine,
+            self._open_before,
+            lambda optimized: self._open(promoted, optimized=True) if optimized else self._session(promoted),
+            self._judge,
+        )
+        first = self._point(old, self._feeds)
+        session = self._session(promoted)
+        first.before[False], first.after[False] = self._made, self._answer(session, old, self._feeds)
+        points = [first, *self._moved(session, coupling or {})]
         del session
-        self._compare_at(points, parts, optimized=True)
+        self._probed = None
+        self.engine.progress.expect(2 * len(points))
+        trial.run(points)
         self._note_sizes(promoted)
 
-    def _compare_at(self, points: Sequence[Point], parts: OriginalInParts, *, optimized: bool) -> None:
-        """Every point at one level, the one at the old values first."""
-        for point in points:
-            expected = self._outputs[optimized] if point is points[0] else self._at(point, parts, optimized)
-            self._against(point, expected, optimized)
+    def _moved(self, session: Session, coupling: Mapping[Key, Coupling]) -> list[_ScalePoint]:
+        """Other values at which the model runs, every input moved if possible, and those asked for in any case."""
+        asked = [self._point(scales, self._feeds) for scales in asked_points(self._inputs, self.engine.conditions.at)]
+        for point in asked:
+            point.after[False] = self._answer(session, point.scales, point.feeds)
+        held = {key for key, found in coupling.items() if found.verdict is Freedom.COUPLED}
+        free = [source for source in self._inputs if not any(driven.key in held for driven in source.sites)]
+        self._say_held([source for source in self._inputs if source not in free], coupling)
+        moved = [self._runnable(session, scales, turn) for turn, scales in enumerate(moved_points(free, self._fits))]
+        return [*asked, *(point for points in moved for point in points)]
 
-    def _runs_optimised(self) -> bool:
-        """Whether the original runs at the default level; if it does not, a note says so. Sets the bounds for that
-        level."""
-        if True in self._outputs:
-            return True
+    def _runnable(self, session: Session, scales: ScalePoint, turn: int) -> list[_ScalePoint]:
+        """The scale point if the model runs at it, else its parts that do: inputs that are only free one at a time.
+
+        The second point is fed other sizes and values, where the models run with them. Nodes alone that do not run
+        together are compared in smaller groups.
+        """
+        for feeds in (*(self._others if turn else ()), self._feeds):
+            whole = self._point(scales, feeds)
+            whole.after[False] = self._answer(session, scales, feeds)
+            is_second = feeds is not self._feeds
+            if (whole.runs and not is_second) or ((is_second or not self._is_alone) and self._takes(whole)):
+                if whole.runs:
+                    self.engine.tested.append(Diagnostic("verification.tested-scales", at=whole.at))
+                return [whole]
+        if self._is_alone and len(self._inputs) > 1:
+            return [whole]
+        parts = [self._point(part, self._feeds) for part in scales.split()]
+        for part in parts:
+            part.after[False] = self._answer(session, part.scales, self._feeds)
+        stuck = [name for part in parts if not part.runs for name in part.values]
+        if stuck or not parts:
+            names = ", ".join(stuck or whole.values)
+            self.engine.not_tested.append(Diagnostic("verification.not-tested-scales", names=names))
+        return [part for part in parts if part.runs]
+
+    def _takes(self, point: _ScalePoint) -> bool:
+        """Whether the original that holds the scales takes these feeds, too; what it makes of them is kept."""
+        self._make_before(point)
+        return isinstance(point.before[False], Mapping)
+
+    def _make_before(self, point: _ScalePoint) -> None:
         try:
-            optimized = self._open(self._original, optimized=True).run(self._feeds)
-        except (CannotLoadError, CannotRunError) as error:
-            self.engine.notes.append(only_without_optimisation("the original", error.reason))
-            return False
-        plain = self._outputs[False]
-        level = compare(plain, optimized)
-        self._bounds = default_level_bounds(plain, optimized, level)
-        # An original with stale shapes contradicts itself when optimised; then what it really computes counts.
-        self._outputs[True] = plain if level.max_rel_diff == np.inf else optimized
-        return True
+            session = self._open_before(point, False)
+            point.before[False] = self._safely(session, point.feeds, point.cost)
+        except CannotLoadError as error:
+            point.before[False] = error
 
-    def _result(self, session: Session | PromotedSession, scales: ScalePoint, feeds: Feeds) -> Outputs | CannotRunError:
-        too_large = self._budget.reject_reason(self._feeds, scales)
+    def _say_held(self, held: Sequence[PromotedInput], coupling: Mapping[Key, Coupling]) -> None:
+        for source in held:
+            found = next(coupling[driven.key] for driven in source.sites if driven.key in coupling)
+            self.engine.not_tested.append(
+                Diagnostic("verification.not-tested-coupled", name=source.name, breaks_at=found.breaks_at)
+            )
+        if held:
+            kept = counted(len(held), "input")
+            self.engine.notes.append(Diagnostic("verification.inputs-not-moved", kept=kept, of=len(self._inputs)))
+
+    # ---- running ----
+
+    def _point(self, scales: ScalePoint, feeds: Mapping[str, Value]) -> _ScalePoint:
+        fed = {**feeds, **scales.feeds(self._inputs)}
+        operands = {**self._as_exported, **scales.baked}
+        return _ScalePoint(fed, (id(scales),), self._budget.cost(feeds, scales), scales=scales, operands=operands)
+
+    def _answer(self, session: Session, scales: ScalePoint, feeds: Mapping[str, Value]) -> Answer:
+        """What the promoted model makes at a scale point without optimisation; each is run once."""
+        known = self._ran.get(scales)
+        if known is None or known[0] is not feeds:
+            fed = {**feeds, **scales.feeds(self._inputs)}
+            known = feeds, self._safely(session, fed, self._budget.cost(feeds, scales), scales)
+            self._ran[scales] = known
+        return known[1]
+
+    def _safely(
+        self, session: Session, fed: Mapping[str, Value], cost: float | None, scales: ScalePoint | None = None
+    ) -> Answer:
+        too_large = None if scales is None else self._budget.reject_reason(self._feeds, scales)
         if too_large is not None:
             return CannotRunError("verification.not-run", label=session.label, why=too_large, reason=too_large)
-        try:
-            return session.run(feeds)
-        except CannotRunError as error:
-            return error
-        except OutOfMemoryError as error:
-            return _not_run(error)
+        return answer(self.engine, session, fed, cost)
 
-    def _point(self, session: PromotedSession, scales: ScalePoint, known: Outputs | None = None) -> Point:
-        """What the promoted model makes at a scale point without optimisation, unless that is `known`."""
-        feeds = {**self._feeds, **scales.feeds(self._inputs)}
-        values = {source.name: tuple(value) for source, value in scales.values}
-        operands = {**self._as_exported, **scales.baked}
-        found = self._result(session, scales, feeds) if known is None else known
-        seen = session.seen if known is None and isinstance(found, Mapping) else None
-        self._shapes = self._shapes or shapes_of_feeds(feeds)  # the same for all scales
-        return Point(scales, feeds, self._shapes, values, operands, found, seen)
+    def _session(self, promoted: Document) -> Session:
+        """The promoted model without optimisation, opened once."""
+        if self._probed is None or self._probed[0] is not promoted:
+            self._probed, self._ran = None, {}  # before the next one is opened: each maps or holds all weights
+            self._probed = promoted, self._open(promoted, optimized=False)
+        return self._probed[1]
 
-    def _promoted(self, promoted: Document) -> PromotedSession:
-        """The promoted model opened without optimisation: the session that probed it, if it did."""
-        probed, self._probed = self._probed, None
-        if probed is not None and probed[0] is promoted:
-            return probed[1]
-        del probed
-        return self._open_promoted(promoted)
+    def _open_before(self, point: Point, optimized: bool) -> Session:
+        """The original that holds the scales or sizes of the point as constants."""
+        assert isinstance(point, _ScalePoint)
+        if all(tuple(value) == tuple(source.value) for source, value in point.scales.values):
+            return self._open(self._original, optimized=optimized)
+        return self._open(self._original, self._reference(point), optimized=optimized)
 
-    def _open_promoted(self, promoted: Document) -> PromotedSession:
-        open_ = partial(self._open, promoted, optimized=False)
-        prepared, nodes = self._prepared_of(promoted), self._nodes(promoted)
-        if nodes is None:
-            return PromotedSession(open_(prepared), prepared.outputs)
-        return opened(open_, self._prepared_of(self._original), prepared, nodes, self._inputs, self._feeds)
-
-    def _nodes(self, promoted: Document) -> PromotedNodes | None:
-        """The changed nodes, where they can be compared alone, and there is room to keep what they read and make."""
-        if self._is_alone or len(self._inputs) > MOST_ALONE or self.engine.conditions.at:
-            return None
-        nodes = promoted_nodes(self._original, promoted, self._inputs)
-        kept = 0 if nodes is None else 1 + len(nodes.data) + len(nodes.made)
-        usual = self._usual() if kept else ()
-        return nodes if all(self._budget.has_room(self._feeds, scales, kept) for scales in usual) else None
-
-    def _reference(self, operands: Mapping[Key, Operand]) -> PreparedModel:
-        """The original that holds these scales or sizes as constants."""
-        return self._budget.references.prepared(self._prepared_of(self._original), operands)
-
-    def _at(self, point: Point, parts: OriginalInParts, optimized: bool) -> Expected:
-        """What the original makes with the operands of a point: in parts where that tells, else as a whole."""
-
-        def reference() -> PreparedModel:
-            if point.reference is None:  # each is opened at two levels
-                point.reference = self._reference(point.operands)
-            return point.reference
-
-        known = parts.makes(point, reference, optimized)
-        return self._expected(reference(), optimized) if known is None else known
-
-    def _expected(self, reference: PreparedModel, optimized: bool) -> Expected:
-        """What a reference model makes, or why it makes nothing.
-
-        Where constants make it contradict itself when optimised, what its nodes compute counts.
-        """
-        if optimized:
-            try:
-                return self._open(self._original, reference, optimized=True).run(self._feeds)
-            except (CannotLoadError, CannotRunError):
-                pass
-        try:
-            return self._open(self._original, reference, optimized=False).run(self._feeds)
-        except (CannotLoadError, CannotRunError) as error:
-            return error
-        except OutOfMemoryError as error:
-            return _not_run(error)
-
-    def _note_sizes(self, promoted: Document) -> None:
-        """One sentence for all runs in which sizes decided where a node samples: the difference, and what avoids it."""
-        if not self._by_sizes:
-            return
-        point, difference = max(self._by_sizes, key=lambda pair: pair[1])
-        ratios = point.scales.by_sizes(self._inputs)
-        names = [ratio.data for ratio in ratios.values()]
-        lengths: Mapping[str, Value] = {}
-        if not any(path for path, _ in ratios):  # the lengths are seen in the main graph alone
-            session = self._open(promoted, prepare_for_ort(promoted, names), optimized=False)
-            lengths = session.run(point.feeds)
-        shapes = {name: value.shape for name, value in lengths.items() if isinstance(value, np.ndarray)}
-        self.engine.notes.append(sampled_by_sizes(point.scales, self._inputs, shapes, difference))
+    def _reference(self, point: _ScalePoint) -> PreparedModel:
+        if point.prepared is None:  # each is opened at two levels
+            prepared = self._prepared_of(self._original)
+            point.prepared = self._budget.references.prepared(prepared, point.operands)
+        return point.prepared
 
     def _fits(self, scales: ScalePoint) -> bool:
         return self._budget.reject_reason(self._feeds, scales) is None
@@ -260,45 +234,21 @@ class PromotionComparison:
     def _open(self, document: Document, prepared: PreparedModel | None = None, *, optimized: bool) -> Session:
         return self.engine.open(document, prepared=prepared or self._prepared_of(document), optimized=optimized)
 
-    def _tried(self, session: PromotedSession) -> list[Point]:
-        """Other values at which the model runs, every input moved if possible, and those asked for in any case."""
-        inputs, asked = self._inputs, asked_points(self._inputs, self.engine.conditions.at)
-        many = len(inputs) > MOST_ALONE and not self._is_alone
-        usual = most_inclusive(self._ran, inputs) if many else self._usual()
-        if many:
-            moved = {source.name for scales in usual for source, _ in scales.values}
-            if len(moved) < len(inputs):
-                kept = counted(len(inputs) - len(moved), "input")
-                self.engine.notes.append(Diagnostic("verification.inputs-not-moved", kept=kept, of=len(inputs)))
-        return [point for scales in (*asked, *usual) for point in self._workable(session, scales)]
+    # ---- judging ----
 
-    def _usual(self) -> list[ScalePoint]:
-        usual = steps_of([(source, other_values(source)) for source in self._inputs])
-        if all(map(self._fits, usual)):  # all at once, so that each does by itself: what is tried first is a step up
-            return usual
-        return steps_of([(source, other_values(source, self._fits)) for source in self._inputs])
-
-    def _workable(self, session: PromotedSession, scales: ScalePoint) -> list[Point]:
-        """The scale point if the model runs at it, else its parts that do: inputs that are only free one at a time.
-
-        Nodes alone that do not run together are compared in smaller groups.
-        """
-        whole = self._point(session, scales)
-        if whole.runs or (self._is_alone and len(self._inputs) > 1):
-            return [whole]
-        parts = scales.split() if len(scales.values) <= MOST_ALONE else ()
-        found = [point for part in parts if (point := self._point(session, part)).runs]
-        return found or ([whole] if scales.asked else [])
-
-    def _against(self, point: Point, expected: Expected, optimized: bool) -> None:
-        found, at = point.found, point.at
+    def _judge(self, point: Point, optimized: bool) -> None:
+        assert isinstance(point, _ScalePoint)
+        found, expected, at = point.after[optimized], point.before[optimized], point.at
         level = Diagnostic("verification.default-level" if optimized else "verification.optimisation-disabled")
         self.engine.progress.done(f"comparing at {at}")
-        if isinstance(found, CannotRunError):
+        if isinstance(found, (CannotRunError, CannotLoadError)):
             where = f" at {found.node!r}" if found.node else ""
             raise DifferenceError(
                 "verification.promoted-does-not-run", at=at, level=level, where=where, why=found.reason
             )
+        plain = point.before[False]
+        if optimized and not isinstance(expected, Mapping):
+            expected = plain  # constants make it contradict itself when optimised: what its nodes compute counts
         if isinstance(expected, CannotLoadError):
             # Constants let shape inference refuse what is never run: a body that is passed over, say.
             self.not_rebaked.update(point.values)
@@ -306,20 +256,27 @@ class PromotionComparison:
             return
         if isinstance(expected, CannotRunError):
             raise DifferenceError("verification.original-does-not-run", at=at, level=level, why=expected.reason)
-        reference, from_scales = Reference.SCALES, None
-        bounds = self._bounds if optimized else None
+        bounds = None
+        if optimized and isinstance(plain, Mapping):
+            moved = moved_by_optimising(plain, expected)
+            expected, bounds = moved.expected, moved.bounds
+        self._against(point, expected, found, bounds, level)
+
+    def _against(
+        self, point: _ScalePoint, expected: Outputs, found: Outputs, bounds: Mapping[str, Bound] | None, level: str
+    ) -> None:
+        reference, from_scales, at = Reference.SCALES, None, point.at
         verdict = self._judged(expected, found, bounds)
         if not verdict.same and (by_sizes := point.scales.by_sizes(self._inputs)):
-            sized = self._expected(self._reference({**point.operands, **by_sizes}), optimized)
-            if not isinstance(sized, (CannotRunError, CannotLoadError)):
+            sized = self._by_computed_sizes(point, {**point.operands, **by_sizes}, bounds is not None)
+            if isinstance(sized, Mapping):
                 reference, from_scales = Reference.SIZES, verdict.comparison.max_abs_diff
                 self._by_sizes.append((point, from_scales))
                 verdict = self._judged(sized, found, bounds)
         comparison = verdict.comparison
-        if comparison.bitwise and not (optimized or self._is_alone) and reference is Reference.SCALES:
-            point.agree()  # a session of few nodes costs no more than this
-        found_apart = comparison.bitwise, comparison.max_abs_diff, comparison.max_rel_diff
-        run = Run(point.values, point.shapes, optimized, *found_apart, verdict.bound, reference, from_scales)
+        apart = comparison.bitwise, comparison.max_abs_diff, comparison.max_rel_diff
+        shapes = shapes_of_feeds(point.feeds)
+        run = Run(point.values, shapes, bounds is not None, *apart, verdict.bound, reference, from_scales)
         self.engine.runs.append(run)
         why, held = comparison.reason, reference.value
         if not verdict.same:
@@ -327,6 +284,15 @@ class PromotionComparison:
         if verdict.last_bits:
             # onnxruntime computes half precision between casts whose places depend on the neighbours
             self.engine.notes.append(Diagnostic("verification.last-bits-differ", at=at, why=why))
+
+    def _by_computed_sizes(self, point: _ScalePoint, operands: Mapping[Key, Operand], optimized: bool) -> Answer:
+        """What the original makes that computes sizes of an integer factor as the new model does."""
+        prepared = self._budget.references.prepared(self._prepared_of(self._original), operands)
+        try:
+            session = self._open(self._original, prepared, optimized=optimized)
+        except CannotLoadError as error:
+            return error
+        return self._safely(session, point.feeds, point.cost)
 
     def _judged(self, expected: Outputs, found: Outputs, bounds: Mapping[str, Bound] | None) -> _Judged:
         """Whether the outputs are the same: bit for bit without `bounds`, else within them; or but for the last bits of
@@ -350,6 +316,41 @@ class PromotionComparison:
         homes = (scopes.definition(scopes.by_path.get(driven.scope, scopes.main), driven.input) for driven in sites)
         return half_units(view.shapes.elem_type(home.key) for home in homes if home is not None)
 
+    def _note_sizes(self, promoted: Document) -> None:
+        """One sentence for all runs in which sizes decided where a node samples: the difference, and what avoids it."""
+        if not self._by_sizes:
+            return
+        point, difference = max(self._by_sizes, key=lambda pair: pair[1])
+        ratios = point.scales.by_sizes(self._inputs)
+        names = [ratio.data for ratio in ratios.values()]
+        lengths: Mapping[str, Value] = {}
+        if not any(path for path, _ in ratios):  # the lengths are seen in the main graph alone
+            session = self._open(promoted, prepare_for_ort(promoted, names), optimized=False)
+            lengths = session.run(point.feeds)
+        shapes = {name: value.shape for name, value in lengths.items() if isinstance(value, np.ndarray)}
+        self.engine.notes.append(sampled_by_sizes(point.scales, self._inputs, shapes, difference))
+
+
+@dataclass
+class _ScalePoint(Point):
+    """A point of the trial at some scales: the operands that they make in the original, which holds them."""
+
+    scales: ScalePoint = field(kw_only=True)
+    operands: Mapping[Key, Operand] = field(kw_only=True)
+    prepared: PreparedModel | None = None
+
+    @property
+    def values(self) -> dict[str, tuple[float, ...]]:
+        """The values of the promoted inputs."""
+        return {source.name: tuple(value) for source, value in self.scales.values}
+
+    @property
+    def at(self) -> str:
+        """The values of the inputs, or the first of them, as text."""
+        values = self.values
+        text = ", ".join(f"{name}={list(value)}" for name, value in islice(values.items(), _MOST_SAID))
+        return text if len(values) <= _MOST_SAID else f"{text}, …"
+
 
 @dataclass(frozen=True)
 class _Judged:
@@ -363,8 +364,3 @@ class _Judged:
 
 def _relative(bound: Bound) -> float:
     return bound.relative
-
-
-def _not_run(error: OutOfMemoryError) -> CannotRunError:
-    """The result of a scale point for which the memory is too small; other points may fit."""
-    return CannotRunError(error.diagnostic, reason=str(error))

@@ -23,7 +23,7 @@ from resizefix.promotion import Coupling, PromotedInput
 from resizefix.runtimes.limits import BrokenOffError, OutOfMemoryError
 from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError
 from resizefix.scope_path import ScopePath
-from resizefix.verification.conditions import Conditions, Progress, SessionCount
+from resizefix.verification.conditions import Conditions, Progress, Spent
 from resizefix.verification.dependence import Dependence
 from resizefix.verification.engine import DifferenceError, Engine
 from resizefix.verification.extraction import Extraction, may_be_passed_over
@@ -51,9 +51,12 @@ class Prover:
         except (CannotLoadError, CannotRunError, OutOfMemoryError) as error:
             self._why_local = str(error)
 
-    def couplings(self, promoted: ModelView, inputs: Sequence[PromotedInput]) -> dict[Key, Coupling]:
-        """Which of the sites are free; empty where the model cannot be run as a whole."""
-        return {} if self._comparison is None else self._comparison.couplings(promoted.document, inputs)
+    def couplings(
+        self, promoted: ModelView, inputs: Sequence[PromotedInput], moving: Sequence[PromotedInput] | None = None
+    ) -> dict[Key, Coupling]:
+        """Which of the sites of the inputs that are `moving` are free; empty where the model cannot be run as a
+        whole."""
+        return {} if self._comparison is None else self._comparison.couplings(promoted.document, inputs, moving)
 
     def prove(
         self, promoted: ModelView, inputs: Sequence[PromotedInput], coupling: Mapping[Key, Coupling]
@@ -65,7 +68,7 @@ class Prover:
         asked_points(inputs, self._conditions.at)
         if self._comparison is not None:
             engine = self._comparison.engine
-            failure = _difference(self._comparison, promoted.document, inputs)
+            failure = _difference(self._comparison, promoted.document, inputs, coupling)
             failure = failure or self._hidden(promoted, inputs, self._comparison.not_rebaked, engine)
         else:
             engine = Engine(self._conditions)
@@ -136,15 +139,16 @@ class Prover:
         progress = Progress(conditions.tell, total=len(groups))  # reported here, not by the threads
         is_over = threading.Event()
 
-        def settle(group: Sequence[PromotedInput]) -> tuple[list[_Local], int]:
-            own = replace(conditions, tell=None, sessions=SessionCount())
+        def settle(group: Sequence[PromotedInput]) -> tuple[list[_Local], Spent]:
+            own = replace(conditions, tell=None, spent=Spent())
             settled = takewhile(lambda _: not is_over.is_set(), self._settled(extraction, group, own))
-            return list(settled), own.sessions.opened
+            return list(settled), own.spent
 
         with ThreadPoolExecutor(_AT_ONCE) as pool:
             try:
-                for found, opened in pool.map(settle, groups):
-                    conditions.sessions.opened += opened
+                for found, spent in pool.map(settle, groups):
+                    conditions.spent.sessions += spent.sessions
+                    conditions.spent.passes += spent.passes
                     progress.done(Diagnostic("verification.comparing-alone"))
                     yield from found
             finally:  # the pool waits for groups that began, also after a difference or Ctrl-C
@@ -166,18 +170,22 @@ class Prover:
             if local.failure is not None:
                 return
 
+    def _part(self, extracted: Document) -> float:
+        """Which part of the original was extracted."""
+        return len(extracted.proto.graph.node) / max(len(self._original.model.graph.node), 1)
+
     def _compared(self, extraction: Extraction, inputs: Sequence[PromotedInput], conditions: Conditions) -> _Local:
         data = {driven.key: driven.input for source in inputs for driven in source.sites}
         try:
             conditions.limits.left()
             try:
                 before, after = extraction.extract(data)
-                comparison = PromotionComparison(before, conditions, inputs)
+                comparison = PromotionComparison(before, conditions, inputs, self._part(before))
             except CannotRunError:
                 if len(inputs) > 1:
                     raise
                 before, after = extraction.extract(data, open_sizes=True)  # theirs may be too large
-                comparison = PromotionComparison(before, conditions, inputs)
+                comparison = PromotionComparison(before, conditions, inputs, self._part(before))
             comparison.require_fed_by(after)
         except (CannotLoadError, CannotRunError, BrokenOffError) as error:
             return _Local(inputs, error=error)
@@ -242,11 +250,16 @@ def _weight(source: PromotedInput) -> float:
     return max(made / _MOST_ELEMENTS, len(source.sites) / _MOST_TOGETHER)
 
 
-def _difference(comparison: PromotionComparison, promoted: Document, inputs: Sequence[PromotedInput]) -> str | None:
+def _difference(
+    comparison: PromotionComparison,
+    promoted: Document,
+    inputs: Sequence[PromotedInput],
+    coupling: Mapping[Key, Coupling] | None = None,
+) -> str | None:
     """What differs; None: nothing. Where time was up the runs suffice if another scale was compared too."""
     runs, notes = comparison.engine.runs, comparison.engine.notes
     try:
-        comparison.compare(promoted, inputs)
+        comparison.compare(promoted, inputs, coupling)
     except DifferenceError as error:
         return error.diagnostic
     except (CannotLoadError, CannotRunError) as error:

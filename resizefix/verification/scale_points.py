@@ -1,11 +1,10 @@
-"""Which other scales are tried: what the user asked for, else one step up and a fraction, for every promoted input."""
+"""Which other scales are tried: what the user asked for, and two points that move every promoted input."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from enum import Enum
 from functools import cached_property, lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -24,9 +23,6 @@ from resizefix.scope_path import MAIN
 
 if TYPE_CHECKING:
     from resizefix.verification.reference_model import ComputedSizes, ConstantOperand
-
-
-_MOST_INCLUSIVE = 8  # of many inputs that are not free all at once; each costs a session of the whole model
 
 
 @dataclass(frozen=True)
@@ -91,11 +87,8 @@ def _fed(elem_type: str, value: tuple[float, ...]) -> Array:
 def other_values(
     source: PromotedInput, fits: Callable[[ScalePoint], bool] | None = None
 ) -> tuple[tuple[float, ...], ...]:
-    """Two other values for one input: the first is a whole step up, the second a fraction (if the input can say it).
-
-    A whole step decides whether a site is free: it cannot be lost in rounding, as a fraction on a small tensor can.
-    Where that is more than fits into memory, steps down take their place.
-    """
+    """Other values for one input, alone: a whole step up, which cannot be lost in rounding on a small tensor, and where
+    that is more than fits into memory steps down."""
     others = _others(source.sites[0][_NAMES:], tuple(source.value))
     return tuple(islice((value for value in others if fits is None or fits(ScalePoint(((source, value),)))), 2))
 
@@ -107,77 +100,117 @@ _NAMES = 4  # the first fields of a binding, in which sites of one kind differ
 def _others(kind: tuple[Any, ...], old: tuple[float, ...]) -> tuple[tuple[float, ...], ...]:
     """All values to try but the old one; models have many sites of few kinds, which differ in their names."""
     driven = InputBinding(MAIN, "", "", "", *kind)
-    moved = (driven.input_value(_moved(driven, step)) for step in _Step)
+    steps = [(_whole_step(driven.kind, driven.base[position]),) for position in driven.scaled]
+    ways = [dict(zip(driven.scaled, (1.0 + step for (step,) in steps), strict=True))]
+    ways += [dict.fromkeys(driven.scaled, factor) for factor in (1.25, 0.75, 0.5)]
+    moved = (driven.input_value(_moved(driven, factors)) for factors in ways)
     return tuple(dict.fromkeys(value for value in moved if value != old))
 
 
-class _Step(Enum):
-    UP = "a whole step up"
-    UP_FRACTION = "a fraction up"
-    DOWN = "a whole step down"
-    DOWN_FRACTION = "a fraction down"
+def _whole_step(kind: ExtentKind, old: float) -> float:
+    """By which part of it a scale grows so that however short an axis is, it gets another sample."""
+    return 1.0 if kind is ExtentKind.SIZES else (np.floor(old) + 1 - old if old >= 1 else 1.0) / old
 
 
-def _moved(driven: InputBinding, step: _Step) -> tuple[float, ...]:
+# By how much the inputs move, one after the other: no two alike, so that no two undo each other by chance.
+_UP = (1.5, 1.25, 1.375, 1.3125, 1.4375, 1.1875)
+_MOST_WHOLE = 1.25  # up to which a whole step is taken instead
+_MOST_DRIFT = 1.6  # that sizes along a chain of resizes move away from those of the file
+
+
+def moved_points(
+    inputs: Sequence[PromotedInput], fits: Callable[[ScalePoint], bool] | None = None, start: int = 0
+) -> list[ScalePoint]:
+    """Two scale points that move every input by another factor: where one axis grows another shrinks, and what one
+    resize enlarges the next makes smaller. So a run costs about what one at the old scales does, however many there
+    are. What grows in the first point shrinks in the second.
+
+    Where a point is more than fits into memory, all axes shrink. `start` chooses among the factors.
+    """
+    points = []
+    for turn in range(2):
+        ways = (_mixed(inputs, turn, start), _shrunk(inputs, turn))
+        points += [point for point in ways if point.values and (fits is None or fits(point))][:1]
+    return points
+
+
+def _mixed(inputs: Sequence[PromotedInput], turn: int, start: int) -> ScalePoint:
+    drift: dict[int, float] = {}  # of each axis, counted from the last
+    values = []
+    for count, source in enumerate(inputs):
+        driven, up = source.sites[0], _UP[(count + turn + start) % len(_UP)]
+        factors: dict[int, float] = {}
+        places = driven.scaled[:1] if driven.form is Form.FACTOR else driven.scaled
+        for at, position in enumerate(places):
+            axis = position - len(driven.base)
+            now = drift.get(axis, 1.0)
+            grows = (at + count + turn) % 2 == 0
+            grows = now < 1 if not 1 / _MOST_DRIFT < now < _MOST_DRIFT else grows
+            least = 1 + _whole_step(driven.kind, driven.base[position])
+            step = max(up, least) if least <= _MOST_WHOLE else up
+            factors[position] = step if grows else 1 / step
+        if driven.form is Form.FACTOR:
+            factors = dict.fromkeys(driven.scaled, next(iter(factors.values())))
+        value = _another(driven, factors, source.value)
+        if value is None:
+            continue
+        operand = driven.operand(value)
+        for position in driven.scaled:
+            axis = position - len(driven.base)
+            drift[axis] = drift.get(axis, 1.0) * operand[position] / driven.base[position]
+        values.append((source, value))
+    return ScalePoint(tuple(values))
+
+
+def _another(driven: InputBinding, factors: Mapping[int, float], old: Sequence[float]) -> tuple[float, ...] | None:
+    """The value that moves each axis by its factor; where that is lost in rounding, all by larger ones; None: the input
+    can hold no other value."""
+    larger = {position: 2.0 if factor > 1 else 0.5 for position, factor in factors.items()}
+    upward = dict.fromkeys(factors, 1.5)
+    for tried in (factors, larger, upward, dict.fromkeys(factors, 2.0)):
+        value = driven.input_value(_moved(driven, tried))
+        if value != tuple(old):
+            return value
+    return None
+
+
+def _shrunk(inputs: Sequence[PromotedInput], turn: int) -> ScalePoint:
+    found = []
+    for count, source in enumerate(inputs):
+        factor = (0.75, 0.625)[(count + turn) % 2]
+        value = source.sites[0].input_value(_moved(source.sites[0], dict.fromkeys(source.sites[0].scaled, factor)))
+        if value != tuple(source.value):
+            found.append((source, value))
+    return ScalePoint(tuple(found))
+
+
+def _moved(driven: InputBinding, factors: Mapping[int, float]) -> tuple[float, ...]:
+    """The operand with some of its numbers moved."""
     operand = list(driven.base)
-    for position in driven.scaled:
-        old = operand[position]
+    for position, factor in factors.items():
+        old, size = operand[position], driven.resized_dims[position]
         if driven.kind is ExtentKind.SIZES:
-            operand[position] = _moved_size(int(old), driven.resized_dims[position] or int(old), step)
+            operand[position] = max(1, round(old * factor), old + 1 if factor > 1 else 1)
         else:
-            operand[position] = max(driven.min_scale, _moved_scale(old, step))
+            operand[position] = max(driven.min_scale, _of_few_bits(old * factor, up=factor > 1))
+            if size and kernel_length(operand[position], size) == kernel_length(old, size):  # lost in rounding
+                operand[position] = _of_few_bits((kernel_length(old, size) + 1) / size, up=True)
     with np.errstate(over="ignore"):  # beyond float32 a scale is infinite, and no size is known
         return tuple(float(np.float32(value)) if driven.kind is ExtentKind.SCALES else value for value in operand)
 
 
-def _moved_scale(old: float, step: _Step) -> float:
-    if step is _Step.UP:
-        # A sample more at least, however short the axis.
-        return _sixteenths(old + 1) if old < 1 else float(np.floor(old)) + 1
-    if step is _Step.UP_FRACTION:
-        return _sixteenths(old * 1.25)
-    if step is _Step.DOWN:
-        return float(np.ceil(old)) - 1 if old > 2 else old * 0.5
-    return old * 0.75
-
-
-def _sixteenths(scale: float) -> float:
-    """The next sixteenth: its products with sizes are not rounded, on which runtimes could disagree."""
-    return float(np.ceil(scale * 16)) / 16
-
-
-def _moved_size(old: int, resized: int, step: _Step) -> int:
-    if step in (_Step.UP, _Step.UP_FRACTION):
-        return old + (resized if step is _Step.UP else max(1, resized // 2))
-    return max(1, old - resized if step is _Step.DOWN and old > resized else old * 3 // 4)
+def _of_few_bits(scale: float, *, up: bool) -> float:
+    """The scale in sixteenths of the power of two below it: its products with sizes are not rounded, on which runtimes
+    could disagree."""
+    if not 0 < scale < np.inf:
+        return scale
+    unit = 2.0 ** (math.floor(math.log2(scale)) - 4)
+    return float((np.ceil if up else np.floor)(scale / unit) * unit)
 
 
 def at_old_values(inputs: Sequence[PromotedInput]) -> ScalePoint:
     """The scale point that changes nothing."""
     return ScalePoint(tuple((source, tuple(source.value)) for source in inputs))
-
-
-def steps_of(values: Sequence[tuple[PromotedInput, Sequence[tuple[float, ...]]]]) -> list[ScalePoint]:
-    """Scale points that move all inputs at once, each to its next value."""
-    return [
-        ScalePoint(tuple((source, found[min(step, len(found) - 1)]) for source, found in values if found))
-        for step in range(max((len(found) for _, found in values), default=0))
-    ]
-
-
-def most_inclusive(ran: Sequence[ScalePoint], inputs: Sequence[PromotedInput]) -> list[ScalePoint]:
-    """Of the scale points that ran as few as move every input that any of them moves, said of `inputs`."""
-    by_site = {driven.key: source for source in inputs for driven in source.sites}
-    left = {source.name for source in inputs}
-    found: list[ScalePoint] = []
-    for scales in sorted(ran, key=lambda scales: -len(scales.values)):
-        pairs = ((by_site.get(source.sites[0].key), value) for source, value in scales.values)
-        known = ScalePoint(tuple((source, value) for source, value in pairs if source is not None))
-        moved = {source.name for source, _ in known.values}
-        if moved & left and len(found) < _MOST_INCLUSIVE:
-            found.append(known)
-            left -= moved
-    return found
 
 
 def asked_points(inputs: Sequence[PromotedInput], at: Sequence[Sequence[float]]) -> list[ScalePoint]:

@@ -26,6 +26,14 @@ class Role(Enum):
     LENGTH = "length"  # of a vector
 
 
+class Names(Enum):
+    """What equal names of dimensions are taken to say. They are no evidence: exporters reuse them."""
+
+    NOTHING = "every axis has a size of its own"
+    EQUAL = "axes of one name have one size"
+    ONE = "open axes of all inputs but the image have one element, which is broadcast: recurrent states at the start"
+
+
 class Sizing(NamedTuple):
     """One attempt. `spatial` are the trailing sizes; `spread`: later inputs with sizes of their own get larger ones."""
 
@@ -34,11 +42,15 @@ class Sizing(NamedTuple):
     spatial: tuple[int, int]
     spread: bool = False
     unknown_rank: int = 4
+    names: Names = Names.EQUAL
 
 
 SIZINGS = (
-    Sizing(1, 3, (32, 48), spread=True),  # height unlike width: a swap shows; a second image unlike the first
-    Sizing(1, 3, (32, 48), unknown_rank=1),  # inputs that must be of one size
+    # Height unlike width: a swap shows; a second image unlike the first, whatever its dimensions are called.
+    Sizing(1, 3, (32, 48), spread=True, names=Names.NOTHING),
+    Sizing(1, 3, (32, 48), spread=True),  # inputs that must be of one size where they say so
+    Sizing(1, 3, (32, 48), unknown_rank=1),  # and where they do not
+    Sizing(1, 3, (96, 128), names=Names.ONE),
     Sizing(1, 3, (64, 64)),  # five halvings, windows of 8, square position grids
     Sizing(2, 3, (64, 96)),  # exporters that specialise a batch of one
     Sizing(1, 1, (16, 16)),  # grey
@@ -103,11 +115,11 @@ def image_of(inputs: Iterable[TensorInput]) -> TensorInput | None:
 
 
 def sized(inputs: Sequence[TensorInput], sizing: Sizing, fixed: Mapping[str, Shape]) -> dict[str, Shape]:
-    """A shape for every input: `fixed` ones as given, and through their symbols what they say of the others."""
-    symbols: dict[str, int] = {}
+    """A shape for every input: `fixed` ones as given, and through their names what they say of the others."""
+    symbols: dict[object, int] = {}
     for entry in inputs:
         for dim, size in zip(entry.shape or (), fixed.get(entry.name, ()), strict=False):
-            if isinstance(dim, str):
+            if isinstance(dim, str) and sizing.names is not Names.ONE:
                 symbols.setdefault(dim, size)
     image = image_of(inputs)
     image_rank = len(image.shape) if image is not None and image.shape is not None else None
@@ -121,19 +133,60 @@ def sized(inputs: Sequence[TensorInput], sizing: Sizing, fixed: Mapping[str, Sha
         sizes = []
         grew = False
         roles = roles_of(dims)
+        is_state = sizing.names is Names.ONE and entry is not image and len(dims) > 1
         for at, (dim, role) in enumerate(zip(dims, roles, strict=True)):
-            known = dim if isinstance(dim, int) else symbols.get(dim) if dim is not None else None
+            symbol: object = dim
+            if sizing.names is Names.NOTHING and role is Role.SPATIAL and dim not in symbols:
+                symbol = entry.name, at
+            known = dim if isinstance(dim, int) else symbols.get(symbol) if dim is not None else None
             if known is None:
                 grew |= role is Role.SPATIAL
-                known = _size(role, roles[at + 1 :].count(Role.SPATIAL), sizing, image_rank)
-                known *= growth if role is Role.SPATIAL else 1
+                known = 1 if is_state else _size(role, roles[at + 1 :].count(Role.SPATIAL), sizing, image_rank)
+                known *= growth if role is Role.SPATIAL and not is_state else 1
                 if isinstance(dim, str):
-                    symbols[dim] = known
+                    symbols[symbol] = known
             sizes.append(known)
         shapes[entry.name] = tuple(sizes)
         if grew and sizing.spread:
             growth += 1
     return shapes
+
+
+class OtherSize(NamedTuple):
+    """Another size for what a file leaves open: so many more images; height and width exchanged, and the
+    new width halved where it is to be `narrower`."""
+
+    more: int
+    turned: bool
+    narrower: bool = False
+
+
+OTHER_SIZES = (
+    OtherSize(1, turned=True, narrower=True),  # as many elements as before
+    OtherSize(1, turned=True),
+    OtherSize(1, turned=False),
+    OtherSize(0, turned=True),
+)
+_NARROWEST = 8
+
+
+def resized_by(entry: TensorInput, shape: Shape, way: OtherSize) -> Shape:
+    """The shape of an input with its open axes in another size."""
+    dims: Sequence[Dimension] = entry.shape or (None,) * len(shape)
+    made, roles = list(shape), roles_of(dims)
+    spatial = [at for at, role in enumerate(roles) if role is Role.SPATIAL][-2:]
+    for at, (dim, role) in enumerate(zip(dims, roles, strict=True)):
+        if role is Role.BATCH and not isinstance(dim, int) and len(shape) > 1:
+            made[at] += way.more
+    free = [at for at in spatial if not isinstance(dims[at], int)]
+    if way.turned and len(free) == 2:
+        high, wide = shape[free[1]], shape[free[0]]
+        if dims[free[0]] is not None and dims[free[0]] == dims[free[1]] and high == wide:
+            high = wide = max(high // 2, 1)
+        elif high == wide or wide >= 3 * _NARROWEST:
+            wide = wide // 2 if way.narrower or high == wide else wide
+        made[free[0]], made[free[1]] = high, wide
+    return tuple(made)
 
 
 def _size(role: Role, spatial_after: int, sizing: Sizing, image_rank: int | None) -> int:

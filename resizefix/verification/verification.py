@@ -82,6 +82,8 @@ class Verification:
     `runtime` is what the second model ran in, with its version, where that was not onnxruntime without optimisation;
     `sites` is what it made of each resize. `bitwise_alone`: the changed nodes that gave every bit when they were
     compared alone, without optimisation. `views` are planes of the outputs to look at, where a file was fed.
+    `forward_passes`: what the runs cost, in runs of the whole original at its own size; others count by the elements
+    that they compute. `tested` is what had a chance to disprove the result, `not_tested` what had none.
     """
 
     status: Status
@@ -93,6 +95,9 @@ class Verification:
     sites: tuple[SiteDrift, ...] = ()
     bitwise_alone: frozenset[Key] = frozenset()
     views: tuple[View, ...] = ()
+    forward_passes: float = 0.0
+    tested: tuple[str, ...] = ()
+    not_tested: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         largest = max((run.max_abs_diff for run in self.runs), default=0.0)

@@ -12,7 +12,6 @@ from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
-import numpy as np
 from onnx import NodeProto
 
 from resizefix.diagnostics import Diagnostic
@@ -21,17 +20,14 @@ from resizefix.dialects.output_size import shapes_of
 from resizefix.document.document import Document
 from resizefix.error_bound import ErrorBound
 from resizefix.errors import UsageError
-from resizefix.runtimes.inputs import Feeds, Value
 from resizefix.runtimes.limits import BrokenOffError
 from resizefix.runtimes.ort_session import (
-    UNCHANGED_LAYOUT,
     CannotLoadError,
     CannotRunError,
     Session,
-    only_without_optimisation,
 )
 from resizefix.scope_path import MAIN, Key
-from resizefix.verification.bounds import Tolerance, default_level_bounds, widest, within
+from resizefix.verification.bounds import Tolerance, widest, within
 from resizefix.verification.compare import compare
 from resizefix.verification.conditions import Conditions
 from resizefix.verification.engine import (
@@ -47,6 +43,7 @@ from resizefix.verification.extraction import Extraction, may_be_passed_over
 from resizefix.verification.feeds import Feeder, feeds_from_declared_shapes
 from resizefix.verification.memory_budget import MemoryBudget
 from resizefix.verification.signatures import Feeding, NotComparableError, common_inputs, output_names
+from resizefix.verification.trial import Point, Trial, moved_by_optimising
 from resizefix.verification.verification import Run, Status, Verification
 from resizefix.verification.views import View, views_of
 
@@ -92,6 +89,7 @@ class Pair:
     views: tuple[View, ...] = ()
     _feeder: Feeder | None = None
     _plain: Session | None = None  # the model before, without optimisation, until it has run
+    _renamed: Mapping[str, str] = field(default_factory=dict)  # outputs of the model after, by those of the one before
 
     def verified(self, tolerance: Tolerance, fitted: Sequence[Fitted] | None = None) -> Verification:
         """The verdict on feeds that the model before runs with: those that were `fitted`, where they are given."""
@@ -100,7 +98,7 @@ class Pair:
             given = self.fit() if fitted is None else fitted
             wanted = len(given)
             self._require_outputs(given)
-            self._require_equal(given, tolerance)
+            self._compare(given, tolerance)
         except DifferenceError as error:
             failure = error.diagnostic
         except (NotComparableError, CannotLoadError, CannotRunError) as error:
@@ -126,7 +124,20 @@ class Pair:
             fitted.append(fit_feeds(session, feeder, budget=budget, is_part=self.is_part))
             self.engine.progress.done("running the model before")
         self._feeder = feeders[0]
+        if self.feeding.runs == 1 and self._feeder.chosen_sizes and not fitted[0].vacuous:
+            fitted += self._of_other_sizes(session, fitted[0], budget)
         return fitted
+
+    def _of_other_sizes(self, session: Session, first: Fitted, budget: MemoryBudget) -> list[Fitted]:
+        """A second feed where sizes are open: more images, taller than wide; none where the model before takes none."""
+        for feeds in first.others[:-1]:
+            taken = session.taken(feeds)
+            if budget.reject_reason(taken) is None:
+                with suppress(CannotRunError):
+                    made = Fitted(feeds, self.engine.made(session, taken))
+                    if not (made.vacuous or made.overflows or session.contradicts(made.outputs)):
+                        return [made]
+        return []
 
     def is_always_empty(self, fitted: Sequence[Fitted]) -> bool:
         """Whether there is no number in any output, at any shape that the file allows."""
@@ -145,43 +156,54 @@ class Pair:
             raise NotComparableError("verification.all-empty-fixed" if fixed else "verification.all-empty")
         self.engine.notes = [Diagnostic("verification.types-compared")]
 
-    def _require_equal(self, fitted: Sequence[Fitted], tolerance: Tolerance) -> None:
+    def _compare(self, fitted: Sequence[Fitted], tolerance: Tolerance) -> None:
         """Compare at both levels. Raises DifferenceError with the first disagreement."""
         self._plain = None  # before the next one is opened: each maps or holds all weights
-        feeds = [one.feeds for one in fitted]
-        for one, after in zip(fitted, self._run_after(feeds, optimized=False), strict=True):
-            if self.feeding.files and one is fitted[0]:
-                self.views = views_of(", ".join(self.feeding.files.values()), one.outputs, after)
-            comparison = compare(one.outputs, after)
-            bound = tolerance.bound(one.outputs, comparison)
-            self.engine.runs.append(run_of(comparison, one.feeds, bound=bound, fed=self.feeding))
-            if not comparison.bitwise and not tolerance.allows(one.outputs, after, comparison):
-                raise DifferenceError("verification.differs-unoptimised", why=comparison.reason)
-        try:
-            fused = self._fused(feeds)
-        except (CannotLoadError, CannotRunError) as error:  # without optimisation it ran
-            self.engine.notes = [only_without_optimisation("the model before", error.reason)]
-            return
-        for one, before, after in zip(fitted, fused, self._run_after(feeds, optimized=True), strict=True):
-            level, comparison = compare(one.outputs, before), compare(before, after)
-            bounds = default_level_bounds(one.outputs, before, level)
-            bound = tolerance.bound(before, comparison, widest(bounds).relative)
-            self.engine.runs.append(run_of(comparison, one.feeds, optimized=True, bound=bound, fed=self.feeding))
-            if within(comparison, bounds) or tolerance.allows(before, after, comparison):
-                continue
-            # An original with stale shapes contradicts itself when optimised; then what it really computes counts.
-            if level.max_rel_diff < np.inf or not within(compare(one.outputs, after), bounds):
-                raise DifferenceError("verification.differs-optimised", why=comparison.reason, bound=widest(bounds))
+        self._renamed = output_names(self.before, self.after)
+        budget = MemoryBudget(self.after, self.engine.conditions.limits)
 
-    def _fused(self, feeds: Sequence[Feeds]) -> list[dict[str, Value]]:
-        session = self._open("BEFORE", self.before, optimized=True)
-        if session.maps_weights:
-            self.engine.notes = [UNCHANGED_LAYOUT]
-        fused = []
-        for one in feeds:
-            fused.append(session.run(session.taken(one)))
-            self.engine.progress.done(Diagnostic("verification.running-before-optimised"))
-        return fused  # the session goes, before another is opened: each maps or holds all weights
+        def too_large(session: Session, point: Point) -> CannotRunError | None:
+            why = budget.reject_reason(session.taken(point.feeds))
+            code = "verification.not-run"
+            return None if why is None else CannotRunError(code, label=session.label, why=why, reason=why)
+
+        points = [Point(one.feeds, before={False: one.outputs}) for one in fitted]
+        trial = Trial(
+            self.engine,
+            lambda _, optimized: self._open("BEFORE", self.before, optimized=optimized),
+            lambda optimized: self._open("AFTER", self.after, optimized=optimized),
+            lambda point, optimized: self._judge(point, optimized, tolerance, is_first=point is points[0]),
+            too_large,
+            "the model before",
+        )
+        trial.run(points)
+
+    def _judge(self, point: Point, optimized: bool, tolerance: Tolerance, *, is_first: bool) -> None:
+        made, before, plain = point.after[optimized], point.before[optimized], point.before[False]
+        self.engine.progress.done("running the model after")
+        if not isinstance(made, Mapping):
+            if isinstance(made, CannotRunError) and self._feeder is not None and not self.is_part:
+                raise with_shapes_to_give(made, self._feeder)
+            raise made
+        if not isinstance(before, Mapping) or not isinstance(plain, Mapping):
+            raise before if isinstance(before, Exception) else AssertionError("what was fitted runs")
+        after = {self._renamed[name]: value for name, value in made.items()}
+        if not optimized:
+            if self.feeding.files and is_first:
+                self.views = views_of(", ".join(self.feeding.files.values()), before, after)
+            comparison = compare(before, after)
+            bound = tolerance.bound(before, comparison)
+            self.engine.runs.append(run_of(comparison, point.feeds, bound=bound, fed=self.feeding))
+            if not comparison.bitwise and not tolerance.allows(before, after, comparison):
+                raise DifferenceError("verification.differs-unoptimised", why=comparison.reason)
+            return
+        moved, comparison = moved_by_optimising(plain, before), compare(before, after)
+        bound = tolerance.bound(before, comparison, widest(moved.bounds).relative)
+        self.engine.runs.append(run_of(comparison, point.feeds, optimized=True, bound=bound, fed=self.feeding))
+        if within(comparison, moved.bounds) or tolerance.allows(before, after, comparison):
+            return
+        if moved.expected is before or not within(compare(plain, after), moved.bounds):
+            raise DifferenceError("verification.differs-optimised", why=comparison.reason, bound=widest(moved.bounds))
 
     def _open(self, side: str, document: Document, *, optimized: bool) -> Session:
         # What was made of BEFORE has its path until it is saved, and is in no file.
@@ -190,23 +212,6 @@ class Pair:
         if optimized:
             label = Diagnostic("verification.at-default-level", label=label)
         return self.engine.open(document, optimized=optimized, label=label)
-
-    def _run_after(self, feeds: Sequence[Feeds], *, optimized: bool) -> list[dict[str, Value]]:
-        session = self._open("AFTER", self.after, optimized=optimized)
-        renamed = output_names(self.before, self.after)
-        budget = MemoryBudget(self.after, self.engine.conditions.limits)
-        results = []
-        for one in feeds:
-            too_large = budget.reject_reason(session.taken(one))
-            if too_large is not None:
-                raise NotComparableError("verification.not-run", label=session.label, why=too_large)
-            self.engine.progress.done("running the model after")
-            try:
-                outputs = session.run(session.taken(one))
-            except CannotRunError as error:
-                raise with_shapes_to_give(error, self._feeder) if self._feeder and not self.is_part else error from None
-            results.append({renamed[name]: value for name, value in outputs.items()})
-        return results
 
 
 def prove_rewrite(

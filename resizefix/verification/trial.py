@@ -1,0 +1,138 @@
+"""One trial: two models are run at the same points at both optimisation levels, and compared.
+
+Without optimisation every node runs as it stands; at the default level stored shapes are folded and nodes are fused,
+and what the model before does there says how much that moves it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from resizefix.runtimes.inputs import Feeds, Value
+from resizefix.runtimes.limits import OutOfMemoryError
+from resizefix.runtimes.ort_session import (
+    UNCHANGED_LAYOUT,
+    CannotLoadError,
+    CannotRunError,
+    Session,
+    only_without_optimisation,
+)
+from resizefix.verification.bounds import Bound, default_level_bounds
+from resizefix.verification.compare import Comparison, compare
+from resizefix.verification.engine import Engine
+
+Outputs = Mapping[str, Value]
+Answer = Outputs | CannotRunError | CannotLoadError  # what a model makes, or why it makes nothing
+
+
+@dataclass
+class Point:
+    """What both models are fed, and what they make of it at each level.
+
+    `reference` tells models before apart: points of one share its sessions. `cost` is what a run counts as, in forward
+    passes; None: by what is fed.
+    """
+
+    feeds: Feeds
+    reference: object = None
+    cost: float | None = None
+    before: dict[bool, Answer] = field(default_factory=dict)
+    after: dict[bool, Answer] = field(default_factory=dict)
+
+    @property
+    def runs(self) -> bool:
+        """Whether the model after runs at it without optimisation."""
+        return isinstance(self.after.get(False), Mapping)
+
+
+@dataclass
+class Trial:
+    """`open_before` opens the model that a point is compared with, `open_after` the other one, each at one level;
+    `judge` looks at what both made of a point, and raises DifferenceError. `which` is the model before in words."""
+
+    engine: Engine
+    open_before: Callable[[Point, bool], Session]
+    open_after: Callable[[bool], Session]
+    judge: Callable[[Point, bool], None]
+    too_large: Callable[[Session, Point], CannotRunError | None] = lambda session, point: None
+    which: str = "the original"
+
+    def run(self, points: Sequence[Point]) -> None:
+        """Compare at every point, without optimisation first. Where the model before does not run at the default level,
+        a note says so.
+
+        Raises what `judge` raises, and BrokenOffError.
+        """
+        self._level(points, optimized=False)
+        self._make(_sharing(points[0], points), "before", optimized=True)
+        answer = points[0].before[True]
+        if isinstance(answer, (CannotLoadError, CannotRunError)):
+            self.engine.notes.append(only_without_optimisation(self.which, answer.reason))
+            return
+        self._level(points, optimized=True)
+
+    def _level(self, points: Sequence[Point], *, optimized: bool) -> None:
+        self._make([point for point in points if optimized not in point.after], "after", optimized=optimized)
+        for point in points:
+            if optimized not in point.before:
+                alike = [other for other in _sharing(point, points) if optimized not in other.before]
+                self._make(alike, "before", optimized=optimized)
+            self.judge(point, optimized)
+            point.after.pop(optimized)  # what the model before made says how much optimising moves it
+            if optimized:
+                point.before.clear()
+
+    def _make(self, points: Sequence[Point], side: str, *, optimized: bool) -> None:
+        """Run one side at points that share a session, which goes before another is opened: each maps or holds all
+        weights."""
+        if not points:
+            return
+        try:
+            session = self.open_after(optimized) if side == "after" else self.open_before(points[0], optimized)
+        except CannotLoadError as error:
+            for point in points:
+                getattr(point, side)[optimized] = error
+            return
+        if session.maps_weights and optimized and UNCHANGED_LAYOUT not in self.engine.notes:
+            self.engine.notes.append(UNCHANGED_LAYOUT)
+        for point in points:
+            getattr(point, side)[optimized] = self._answer(session, point)
+
+    def _answer(self, session: Session, point: Point) -> Answer:
+        error = self.too_large(session, point)
+        return answer(self.engine, session, point.feeds, point.cost) if error is None else error
+
+
+def answer(engine: Engine, session: Session, feeds: Feeds, cost: float | None = None) -> Answer:
+    """What the model of a session makes of feeds, or why it makes nothing."""
+    try:
+        return engine.made(session, feeds, cost)
+    except CannotRunError as error:
+        return error
+    except OutOfMemoryError as error:
+        return CannotRunError(error.diagnostic, reason=str(error))
+
+
+def _sharing(point: Point, points: Sequence[Point]) -> list[Point]:
+    return [other for other in points if other is point or other.reference == point.reference]
+
+
+@dataclass(frozen=True)
+class Moved:
+    """What the model before makes at the default level, how far that may be from another model's, and by how much it
+    differs from itself without optimisation. An original with stale shapes contradicts itself when it is optimised:
+    then what it really computes counts."""
+
+    expected: Outputs
+    bounds: Mapping[str, Bound]
+    level: Comparison
+
+
+def moved_by_optimising(plain: Outputs, optimized: Outputs) -> Moved:
+    """What two runs of the model before, at one point, say of the default level."""
+    level = compare(plain, optimized)
+    expected = plain if level.max_rel_diff == np.inf else optimized
+    return Moved(expected, default_level_bounds(plain, optimized, level), level)

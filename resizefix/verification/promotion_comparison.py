@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import islice, pairwise
 
 import numpy as np
 
@@ -129,6 +129,9 @@ class PromotionComparison:
         free = [source for source in self._inputs if not any(driven.key in held for driven in source.sites)]
         self._say_held([source for source in self._inputs if source not in free], coupling)
         moved = [self._runnable(session, scales, turn) for turn, scales in enumerate(moved_points(free, self._fits))]
+        for points, later in pairwise([*moved, []]):
+            for point in points:
+                point.is_plain = bool(later)  # stale shapes show at any other scale
         return [*asked, *(point for points in moved for point in points)]
 
     def _runnable(self, session: Session, scales: ScalePoint, turn: int) -> list[_ScalePoint]:

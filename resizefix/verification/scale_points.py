@@ -115,50 +115,46 @@ def _whole_step(kind: ExtentKind, old: float) -> float:
 # By how much the inputs move, one after the other: no two alike, so that no two undo each other by chance.
 _UP = (1.5, 1.25, 1.375, 1.3125, 1.4375, 1.1875)
 _MOST_WHOLE = 1.25  # up to which a whole step is taken instead
-_MOST_DRIFT = 1.6  # that sizes along a chain of resizes move away from those of the file
+_SMALLER = 0.65  # of what the file makes: what a chain of resizes comes to when all are moved
 
 
-def moved_points(
-    inputs: Sequence[PromotedInput], fits: Callable[[ScalePoint], bool] | None = None, start: int = 0
-) -> list[ScalePoint]:
-    """Two scale points that move every input by another factor: where one axis grows another shrinks, and what one
-    resize enlarges the next makes smaller. So a run costs about what one at the old scales does, however many there
-    are. What grows in the first point shrinks in the second.
+def moved_points(inputs: Sequence[PromotedInput], fits: Callable[[ScalePoint], bool] | None = None) -> list[ScalePoint]:
+    """Two scale points that move every input by another factor: one axis grows, another shrinks, and what one resize
+    enlarges the next makes smaller. So a run costs no more than one at the old scales, however many there are. What
+    grows in the first point shrinks in the second.
 
-    Where a point is more than fits into memory, all axes shrink. `start` chooses among the factors.
+    Where a point is more than fits into memory, all axes shrink.
     """
     points = []
     for turn in range(2):
-        ways = (_mixed(inputs, turn, start), _shrunk(inputs, turn))
+        ways = (_mixed(inputs, turn), _shrunk(inputs, turn))
         points += [point for point in ways if point.values and (fits is None or fits(point))][:1]
     return points
 
 
-def _mixed(inputs: Sequence[PromotedInput], turn: int, start: int) -> ScalePoint:
-    drift: dict[int, float] = {}  # of each axis, counted from the last
+def _mixed(inputs: Sequence[PromotedInput], turn: int) -> ScalePoint:
+    drift: dict[int, float] = {}  # by how much sizes moved along the chain, of each axis, counted from the last
     values = []
     for count, source in enumerate(inputs):
-        driven, up = source.sites[0], _UP[(count + turn + start) % len(_UP)]
-        factors: dict[int, float] = {}
-        places = driven.scaled[:1] if driven.form is Form.FACTOR else driven.scaled
-        for at, position in enumerate(places):
-            axis = position - len(driven.base)
-            now = drift.get(axis, 1.0)
-            grows = (at + count + turn) % 2 == 0
-            grows = now < 1 if not 1 / _MOST_DRIFT < now < _MOST_DRIFT else grows
+        driven, up = source.sites[0], _UP[(count + turn) % len(_UP)]
+        axes = {position: position - len(driven.base) for position in driven.scaled}
+        nearest = sorted(driven.scaled, key=lambda position: drift.get(axes[position], 1.0))
+        first = driven.scaled[turn % len(driven.scaled)] if not drift else nearest[0]
+        together = driven.form is Form.FACTOR or len(driven.scaled) == 1
+        area = math.prod(drift.get(axis, 1.0) for axis in axes.values())
+        grows = (area < _SMALLER if drift else turn == 0) if together else True
+        factors = {}
+        for position in driven.scaled:
             least = 1 + _whole_step(driven.kind, driven.base[position])
             step = max(up, least) if least <= _MOST_WHOLE else up
-            factors[position] = step if grows else 1 / step
-        if driven.form is Form.FACTOR:
-            factors = dict.fromkeys(driven.scaled, next(iter(factors.values())))
+            is_up = grows if together else position == first
+            factors[position] = step if is_up else (_SMALLER if area > 0.8 and not together else 1.0) / step
         value = _another(driven, factors, source.value)
-        if value is None:
-            continue
-        operand = driven.operand(value)
-        for position in driven.scaled:
-            axis = position - len(driven.base)
-            drift[axis] = drift.get(axis, 1.0) * operand[position] / driven.base[position]
-        values.append((source, value))
+        if value is not None:
+            operand = driven.operand(value)
+            for position, axis in axes.items():
+                drift[axis] = drift.get(axis, 1.0) * operand[position] / driven.base[position]
+            values.append((source, value))
     return ScalePoint(tuple(values))
 
 

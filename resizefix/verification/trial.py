@@ -33,12 +33,13 @@ class Point:
     """What both models are fed, and what they make of it at each level.
 
     `reference` tells models before apart: points of one share its sessions. `cost` is what a run counts as, in forward
-    passes; None: by what is fed.
+    passes; None: by what is fed. `is_plain`: it is compared without optimisation alone.
     """
 
     feeds: Feeds
     reference: object = None
     cost: float | None = None
+    is_plain: bool = False
     before: dict[bool, Answer] = field(default_factory=dict)
     after: dict[bool, Answer] = field(default_factory=dict)
 
@@ -72,7 +73,7 @@ class Trial:
         if isinstance(answer, (CannotLoadError, CannotRunError)):
             self.engine.notes.append(only_without_optimisation(self.which, answer.reason))
             return
-        self._level(points, optimized=True)
+        self._level([point for point in points if not point.is_plain], optimized=True)
 
     def _level(self, points: Sequence[Point], *, optimized: bool) -> None:
         self._make([point for point in points if optimized not in point.after], "after", optimized=optimized)

@@ -1,5 +1,5 @@
-"""Whether a mutant computes something else than the candidate it was made of: plain onnxruntime, feeds of its own, several
-sizes, both levels. Nothing of resizefix is used here."""
+"""Whether a mutant computes something else than the candidate it was made of: plain onnxruntime, feeds of its own,
+several sizes, both levels. Nothing of resizefix is used here."""
 
 from __future__ import annotations
 
@@ -8,15 +8,21 @@ from itertools import product
 
 import numpy as np
 import onnxruntime
-from onnx import ModelProto, TensorProto, ValueInfoProto, helper
-
 from mutations import stored
+from onnx import ModelProto, TensorProto, ValueInfoProto, helper
 
 onnxruntime.set_default_logger_severity(4)
 Arrays = dict[str, np.ndarray]
 
 # Batch, channels, depth, height and width of what a file leaves open: taller than wide, wider than tall, odd, large.
-SIZES = ((1, 3, 8, 16, 24), (2, 3, 4, 24, 16), (3, 3, 5, 17, 29), (1, 3, 8, 64, 96), (2, 3, 8, 64, 32), (1, 3, 8, 224, 224))
+SIZES = (
+    (1, 3, 8, 16, 24),
+    (2, 3, 4, 24, 16),
+    (3, 3, 5, 17, 29),
+    (1, 3, 8, 64, 96),
+    (2, 3, 8, 64, 32),
+    (1, 3, 8, 224, 224),
+)
 # What fed scales are multiplied with: as they were, each by another factor, all by one.
 FACTORS = ((1.0,), (2.0, 1.5, 3.0), (1.5,))
 MOST_FEEDS = 5

@@ -139,7 +139,9 @@ def subject_of(handed: Handed, judge: Judge, fed: dict[str, tuple[float, ...]]) 
     return Subject(before.proto, candidate.proto, judge.values(), candidate.array, fed)
 
 
-def mutants_of(path: Path, command: Command, per_family: int, seed: int, families: Sequence[Family]) -> Iterable[Mutant]:
+def mutants_of(
+    path: Path, command: Command, per_family: int, seed: int, families: Sequence[Family]
+) -> Iterable[Mutant]:
     """Every family's errors in what the command makes of the file: `per_family` of each, drawn at random."""
     with _Through() as seen:
         result = call(command, path)

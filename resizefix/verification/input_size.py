@@ -83,6 +83,7 @@ def prove_plan(engine: Engine, before: Document, at_old: Step) -> None:
 def prove_fixed(engine: Engine, before: Document, step: Step, found: Following, wanted: Mapping[str, int]) -> None:
     """Run the model of the new size at both optimisation levels; every output and every changed node's must have the
     derived size."""
+    engine.hold(before, step.after)
     fitted = engine.fit(step.after, extra_outputs=step.outputs)
     _require_shapes(found, wanted, fitted.outputs)
     whole = _without(fitted.outputs, step.outputs)
@@ -136,6 +137,7 @@ def _flips(before: Document, plain: Mapping[str, Value], optimized: Mapping[str,
 @_refusing
 def prove_same(engine: Engine, before: Document, after: Document) -> None:
     """Compare two models of which one takes the size that the other has fixed, and no constant had to change."""
+    engine.hold(before, after)
     fitted = engine.fit(after)
     level = engine.compared(engine.run(before, fitted.feeds), fitted.outputs, fitted.feeds)
     if level.reason is not None:
@@ -156,6 +158,7 @@ def prove_any(
     The original is the reference at the old size; at others it is the model with the constants of that size, which says
     that both ways of writing it agree. `exact`: every bit must be equal; else sums may be in another order.
     """
+    engine.hold(step.before, step.after)
     inner = step.outputs
     plain = engine.open(step.after, optimized=False, extra_outputs=inner)
     sessions = {False: plain, True: engine.open(step.after, optimized=True)}

@@ -103,6 +103,7 @@ class PromotionComparison:
         """The verdict for every promoted site."""
         self._probed = None  # before the next one is opened: each maps or holds all weights
         self._inputs = inputs
+        self.engine.hold(self._original, promoted)
         session = self._open_promoted(promoted)
         self._probed = (promoted, session)
         prober = Prober(promoted.proto, session.run, self._feeds, inputs, self._fits, self.engine.progress)
@@ -115,6 +116,7 @@ class PromotionComparison:
         Raises DifferenceError with what differs, CannotLoadError, CannotRunError, BrokenOffError.
         """
         self._inputs = inputs
+        self.engine.hold(self._original, promoted)
         old = at_old_values(inputs)
         self._as_exported = old.baked
         plain = self._promoted(promoted)

@@ -94,7 +94,8 @@ class Session:
     """A model opened for running. A run is a function of its feeds, also where the model draws random numbers.
 
     `inputs`: what to feed, in the graph's order; `outputs`: the names of the results, extra ones last. `maps_weights`:
-    they are too large to be copied, and so none is laid out anew.
+    they are too large to be copied, and so none is laid out anew. `tell_shapes` is called after each run with the feeds
+    and the shapes of the tensors that the model was prepared to measure.
     """
 
     def __init__(
@@ -114,6 +115,8 @@ class Session:
         self.maps_weights = maps_weights
         self._prepared = model
         self.outputs = model.outputs
+        self._results_of = tuple(value.name for value in model.model.graph.output)
+        self.tell_shapes: Callable[[Feeds, Mapping[str, tuple[int, ...]]], None] | None = None
         self._options = options
         self._session = self._load()
         fed_and_made = (*self._session.get_inputs(), *self._session.get_outputs())
@@ -160,7 +163,11 @@ class Session:
             raise CannotRunError(
                 "runtimes.cannot-run", label=self.label, where=where, why=complaint.reason, **vars(complaint)
             ) from error
-        return dict(zip(self.outputs, results, strict=True))
+        measured = self._prepared.measured
+        if measured and self.tell_shapes is not None:
+            shapes = zip(measured, results[len(self.outputs) :], strict=True)
+            self.tell_shapes(feeds, {name: tuple(map(int, np.asarray(shape))) for name, shape in shapes})
+        return dict(zip(self.outputs, results, strict=False))
 
     def contradicts(self, results: Mapping[str, Value]) -> bool:
         """Whether an output has another size than the file fixes, which onnxruntime believes when it optimises."""
@@ -216,8 +223,10 @@ class Session:
     def _results(self, feeds: Feeds, options: ort.RunOptions) -> Sequence[Value]:
         if self._rare:
             given = {name: self._ort_value(name, value) for name, value in feeds.items() if value is not None}
-            return [_numpy(result) for result in self._session.run_with_ort_values(list(self.outputs), given, options)]
-        results: Sequence[Value] = self._session.run(list(self.outputs), dict(feeds), options)
+            return [
+                _numpy(result) for result in self._session.run_with_ort_values(list(self._results_of), given, options)
+            ]
+        results: Sequence[Value] = self._session.run(list(self._results_of), dict(feeds), options)
         return results
 
     def _ort_value(self, name: str, value: Value) -> ort.OrtValue:

@@ -16,7 +16,7 @@ from functools import cached_property
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, helper
 
 from resizefix.document.document import Document
-from resizefix.document.scopes import DEFAULT_DOMAINS, bodies, node_label
+from resizefix.document.scopes import DEFAULT_DOMAINS, bodies, names_in, node_label
 from resizefix.runtimes.inputs import TensorInput, model_inputs
 
 # Operators with a `seed` attribute and the type of a seed. Without one, onnxruntime seeds each node with its position
@@ -36,12 +36,14 @@ _SEED_TYPE: dict[str, type] = {
 class PreparedModel:
     """`random`: nodes draw random numbers, and a second run in one session would draw the next ones.
 
+    `measured`: the tensors whose shapes are further results, behind the outputs.
     `external_bytes`: the size of the tensors that the model refers to and does not hold, as far as it says.
     """
 
     model: ModelProto
     random: bool
     external_bytes: int
+    measured: tuple[str, ...] = ()
 
     def with_constants(self, model: ModelProto) -> PreparedModel:
         """The same with another model, whose results have the same names."""
@@ -56,6 +58,21 @@ class PreparedModel:
         _show(model, names)
         return replace(self, model=model)
 
+    def measuring(self, names: Sequence[str]) -> PreparedModel:
+        """The same with the shapes of these tensors as further results, as far as nodes of the main graph make them."""
+        model = ModelProto()
+        model.CopyFrom(self.model)
+        taken = names_in(model)
+        made = {name for node in model.graph.node for name in node.output}
+        measured = tuple(name for name in names if name in made)
+        for position, name in enumerate(measured):
+            shape = f"shape:{position}"
+            while shape in taken:
+                shape += "_"
+            model.graph.node.append(helper.make_node("Shape", [name], [shape], shape))
+            model.graph.output.add().name = shape
+        return replace(self, model=model, measured=measured)
+
     @cached_property
     def inputs(self) -> tuple[TensorInput, ...]:
         """What to feed."""
@@ -64,7 +81,8 @@ class PreparedModel:
     @cached_property
     def outputs(self) -> tuple[str, ...]:
         """The names of the results."""
-        return tuple(value.name for value in self.model.graph.output)
+        names = tuple(value.name for value in self.model.graph.output)
+        return names[: len(names) - len(self.measured)]
 
     @cached_property
     def declared(self) -> dict[str, list[int | None]]:

@@ -73,6 +73,7 @@ def prove_repair(repair: Repair, conditions: Conditions) -> tuple[Verification, 
     with the verdict (0 where the file did not run).
     """
     engine = Engine(conditions, "the repaired model")
+    engine.hold(repair.before, repair.after)
     try:
         difference = _compared_with_intended(repair, engine)
         return engine.verdict(), difference
@@ -203,6 +204,7 @@ def measure_change(
     for a feed that does not fit the model.
     """
     engine = Engine(conditions)
+    engine.hold(before, after)
     work = _Work(before, after, nodes, engine)
     try:
         for feed in feeds:

@@ -13,14 +13,15 @@ from resizefix.diagnostics import Diagnostic
 from resizefix.document.document import Document
 from resizefix.errors import DiagnosedError, UsageError
 from resizefix.runtimes.inputs import Feeds, TensorInput, Value
-from resizefix.runtimes.ort_session import CannotRunError, Session, open_session
-from resizefix.runtimes.prepared_model import PreparedModel
+from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError, Session, open_session
+from resizefix.runtimes.prepared_model import PreparedModel, prepare_for_ort
 from resizefix.verification.compare import Comparison, compare
 from resizefix.verification.conditions import Conditions, Progress
 from resizefix.verification.feeds import Feeder, TooLargeError, feeds_from_declared_shapes
 from resizefix.verification.memory_budget import MemoryBudget
 from resizefix.verification.signatures import Feeding
 from resizefix.verification.sizing import Shape
+from resizefix.verification.stored_shapes import StoredShapes
 from resizefix.verification.verification import Run, Status, Verification
 
 
@@ -167,6 +168,7 @@ class Engine:
         self.notes: list[str] = []
         self.tested: list[str] = []
         self.not_tested: list[str] = []
+        self._held: StoredShapes | None = None
 
     @property
     def sessions(self) -> int:
@@ -183,6 +185,11 @@ class Engine:
         prepared: PreparedModel | None = None,
     ) -> Session:
         """A session of the model; `ort_session.open_session` says the rest."""
+        if self._held is not None and document is self._held.candidate and not optimized:
+            measured = self.open_measured(document, self._held, extra_outputs, label, prepared)
+            if measured is not None:
+                measured.counts = self._count
+                return measured
         self.conditions.spent.sessions += 1
         session = open_session(
             document,
@@ -211,6 +218,38 @@ class Engine:
         self._whole = self._whole or fed
         share = fed / self._whole if fed else 1.0
         self.conditions.spent.passes += self._part * (share if self._cost is None else self._cost)
+
+    def hold(self, before: Document, candidate: Document) -> None:
+        """From here on the shapes that the candidate stores are held against every run of it, and the verdict fails
+        where one is wrong that is right in the model before."""
+        if self._held is None or self._held.candidate is not candidate:
+            self._held = StoredShapes(before, candidate)
+
+    def open_measured(
+        self,
+        document: Document,
+        held: StoredShapes,
+        extra_outputs: Sequence[str] = (),
+        label: str | None = None,
+        prepared: PreparedModel | None = None,
+    ) -> Session | None:
+        """A session without optimisation that tells the shapes of the tensors in `held`; None where there is none."""
+        if not held.measured:
+            return None
+        self.conditions.spent.sessions += 1
+        try:
+            session = open_session(
+                document,
+                optimized=False,
+                custom_op_libraries=self.conditions.custom_op_libraries,
+                label=label or self.label,
+                limits=self.conditions.limits,
+                prepared=(prepared or prepare_for_ort(document, extra_outputs)).measuring(held.measured),
+            )
+        except CannotLoadError:
+            return None
+        session.tell_shapes = held.saw
+        return session
 
     def feeder(
         self,
@@ -249,10 +288,12 @@ class Engine:
         optimized: bool = False,
         extra_outputs: Sequence[str] = (),
         label: str | None = None,
+        held: StoredShapes | None = None,
     ) -> Fitted:
-        """Feeds that the model runs with, and what it makes of them. Raises what `open`, `Feeder` and `fit_feeds`
-        raise."""
-        session = self.open(document, optimized=optimized, extra_outputs=extra_outputs, label=label)
+        """Feeds that the model runs with, and what it makes of them; `held` is told the shapes. Raises what `open`,
+        `Feeder` and `fit_feeds` raise."""
+        session = None if held is None else self.open_measured(document, held, extra_outputs, label)
+        session = session or self.open(document, optimized=optimized, extra_outputs=extra_outputs, label=label)
         feeder = self.feeder(session.inputs, hints, shapes=shapes)
         budget = MemoryBudget(document, self.conditions.limits)
         return fit_feeds(session, feeder, budget=budget, is_part=shapes is not None)
@@ -285,6 +326,8 @@ class Engine:
 
     def verdict(self, failure: str | None = None) -> Verification:
         """What the runs come to: failed for the reason given, else passed with the notes, each once."""
+        if failure is None and self._held is not None:
+            failure = self._held.why_wrong(self)
         status = Status.FAILED if failure else Status.PASSED
         reason = failure or "; ".join(dict.fromkeys(self.notes)) or None
         return Verification(

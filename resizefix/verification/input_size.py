@@ -83,6 +83,7 @@ def prove_plan(engine: Engine, before: Document, at_old: Step) -> None:
 def prove_fixed(engine: Engine, before: Document, step: Step, found: Following, wanted: Mapping[str, int]) -> None:
     """Run the model of the new size at both optimisation levels; every output and every changed node's must have the
     derived size."""
+    engine.hold(before, step.after)
     fitted = engine.fit(step.after, extra_outputs=step.outputs)
     _require_shapes(found, wanted, fitted.outputs)
     whole = _without(fitted.outputs, step.outputs)
@@ -139,6 +140,7 @@ def prove_same(engine: Engine, before: Document, after: Document) -> None:
 
     At the default level too: sizes that the file fixes are folded there, in the types that the file computes them in.
     """
+    engine.hold(before, after)
     fitted = engine.fit(after)
     plain = engine.run(before, fitted.feeds)
     level = engine.compared(plain, fitted.outputs, fitted.feeds)
@@ -170,6 +172,7 @@ def prove_any(
     The original is the reference at the old size; at others it is the model with the constants of that size, which says
     that both ways of writing it agree. `exact`: every bit must be equal; else sums may be in another order.
     """
+    engine.hold(step.before, step.after)
     inner = step.outputs
     plain = engine.open(step.after, optimized=False, extra_outputs=inner)
     sessions = {False: plain, True: engine.open(step.after, optimized=True)}

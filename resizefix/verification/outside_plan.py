@@ -26,6 +26,7 @@ from resizefix.document.scopes import (
     DEFAULT_DOMAINS,
     Scope,
     names_in,
+    names_read,
     node_label,
 )
 from resizefix.document.values import Dims, dims_of, tensor_of
@@ -153,7 +154,7 @@ class _Compared:
                 if field.name in ("node", "input", "output", "value_info", "initializer"):
                     continue
                 if not _same_field(old.body, new.body, field.name) and not (
-                    self._plan.is_rebuilt and field.name in ("name", "quantization_annotation")
+                    self._plan.is_rebuilt and field.name in ("name", "quantization_annotation", "sparse_initializer")
                 ):
                     yield _unplanned("the field", f"graph.{field.name}")
             yield from self._initializers(old, new)
@@ -196,7 +197,19 @@ class _Compared:
         if any((old.path, name) in self._plan.nodes for name in names):
             return True
         removable = any((old.path, name) in self._removable for name in names) or self._plan.opset is not None
-        return removable and not any(self._new.readers_of((old.path, name)) for name in names)
+        return removable and not any(self._is_read_elsewhere((old.path, name)) for name in names)
+
+    def _is_read_elsewhere(self, key: Key) -> bool:
+        """Whether others than planned and new nodes read what has this name now, where the old definition is gone."""
+        if key[0] not in self._new.by_path or not self._new.by_path[key[0]].defines(key[1]):
+            scope = self._new.by_path.get(key[0])
+            return scope is not None and any(key[1] in names_read(node) for node in scope.body.node)
+        for reader in self._new.readers_of(key):
+            made = [] if reader.node is None else [name for name in reader.node.output if name]
+            planned = any((reader.scope.path, name) in self._plan.nodes for name in made)
+            if reader.node is None or not (planned or self._names.isdisjoint(made)):
+                return True
+        return False
 
     def _is_planned(self, old: Scope, new: Scope, node: NodeProto) -> bool:
         keys = [(old.path, name) for name in node.output if name]
@@ -214,7 +227,8 @@ class _Compared:
         if _equal(node, found) or _equal(_bare(node, self._dropped(node)), _bare(found, self._dropped(found))):
             return True
         if plan.opset is None or node.domain not in DEFAULT_DOMAINS:
-            return plan.is_rebuilt and node.op_type == found.op_type and node.domain == found.domain
+            called = FunctionName.called_by(node) in self._old.functions
+            return plan.is_rebuilt and (called or (node.op_type == found.op_type and node.domain == found.domain))
         versions = since_version(node.op_type, old.opset), since_version(found.op_type, new.opset)
         return node.op_type != found.op_type or versions[0] != versions[1] or plan.is_rebuilt
 
@@ -270,11 +284,13 @@ class _Compared:
     def _constant(self, scope: Scope, name: str) -> TensorProto | None:
         found = self._new.definition(scope, name)
         if found is None or found.tensor is not None:
-            return None if found is None else found.tensor
+            tensor: TensorProto | None = None if found is None else found.tensor
+            return tensor
         node = found.node
         if node is None or node.op_type != "Constant" or not node.attribute or node.attribute[0].name != "value":
             return None
-        return node.attribute[0].t
+        value: TensorProto = node.attribute[0].t
+        return value
 
     # initializers, inputs, outputs, stored shapes
 
@@ -284,7 +300,7 @@ class _Compared:
             now, key = new.initializers.get(name), (old.path, name)
             if now is None:
                 goes = plan.is_rebuilt or plan.opset is not None or key in self._removable
-                if not goes or (not plan.is_rebuilt and self._new.readers_of(key)):
+                if not goes or (not plan.is_rebuilt and self._is_read_elsewhere(key)):
                     yield _unplanned("initializer", name)
             elif not _equal(tensor, now) and not (plan.changes_constants and self._read_by_planned(key)):
                 yield _unplanned("initializer", name)
@@ -314,8 +330,8 @@ class _Compared:
                     yield _unplanned("input", value.name)
                 continue
             kept.append(value.name)
-            if value.name in plan.input_shapes and old.path == MAIN:
-                planned = plan.input_shapes[value.name]
+            if plan.input_shapes and old.path == MAIN:
+                planned = plan.input_shapes.get(value.name, dims_of(value.type))
                 same = _equal(_unshaped(value), _unshaped(found)) and _is_shape(dims_of(found.type), planned)
             elif (old.path, value.name) in self._resized:
                 same = _equal(_unshaped(value), _unshaped(found))
@@ -323,11 +339,11 @@ class _Compared:
                 same = _equal(value, found)
             if not same:
                 yield _unplanned("input", value.name)
-        old_names = {value.name for value in was}
+        old_names = {value.name for value in was} | old.initializers.keys()
         added = [value.name for value in now if value.name not in old_names]
         if not plan.new_inputs.issuperset(added) or (old.path != MAIN and added):
             yield _unplanned("input", next(name for name in added if name not in plan.new_inputs or old.path != MAIN))
-        if [value.name for value in now if value.name in old_names] != kept:
+        if [value.name for value in now if value.name in set(kept)] != kept:
             yield _unplanned("the order of", "inputs")
 
     def _is_fed_in(self, new: Scope, name: str) -> bool:
@@ -384,7 +400,12 @@ def _key(node: NodeProto) -> str:
 
 def _equal(one: Message, other: Message) -> bool:
     # NaN is not equal to itself, but its bytes are.
-    return one == other or one.SerializeToString(deterministic=True) == other.SerializeToString(deterministic=True)
+    return bool(one == other or _bytes(one) == _bytes(other))
+
+
+def _bytes(message: Message) -> bytes:
+    serialized: bytes = message.SerializeToString(deterministic=True)
+    return serialized
 
 
 def _same_field(one: Any, other: Any, name: str) -> bool:
@@ -415,7 +436,7 @@ def _bare(node: NodeProto, dropped: frozenset[str] = frozenset()) -> NodeProto:
 
 def _is_shape(dims: Dims, planned: Dims) -> bool:
     return len(dims) == len(planned) and all(
-        size == wanted or (wanted is None and not isinstance(size, int))
+        size == wanted or not (isinstance(size, int) or isinstance(wanted, int))
         for size, wanted in zip(dims, planned, strict=True)
     )
 

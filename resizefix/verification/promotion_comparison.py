@@ -84,6 +84,7 @@ class PromotionComparison:
         self, promoted: Document, inputs: Sequence[PromotedInput], moving: Sequence[PromotedInput] | None = None
     ) -> dict[Key, Coupling]:
         """The verdict for the sites of the inputs that are `moving`, found by running the promoted model."""
+        self.engine.hold(self._original, promoted)
         session, self._inputs = self._session(promoted), inputs
 
         def breaks_at(scales: ScalePoint) -> str | None:
@@ -102,6 +103,7 @@ class PromotionComparison:
         Raises DifferenceError with what differs, BrokenOffError.
         """
         self._inputs = inputs
+        self.engine.hold(self._original, promoted)
         old = at_old_values(inputs)
         self._as_exported = old.baked
         trial = Trial(

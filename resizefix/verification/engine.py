@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
+from typing import Protocol
 
 import numpy as np
 
@@ -58,13 +59,30 @@ class Fitted:
             return any(value.size and not np.abs(value).max() < _LARGEST for value in floats)
 
 
+class Runner(Protocol):
+    """What runs a model: a session, or one that is watched."""
+
+    @property
+    def label(self) -> str:
+        """What errors call the model."""
+
+    def taken(self, feeds: Feeds) -> dict[str, Value]:
+        """Those of `feeds` that the model has an input for."""
+
+    def run(self, feeds: Feeds) -> dict[str, Value]:
+        """The outputs by name."""
+
+    def contradicts(self, results: Mapping[str, Value]) -> bool:
+        """Whether an output has another size than the file fixes."""
+
+
 _MOST_NAMED = 3
 _LARGEST = 1e30  # beyond it a network overflowed
 _MOST_CONTRADICTING = 4  # a file whose shapes are stale contradicts itself whatever it is fed
 
 
 def fit_feeds(
-    session: Session,
+    session: Runner,
     feeder: Feeder,
     *,
     attempts: int = 24,
@@ -117,7 +135,7 @@ def fit_feeds(
     raise CannotRunError("verification.not-run", label=session.label, why=reason, reason=reason)
 
 
-def _sensible(session: Session, feeder: Feeder, feeds: dict[str, Value]) -> Fitted:
+def _sensible(session: Runner, feeder: Feeder, feeds: dict[str, Value]) -> Fitted:
     """What the model makes of these feeds; of pictures of the same size, where it overflows with noise."""
     fitted = Fitted(feeds, session.run(session.taken(feeds)), tuple(feeder.others(feeds)))
     if fitted.overflows:
@@ -203,7 +221,7 @@ class Engine:
         session.counts = self._count
         return session
 
-    def made(self, session: Session, feeds: Feeds, cost: float | None = None) -> dict[str, Value]:
+    def made(self, session: Runner, feeds: Feeds, cost: float | None = None) -> dict[str, Value]:
         """What the model of a session makes of the feeds that it has an input for. `cost` is what the run counts as, in
         forward passes. Raises what `Session.run` raises."""
         self._cost = cost

@@ -39,6 +39,7 @@ from resizefix.verification.sizing import (
     Names,
     Role,
     Shape,
+    Sizing,
     image_of,
     is_small_vector,
     resized_by,
@@ -88,6 +89,7 @@ class Feeder:
             _check_shape(_named(inputs, name), tuple(shape))
             self._fixed.setdefault(name, tuple(shape))
         self._inputs = [entry for entry in inputs if not entry.has_default or entry.name in self._hints]
+        self._defaulted = [entry for entry in inputs if entry.has_default and entry.name not in self._hints]
         for entry in self._inputs:
             if entry.kind in (InputKind.MAP, InputKind.SPARSE_TENSOR) and entry.name not in self._hints:
                 raise RefusedError("verification.no-values-for-input", name=entry.name, value=entry.kind.value)
@@ -95,6 +97,21 @@ class Feeder:
                 raise RefusedError(
                     "verification.too-many-axes", name=entry.name, shape=len(entry.shape), most_axes=MOST_AXES
                 )
+
+    @property
+    def seed(self) -> int:
+        """What values are drawn with."""
+        return self._seed
+
+    @property
+    def drawn(self) -> list[TensorInput]:
+        """The inputs whose values are chosen here: all that are fed and that nobody fixes."""
+        return [entry for entry in self._inputs if entry.name not in self._hints]
+
+    @property
+    def defaulted(self) -> list[TensorInput]:
+        """The inputs that are left to their default."""
+        return self._defaulted
 
     @property
     def sizes_are_fixed(self) -> bool:
@@ -106,14 +123,14 @@ class Feeder:
         """The inputs with a size that neither the file nor the user fixes: `candidates` choose it."""
         return [entry.name for entry in self._inputs if not entry.is_static and entry.name not in self._fixed]
 
-    def candidates(self) -> Iterator[dict[str, Value]]:
+    def candidates(self, sizings: Sequence[Sizing] = SIZINGS) -> Iterator[dict[str, Value]]:
         """Feeds, the most sensible first, no two alike; empty only if every choice of sizes is too large."""
         seen: set[object] = set()
         left_open = self.chosen_sizes
         # By diagonals: neither other sizes nor other readings of small vectors wait until all of the first were tried.
-        usual = sorted(product(range(len(SIZINGS)), range(len(FACTORS))), key=sum)
-        attempts = [(SIZINGS[size_row], FACTORS[factor_row], None) for size_row, factor_row in usual]
-        rarer = ((sizing, *factors) for sizing, factors in product(SIZINGS, RARER_FACTORS))
+        usual = sorted(product(range(len(sizings)), range(len(FACTORS))), key=sum)
+        attempts = [(sizings[size_row], FACTORS[factor_row], None) for size_row, factor_row in usual]
+        rarer = ((sizing, *factors) for sizing, factors in product(sizings, RARER_FACTORS))
         for sizing, factor, last in (*attempts, *rarer):
             shapes = sized(self._inputs, sizing, self._fixed)
             if any(math.prod(shapes[name]) > MOST_ELEMENTS for name in left_open):

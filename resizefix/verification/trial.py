@@ -22,7 +22,7 @@ from resizefix.runtimes.ort_session import (
 )
 from resizefix.verification.bounds import Bound, default_level_bounds
 from resizefix.verification.compare import Comparison, compare
-from resizefix.verification.engine import Engine
+from resizefix.verification.engine import Engine, Runner
 
 Outputs = Mapping[str, Value]
 Answer = Outputs | CannotRunError | CannotLoadError  # what a model makes, or why it makes nothing
@@ -58,25 +58,29 @@ class Trial:
     open_before: Callable[[Point, bool], Session]
     open_after: Callable[[bool], Session]
     judge: Callable[[Point, bool], None]
-    too_large: Callable[[Session, Point], CannotRunError | None] = lambda session, point: None
+    too_large: Callable[[Runner, Point], CannotRunError | None] = lambda session, point: None
     which: str = "the original"
 
     def run(self, points: Sequence[Point]) -> None:
-        """Compare at every point, without optimisation first. Where the model before does not run at the default level,
-        a note says so.
+        """Compare at every point, without optimisation first. Raises what `judge` raises, and BrokenOffError."""
+        self.level(points, optimized=False)
+        self.optimised(points)
 
-        Raises what `judge` raises, and BrokenOffError.
-        """
-        self._level(points, optimized=False)
+    def optimised(self, points: Sequence[Point]) -> None:
+        """Compare at the default level, at points that were compared without optimisation. Where the model before does
+        not run there, a note says so."""
         self._make(_sharing(points[0], points), "before", optimized=True)
         answer = points[0].before[True]
         if isinstance(answer, (CannotLoadError, CannotRunError)):
             self.engine.notes.append(only_without_optimisation(self.which, answer.reason))
             return
-        self._level([point for point in points if not point.is_plain], optimized=True)
+        self.level([point for point in points if not point.is_plain], optimized=True)
 
-    def _level(self, points: Sequence[Point], *, optimized: bool) -> None:
-        self._make([point for point in points if optimized not in point.after], "after", optimized=optimized)
+    def level(self, points: Sequence[Point], *, optimized: bool, after: Runner | None = None) -> None:
+        """Compare at one level; `after` is a session of the model after that is open already."""
+        self._make(
+            [point for point in points if optimized not in point.after], "after", optimized=optimized, runner=after
+        )
         for point in points:
             if optimized not in point.before:
                 alike = [other for other in _sharing(point, points) if optimized not in other.before]
@@ -86,28 +90,31 @@ class Trial:
             if optimized:
                 point.before.clear()
 
-    def _make(self, points: Sequence[Point], side: str, *, optimized: bool) -> None:
+    def _make(self, points: Sequence[Point], side: str, *, optimized: bool, runner: Runner | None = None) -> None:
         """Run one side at points that share a session, which goes before another is opened: each maps or holds all
         weights."""
         if not points:
             return
+        session = runner
         try:
-            session = self.open_after(optimized) if side == "after" else self.open_before(points[0], optimized)
+            if session is None:
+                opened = self.open_after(optimized) if side == "after" else self.open_before(points[0], optimized)
+                if opened.maps_weights and optimized and UNCHANGED_LAYOUT not in self.engine.notes:
+                    self.engine.notes.append(UNCHANGED_LAYOUT)
+                session = opened
         except CannotLoadError as error:
             for point in points:
                 getattr(point, side)[optimized] = error
             return
-        if session.maps_weights and optimized and UNCHANGED_LAYOUT not in self.engine.notes:
-            self.engine.notes.append(UNCHANGED_LAYOUT)
         for point in points:
             getattr(point, side)[optimized] = self._answer(session, point)
 
-    def _answer(self, session: Session, point: Point) -> Answer:
+    def _answer(self, session: Runner, point: Point) -> Answer:
         error = self.too_large(session, point)
         return answer(self.engine, session, point.feeds, point.cost) if error is None else error
 
 
-def answer(engine: Engine, session: Session, feeds: Feeds, cost: float | None = None) -> Answer:
+def answer(engine: Engine, session: Runner, feeds: Feeds, cost: float | None = None) -> Answer:
     """What the model of a session makes of feeds, or why it makes nothing."""
     try:
         return engine.made(session, feeds, cost)

@@ -7,16 +7,14 @@ says so.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from onnx import NodeProto
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.model_view import ModelView
-from resizefix.dialects.output_size import shapes_of
 from resizefix.document.document import Document
 from resizefix.error_bound import ErrorBound
 from resizefix.errors import UsageError
@@ -24,28 +22,21 @@ from resizefix.runtimes.limits import BrokenOffError
 from resizefix.runtimes.ort_session import (
     CannotLoadError,
     CannotRunError,
-    Session,
 )
-from resizefix.scope_path import MAIN, Key
-from resizefix.verification.bounds import Tolerance, widest, within
+from resizefix.scope_path import Key
+from resizefix.verification.bounds import Tolerance
 from resizefix.verification.compare import compare
 from resizefix.verification.conditions import Conditions
 from resizefix.verification.engine import (
-    DifferenceError,
     Engine,
     Fitted,
     OverBudgetError,
-    fit_feeds,
-    run_of,
-    with_shapes_to_give,
 )
 from resizefix.verification.extraction import Extraction, may_be_passed_over
-from resizefix.verification.feeds import Feeder, feeds_from_declared_shapes
-from resizefix.verification.memory_budget import MemoryBudget
-from resizefix.verification.signatures import Feeding, NotComparableError, common_inputs, output_names
-from resizefix.verification.trial import Point, Trial, moved_by_optimising
+from resizefix.verification.feeds import feeds_from_declared_shapes
+from resizefix.verification.pair import Pair
+from resizefix.verification.signatures import Feeding, NotComparableError
 from resizefix.verification.verification import Run, Status, Verification
-from resizefix.verification.views import View, views_of
 
 
 def verify(
@@ -67,151 +58,11 @@ def verify(
     Raises UsageError for names, shapes and feeds that do not fit.
     """
     feeding = feeding or Feeding()
-    if feeding.runs < 1:
+    if feeding.runs is not None and feeding.runs < 1:
         raise UsageError("verification.no-runs", runs=feeding.runs)
-    return Pair(before, after, Engine(conditions or Conditions()), feeding).verified(tolerance or Tolerance())
-
-
-@dataclass
-class Pair:
-    """Two models that are run on the same feeds. Outputs are compared at the paths of `feeding.files`, too
-    (`Verification.views`).
-
-    `is_part`: the models are nodes extracted from files. Outputs without any element pass if the file fixes all sizes,
-    with the note that only types and shapes were compared; and no option gives their inputs shapes.
-    """
-
-    before: Document
-    after: Document
-    engine: Engine
-    feeding: Feeding = field(default_factory=Feeding)
-    is_part: bool = False
-    views: tuple[View, ...] = ()
-    _feeder: Feeder | None = None
-    _plain: Session | None = None  # the model before, without optimisation, until it has run
-    _renamed: Mapping[str, str] = field(default_factory=dict)  # outputs of the model after, by those of the one before
-
-    def verified(self, tolerance: Tolerance, fitted: Sequence[Fitted] | None = None) -> Verification:
-        """The verdict on feeds that the model before runs with: those that were `fitted`, where they are given."""
-        engine, failure, wanted = self.engine, None, math.inf
-        try:
-            given = self.fit() if fitted is None else fitted
-            wanted = len(given)
-            self._require_outputs(given)
-            self._compare(given, tolerance)
-        except DifferenceError as error:
-            failure = error.diagnostic
-        except (NotComparableError, CannotLoadError, CannotRunError) as error:
-            failure = str(error)
-        except BrokenOffError as error:
-            failure = None if len(engine.runs) >= wanted else str(error)
-            engine.notes = [Diagnostic("verification.default-level-not-compared", why=str(error))]
-        return replace(engine.verdict(failure), views=self.views)
-
-    def fit(self) -> list[Fitted]:
-        """The feeds that the model before runs with, and its outputs without optimisation.
-
-        Raises what opening and running it raise, NotComparableError, and UsageError for feeds that do not fit.
-        """
-        session = self._plain = self._plain or self._open("BEFORE", self.before, optimized=False)
-        inputs, hints = common_inputs(self.before, self.after, self.feeding)
-        seed, runs = self.engine.conditions.seed, self.feeding.runs
-        feeders = [self.engine.feeder(inputs, hints, seed=each) for each in range(seed, seed + runs)]
-        self.engine.progress.expect(4 * runs)
-        budget = MemoryBudget(self.before, self.engine.conditions.limits)
-        fitted = []
-        for feeder in feeders:
-            fitted.append(fit_feeds(session, feeder, budget=budget, is_part=self.is_part))
-            self.engine.progress.done("running the model before")
-        self._feeder = feeders[0]
-        if self.feeding.runs == 1 and self._feeder.chosen_sizes and not fitted[0].vacuous:
-            fitted += self._of_other_sizes(session, fitted[0], budget)
-        return fitted
-
-    def _of_other_sizes(self, session: Session, first: Fitted, budget: MemoryBudget) -> list[Fitted]:
-        """A second feed where sizes are open: more images, taller than wide; none where the model before takes none."""
-        for feeds in first.others[:-1]:
-            taken = session.taken(feeds)
-            if budget.reject_reason(taken) is None:
-                with suppress(CannotRunError):
-                    made = Fitted(feeds, self.engine.made(session, taken))
-                    if not (made.vacuous or made.overflows or session.contradicts(made.outputs)):
-                        return [made]
-        return []
-
-    def is_always_empty(self, fitted: Sequence[Fitted]) -> bool:
-        """Whether there is no number in any output, at any shape that the file allows."""
-        if self._feeder is None or not any(one.vacuous for one in fitted):
-            return False
-        graphs = ((one.proto.graph, shapes_of(one.proto)) for one in (self.before, self.after))
-        return self._feeder.sizes_are_fixed or any(
-            all(0 in (shapes.dims((MAIN, value.name)) or ()) for value in graph.output) for graph, shapes in graphs
-        )
-
-    def _require_outputs(self, fitted: Sequence[Fitted]) -> None:
-        if not any(one.vacuous for one in fitted):
-            return
-        fixed = self.is_always_empty(fitted)
-        if not (fixed and self.is_part):
-            raise NotComparableError("verification.all-empty-fixed" if fixed else "verification.all-empty")
-        self.engine.notes = [Diagnostic("verification.types-compared")]
-
-    def _compare(self, fitted: Sequence[Fitted], tolerance: Tolerance) -> None:
-        """Compare at both levels. Raises DifferenceError with the first disagreement."""
-        self._plain = None  # before the next one is opened: each maps or holds all weights
-        self._renamed = output_names(self.before, self.after)
-        budget = MemoryBudget(self.after, self.engine.conditions.limits)
-
-        def too_large(session: Session, point: Point) -> CannotRunError | None:
-            why = budget.reject_reason(session.taken(point.feeds))
-            code = "verification.not-run"
-            return None if why is None else CannotRunError(code, label=session.label, why=why, reason=why)
-
-        points = [Point(one.feeds, before={False: one.outputs}) for one in fitted]
-        trial = Trial(
-            self.engine,
-            lambda _, optimized: self._open("BEFORE", self.before, optimized=optimized),
-            lambda optimized: self._open("AFTER", self.after, optimized=optimized),
-            lambda point, optimized: self._judge(point, optimized, tolerance, is_first=point is points[0]),
-            too_large,
-            "the model before",
-        )
-        trial.run(points)
-
-    def _judge(self, point: Point, optimized: bool, tolerance: Tolerance, *, is_first: bool) -> None:
-        made, before, plain = point.after[optimized], point.before[optimized], point.before[False]
-        self.engine.progress.done("running the model after")
-        if not isinstance(made, Mapping):
-            if isinstance(made, CannotRunError) and self._feeder is not None and not self.is_part:
-                raise with_shapes_to_give(made, self._feeder)
-            raise made
-        if not isinstance(before, Mapping) or not isinstance(plain, Mapping):
-            raise before if isinstance(before, Exception) else AssertionError("what was fitted runs")
-        after = {self._renamed[name]: value for name, value in made.items()}
-        if not optimized:
-            if self.feeding.files and is_first:
-                self.views = views_of(", ".join(self.feeding.files.values()), before, after)
-            comparison = compare(before, after)
-            bound = tolerance.bound(before, comparison)
-            self.engine.runs.append(run_of(comparison, point.feeds, bound=bound, fed=self.feeding))
-            if not comparison.bitwise and not tolerance.allows(before, after, comparison):
-                raise DifferenceError("verification.differs-unoptimised", why=comparison.reason)
-            return
-        moved, comparison = moved_by_optimising(plain, before), compare(before, after)
-        bound = tolerance.bound(before, comparison, widest(moved.bounds).relative)
-        self.engine.runs.append(run_of(comparison, point.feeds, optimized=True, bound=bound, fed=self.feeding))
-        if within(comparison, moved.bounds) or tolerance.allows(before, after, comparison):
-            return
-        if moved.expected is before or not within(compare(plain, after), moved.bounds):
-            raise DifferenceError("verification.differs-optimised", why=comparison.reason, bound=widest(moved.bounds))
-
-    def _open(self, side: str, document: Document, *, optimized: bool) -> Session:
-        # What was made of BEFORE has its path until it is saved, and is in no file.
-        is_file = document.path is not None and (side == "BEFORE" or document.path != self.before.path)
-        label = f"{side} ({document.path})" if is_file else side
-        if optimized:
-            label = Diagnostic("verification.at-default-level", label=label)
-        return self.engine.open(document, optimized=optimized, label=label)
+    return Pair(before, after, Engine(conditions or Conditions()), feeding, looks=True).verified(
+        tolerance or Tolerance()
+    )
 
 
 def prove_rewrite(

@@ -1,0 +1,317 @@
+"""More feeds than the first: drawn at random, kept only where the model runs with them; and those that reach a body.
+
+How many there are goes by what a run costs. A model of few numbers gets many; of others every further feed must pay:
+an image with every small input at random, and where there is a small input the same with all signs turned.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import count, islice, pairwise
+
+import numpy as np
+from onnx import TensorProto
+
+from resizefix.document.document import Document
+from resizefix.document.scopes import bodies
+from resizefix.document.values import Array
+from resizefix.runtimes.inputs import InputKind, TensorInput, Value
+from resizefix.runtimes.ort_session import CannotRunError
+from resizefix.scope_path import ScopePath
+from resizefix.verification.arms import Watched
+from resizefix.verification.deciding_inputs import deciding_inputs
+from resizefix.verification.draws import ROWS_OF_A_TURN, SMALL, Drawer, Row, row
+from resizefix.verification.edges import Edges, edges
+from resizefix.verification.engine import Fitted
+from resizefix.verification.feeds import Feeder
+from resizefix.verification.memory_budget import MemoryBudget
+from resizefix.verification.scale_points import ScalePoint
+from resizefix.verification.sizing import SIZINGS, SMALL_SIZINGS
+
+# How many further feeds a model gets by the numbers that it holds, is fed and gives: a run takes about so long.
+OF_LIGHT = (
+    (2**12, 128),  # 0.05 ms
+    (2**15, 64),
+    (2**18, 32),  # 1 ms
+)
+LIGHT = OF_LIGHT[-1][0]
+_OTHER_SIZES = 5  # of a light model with open sizes
+_SIZES_ASKED = 64  # of the feeder's candidates, many of which have the same sizes
+_LOOKED_FOR = 96  # feeds that are tried of a light model for a body that did not run
+_LOOKED_FOR_DEAR = 4
+_FIRST_LOOKING = 1000  # the number of the first row that is drawn for it
+_BORDERS = 12  # of conditions that are looked for
+_HALVINGS = 14  # on the way to a border
+_TRIES = 3  # rows for each feed that is wanted
+_ROOM = 6  # times what a run takes that must be free before sizes are drawn
+
+
+@dataclass
+class Origin:
+    """What two models say about the values that tell them apart, taken together."""
+
+    edges: Edges
+    deciding: frozenset[str]
+    defaults: Mapping[str, Array]
+    weight: int
+
+    @classmethod
+    def of(cls, *documents: Document) -> Origin:
+        """What these models say."""
+        named = [edges(document) for document in documents]
+        numbers: dict[str, tuple[float, ...]] = {}
+        for one in named:
+            for name, values in one.numbers.items():
+                numbers[name] = tuple(sorted({*numbers.get(name, ()), *values}))
+        texts = tuple(dict.fromkeys(text for one in named for text in one.texts))
+        deciding = frozenset[str]().union(*(deciding_inputs(document.proto) for document in documents))
+        defaults: dict[str, Array] = {}
+        for document in documents:
+            names = {value.name for value in document.proto.graph.input}
+            for tensor in document.proto.graph.initializer:
+                if tensor.name in names and math.prod(tensor.dims) < LIGHT:
+                    defaults.setdefault(tensor.name, document.array(tensor))
+        return cls(Edges(numbers, texts), deciding, defaults, max(map(weight, documents)))
+
+
+def weight(document: Document) -> int:
+    """How many numbers the constants of a model are."""
+    held = 0
+    for _, body in bodies(document.proto):
+        tensors: list[TensorProto] = list(getattr(body, "initializer", ()))
+        tensors += [attribute.t for node in body.node for attribute in node.attribute if attribute.HasField("t")]
+        held += sum(math.prod(tensor.dims) for tensor in tensors)
+    return held
+
+
+@dataclass
+class FurtherFeeds:
+    """Draws feeds for a model that runs as `runner`. `first` is the feed that it is known to run with; `feeder` knows
+    the inputs. `tried`: how often the model was run for it; `ran`: the bodies that ran on the feeds that were kept."""
+
+    runner: Watched
+    feeder: Feeder
+    first: Fitted
+    origin: Origin
+    budget: MemoryBudget
+    bases: list[Fitted] = field(default_factory=list)
+    tried: int = 0
+    ran: frozenset[ScopePath] = frozenset()
+    _ran_on: list[tuple[Fitted, frozenset[ScopePath]]] = field(default_factory=list)
+    _seen: set[bytes] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self.bases = [self.first]
+        self._seen.add(_identity(self.first.feeds))
+        self.budget.reject_reason(self.runner.taken(self.first.feeds))  # so that it knows what the first run takes
+        self._drawer = Drawer(self.feeder.seed, self.origin.edges, self.origin.deciding)
+        room = self.budget.has_room(self.runner.taken(self.first.feeds), ScalePoint(()), _ROOM)
+        self._drawn = [entry for entry in self.feeder.drawn if room or entry.name not in self.origin.deciding]
+        self._drawn += [
+            entry
+            for entry in self.feeder.defaulted
+            if entry.name in self.origin.defaults and entry.kind is InputKind.TENSOR
+            if room or entry.name not in self.origin.deciding
+        ]
+
+    @cached_property
+    def _weight(self) -> int:
+        values = (*self.first.feeds.values(), *self.first.outputs.values())
+        return self.origin.weight + sum(map(_elements, values))
+
+    @property
+    def is_light(self) -> bool:
+        """Whether a run costs next to nothing."""
+        return self._weight <= LIGHT
+
+    @property
+    def enough(self) -> int:
+        """How many further feeds the model needs by default."""
+        if not self._drawn:
+            return 0
+        for most, feeds in OF_LIGHT:
+            if self._weight <= most:
+                return feeds
+        usual = (self._usual(self.first, entry) for entry in self._drawn)
+        return 1 + any(_elements(value) <= SMALL for value in usual)
+
+    def at_other_sizes(self) -> list[Fitted]:
+        """The usual feeds at a few other sizes that the file leaves open, where the model runs with them, the smallest
+        first; rows are drawn at them, too."""
+        by_shapes: dict[object, dict[str, Value]] = {}
+        for feeds in islice(self.feeder.candidates((*SMALL_SIZINGS, *SIZINGS)), _SIZES_ASKED) if self.is_light else ():
+            by_shapes.setdefault(_shapes(feeds), feeds)
+        by_shapes.pop(_shapes(self.first.feeds), None)
+        found: list[Fitted] = []
+        for feeds in sorted(by_shapes.values(), key=_fed):
+            fitted = self._run(feeds) if _fed(feeds) <= LIGHT and len(found) < _OTHER_SIZES else None
+            if fitted is not None and not fitted.vacuous:
+                self._keep(found, fitted)
+        self.bases += found
+        return found
+
+    def rows(self, wanted: int) -> list[Fitted]:
+        """So many feeds, or as many as can be drawn. Of a model whose runs are dear, one that says less than the first
+        feed did is replaced."""
+        found: list[Fitted] = []
+        least = 0 if self.is_light else _telling(self.first)
+        for number in range(_TRIES * wanted):
+            if len(found) == wanted:
+                break
+            fitted = self._fitted(row(number))
+            if fitted is not None and _telling(fitted) >= least:
+                self._keep(found, fitted)
+        return found
+
+    def reaching(self, missing: frozenset[ScopePath]) -> list[Fitted]:
+        """Feeds with which bodies run that did not."""
+        found: list[Fitted] = []
+        tries = _LOOKED_FOR if self.is_light else _LOOKED_FOR_DEAR
+        for number in islice(count(_FIRST_LOOKING), tries if self._drawn else 0):
+            if not missing:
+                break
+            fitted = self._fitted(row(number))
+            if fitted is not None and missing & self.runner.ran:
+                missing -= self.runner.ran
+                self._keep(found, fitted)
+        return found
+
+    def borders(self) -> list[Fitted]:
+        """Feeds on the two sides of conditions, as near to each other as they come: a condition that is another one in
+        the other model has its border elsewhere."""
+        found: list[Fitted] = []
+        sides = [
+            (one, other, ran ^ ran_other)
+            for (one, ran), (other, ran_other) in pairwise(self._ran_on)
+            if ran != ran_other and _shapes(one.feeds) == _shapes(other.feeds)
+        ]
+        every = -(-len(sides) // _BORDERS) or 1
+        for one, other, apart in sides[::every] if self.is_light else ():
+            found += self._border(one, other, apart)
+        return found
+
+    def _border(self, one: Fitted, other: Fitted, apart: frozenset[ScopePath]) -> list[Fitted]:
+        """Two feeds between these, near to each other, of which one runs a body of `apart` that the other does not."""
+        self._run(one.feeds)
+        ran_one = self.runner.ran
+        for _ in range(_HALVINGS):
+            between = self._run(_between(one.feeds, other.feeds))
+            if between is None:
+                break
+            if apart & (self.runner.ran ^ ran_one):
+                other = between
+            else:
+                one = between
+        return [one, other]
+
+    def _keep(self, kept: list[Fitted], fitted: Fitted) -> None:
+        self.ran |= self.runner.ran
+        self._ran_on.append((fitted, self.runner.ran))
+        kept.append(fitted)
+
+    def _fitted(self, row: Row) -> Fitted | None:
+        """The row at one of the sizes, with as many of its values as the model runs with; None where that is none."""
+        turn = row.number + row.number // ROWS_OF_A_TURN  # so that every kind of row comes at every size
+        base = self.bases[turn % len(self.bases)]
+        drawn = {entry.name: self._drawer.value(entry, self._usual(base, entry), row) for entry in self._drawn}
+        for names in self._shrinking(base):
+            feeds = {**base.feeds, **{name: drawn[name] for name in names}}
+            identity = _identity(feeds)
+            if identity in self._seen:
+                return None
+            self._seen.add(identity)
+            fitted = self._run(feeds)
+            if fitted is not None and not fitted.vacuous:
+                return fitted
+        return None
+
+    def _usual(self, base: Fitted, entry: TensorInput) -> Value:
+        return base.feeds[entry.name] if entry.name in base.feeds else self.origin.defaults[entry.name]
+
+    def _shrinking(self, base: Fitted) -> Iterator[list[str]]:
+        """Names of the inputs to draw: all of them, then without those that a model is likely to refuse."""
+        left = list(self._drawn)
+        yield [entry.name for entry in left]
+        for is_likely in (self._decides, self._is_index, self._is_text):
+            kept = [entry for entry in left if not is_likely(base, entry)]
+            if kept and len(kept) < len(left):
+                left = kept
+                yield [entry.name for entry in left]
+        if len(self._drawn) > 1:  # the others may be right, one by one
+            yield from ([entry.name] for entry in self._drawn if entry not in left)
+
+    def _decides(self, base: Fitted, entry: TensorInput) -> bool:
+        return entry.name in self.origin.deciding
+
+    def _is_index(self, base: Fitted, entry: TensorInput) -> bool:
+        value = self._usual(base, entry)
+        return isinstance(value, np.ndarray) and value.dtype.kind in "iu"
+
+    def _is_text(self, base: Fitted, entry: TensorInput) -> bool:
+        value = self._usual(base, entry)
+        return not isinstance(value, np.ndarray) or value.dtype.kind in "O"
+
+    def _run(self, feeds: dict[str, Value]) -> Fitted | None:
+        taken = self.runner.taken(feeds)
+        if self.budget.reject_reason(taken) is not None:
+            return None
+        self.tried += 1
+        try:
+            outputs = self.runner.run(taken)
+        except CannotRunError:
+            return None
+        if self.runner.contradicts(outputs) and not self.runner.contradicts(self.first.outputs):
+            return None
+        return Fitted(feeds, outputs)
+
+
+def _between(one: Mapping[str, Value], other: Mapping[str, Value]) -> dict[str, Value]:
+    """The feed half way between two, in all that is numbers; the rest as in the first."""
+    feeds = dict(one)
+    for name, value in one.items():
+        end = other.get(name)
+        if isinstance(value, np.ndarray) and isinstance(end, np.ndarray) and value.dtype.kind in "iufV":
+            middle = (value.astype(np.float64) + end.astype(np.float64)) / 2
+            feeds[name] = np.asarray(np.floor(middle) if value.dtype.kind in "iu" else middle).astype(value.dtype)
+    return feeds
+
+
+def _telling(fitted: Fitted) -> int:
+    """How many outputs say something: finite numbers that are not all the same."""
+    return sum(map(_tells, fitted.outputs.values()))
+
+
+def _tells(value: Value) -> bool:
+    if not isinstance(value, np.ndarray) or value.dtype.kind not in "fV" or value.size == 0:
+        return True
+    finite = np.isfinite(value.astype(np.float32, copy=False))
+    return bool(finite.all()) and (value.size == 1 or bool((value != value.flat[0]).any()))
+
+
+def _elements(value: Value) -> int:
+    if isinstance(value, np.ndarray):
+        return value.size
+    return sum(map(_elements, value)) if isinstance(value, list) else 1
+
+
+def _fed(feeds: Mapping[str, Value]) -> int:
+    return sum(map(_elements, feeds.values()))
+
+
+def _shapes(feeds: Mapping[str, Value]) -> tuple[object, ...]:
+    return tuple((name, value.shape) for name, value in feeds.items() if isinstance(value, np.ndarray))
+
+
+def _identity(feeds: Mapping[str, Value]) -> bytes:
+    return repr([(name, _bytes(value)) for name, value in sorted(feeds.items())]).encode(errors="replace")
+
+
+def _bytes(value: Value) -> object:
+    if isinstance(value, list):
+        return [_bytes(item) for item in value]
+    if isinstance(value, np.ndarray) and value.dtype.kind != "O":
+        return value.shape, hash(value.tobytes())
+    return value.tolist() if isinstance(value, np.ndarray) else value

@@ -1,0 +1,253 @@
+"""Two models on the same feeds: which feeds these are, and whether the outputs agree at both levels."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+
+from resizefix.diagnostics import Diagnostic
+from resizefix.dialects.output_size import shapes_of
+from resizefix.document.document import Document
+from resizefix.runtimes.limits import BrokenOffError
+from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError, Session
+from resizefix.scope_path import MAIN, ScopePath
+from resizefix.verification.arms import Watched, watched_copy
+from resizefix.verification.bounds import Tolerance, widest, within
+from resizefix.verification.compare import compare
+from resizefix.verification.engine import (
+    DifferenceError,
+    Engine,
+    Fitted,
+    Runner,
+    fit_feeds,
+    run_of,
+    with_shapes_to_give,
+)
+from resizefix.verification.feeds import Feeder
+from resizefix.verification.further_feeds import FurtherFeeds, Origin
+from resizefix.verification.memory_budget import MemoryBudget
+from resizefix.verification.signatures import Feeding, NotComparableError, common_inputs, output_names, require_types
+from resizefix.verification.trial import Outputs, Point, Trial, moved_by_optimising
+from resizefix.verification.verification import Verification
+from resizefix.verification.views import View, views_of
+
+_MOST_NAMED = 4
+_RUNS = 4  # of each feed: two models at two levels
+
+
+@dataclass
+class Pair:
+    """Two models that are run on the same feeds. Outputs are compared at the paths of `feeding.files`, too
+    (`Verification.views`).
+
+    `looks`: bodies that no feed ran are looked for, and named.
+
+    `is_part`: the models are nodes extracted from files. Outputs without any element pass if the file fixes all sizes,
+    with the note that only types and shapes were compared; and no option gives their inputs shapes.
+    """
+
+    before: Document
+    after: Document
+    engine: Engine
+    feeding: Feeding = field(default_factory=Feeding)
+    is_part: bool = False
+    looks: bool = False
+    views: tuple[View, ...] = ()
+    _feeder: Feeder | None = None
+    _plain: Watched | None = None  # the model before, without optimisation, until it has run
+    _first: Point | None = None
+    _renamed: Mapping[str, str] = field(default_factory=dict)  # outputs of the model after, by those of the one before
+    _origin: Origin | None = None
+    _types: dict[str, str] = field(default_factory=dict)  # of the model before
+    _unseen: dict[str, frozenset[ScopePath]] = field(default_factory=dict)  # bodies that did not run, by side
+
+    def verified(self, tolerance: Tolerance, fitted: Sequence[Fitted] | None = None) -> Verification:
+        """The verdict on feeds that the model before runs with: those that were `fitted`, where they are given."""
+        engine, failure, wanted = self.engine, None, math.inf
+        try:
+            given = self.fit() if fitted is None else fitted
+            wanted = len(given)
+            self._require_outputs(given)
+            self._require_equal(given, tolerance)
+        except DifferenceError as error:
+            failure = error.diagnostic
+        except (NotComparableError, CannotLoadError, CannotRunError) as error:
+            failure = str(error)
+        except BrokenOffError as error:
+            failure = None if len(engine.runs) >= wanted else str(error)
+            engine.notes = [Diagnostic("verification.default-level-not-compared", why=str(error))]
+        return replace(engine.verdict(failure), views=self.views)
+
+    def fit(self) -> list[Fitted]:
+        """The feeds that the model before runs with, and its outputs without optimisation.
+
+        Raises what opening and running it raise, NotComparableError, and UsageError for feeds that do not fit.
+        """
+        session = self._plain = self._plain or self._watched("BEFORE", self.before)
+        self._types = session.session.types
+        inputs, hints = common_inputs(self.before, self.after, self.feeding)
+        feeder = self._feeder = self.engine.feeder(inputs, hints)
+        self.engine.progress.expect(4)
+        budget = MemoryBudget(self.before, self.engine.conditions.limits)
+        began = time.monotonic()
+        first = fit_feeds(session, feeder, budget=budget, is_part=self.is_part)
+        seconds = time.monotonic() - began
+        self.engine.progress.done("running the model before")
+        self._unseen = {"BEFORE": session.arms_watched - session.ran}
+        if not self.looks:
+            return [first, *self._of_other_sizes(session, first, budget)]
+        if self.feeding.runs == 1:
+            return [first]
+        self._origin = Origin.of(self.before, self.after)
+        further = FurtherFeeds(session, feeder, first, self._origin, budget)
+        wanted = further.enough if self.feeding.runs is None else self.feeding.runs - 1
+        left = self.engine.conditions.limits.left()
+        if left is not None and seconds * _RUNS * (1 + wanted) > left:
+            self.engine.notes.append(Diagnostic("verification.no-time-for-further-feeds", wanted=wanted))
+            return [first]
+        fitted = [first, *(further.at_other_sizes() if self.feeding.runs is None else ()), *further.rows(wanted)]
+        fitted += further.reaching(self._unseen["BEFORE"] - further.ran)
+        fitted += further.borders() if self.feeding.runs is None else ()
+        self._unseen["BEFORE"] -= further.ran
+        self.engine.progress.done("running the model before", further.tried)
+        self.engine.progress.expect(3 * (len(fitted) - 1))
+        return fitted
+
+    def _of_other_sizes(self, session: Watched, first: Fitted, budget: MemoryBudget) -> list[Fitted]:
+        """A second feed where sizes are open: more images, taller than wide; none where the model before takes none."""
+        is_open = self._feeder is not None and bool(self._feeder.chosen_sizes) and not first.vacuous
+        for feeds in first.others[:-1] if is_open else ():
+            taken = session.taken(feeds)
+            if budget.reject_reason(taken) is None:
+                with suppress(CannotRunError):
+                    made = Fitted(feeds, session.run(taken))
+                    if not (made.vacuous or made.overflows or session.contradicts(made.outputs)):
+                        return [made]
+        return []
+
+    def is_always_empty(self, fitted: Sequence[Fitted]) -> bool:
+        """Whether there is no number in any output, at any shape that the file allows."""
+        if self._feeder is None or not any(one.vacuous for one in fitted):
+            return False
+        graphs = ((one.proto.graph, shapes_of(one.proto)) for one in (self.before, self.after))
+        return self._feeder.sizes_are_fixed or any(
+            all(0 in (shapes.dims((MAIN, value.name)) or ()) for value in graph.output) for graph, shapes in graphs
+        )
+
+    def _require_outputs(self, fitted: Sequence[Fitted]) -> None:
+        if not any(one.vacuous for one in fitted):
+            return
+        fixed = self.is_always_empty(fitted)
+        if not (fixed and self.is_part):
+            raise NotComparableError("verification.all-empty-fixed" if fixed else "verification.all-empty")
+        self.engine.notes = [Diagnostic("verification.types-compared")]
+
+    def _require_equal(self, fitted: Sequence[Fitted], tolerance: Tolerance) -> None:
+        """Compare at both levels. Raises DifferenceError with the first disagreement."""
+        self._plain = None  # before the next one is opened: each maps or holds all weights
+        after = self._watched("AFTER", self.after)
+        self._renamed = output_names(self.before, self.after)
+        require_types(self._types, after.session.types, self._renamed)
+        self._unseen["AFTER"] = after.arms_watched
+        budget = MemoryBudget(self.after, self.engine.conditions.limits)
+        trial = Trial(
+            self.engine,
+            lambda _, optimized: self._open("BEFORE", self.before, optimized=optimized),
+            lambda optimized: self._open("AFTER", self.after, optimized=optimized),
+            lambda point, optimized: self._judge(point, optimized, tolerance),
+            lambda session, point: _too_large(budget, session, point),
+            "the model before",
+        )
+        points = [Point(one.feeds, before={False: one.outputs}) for one in fitted]
+        self._first = points[0]
+        trial.level(points, optimized=False, after=after)
+        self._unseen["AFTER"] -= after.seen
+        more = [Point(one.feeds, before={False: one.outputs}) for one in self._reaching_after(after, fitted[0])]
+        trial.level(more, optimized=False, after=after)
+        self._unseen["AFTER"] -= after.seen
+        del after
+        self._name_unseen()
+        trial.optimised([*points, *more])
+
+    def _judge(self, point: Point, optimized: bool, tolerance: Tolerance) -> None:
+        made, before, plain = point.after[optimized], point.before[optimized], point.before[False]
+        self.engine.progress.done("running the model after")
+        if not isinstance(made, Mapping):
+            if isinstance(made, CannotRunError) and self._feeder is not None and not self.is_part:
+                raise with_shapes_to_give(made, self._feeder)
+            raise made
+        if not isinstance(before, Mapping) or not isinstance(plain, Mapping):
+            raise before if isinstance(before, Exception) else AssertionError("what was fitted runs")
+        after = {self._renamed[name]: value for name, value in made.items()}
+        if optimized:
+            self._judge_optimised(point, plain, before, after, tolerance)
+            return
+        if self.feeding.files and point is self._first:
+            self.views = views_of(", ".join(self.feeding.files.values()), before, after)
+        comparison = compare(before, after)
+        bound = tolerance.bound(before, comparison)
+        self.engine.runs.append(run_of(comparison, point.feeds, bound=bound, fed=self.feeding))
+        if not comparison.bitwise and not tolerance.allows(before, after, comparison):
+            raise DifferenceError("verification.differs-unoptimised", why=comparison.reason)
+
+    def _judge_optimised(
+        self, point: Point, plain: Outputs, before: Outputs, after: Outputs, tolerance: Tolerance
+    ) -> None:
+        moved, comparison = moved_by_optimising(plain, before), compare(before, after)
+        bound = tolerance.bound(before, comparison, widest(moved.bounds).relative)
+        self.engine.runs.append(run_of(comparison, point.feeds, optimized=True, bound=bound, fed=self.feeding))
+        if within(comparison, moved.bounds) or tolerance.allows(before, after, comparison):
+            return
+        if moved.expected is before or not within(compare(plain, after), moved.bounds):
+            raise DifferenceError("verification.differs-optimised", why=comparison.reason, bound=widest(moved.bounds))
+
+    def _reaching_after(self, after: Watched, first: Fitted) -> list[Fitted]:
+        """Feeds that reach bodies of the model after which no feed ran, and that the model before runs with."""
+        unseen = self._unseen["AFTER"]
+        if not (self.looks and unseen and self._origin is not None and self._feeder is not None):
+            return []
+        budget = MemoryBudget(self.after, self.engine.conditions.limits)
+        further = FurtherFeeds(after, self._feeder, first, self._origin, budget)
+        drawn = further.reaching(unseen)
+        if not drawn:
+            return []
+        before = self._watched("BEFORE", self.before)
+        fitted = []
+        for one in drawn:
+            with suppress(CannotRunError):
+                fitted.append(Fitted(one.feeds, before.run(before.taken(one.feeds))))
+        return fitted
+
+    def _name_unseen(self) -> None:
+        """Note the bodies that no feed ran."""
+        unseen = sorted({str(path) for paths in self._unseen.values() for path in paths}) if self.looks else []
+        if unseen:
+            named = ", ".join(map(repr, unseen[:_MOST_NAMED])) + (", …" if len(unseen) > _MOST_NAMED else "")
+            self.engine.notes.append(Diagnostic("verification.bodies-not-run", named=named, count=len(unseen)))
+
+    def _open(self, side: str, document: Document, *, optimized: bool) -> Session:
+        # What was made of BEFORE has its path until it is saved, and is in no file.
+        is_file = document.path is not None and (side == "BEFORE" or document.path != self.before.path)
+        label = f"{side} ({document.path})" if is_file else side
+        if optimized:
+            label = Diagnostic("verification.at-default-level", label=label)
+        return self.engine.open(document, optimized=optimized, label=label)
+
+    def _watched(self, side: str, document: Document) -> Watched:
+        """A session without optimisation. Where bodies are looked for, it says which ran."""
+        copy = watched_copy(document) if self.looks else None
+        if copy is not None:
+            with suppress(CannotLoadError):
+                return Watched(self._open(side, copy[0], optimized=False), *copy[1:])
+        watched = Watched(self._open(side, document, optimized=False))
+        if copy is not None:
+            self.engine.notes.append(Diagnostic("verification.bodies-not-watched", label=watched.label))
+        return watched
+
+
+def _too_large(budget: MemoryBudget, session: Runner, point: Point) -> CannotRunError | None:
+    why = budget.reject_reason(session.taken(point.feeds))
+    return None if why is None else CannotRunError("verification.not-run", label=session.label, why=why, reason=why)

@@ -21,7 +21,7 @@ from resizefix.document.shapes import Key
 from resizefix.promotion import Coupling, Freedom, PromotedInput
 from resizefix.verification.conditions import Progress
 from resizefix.verification.dependence import Dependence
-from resizefix.verification.scale_points import ScalePoint, moved_points
+from resizefix.verification.scale_points import ScalePoint, moved_points, other_values
 
 _FINDING = Diagnostic("verification.finding-free")
 
@@ -66,8 +66,12 @@ class Prober:
         return couplings
 
     def _broken(self, group: Sequence[PromotedInput]) -> str | None:
-        """Where the model breaks when all of them move, in two ways; None: nowhere."""
+        """Where the model breaks when all of them move, in two ways; of one alone, where it breaks at a whole step too,
+        which keeps sizes even. None: nowhere."""
         points = moved_points(group, self.fits)
+        if len(group) == 1:
+            steps = [ScalePoint(((group[0], value),)) for value in other_values(group[0], self.fits)[:1]]
+            return next(filter(None, map(self.breaks_at, steps)), None)
         return next((broken for point in points if (broken := self.breaks_at(point)) is not None), None)
 
     def _only_one_above(self, node: str, group: Sequence[PromotedInput]) -> PromotedInput | None:

@@ -33,6 +33,7 @@ from resizefix.verification.scale_points import (
     asked_points,
     at_old_values,
     moved_points,
+    other_values,
     sampled_by_sizes,
 )
 from resizefix.verification.trial import Answer, Outputs, Point, Trial, answer, moved_by_optimising
@@ -152,14 +153,26 @@ class PromotionComparison:
                 return [whole]
         if self._is_alone and len(self._inputs) > 1:
             return [whole]
-        parts = [self._point(part, self._feeds) for part in scales.split()]
-        for part in parts:
-            part.after[False] = self._answer(session, part.scales, self._feeds)
-        stuck = [name for part in parts if not part.runs for name in part.values]
-        if stuck or not parts:
-            names = ", ".join(stuck or whole.values)
-            self.engine.not_tested.append(Diagnostic("verification.not-tested-scales", names=names))
-        return [part for part in parts if part.runs]
+        return self._one_by_one(session, scales, turn)
+
+    def _one_by_one(self, session: Session, scales: ScalePoint, turn: int) -> list[_ScalePoint]:
+        """Points that move one input alone: by what the scale point says, or by a whole step, which keeps sizes even;
+        for each input the first at which the model runs."""
+        found: list[_ScalePoint] = []
+        stuck: list[str] = []
+        for source, value in scales.values:
+            steps = other_values(source, self._fits)[:1] if turn == 0 else ()
+            for tried in dict.fromkeys((value, *steps) if len(scales.values) > 1 else steps):
+                point = self._point(ScalePoint(((source, tried),)), self._feeds)
+                point.after[False] = self._answer(session, point.scales, self._feeds)
+                if point.runs:
+                    found.append(point)
+                    break
+            else:
+                stuck.append(source.name)
+        if stuck and turn == 0:
+            self.engine.not_tested.append(Diagnostic("verification.not-tested-scales", names=", ".join(stuck)))
+        return found
 
     def _takes(self, point: _ScalePoint) -> bool:
         """Whether the original that holds the scales takes these feeds, too; what it makes of them is kept."""

@@ -112,16 +112,17 @@ def _whole_step(kind: ExtentKind, old: float) -> float:
     return 1.0 if kind is ExtentKind.SIZES else (np.floor(old) + 1 - old if old >= 1 else 1.0) / old
 
 
-# By how much the inputs move, one after the other: no two alike, so that no two undo each other by chance.
-_UP = (1.5, 1.25, 1.375, 1.3125, 1.4375, 1.1875)
-_MOST_WHOLE = 1.25  # up to which a whole step is taken instead
-_SMALLER = 0.65  # of what the file makes: what a chain of resizes comes to when all are moved
+# By how much one axis moves and another. Of few bits, so that lengths stay multiples of what they were multiples of, as
+# pools behind them want; and no product of them is 1, so that no two inputs undo each other.
+_SMALLER = ((1.5, 0.5), (1.25, 0.75), (1.25, 0.5))
+_LARGER = ((1.5, 0.75), (1.5, 1.25))  # where the inputs before made a chain smaller
+_LEAST_AREA = 0.5
 
 
 def moved_points(inputs: Sequence[PromotedInput], fits: Callable[[ScalePoint], bool] | None = None) -> list[ScalePoint]:
-    """Two scale points that move every input by another factor: one axis grows, another shrinks, and what one resize
-    enlarges the next makes smaller. So a run costs no more than one at the old scales, however many there are. What
-    grows in the first point shrinks in the second.
+    """Two scale points that move every input, neighbours by other factors: one axis grows, another shrinks, and what
+    one resize enlarges the next makes smaller. So a run costs no more than one at the old scales, however many there
+    are. What grows in the first point shrinks in the second.
 
     Where a point is more than fits into memory, all axes shrink.
     """
@@ -136,19 +137,18 @@ def _mixed(inputs: Sequence[PromotedInput], turn: int) -> ScalePoint:
     drift: dict[int, float] = {}  # by how much sizes moved along the chain, of each axis, counted from the last
     values = []
     for count, source in enumerate(inputs):
-        driven, up = source.sites[0], _UP[(count + turn) % len(_UP)]
+        driven = source.sites[0]
         axes = {position: position - len(driven.base) for position in driven.scaled}
-        nearest = sorted(driven.scaled, key=lambda position: drift.get(axes[position], 1.0))
-        first = driven.scaled[turn % len(driven.scaled)] if not drift else nearest[0]
-        together = driven.form is Form.FACTOR or len(driven.scaled) == 1
         area = math.prod(drift.get(axis, 1.0) for axis in axes.values())
-        grows = (area < _SMALLER if drift else turn == 0) if together else True
-        factors = {}
-        for position in driven.scaled:
-            least = 1 + _whole_step(driven.kind, driven.base[position])
-            step = max(up, least) if least <= _MOST_WHOLE else up
-            is_up = grows if together else position == first
-            factors[position] = step if is_up else (_SMALLER if area > 0.8 and not together else 1.0) / step
+        rows = _SMALLER if area > _LEAST_AREA else _LARGER
+        row = rows[(count + turn * (1 + count // len(rows))) % len(rows)]
+        first = driven.scaled[turn % len(driven.scaled)]
+        if drift:
+            first = min(driven.scaled, key=lambda position: drift.get(axes[position], 1.0))
+        factors = {position: row[position != first] for position in driven.scaled}
+        if driven.form is Form.FACTOR or len(driven.scaled) == 1:
+            grows = rows is _LARGER or (not drift and turn == 0)
+            factors = dict.fromkeys(driven.scaled, row[0] if grows else min(row[1], 0.75))
         value = _another(driven, factors, source.value)
         if value is not None:
             operand = driven.operand(value)
@@ -187,12 +187,22 @@ def _moved(driven: InputBinding, factors: Mapping[int, float]) -> tuple[float, .
         old, size = operand[position], driven.resized_dims[position]
         if driven.kind is ExtentKind.SIZES:
             operand[position] = max(1, round(old * factor), old + 1 if factor > 1 else 1)
+        elif driven.by_shape:
+            operand[position] = _of_whole_sizes(old * factor, size, up=factor > 1)
         else:
             operand[position] = max(driven.min_scale, _of_few_bits(old * factor, up=factor > 1))
             if size and kernel_length(operand[position], size) == kernel_length(old, size):  # lost in rounding
                 operand[position] = _of_few_bits((kernel_length(old, size) + 1) / size, up=True)
     with np.errstate(over="ignore"):  # beyond float32 a scale is infinite, and no size is known
         return tuple(float(np.float32(value)) if driven.kind is ExtentKind.SCALES else value for value in operand)
+
+
+def _of_whole_sizes(scale: float, size: int | None, *, up: bool) -> float:
+    """The nearest scale whose product with the size is whole, at any size where that is not known: fed sizes, a runtime
+    samples at their ratio, which no other scale is."""
+    if size:
+        return max(1, round(scale * size)) / size
+    return max(1.0, float(np.ceil(scale) if up else np.floor(scale)))
 
 
 def _of_few_bits(scale: float, *, up: bool) -> float:

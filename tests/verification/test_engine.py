@@ -78,7 +78,7 @@ SLICED = """(float[1,3,%s] x) => (y) <int64[1] from = {%d}, int64[1] to = {%d}, 
 def test_a_candidate_with_empty_outputs_is_passed_over():
     found = fitted(SLICED % ("h,w", 32, 999))
     assert not found.vacuous
-    assert found.feeds["x"].shape[2] == 64
+    assert found.feeds["x"].shape[2] > 32
 
 
 @pytest.mark.parametrize(

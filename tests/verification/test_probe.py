@@ -1,15 +1,17 @@
 """Many sites are probed in groups, with the verdicts that each alone would get."""
 
-import numpy as np
 import onnx
 import onnx_text
 import pytest
 from onnx import helper
 
 import resizefix
+from resizefix.document.document import Document
+from resizefix.operations.promote_scales import promote_scales
+from resizefix.operations.sites import find_sites
 from resizefix.runtimes.ort_session import Session
-from resizefix.verification import probe
-from resizefix.verification.probe import MOST_ALONE, drawn_factors
+from resizefix.verification.conditions import Conditions
+from resizefix.verification.proof import Prover
 
 NEAREST = 'mode = "nearest", coordinate_transformation_mode = "asymmetric", nearest_mode = "floor"'
 
@@ -48,22 +50,20 @@ def test_a_hundred_free_sites_cost_few_runs(runs):
     assert any(len(run.values) == 100 and all(value != (1, 1, 2, 2) for value in run.values.values()) for run in moved)
 
 
-@pytest.mark.parametrize("pattern", ["fc" * 20, "c" + "f" * 38 + "c", "ffcc" * 10])
-def test_verdicts_in_groups_are_those_of_each_alone(pattern, monkeypatch):
-    assert len(pattern) > MOST_ALONE
-    grouped = resizefix.promote_scales(model(pattern)).verification.coupling
-    monkeypatch.setattr(probe, "MOST_ALONE", 1000)
-    alone = resizefix.promote_scales(model(pattern)).verification.coupling
-    assert grouped == alone
-    assert [coupling.verdict.value[0] for coupling in alone] == list(pattern)
-    assert [coupling.breaks_at for coupling in alone if coupling.breaks_at] == [
-        f"add_{index}" for index, letter in enumerate(pattern) if letter == "c"
-    ]
+@pytest.mark.parametrize("pattern", ["c", "fc" * 20, "c" + "f" * 38 + "c", "ffcc" * 10])
+def test_a_run_comes_to_the_verdicts_that_sizes_come_to(pattern):
+    document = Document.from_proto(model(pattern))
+    made = promote_scales(document, find_sites(document))
+    ran = Prover(made.before, Conditions()).couplings(made.after, made.inputs)
+    verdicts = [ran[driven.key] for source in made.inputs for driven in source.sites]
+    assert [coupling.verdict.value[0] for coupling in verdicts] == list(pattern)
+    by_sizes = resizefix.promote_scales(document.proto, allow_coupled=True).verification.coupling
+    assert [one.breaks_at for one in verdicts] == [one.breaks_at for one in by_sizes]
 
 
 def test_inputs_that_only_fit_together_are_not_taken_for_free():
     """Two branches, each enlarged by an input of its own, that meet at an Add: moved alike they fit."""
-    graph = model("f" * (MOST_ALONE + 1))
+    graph = model("f" * 33)
     for name in ("left", "right"):
         graph.graph.node.append(helper.make_node("Resize", ["x", "", "up"], [name], f"up_{name}", mode="nearest"))
     graph.graph.node.append(helper.make_node("Add", ["left", "right"], ["sum"], "meet"))
@@ -72,12 +72,3 @@ def test_inputs_that_only_fit_together_are_not_taken_for_free():
     assert {verdicts[f"up_{name}"].verdict.value for name in ("left", "right")} == {"coupled"}
     assert verdicts["up_left"].breaks_at == "meet"
     assert {c.verdict.value for name, c in verdicts.items() if name.startswith("free_")} == {"free"}
-
-
-def test_factors_are_the_same_for_the_same_draw_and_undo_each_other():
-    assert drawn_factors(10, 3) == drawn_factors(10, 3)
-    assert drawn_factors(10, 3) != drawn_factors(10, 4)
-    assert drawn_factors(10, 3) == drawn_factors(12, 3)[:10]
-    assert all(
-        np.isclose(up * down, 1) for up, down in zip(drawn_factors(10, 0)[::2], drawn_factors(10, 0)[1::2], strict=True)
-    )

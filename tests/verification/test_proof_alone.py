@@ -136,7 +136,7 @@ def in_mode(mode: str) -> onnx.ModelProto:
 
 def test_a_promotion_in_a_branch_that_never_runs_is_compared_at_other_scales():
     runs = promote_scales(in_mode("nearest")).verification.runs
-    assert len(runs) == 12
+    assert len(runs) == 10
     assert len({run.values["up_scales"] for run in runs}) == 3
     assert all(run.bitwise for run in runs)
 
@@ -217,7 +217,7 @@ CHAIN = """(float[6,3] x) => (float[?,?] z) {
 def test_a_scale_that_follows_the_size_which_another_input_changes_keeps_its_old_value():
     made = resizefix.promote_scales(model(CHAIN, 9, ir=4), node=["#0", "#1"])
     assert made.verification.status.value == "passed"
-    assert any(len(run.values) == 1 for run in made.verification.runs)
+    assert {name for run in made.verification.runs for name in run.values} == {one.name for one in made.inputs}
 
 
 def test_what_is_resized_has_the_type_that_either_side_knows_and_the_sizes_that_the_original_knows():

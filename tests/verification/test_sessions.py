@@ -9,9 +9,10 @@ from resizefix.runtimes.ort_session import Session
 
 
 def test_a_promotion_opens_two_sessions_for_each_model_that_it_compares():
-    """The original, the new model and the original with two other scales, at two optimisation levels each."""
-    assert resizefix.promote_scales(SRCNN).verification.sessions == 2 * 4
-    assert resizefix.promote_scales(SRCNN, at=[[2.0]]).verification.sessions == 2 * 5
+    """The original, the new model and the original with other scales, at two optimisation levels each; with the scales
+    of the first point without optimisation alone."""
+    assert resizefix.promote_scales(SRCNN).verification.sessions == 2 * 3 + 1
+    assert resizefix.promote_scales(SRCNN, at=[[2.0]]).verification.sessions == 2 * 4 + 1
 
 
 def test_a_promoted_model_that_is_wrong_when_it_is_optimised_and_at_another_scale_alone_fails(monkeypatch):
@@ -20,7 +21,7 @@ def test_a_promoted_model_that_is_wrong_when_it_is_optimised_and_at_another_scal
     def run(session, feeds):
         made = result(session, feeds)
         optimized = "DISABLE" not in str(session._options.graph_optimization_level)
-        if optimized and any(name.endswith("_scales") and value[2] == 3 for name, value in feeds.items()):
+        if optimized and any(name.endswith("_scales") and value[2] != 2 for name, value in feeds.items()):
             made["y"] = made["y"] + 1
         return made
 
@@ -37,7 +38,7 @@ def test_two_models_are_compared_by_two_sessions_each():
 def test_the_count_is_in_the_verbose_report_alone(tmp_path, call):
     for options, said in (((), False), (("-v",), True)):
         _, out, error = call("promote-scales", SRCNN, tmp_path / "out.onnx", "--force", *options)
-        assert ("8 sessions of onnxruntime opened" in out + error) == said
+        assert ("7 sessions of onnxruntime opened" in out + error) == said
 
 
 def test_a_rewrite_opens_each_model_once_at_each_level():

@@ -259,6 +259,7 @@ class _Work:
             if at_old is not None and not (proof := prove_plan(at_old.before, rules, at_old)).passed:
                 return proof
         last = self._steps[-1][0] if self._steps else None
+        self._require_each_alone(rules)
         if last is not None and self._free is not None:
             references = [(dict(self._free.sizes.symbols), self._start)]
             for symbols in trial_sizes(self._free, _MOST_GROWTH):
@@ -268,6 +269,25 @@ class _Work:
         if last is not None and self._fixed is not None:
             return prove_fixed(self._start, rules, last, *self._fixed)
         return prove_same(self.before, rules, self.document)
+
+    def _require_each_alone(self, rules: Conditions) -> None:
+        """Where the batch changed: that each image gets what the model before makes of it alone. Raises
+        SizeRefusedError with the node at which images are mixed."""
+        from resizefix.verification.input_size import prove_each_alone
+
+        axes = {
+            one.name: one.axes["batch"] for one in image_inputs(self.before.proto, self.names) if "batch" in one.axes
+        }
+        if self._fixed is not None and "batch" in self._fixed[1]:
+            found, wanted = self._fixed
+            old = found.sizes.symbols
+            alone = {**wanted, "batch": old["batch"]}
+            single = self.before if alone == old else resized(self.before, found, alone).document
+            many = self._start if self._free is not None else self.document
+            prove_each_alone(self.before, rules, single, many, axes, old["batch"], wanted["batch"])
+        if self._free is not None and "batch" in self._free.sizes.symbols:
+            held = self._free.sizes.symbols["batch"]
+            prove_each_alone(self.before, rules, self._start, self.document, axes, held)
 
     def _at_old_size(self, step: Step, found: Following, *, is_fixed: bool) -> Step | None:
         """The model with what is planned for its old size; None where these are the numbers of the file."""

@@ -50,6 +50,7 @@ from resizefix.verification.sizing import (
 
 _DRAWN_WIDTH = 8  # bytes: values are drawn as doubles, whatever the type of the input
 MOST_AXES = 64 if int(np.__version__.split(".")[0]) >= 2 else 32  # of a numpy array
+_LEAST_AXES = 3  # of a picture
 _MOST_SHOWN = 16  # numbers of an array in a message
 MOST_ELEMENTS = 2**24  # of one tensor whose size is chosen here; what the file or the user fixes may be larger
 
@@ -324,7 +325,7 @@ def _draw(generator: np.random.Generator, dtype: np.dtype[np.generic], shape: Sh
 def picture(generator: np.random.Generator, dtype: np.dtype[np.generic], shape: Shape) -> Array:
     """Numbers as an image holds them, from 0 to 1, or whole up to 255: slopes, an edge each way, a little noise; along
     the last two axes. Other tensors as they are drawn otherwise."""
-    if len(shape) < 3 or dtype.kind not in "fiuV" or (dtype.kind == "V" and dtype.name != "bfloat16"):
+    if len(shape) < _LEAST_AXES or dtype.kind not in "fiuV" or (dtype.kind == "V" and dtype.name != "bfloat16"):
         return _draw(generator, dtype, shape)
     lead = (*shape[:-2], 1, 1)
     rows, columns = np.ogrid[: shape[-2], : shape[-1]]
@@ -337,6 +338,16 @@ def picture(generator: np.random.Generator, dtype: np.dtype[np.generic], shape: 
     return np.asarray(np.rint(drawn * (127 if dtype == np.int8 else 255)) if dtype.kind in "iu" else drawn).astype(
         dtype
     )
+
+
+def pictures_like(feeds: Mapping[str, Value], seed: int) -> dict[str, Value]:
+    """Other pictures in the place of all feeds that may be some; small tensors stay."""
+    return {
+        name: picture(_generator(seed, name), value.dtype, value.shape)
+        if isinstance(value, np.ndarray) and value.ndim >= _LEAST_AXES
+        else value
+        for name, value in feeds.items()
+    }
 
 
 def feeds_from_declared_shapes(document: Document, given: Mapping[str, Sequence[int]]) -> dict[str, Array]:

@@ -21,6 +21,7 @@ from resizefix.verification.bounds import default_level_bounds, relative_bounds,
 from resizefix.verification.compare import compare
 from resizefix.verification.conditions import Conditions
 from resizefix.verification.engine import DifferenceError, Engine, run_of
+from resizefix.verification.images import require_each_alone
 from resizefix.verification.touched_nodes import Step
 from resizefix.verification.verification import Status, Verification
 
@@ -156,6 +157,20 @@ def prove_same(engine: Engine, before: Document, after: Document) -> None:
     level = engine.compared(fused, made, fitted.feeds, optimized=True)
     if not within(level, bounds) and not within(compare(plain, made), bounds):
         raise DifferenceError("verification.differs-optimised", why=level.reason, bound=widest(bounds))
+
+
+@_refusing
+def prove_each_alone(
+    engine: Engine,
+    _: Document,
+    single: Document,
+    many: Document,
+    axes: Mapping[str, int],
+    held: int,
+    count: int | None = None,
+) -> None:
+    """Compare a model of another batch with the one before, run image by image (`images.require_each_alone`)."""
+    require_each_alone(engine, single, many, axes, held, count)
 
 
 @_refusing

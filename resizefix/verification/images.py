@@ -1,0 +1,107 @@
+"""Another batch: every image must get what the model before makes of it alone.
+
+The model before is the oracle: it is run image by image, which knows nothing of how the batch was changed. An output,
+or a tensor inside, that is not these results side by side mixes the images, or answers for the first alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from resizefix.document.document import Document
+from resizefix.document.scopes import node_label
+from resizefix.document.values import Array
+from resizefix.origins.input_sizes.refusal import refuse
+from resizefix.runtimes.inputs import Value
+from resizefix.verification.compare import distances, largest_finite
+from resizefix.verification.engine import Engine
+from resizefix.verification.feeds import pictures_like
+
+_OTHER_ORDER = 1e-4  # what a sum in another order may differ by, relative to the largest value
+_MOST_LOOKED_AT = 2**26  # elements of all tensors that are looked at to name the node
+_FEWEST = 3  # images: with two, a mean and a swap can look alike
+
+
+def require_each_alone(
+    engine: Engine, single: Document, many: Document, axes: Mapping[str, int], held: int, count: int | None = None
+) -> None:
+    """Raises SizeRefusedError with the node at which images of a batch are mixed.
+
+    `single` takes `held` images, `many` as many as are fed, or `count`. `axes` is the batch axis of each input that has
+    one.
+    """
+    fitted = engine.fit(single, shapes={})
+    wanted = count or held * _FEWEST
+    images = [pictures_like(fitted.feeds, number) for number in range(wanted)]
+    alone = [{name: _first(value, axes.get(name), held) for name, value in image.items()} for image in images]
+    together = dict(fitted.feeds)
+    for name, axis in axes.items():
+        parts = [np.take(np.asarray(image[name]), [0], axis) for image in images]
+        together[name] = np.concatenate(parts, axis)
+    made = engine.run(many, together)
+    each = [engine.run(single, {**fitted.feeds, **{name: feeds[name] for name in axes}}) for feeds in alone]
+    if not all(_is_side_by_side(made[name], [one[name] for one in each], held, is_output=True) for name in made):
+        raise refuse(_mixing_node(engine, single, many, together, alone, axes, held), "verification.images-mix")
+
+
+def _first(value: Value, axis: int | None, held: int) -> Value:
+    """An image as often as the model takes images."""
+    if axis is None or not isinstance(value, np.ndarray):
+        return value
+    return np.repeat(np.take(value, [0], axis), held, axis)
+
+
+def _is_side_by_side(made: Value, each: Sequence[Value], held: int, *, is_output: bool) -> bool:
+    """Whether a result is what the images alone give, along one axis; or does not depend on the image."""
+    one = each[0]
+    if not isinstance(made, np.ndarray) or not isinstance(one, np.ndarray) or made.ndim != one.ndim:
+        return not isinstance(made, np.ndarray)
+    if all(_near(made, other) for other in each):
+        return True
+    apart = [axis for axis in range(made.ndim) if made.shape[axis] != one.shape[axis]]
+    for axis in apart if len(apart) == 1 else range(made.ndim) if len(each) == held else ():
+        is_batch = one.shape[axis] == held or axis == 0 or not is_output
+        if is_batch and one.shape[axis] % held == 0 and made.shape[axis] * held == one.shape[axis] * len(each):
+            shares = [np.take(other, range(one.shape[axis] // held), axis) for other in map(np.asarray, each)]
+            if _near(made, np.concatenate(shares, axis)):
+                return True
+    return False
+
+
+def _near(one: Value, other: Value) -> bool:
+    if not isinstance(one, np.ndarray) or not isinstance(other, np.ndarray) or one.shape != other.shape:
+        return False
+    if one.dtype.kind not in "fiubV" or not one.size:
+        return bool(np.array_equal(one, other))
+    apart: Array = distances(one, other)
+    return float(apart.max()) <= _OTHER_ORDER * max(largest_finite(other), 1e-12)
+
+
+def _mixing_node(
+    engine: Engine,
+    single: Document,
+    many: Document,
+    together: Mapping[str, Value],
+    alone: Sequence[Mapping[str, Value]],
+    axes: Mapping[str, int],
+    held: int,
+) -> str:
+    """The first node of the main graph whose result mixes images, while what it reads does not."""
+    made_before = {name for node in single.proto.graph.node for name in node.output if name}
+    shown = [name for node in many.proto.graph.node for name in node.output if name and name in made_before]
+    made = engine.run(many, together, extra_outputs=shown)
+    if sum(value.size for value in made.values() if isinstance(value, np.ndarray)) > _MOST_LOOKED_AT:
+        return "the model"
+    each = [engine.run(single, {**together, **feeds}, extra_outputs=shown) for feeds in alone]
+    nodes = many.proto.graph.node
+    for index, node in enumerate(nodes):
+        for name in node.output:
+            value = made.get(name)
+            is_number = isinstance(value, np.ndarray) and value.dtype.kind in "fV"
+            if is_number and not _is_side_by_side(value, [one.get(name) for one in each], held, is_output=False):
+                return node_label(node, index)
+    results = {value.name for value in many.proto.graph.output}
+    last = (node_label(node, index) for index, node in enumerate(nodes) if results.intersection(node.output))
+    return next(last, "the model")

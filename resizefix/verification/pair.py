@@ -11,9 +11,10 @@ from dataclasses import dataclass, field, replace
 from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.output_size import shapes_of
 from resizefix.document.document import Document
+from resizefix.runtimes.inputs import Feeds
 from resizefix.runtimes.limits import BrokenOffError
 from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError, Session
-from resizefix.scope_path import MAIN, ScopePath
+from resizefix.scope_path import MAIN, Key, ScopePath
 from resizefix.verification.arms import Watched, watched_copy
 from resizefix.verification.bounds import Tolerance, widest, within
 from resizefix.verification.compare import compare
@@ -28,7 +29,9 @@ from resizefix.verification.engine import (
 )
 from resizefix.verification.feeds import Feeder
 from resizefix.verification.further_feeds import FurtherFeeds, Origin
+from resizefix.verification.jumps import agree_before_jumps
 from resizefix.verification.memory_budget import MemoryBudget
+from resizefix.verification.noise import moved_by_noise
 from resizefix.verification.signatures import Feeding, NotComparableError, common_inputs, output_names, require_types
 from resizefix.verification.trial import Outputs, Point, Trial, moved_by_optimising
 from resizefix.verification.verification import Verification
@@ -43,7 +46,8 @@ class Pair:
     """Two models that are run on the same feeds. Outputs are compared at the paths of `feeding.files`, too
     (`Verification.views`).
 
-    `looks`: bodies that no feed ran are looked for, and named.
+    `looks`: bodies that no feed ran are looked for, and named. `noise`: by how much nodes of the model after may differ
+    from those they replaced, as a part of the largest value; what such noise does to the outputs is allowed twice.
 
     `is_part`: the models are nodes extracted from files. Outputs without any element pass if the file fixes all sizes,
     with the note that only types and shapes were compared; and no option gives their inputs shapes.
@@ -55,6 +59,7 @@ class Pair:
     feeding: Feeding = field(default_factory=Feeding)
     is_part: bool = False
     looks: bool = False
+    noise: Mapping[Key, float] = field(default_factory=dict)
     views: tuple[View, ...] = ()
     _feeder: Feeder | None = None
     _plain: Watched | None = None  # the model before, without optimisation, until it has run
@@ -190,8 +195,30 @@ class Pair:
         comparison = compare(before, after)
         bound = tolerance.bound(before, comparison)
         self.engine.runs.append(run_of(comparison, point.feeds, bound=bound, fed=self.feeding))
-        if not comparison.bitwise and not tolerance.allows(before, after, comparison):
+        if comparison.bitwise or tolerance.allows(before, after, comparison):
+            return
+        wider = replace(tolerance, outputs=self._moved_by_noise(point.feeds))
+        if wider.outputs and wider.allows(before, after, comparison):
+            self.engine.runs[-1] = replace(self.engine.runs[-1], bound=wider.bound(before, comparison))
+        elif not (self.noise and self._only_jumps(point.feeds, tolerance.relative)):
             raise DifferenceError("verification.differs-unoptimised", why=comparison.reason)
+
+    def _moved_by_noise(self, feeds: Feeds) -> dict[str, float]:
+        return moved_by_noise(self.engine, self.before, self.noise, feeds) if self.noise else {}
+
+    def _only_jumps(self, feeds: Feeds, relative: float | None = None) -> bool:
+        """Whether the two differ in what operators that jump make of the same; a note says so."""
+        documents = self.before, self.after
+        why = agree_before_jumps(
+            self.engine,
+            documents,
+            lambda side, optimized, names: self.engine.open(documents[side], optimized=optimized, extra_outputs=names),
+            feeds,
+            relative,
+        )
+        if why is not None:
+            self.engine.notes.append(why)
+        return why is not None
 
     def _judge_optimised(
         self, point: Point, plain: Outputs, before: Outputs, after: Outputs, tolerance: Tolerance
@@ -201,7 +228,10 @@ class Pair:
         self.engine.runs.append(run_of(comparison, point.feeds, optimized=True, bound=bound, fed=self.feeding))
         if within(comparison, moved.bounds) or tolerance.allows(before, after, comparison):
             return
-        if moved.expected is before or not within(compare(plain, after), moved.bounds):
+        if moved.expected is not before and within(compare(plain, after), moved.bounds):
+            return
+        wider = replace(tolerance, outputs=self._moved_by_noise(point.feeds))
+        if not (wider.outputs and wider.allows(before, after, comparison)) and not self._only_jumps(point.feeds):
             raise DifferenceError("verification.differs-optimised", why=comparison.reason, bound=widest(moved.bounds))
 
     def _reaching_after(self, after: Watched, first: Fitted) -> list[Fitted]:

@@ -88,6 +88,7 @@ def prove_rewrite(
     """
     computing = {key: data for key, data in sites.items() if key[1]}  # of others nothing is computed
     pair, too_large = Pair(before, after, Engine(conditions), Feeding(feeds or {})), False
+    pair.noise = {key: bound.bound for key, bound in (bounds or {}).items() if not bound.exact}
     pair.engine.hold(before, after)
     why_local: str | None = None
     fitted: Sequence[Fitted] = ()

@@ -122,6 +122,8 @@ SENTENCES = {
     "verification.resizes-not-looked-at": "only the outputs were compared; with the tensors around resizes as outputs the model does not run: {why}",
     "verification.runtime-did-not-run-model": "{runtime} did not run the model ({ending.value}): {why}",
     "verification.runtime-differs": "{runtime} differs from onnxruntime: {why}",
+    "verification.noise-moves": "noise as large as the rewrite's bound moves the original by {difference:.2g}",
+    "verification.only-jumps": "{operators} may answer otherwise after a difference in the last bits: what they read was compared instead",
     "verification.another-order": "sums in another order",
     "verification.last-place": "two units in the last place of {kind}",
     "verification.original-moves": "optimising moves the original itself by {difference:.2g} of its largest value",

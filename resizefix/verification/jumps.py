@@ -1,0 +1,100 @@
+"""Operators that jump: a difference in the last bits of what they read can change what they give altogether.
+
+A peak picker compares neighbours, TopK sorts near-ties: behind a change that is right but for rounding they may answer
+otherwise, and this says nothing. So what they read is compared instead of what is made of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+from onnx import NodeProto, TensorProto
+
+from resizefix.diagnostics import Diagnostic
+from resizefix.document.document import Document
+from resizefix.document.scopes import DEFAULT_DOMAINS, names_read
+from resizefix.document.text import listed
+from resizefix.runtimes.inputs import Feeds, Value
+from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError, Session
+from resizefix.verification.bounds import default_level_bounds, relative_bounds, within
+from resizefix.verification.compare import compare
+from resizefix.verification.engine import Engine
+
+_JUMPING = frozenset({
+    "ArgMax", "ArgMin", "Ceil", "Equal", "Floor", "Greater", "GreaterOrEqual", "Hardmax", "Less", "LessOrEqual", "Mod",
+    "NonMaxSuppression", "NonZero", "Round", "Sign", "TopK", "Unique",
+})  # fmt: skip
+_MOST_NAMED = 3
+
+
+class Jumps(NamedTuple):
+    """`operators`: those of the main graph that jump first; `read`: what they read; `smooth`: outputs of the model that
+    do not depend on any of them."""
+
+    operators: tuple[str, ...]
+    read: tuple[str, ...]
+    smooth: tuple[str, ...]
+
+
+def jumps_of(document: Document, other: Document) -> Jumps | None:
+    """The operators that jump, of which both models have the inputs; None where no output depends on one."""
+    graph = document.proto.graph
+    there = {name for node in other.proto.graph.node for name in node.output}
+    made = {name for node in graph.node for name in node.output}
+    behind: set[str] = set()
+    operators: dict[str, None] = {}
+    read: dict[str, None] = {}
+    for node in graph.node:
+        if not behind.isdisjoint(names_read(node)):
+            behind.update(node.output)
+        elif _jumps(node):
+            behind.update(node.output)
+            operators[node.op_type] = None
+            read.update(dict.fromkeys(name for name in node.input if name in made and name in there))
+    outputs = [value.name for value in graph.output]
+    smooth = tuple(name for name in outputs if name not in behind)
+    return Jumps(tuple(operators), tuple(read), smooth) if read and len(smooth) < len(outputs) else None
+
+
+def _jumps(node: NodeProto) -> bool:
+    if node.domain not in DEFAULT_DOMAINS:
+        return False
+    to = next((attribute.i for attribute in node.attribute if attribute.name == "to"), TensorProto.FLOAT)
+    whole = to not in (TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.DOUBLE, TensorProto.BFLOAT16)
+    return node.op_type in _JUMPING or (node.op_type == "Cast" and whole)
+
+
+def agree_before_jumps(
+    engine: Engine,
+    documents: tuple[Document, Document],
+    open_: Callable[[int, bool, Sequence[str]], Session],
+    feeds: Feeds,
+    relative: float | None = None,
+) -> Diagnostic | None:
+    """The sentence that says that only what jumps differs; None where more does, or nothing jumps.
+
+    `open_` opens the model before (0) or after (1) at a level with more outputs. Compared is the default level; with
+    `relative`, the level without optimisation within that part of a tensor's largest value.
+    """
+    jumps = jumps_of(*documents)
+    if jumps is None:
+        return None
+    optimized = relative is None
+    try:
+        before = _seen(engine, open_(0, optimized, jumps.read), feeds, jumps)
+        after = _seen(engine, open_(1, optimized, jumps.read), feeds, jumps)
+        if relative is None:
+            bounds = default_level_bounds(_seen(engine, open_(0, False, jumps.read), feeds, jumps), before)
+        else:
+            bounds = relative_bounds(before, relative)
+    except (CannotLoadError, CannotRunError):
+        return None
+    if not within(compare(before, after), bounds):
+        return None
+    return Diagnostic("verification.only-jumps", operators=listed(jumps.operators[:_MOST_NAMED]))
+
+
+def _seen(engine: Engine, session: Session, feeds: Feeds, jumps: Jumps) -> Mapping[str, Value]:
+    made = engine.made(session, feeds)
+    return {name: made[name] for name in dict.fromkeys((*jumps.read, *jumps.smooth)) if name in made}

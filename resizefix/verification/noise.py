@@ -1,0 +1,63 @@
+"""How far a network may move for a change that is exact only to a bound: as far as noise of that size moves it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from onnx import TensorProto, helper
+
+from resizefix.document.document import Document
+from resizefix.runtimes.inputs import Feeds
+from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError
+from resizefix.scope_path import MAIN, Key
+from resizefix.verification.compare import compare, largest_finite
+from resizefix.verification.engine import Engine
+
+_DRAWS = 2
+_TIMES = 2  # what noise does, so much a change may do
+
+
+def moved_by_noise(engine: Engine, original: Document, bounds: Mapping[Key, float], feeds: Feeds) -> dict[str, float]:
+    """For each output how far it may differ, as a part of its largest value: twice as far as it moves when noise of the
+    size of their bounds is added to what nodes of the main graph make. Empty where that cannot be run."""
+    names = [name for (path, name), bound in bounds.items() if path == MAIN and bound > 0]
+    if not names:
+        return {}
+    generator = np.random.default_rng(0)
+    allowed: dict[str, float] = {}
+    try:
+        seen = engine.run(original, feeds, extra_outputs=names)
+        outputs = {value.name: seen[value.name] for value in original.proto.graph.output}
+        for _ in range(_DRAWS):
+            noise = {}
+            for name in names:
+                value = seen[name]
+                if not isinstance(value, np.ndarray) or value.dtype != np.float32:
+                    return {}
+                size = bounds[MAIN, name] * largest_finite(value)
+                noise[_noise(name)] = generator.uniform(-size, size, value.shape).astype(np.float32)
+            moved = compare(outputs, engine.run(_noisy(original, names), {**feeds, **noise}))
+            for difference in moved.differences:
+                far = _TIMES * difference.max_rel_diff
+                allowed[difference.output] = max(allowed.get(difference.output, 0.0), far)
+    except (CannotLoadError, CannotRunError):
+        return {}
+    return {name: far for name, far in allowed.items() if np.isfinite(far)}
+
+
+def _noise(name: str) -> str:
+    return f"{name}__noise"
+
+
+def _noisy(original: Document, names: list[str]) -> Document:
+    """A copy whose nodes' results have an input added to them."""
+    copy = original.copy()
+    graph = copy.proto.graph
+    for name in names:
+        index = next(index for index, node in enumerate(graph.node) if name in node.output)
+        node = graph.node[index]
+        node.output[list(node.output).index(name)] = f"{name}__before"
+        graph.node.insert(index + 1, helper.make_node("Add", [f"{name}__before", _noise(name)], [name]))
+        graph.input.append(helper.make_tensor_value_info(_noise(name), TensorProto.FLOAT, None))
+    return copy

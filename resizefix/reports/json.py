@@ -113,7 +113,9 @@ def input_json(source: PromotedInput) -> dict[str, Any]:
 def verification_json(verification: Verification) -> dict[str, Any]:
     """VERIFICATION of the contract."""
     return {
-        **fields(verification, "status", "reason", "sessions"),
+        **fields(verification, "status", "reason", "sessions", "forward_passes"),
+        "tested": list(map(str, verification.tested)),
+        "not_tested": list(map(str, verification.not_tested)),
         "runs": [
             {**fields(run, *_RUN), "max_abs_diff_from_scales": _plain(run.from_scales)} for run in verification.runs
         ],

@@ -36,6 +36,16 @@ def basis(verification: Verification) -> str:
     return f": {'; '.join(parts)}" if parts else ""
 
 
+def covered(verification: Verification) -> list[str]:
+    """What the verification cost, what had a chance to disprove the result, and what had none."""
+    opened = f"{counted(verification.sessions, 'session')} of onnxruntime opened"
+    lines = [f"{opened}, {verification.forward_passes:g} forward passes of the original"]
+    for word, parts in (("tested", verification.tested), ("not tested", verification.not_tested)):
+        if parts:
+            lines.append(f"{word}: {printable('; '.join(parts))}")
+    return lines
+
+
 def _agreement(runs: Sequence[Run]) -> list[str]:
     """How many runs were bitwise equal, and how near the others came."""
     differing = [run for run in runs if not run.bitwise]

@@ -80,7 +80,8 @@ def show_result(
     if kept or result.verification.status is not Status.SKIPPED:
         show_verification(result.verification)
     if sessions and result.verification.sessions:
-        out.line(f"{counted(result.verification.sessions, 'session')} of onnxruntime opened")
+        for line in proof.covered(result.verification):
+            out.wrapped(line, hang=4)
 
 
 def _show_blockers(out: Screen, blockers: Sequence[Blocker]) -> None:

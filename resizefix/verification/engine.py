@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Protocol
 
@@ -12,6 +12,7 @@ import numpy as np
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.document.document import Document
+from resizefix.document.text import listed
 from resizefix.errors import DiagnosedError, UsageError
 from resizefix.runtimes.inputs import Feeds, TensorInput, Value
 from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError, Session, open_session
@@ -37,7 +38,8 @@ class OverBudgetError(CannotRunError):
 @dataclass(frozen=True)
 class Fitted:
     """Feeds, and what the model made of them. `others` are feeds of other values, and sizes where the file leaves them
-    open, the most telling first; the model need not run with them.
+    open, the most telling first; the model need not run with them. `equal`: inputs whose open sizes must be equal, as
+    other sizes were refused.
 
     `vacuous`: every output is empty, so that comparing them says nothing.
     """
@@ -45,6 +47,7 @@ class Fitted:
     feeds: dict[str, Value]
     outputs: dict[str, Value]
     others: tuple[dict[str, Value], ...] = ()
+    equal: tuple[str, ...] = ()
 
     @property
     def vacuous(self) -> bool:
@@ -137,11 +140,11 @@ def fit_feeds(
 
 def _sensible(session: Runner, feeder: Feeder, feeds: dict[str, Value]) -> Fitted:
     """What the model makes of these feeds; of pictures of the same size, where it overflows with noise."""
-    fitted = Fitted(feeds, session.run(session.taken(feeds)), tuple(feeder.others(feeds)))
+    fitted = Fitted(feeds, session.run(session.taken(feeds)), tuple(feeder.others(feeds)), feeder.must_be_equal)
     if fitted.overflows:
         pictures = fitted.others[-1] if fitted.others else feeds
         with suppress(CannotRunError):
-            instead = Fitted(pictures, session.run(session.taken(pictures)), fitted.others)
+            instead = replace(fitted, feeds=pictures, outputs=session.run(session.taken(pictures)))
             return fitted if instead.overflows else instead
     return fitted
 
@@ -236,6 +239,12 @@ class Engine:
         self._whole = self._whole or fed
         share = fed / self._whole if fed else 1.0
         self.conditions.spent.passes += self._part * (share if self._cost is None else self._cost)
+
+    def say_equal(self, fitted: Fitted) -> None:
+        """Name the inputs whose sizes had to be equal."""
+        if fitted.equal:
+            names = listed(list(map(repr, fitted.equal[:_MOST_NAMED])))
+            self.not_tested.append(Diagnostic("verification.equal-sizes", names=names))
 
     def hold(self, before: Document, candidate: Document) -> None:
         """From here on the shapes that the candidate stores are held against every run of it, and the verdict fails
@@ -354,9 +363,33 @@ class Engine:
             tuple(self.runs),
             sessions=self.sessions,
             forward_passes=round(self.conditions.spent.passes, 1),
-            tested=tuple(dict.fromkeys(self.tested)),
-            not_tested=tuple(dict.fromkeys(self.not_tested)),
+            tested=(*_tested(self.runs), *dict.fromkeys(self.tested)),
+            not_tested=tuple(dict.fromkeys((*_not_tested(self.runs), *self.not_tested))),
         )
+
+
+def _tested(runs: Sequence[Run]) -> list[str]:
+    """The levels and the sizes that the runs were made at."""
+    if not runs:
+        return []
+    levels = {run.optimized for run in runs}
+    code = "verification.tested-levels" if len(levels) == 2 else "verification.tested-plain"
+    shapes: dict[str, dict[str, None]] = {}
+    for run in runs:
+        for name, shape in run.shapes.items():
+            shapes.setdefault(name, {})["x".join(map(str, shape)) or "1"] = None
+    several = [(name, sizes) for name, sizes in shapes.items() if len(sizes) > 1]
+    return [
+        Diagnostic(code),
+        *(
+            Diagnostic("verification.tested-shapes", name=name, shapes=listed(list(sizes)[:_MOST_NAMED]))
+            for name, sizes in several[:_MOST_NAMED]
+        ),
+    ]
+
+
+def _not_tested(runs: Sequence[Run]) -> list[str]:
+    return [Diagnostic("verification.not-tested-level")] if runs and not any(run.optimized for run in runs) else []
 
 
 def shapes_of_feeds(feeds: Feeds) -> dict[str, list[int]]:

@@ -124,6 +124,20 @@ class Feeder:
         """The inputs with a size that neither the file nor the user fixes: `candidates` choose it."""
         return [entry.name for entry in self._inputs if not entry.is_static and entry.name not in self._fixed]
 
+    @property
+    def must_be_equal(self) -> tuple[str, ...]:
+        """The inputs whose open sizes the last candidate took to be equal, where they were not in the first."""
+        if self.names is not Names.EQUAL:
+            return ()
+        named = {
+            entry.name: {dim for dim in entry.shape or () if isinstance(dim, str)}
+            for entry in self._inputs
+            if entry.name in self.chosen_sizes and len(entry.shape or ()) > 1
+        }
+        return tuple(
+            name for name, dims in named.items() if any(dims & other for one, other in named.items() if one != name)
+        )
+
     def candidates(self, sizings: Sequence[Sizing] = SIZINGS) -> Iterator[dict[str, Value]]:
         """Feeds, the most sensible first, no two alike; empty only if every choice of sizes is too large."""
         seen: set[object] = set()

@@ -100,6 +100,7 @@ class Pair:
         began = time.monotonic()
         first = fit_feeds(session, feeder, budget=budget, is_part=self.is_part)
         seconds = time.monotonic() - began
+        self.engine.say_equal(first)
         self.engine.progress.done("running the model before")
         self._unseen = {"BEFORE": session.arms_watched - session.ran}
         if not self.looks:

@@ -65,6 +65,7 @@ class PromotionComparison:
         session = self._open(original, optimized=False)
         fitted = self.engine.fit_as_declared(original, session, self._budget, is_part=self._is_alone)
         self._feeds, self._made = fitted.feeds, fitted.outputs
+        self.engine.say_equal(fitted)
         self._others = list(fitted.others)  # feeds of other sizes and other values
         # What a node reads that a point does not move, also where the original computes it from a size that moves.
         self._as_exported: Mapping[Key, Operand] = {}
@@ -232,9 +233,12 @@ class PromotionComparison:
     def _open_before(self, point: Point, optimized: bool) -> Session:
         """The original that holds the scales or sizes of the point as constants."""
         assert isinstance(point, _ScalePoint)
-        if all(tuple(value) == tuple(source.value) for source, value in point.scales.values):
-            return self._open(self._original, optimized=optimized)
-        return self._open(self._original, self._reference(point), optimized=optimized)
+        prepared = None if self._is_old(point) else self._reference(point)
+        return self._open(self._original, prepared, optimized=optimized)
+
+    @staticmethod
+    def _is_old(point: _ScalePoint) -> bool:
+        return all(tuple(value) == tuple(source.value) for source, value in point.scales.values)
 
     def _reference(self, point: _ScalePoint) -> PreparedModel:
         if point.prepared is None:  # each is opened at two levels
@@ -279,7 +283,9 @@ class PromotionComparison:
         bounds = None
         if optimized and isinstance(plain, Mapping):
             moved = moved_by_optimising(plain, expected)
-            expected, bounds = moved.expected, moved.bounds
+            bounds = moved.bounds
+            if self._is_old(point):  # the original that holds other scales has no stored shapes to be stale
+                expected = moved.expected
         self._against(point, expected, found, bounds, level)
 
     def _against(

@@ -31,7 +31,7 @@ from resizefix.document.scopes import (
 )
 from resizefix.document.values import Dims, dims_of, tensor_of
 from resizefix.document.view import View
-from resizefix.opsets.signatures import since_version
+from resizefix.opsets.signatures import schema_of, since_version
 from resizefix.scope_path import MAIN, FunctionName, Key
 from resizefix.verification.plan import Plan
 
@@ -153,9 +153,8 @@ class _Compared:
             for field in GraphProto.DESCRIPTOR.fields:
                 if field.name in ("node", "input", "output", "value_info", "initializer"):
                     continue
-                if not _same_field(old.body, new.body, field.name) and not (
-                    self._plan.is_rebuilt and field.name in ("name", "quantization_annotation", "sparse_initializer")
-                ):
+                is_same = _same_field(old.body, new.body, field.name)
+                if not is_same and not (self._plan.is_rebuilt and _may_go(old.body, new.body, field.name)):
                     yield _unplanned("the field", f"graph.{field.name}")
             yield from self._initializers(old, new)
             yield from self._inputs(old, new)
@@ -226,11 +225,22 @@ class _Compared:
                 return False
         if _equal(node, found) or _equal(_bare(node, self._dropped(node)), _bare(found, self._dropped(found))):
             return True
-        if plan.opset is None or node.domain not in DEFAULT_DOMAINS:
-            called = FunctionName.called_by(node) in self._old.functions
-            return plan.is_rebuilt and (called or (node.op_type == found.op_type and node.domain == found.domain))
+        return plan.opset is not None and self._is_respelled(old, new, node, found)
+
+    def _is_respelled(self, old: Scope, new: Scope, node: NodeProto, found: NodeProto) -> bool:
+        """Whether a node may be what the other one is in the words of the new opset."""
+        rebuilt = self._plan.is_rebuilt
+        if rebuilt and FunctionName.called_by(node) in self._old.functions:
+            return True  # what the function makes
+        if node.op_type != found.op_type or node.domain != found.domain:
+            return node.domain in DEFAULT_DOMAINS and (rebuilt or schema_of(node.op_type, new.opset) is None)
         versions = since_version(node.op_type, old.opset), since_version(found.op_type, new.opset)
-        return node.op_type != found.op_type or versions[0] != versions[1] or plan.is_rebuilt
+        if node.domain not in DEFAULT_DOMAINS or versions[0] == versions[1]:
+            attributes = [NodeProto(attribute=_bare(one).attribute) for one in (node, found)]
+            return rebuilt and _equal(*attributes)  # what it reads may have another name
+        schema = schema_of(found.op_type, new.opset)
+        kept = {attribute.name for attribute in found.attribute}
+        return schema is None or all(one.name in kept or one.name not in schema.attributes for one in node.attribute)
 
     def _dropped(self, node: NodeProto) -> frozenset[str]:
         """Names that a node may read more than it did: new inputs that a call passes on."""
@@ -416,6 +426,14 @@ def _same_field(one: Any, other: Any, name: str) -> bool:
         return _equal(was, now)
     listed = not isinstance(was, (str, bytes, float)) and hasattr(was, "__len__") and len(was) == len(now)
     return listed and all(isinstance(old, Message) and _equal(old, new) for old, new in zip(was, now, strict=True))
+
+
+def _may_go(one: GraphProto, other: GraphProto, name: str) -> bool:
+    """Whether a field of a graph that is built anew may have changed: what older versions have no words for is left
+    out, and they demand a name."""
+    if name == "name":
+        return not one.name
+    return name in ("quantization_annotation", "sparse_initializer") and not getattr(other, name)
 
 
 def _bare(node: NodeProto, dropped: frozenset[str] = frozenset()) -> NodeProto:

@@ -8,7 +8,7 @@ from itertools import product
 
 import numpy as np
 import onnxruntime
-from mutations import stored
+from candidate_edits import stored
 from onnx import ModelProto, TensorProto, ValueInfoProto, helper
 
 onnxruntime.set_default_logger_severity(4)

@@ -13,7 +13,8 @@ from mutations import FAMILIES  # noqa: E402
 
 ERRORS = 200
 FILES = (
-    "shared_scales", "scales_concat", "resize10_up_and_down", "resize11_tf_crop", "resize13_exclude_outside", "resize18_antialias",
+    "shared_scales", "scales_concat", "resize10_up_and_down", "resize11_tf_crop",
+    "resize13_exclude_outside", "resize18_antialias",
     "if_outer_initializer", "function_called_twice", "stale_value_info", "scales_from_own_shape",
 )  # fmt: skip
 BROKEN = ("fp16_scales_const_03", "lost_asymmetric_01", "mode_bilinear_opset9", "scales_of_two_axes_caffe2onnx")

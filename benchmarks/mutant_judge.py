@@ -8,7 +8,7 @@ from itertools import product
 
 import numpy as np
 import onnxruntime
-from mutations import stored
+from candidate_edits import stored
 from onnx import ModelProto, TensorProto, ValueInfoProto, helper
 
 onnxruntime.set_default_logger_severity(4)
@@ -68,6 +68,8 @@ class Judge:
             if value.name in self._fed:
                 factor = factors[list(self._fed).index(value.name) % len(factors)]
                 feeds[value.name] = moved(value, self._fed[value.name], factor)
+            elif not value.type.tensor_type.elem_type:
+                return None  # a sequence, a map: no tensor
             elif value.name not in defaults:
                 shape = shape_of(value, sizes, named)
                 if np.prod(shape, dtype=np.float64) > MOST_ELEMENTS:

@@ -26,8 +26,9 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))  # these files, wherever this one is called from
 
+from candidate_edits import Subject
 from mutant_judge import Judge
-from mutations import FAMILIES, Family, Subject
+from mutations import FAMILIES, Family
 from onnx import ModelProto
 
 import resizefix

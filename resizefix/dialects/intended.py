@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from resizefix.dialects.row import Operands
+from resizefix.document.values import Array
 from resizefix.interpolation import Interpolation
 from resizefix.scope_path import Key
 
@@ -16,7 +18,8 @@ class IntendedNode:
 
     `keeps`: that is what it computed before, bit for bit if `exact`, else within `bound`, a part of the largest value
     that is resized (None: not known). `near`: how far the new nodes may lie from `wanted`, in the same measure; 0 where
-    they are the same kernel.
+    they are the same kernel. `values`: what its roi, scales and sizes must be, as far as the request says so; the
+    others are what the model computes.
     """
 
     index: int
@@ -29,3 +32,4 @@ class IntendedNode:
     exact: bool
     bound: float | None
     near: float
+    values: Mapping[str, Array] = field(default_factory=dict)

@@ -154,8 +154,11 @@ class _Work:
         wanted = {name: length for name, length in self.asked.items() if isinstance(length, int)}
         if any(image.old(name) is None for image in images for name in wanted if name in image.axes):
             made = closed(self.document, images, wanted)
-            still_open = {name: wanted[name] for name in wanted if all(image.old(name) is None for image in images)}
-            plan = Plan(input_shapes=asked_shapes(self.document.proto, images, still_open))
+            shapes: dict[str, Dims] = {}
+            for image in images:
+                left_open = {name: length for name, length in wanted.items() if image.old(name) is None}
+                shapes |= asked_shapes(self.document.proto, [image], left_open)
+            plan = Plan(input_shapes=shapes)
             self.document = seam.submitted(self.document, made, plan)
             images = self._look()
         old = {name: length for name in wanted if (length := images[0].old(name)) is not None}

@@ -18,7 +18,7 @@ from resizefix.library.raising import is_later, raised, require_raised_alike, wi
 from resizefix.library.result import NOT_VERIFIED, Result, VerificationFailedError, failed, skipped
 from resizefix.operations.repair import repair as make_repair
 from resizefix.operations.repair import why_not_loaded
-from resizefix.operations.site import ReadSite, Site
+from resizefix.operations.site import Site
 from resizefix.operations.sites import find_sites, select, sites_in
 from resizefix.outcome import Outcome, Status
 from resizefix.verification.conditions import Conditions, RunOptions, Unpack, conditions
@@ -108,16 +108,10 @@ def _repaired(
         raise _failed(document, made.outcomes, Verification(Verdict.FAILED, reason))
 
     # onnxruntime is imported where it runs
-    from resizefix.verification.changed_nodes import Repair, RepairedNode, prove_repair
+    from resizefix.verification.changed_nodes import Repair, prove_repair
 
-    wanted = {outcome.index for outcome in changed}
-    nodes = [
-        RepairedNode(site.label, site.output, site.interpolation, site.reading.operands)
-        for site in find_sites(made.document)
-        if site.index in wanted and not site.scope.path and isinstance(site, ReadSite)
-    ]
     keeps = all(outcome.exact for outcome in changed)
-    alone = [] if preferences.remove_identity else nodes
+    alone = () if preferences.remove_identity else made.intended
     verification, largest = prove_repair(Repair(document, repaired, alone, keeps, left), rules)
     if not verification.passed:
         asked = [outcome for outcome in made.outcomes if outcome.status is Status.REFUSED and outcome.retry_args]

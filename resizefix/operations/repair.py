@@ -9,6 +9,7 @@ from onnx import TensorProto, helper
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.dialect import RESIZES
+from resizefix.dialects.intended import IntendedNode
 from resizefix.dialects.model_view import ModelView
 from resizefix.dialects.output_size import rederive
 from resizefix.dialects.resized_length import kernel_length
@@ -20,11 +21,12 @@ from resizefix.document.text import node_text
 from resizefix.document.values import Dims, dims_of, known_types
 from resizefix.faults.extents import unknown_count
 from resizefix.faults.fault import Fault, Preferences
+from resizefix.faults.meaning import Meant, meant_by
 from resizefix.faults.resize_node import ResizeNode
 from resizefix.faults.table import first_fault, resize_nodes
 from resizefix.interpolation import ExtentKind
 from resizefix.operations.rewriter import Rewritten
-from resizefix.operations.site import Site
+from resizefix.operations.site import ReadSite, Site
 from resizefix.operations.sites import sites_in
 from resizefix.opsets.preparation import sort_nodes, spell_default_domain
 from resizefix.outcome import Outcome, Status
@@ -39,11 +41,13 @@ _MOST_ROUNDS = 24  # no node has as many faults behind each other as there are r
 @dataclass(frozen=True, eq=False)
 class Repaired(Rewritten):
     """`touched` are the nodes that the fixes edited, each by a tensor that it made; `types` the tensors whose stored
-    element type they set; `opset` is the version of ai.onnx that they brought the model to."""
+    element type they set; `opset` is the version of ai.onnx that they brought the model to. `intended` is what each
+    repaired node must compute, as its fault says."""
 
     touched: frozenset[Key]
     types: frozenset[Key]
     opset: int | None
+    intended: tuple[IntendedNode, ...]
 
 
 def repair(document: Document, sites: Sequence[Site], preferences: Preferences) -> Repaired:
@@ -59,6 +63,7 @@ def repair(document: Document, sites: Sequence[Site], preferences: Preferences) 
     touched: set[Key] = set()
     types: set[Key] = set()
     opset: int | None = None
+    meant: dict[int, Meant] = {}
     unseen: dict[int, str | None] = {}  # of what is sound as far as it is known
     for _ in range(_MOST_ROUNDS):
         view = ModelView(current)
@@ -74,7 +79,8 @@ def repair(document: Document, sites: Sequence[Site], preferences: Preferences) 
                 unseen[index] = unknown_count(node)
         if not found:
             break
-        for _, node, fault in found:
+        for index, node, fault in found:
+            meant[index] = meant_by(node, fault)
             touched |= _edited(node, fault)
             types |= {(node.scope.path, name) for name in fault.change.types} if fault.change is not None else set()
             opset = (fault.change.opset if fault.change is not None else None) or opset
@@ -94,7 +100,20 @@ def repair(document: Document, sites: Sequence[Site], preferences: Preferences) 
         )
         for index, site in selected.items()
     )
-    return Repaired(ModelView(current), outcomes, frozenset(touched), frozenset(types), opset)
+    kept = {outcome.index for outcome in outcomes if outcome.status is Status.CHANGED}
+    intended = [
+        _intended(site, meant[site.index]) for site in after if site.index in kept and isinstance(site, ReadSite)
+    ]
+    repaired = ModelView(current)
+    return Repaired(repaired, outcomes, frozenset(touched), frozenset(types), opset, tuple(intended))
+
+
+def _intended(site: ReadSite, meant: Meant) -> IntendedNode:
+    operands = site.reading.operands
+    wanted = meant.interpolation or site.interpolation
+    return IntendedNode(
+        site.index, site.label, site.key, site.input, wanted, operands, True, True, None, 0.0, meant.values
+    )
 
 
 def _edited(node: ResizeNode, fault: Fault) -> set[Key]:

@@ -28,6 +28,7 @@ from resizefix.outcome import MeasuredDifference
 from resizefix.runtimes.inputs import Feeds, Value, model_inputs
 from resizefix.runtimes.limits import BrokenOffError
 from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError, only_without_optimisation
+from resizefix.scope_path import MAIN
 from resizefix.verification.bounds import FLOAT_BOUND, default_level_bounds, relative_bounds, within
 from resizefix.verification.compare import compare, largest_finite
 from resizefix.verification.conditions import Conditions
@@ -37,17 +38,8 @@ from resizefix.verification.verification import Status, Verification
 from resizefix.verification.views import View, measured, view
 
 RANDOM = "random values"
+_DTYPES = {"roi": np.float32, "scales": np.float32, "sizes": np.int64}
 _NEWEST, _SIMPLE = 19, 10  # the opsets of Resize-19, and of the last form that rounds as Upsample does
-
-
-@dataclass(frozen=True)
-class RepairedNode:
-    """A node of the repaired model's main graph: its output, what it computes, and the names of its operands."""
-
-    label: str
-    output: str
-    interpolation: Interpolation
-    operands: Operands
 
 
 @dataclass(frozen=True)
@@ -60,7 +52,7 @@ class Repair:
 
     before: Document
     after: Document
-    nodes: Sequence[RepairedNode]
+    nodes: Sequence[IntendedNode]
     keeps_numbers: bool
     left: str
 
@@ -134,15 +126,45 @@ def _require_intended(repair: Repair, engine: Engine, feeds: Feeds, *, optimized
 
     `optimized`: those that it computes at the default level. Nodes whose values are asked for are not fused.
     """
-    wanted = dict.fromkeys(name for node in repair.nodes for name in (*node.operands.names, node.output))
-    values = engine.run(repair.after, feeds, optimized=optimized, extra_outputs=list(wanted))
+    outer = [node for node in repair.nodes if node.key[0] == MAIN]
+    wanted = dict.fromkeys(name for node in outer for name in (*node.operands.names, node.key[1]))
+    values = engine.run(repair.after, feeds, optimized=optimized, extra_outputs=list(wanted)) if outer else {}
+    for node in outer:
+        _require_meaning(engine, node, values, feeds, optimized=optimized)
+    extraction = Extraction(*[ModelView(repair.after)] * 2)
     for node in repair.nodes:
-        intended = intended_model(node.interpolation, node.operands, values)
-        made = engine.run(intended, {"x": values[node.operands.x]})
-        comparison = engine.compared({"y": made["y"]}, {"y": values[node.output]}, feeds, optimized=optimized)
-        # Half precision is computed in float32 between casts whose places depend on the neighbours.
-        if not within(comparison, relative_bounds(made, FLOAT_BOUND if optimized else 0.0)):
-            raise DifferenceError("verification.repair-not-intended", label=node.label, why=comparison.reason)
+        if node.key[0] != MAIN:  # in a body, whose tensors no run shows
+            alone, _ = extraction.extract({node.key: node.data}, sizes_stay=True)
+            names = [name for name in node.operands.names if name != node.operands.x]
+            try:
+                fitted = engine.fit(alone, shapes={}, optimized=optimized, extra_outputs=names, label=node.label)
+            except (CannotLoadError, CannotRunError) as error:
+                engine.notes.append(Diagnostic("verification.repaired-not-alone", label=node.label, why=error.reason))
+                continue
+            seen = {**fitted.feeds, **fitted.outputs}
+            _require_meaning(engine, node, seen, fitted.feeds, optimized=optimized)
+
+
+def _require_meaning(
+    engine: Engine, node: IntendedNode, values: Mapping[str, Value], feeds: Feeds, *, optimized: bool
+) -> None:
+    """The node made of these values what its fault says."""
+    intended = intended_model(node.wanted, node.operands, {**values, **_meant(node)})
+    made = engine.run(intended, {"x": values[node.operands.x]})
+    comparison = engine.compared({"y": made["y"]}, {"y": values[node.key[1]]}, feeds, optimized=optimized)
+    # Half precision is computed in float32 between casts whose places depend on the neighbours.
+    if not within(comparison, relative_bounds(made, FLOAT_BOUND if optimized else 0.0)):
+        raise DifferenceError("verification.repair-not-intended", label=node.label, why=comparison.reason)
+
+
+def _meant(node: IntendedNode) -> dict[str, Value]:
+    """The operands whose numbers the fault says, by the names that they have."""
+    names = {"roi": node.operands.roi, "scales": node.operands.scales, "sizes": node.operands.sizes}
+    return {
+        name: node.values[what].astype(_DTYPES[what]).reshape(-1)
+        for what, name in names.items()
+        if name and what in node.values
+    }
 
 
 def intended_model(meaning: Interpolation, operands: Operands, values: Mapping[str, Value]) -> Document:

@@ -73,7 +73,8 @@ class StoredShapes:
                     continue
                 return set(own.wrong)
         old = _stored(self.before)
-        return {name for name, dims in self._dims.items() if old.get(name) == dims}
+        symbols = {dim for dims in old.values() for dim in dims if isinstance(dim, str)}
+        return symbols | {name for name, dims in self._dims.items() if old.get(name) == dims}
 
 
 def contradictions(stored: Mapping[str, Dims], made: Made) -> dict[str, str]:

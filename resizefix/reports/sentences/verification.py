@@ -107,6 +107,7 @@ SENTENCES = {
     "verification.input-size-fixed-unchanged": "at this size onnxruntime computes the same with optimisation and without, and every output has the expected shape. No node was changed. No original of this size exists to compare with",
     "verification.input-size-fixed": "at this size onnxruntime computes the same with optimisation and without, and every output has the expected shape. Only the planned numbers of {nodes} differ from the file. At the old size, the same plan gives the file's own numbers. No original of this size exists to compare with",
     "verification.stored-shape": "the new model stores wrong shapes: it says that {name!r} is {how}",
+    "verification.repaired-not-alone": "{label!r} was not compared alone: {why}",
     "verification.unplanned": "{what} {name!r} is not what it was, and no change of it was planned",
     "verification.images-mix": "it mixes the images of a batch: run together they get other results than one by one",
     "verification.input-size-plan": "node {node!r}: with the numbers that are planned for the old size it computes something else than the original: {reason}",

@@ -1,0 +1,131 @@
+"""The nodes of two models: none differs but where it was planned."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from onnx import NodeProto, TensorProto, numpy_helper
+
+from resizefix.diagnostics import Diagnostic
+from resizefix.document.scopes import DEFAULT_DOMAINS, Scope, node_label
+from resizefix.opsets.signatures import schema_of, since_version
+from resizefix.scope_path import FunctionName
+from resizefix.verification.same_messages import bare, made_by, same_message
+from resizefix.verification.seen_change import Seen, unplanned
+
+
+def other_nodes(seen: Seen, old: Scope, new: Scope) -> Iterator[Diagnostic]:
+    """The nodes of a scope that are not what they were, and were to be."""
+    after: dict[str, list[NodeProto]] = {}
+    for node in reversed(new.body.node):  # two nodes may write one name: each is the next of that name
+        after.setdefault(made_by(node), []).append(node)
+    for index, node in enumerate(old.body.node):
+        left = after.get(made_by(node))
+        found = left.pop() if left else None
+        if found is None:
+            why = _may_go(seen, old, new, node)
+        else:
+            why = _is_planned(seen, old, new, node) or _same_node(seen, old, new, node, found)
+        if not why:
+            yield unplanned("node", node_label(node, index))
+    for name, nodes in after.items():
+        for node in nodes:
+            if not _is_new(seen, old, node, name):
+                yield unplanned("node", node.name or name)
+
+
+def _is_new(seen: Seen, old: Scope, node: NodeProto, name: str) -> bool:
+    """Whether a node that the model before has not makes nothing that this one had, but what was planned."""
+    plan = seen.plan
+    return plan.is_rebuilt or all(
+        output not in seen.names or (old.path, output) in plan.nodes for output in node.output if output
+    )
+
+
+def _may_go(seen: Seen, old: Scope, new: Scope, node: NodeProto) -> bool:
+    names = [name for name in node.output if name]
+    if seen.plan.is_rebuilt:
+        return True
+    if any((old.path, name) in seen.plan.nodes for name in names):
+        return True
+    removable = any((old.path, name) in seen.removable for name in names) or seen.plan.opset is not None
+    return removable and not any(seen.is_read_elsewhere((old.path, name)) for name in names)
+
+
+def _is_planned(seen: Seen, old: Scope, new: Scope, node: NodeProto) -> bool:
+    keys = [(old.path, name) for name in node.output if name]
+    planned = any(key in seen.plan.nodes for key in keys)
+    return planned and (seen.plan.operands is None or _has_planned_numbers(seen, old, new, node))
+
+
+def _same_node(seen: Seen, old: Scope, new: Scope, node: NodeProto, found: NodeProto) -> bool:
+    plan = seen.plan
+    if plan.changes_constants:
+        moved = seen.moved
+        if node.op_type == "Constant" and (old.path, made_by(node)) in moved:
+            return True  # compared where it is read
+        if any((found_one := seen.old.definition(old, name)) and found_one.key in moved for name in node.input):
+            return False
+    if same_message(node, found) or same_message(bare(node, _dropped(seen, node)), bare(found, _dropped(seen, found))):
+        return True
+    return plan.opset is not None and _is_respelled(seen, old, new, node, found)
+
+
+def _is_respelled(seen: Seen, old: Scope, new: Scope, node: NodeProto, found: NodeProto) -> bool:
+    """Whether a node may be what the other one is in the words of the new opset."""
+    rebuilt = seen.plan.is_rebuilt
+    if rebuilt and FunctionName.called_by(node) in seen.old.functions:
+        return True  # what the function makes
+    if node.op_type != found.op_type or node.domain != found.domain:
+        return node.domain in DEFAULT_DOMAINS and (rebuilt or schema_of(node.op_type, new.opset) is None)
+    versions = since_version(node.op_type, old.opset), since_version(found.op_type, new.opset)
+    if node.domain not in DEFAULT_DOMAINS or versions[0] == versions[1]:
+        attributes = [NodeProto(attribute=bare(one).attribute) for one in (node, found)]
+        return rebuilt and same_message(*attributes)  # what it reads may have another name
+    schema = schema_of(found.op_type, new.opset)
+    kept = {attribute.name for attribute in found.attribute}
+    return schema is None or all(one.name in kept or one.name not in schema.attributes for one in node.attribute)
+
+
+def _dropped(seen: Seen, node: NodeProto) -> frozenset[str]:
+    """Names that a node may read more than it did: new inputs that a call passes on."""
+    return seen.plan.new_inputs if FunctionName.called_by(node) in seen.new.functions else frozenset()
+
+
+def _has_planned_numbers(seen: Seen, old: Scope, new: Scope, node: NodeProto) -> bool:
+    """Whether a planned node has the planned numbers at the planned places, and everything else as it was."""
+    plan, key = seen.plan, (old.path, made_by(node))
+    assert plan.operands is not None
+    found = new.body.node[new.producers[made_by(node)]]
+    operands = {position: array for (of, position), array in plan.operands.items() if of == key}
+    attributes = {name: values for (of, name), values in plan.attributes.items() if of == key}
+    if len(node.input) != len(found.input):
+        return False
+    rest = NodeProto()
+    rest.CopyFrom(found)
+    for position, name in enumerate(found.input):
+        if position not in operands:
+            was = seen.old.definition(old, name) if name else None
+            if name != node.input[position] or (was is not None and was.key in seen.moved):
+                return False
+        elif not _has(seen.constant(new, name), operands[position]):
+            return False
+        else:
+            rest.input[position] = node.input[position]
+    for attribute in rest.attribute:
+        if attribute.name in attributes:
+            kind = np.int64 if attribute.ints else np.float32
+            given = np.array(attribute.ints or attribute.floats)
+            if not np.array_equal(given, np.array(attributes[attribute.name], kind)):
+                return False
+            attribute.CopyFrom(next(was for was in node.attribute if was.name == attribute.name))
+    return same_message(bare(node), bare(rest))
+
+
+def _has(tensor: TensorProto | None, planned: Any) -> bool:
+    if tensor is None:
+        return False
+    array = numpy_helper.to_array(tensor)
+    return bool(array.shape == planned.shape and array.dtype == planned.dtype and array.tobytes() == planned.tobytes())

@@ -17,6 +17,7 @@ from resizefix.runtimes.inputs import Value
 
 _BLOCK = 1 << 20  # elements that are compared at a time
 _NUMBERS = "biufcV"  # kinds of numpy types; V: the types of ml_dtypes
+_MOST_KEYS = 3  # of a map, in a message
 _SMALL = 2**24  # bytes of arrays that are compared as a whole
 
 
@@ -145,37 +146,52 @@ def _incomparable(output: str, reason: str) -> Difference:
     return Difference(output, False, np.inf, np.inf, reason)
 
 
+class _Part(NamedTuple):
+    """A container in a value, or an array: where it stands, what it is called, and what must be the same of two."""
+
+    where: str
+    called: str
+    form: object
+    array: Array | None = None
+
+
 def _pairs(before: Value, after: Value) -> list[tuple[str, Array, Array]] | Sides:
     """The arrays to compare, each with where it stands in the value; or what the values are, where they are of two
-    kinds."""
-    leaves_before, leaves_after = dict(_leaves(before)), dict(_leaves(after))
-    if leaves_before.keys() != leaves_after.keys():
-        return Sides(_kind(before), _kind(after))
-    pairs = [(where, leaves_before[where], leaves_after[where]) for where in leaves_before]
-    for where, b, a in pairs:
-        if b.dtype != a.dtype or b.shape != a.shape:
-            at = f"at {where} " if where else ""
-            return Sides(f"{at}{b.dtype}{list(b.shape)}", f"{a.dtype}{list(a.shape)}")
-    return pairs
+    kinds: containers of another kind, length or keys, empty ones too."""
+    parts_before, parts_after = list(_parts(before)), list(_parts(after))
+    for b, a in zip(parts_before, parts_after, strict=False):
+        if b.form != a.form:  # the first: behind it nothing need stand at the same place
+            both = b.array is not None and a.array is not None
+            old, new = (_typed(part) if both else part.called for part in (b, a))
+            return Sides(f"at {b.where} {old}" if b.where else old, new)
+    return [
+        (b.where, b.array, a.array)
+        for b, a in zip(parts_before, parts_after, strict=True)
+        if b.array is not None and a.array is not None
+    ]
 
 
-def _leaves(value: Value, where: str = "") -> Iterator[tuple[str, Array]]:
+def _typed(part: _Part) -> str:
+    return "" if part.array is None else f"{part.array.dtype}{list(part.array.shape)}"
+
+
+def _parts(value: Value, where: str = "") -> Iterator[_Part]:
+    """Every container in a value, and every array, outer before inner."""
     if isinstance(value, list):
+        yield _Part(where, f"a sequence of {len(value)}", ("sequence", len(value)))
         for index, item in enumerate(value):
-            yield from _leaves(item, f"{where}[{index}]")
+            yield from _parts(item, f"{where}[{index}]")
     elif isinstance(value, dict):
-        for key in sorted(value):
-            yield from _leaves(value[key], f"{where}[{key!r}]")
-    elif value is not None:
-        yield where, np.asarray(value)
-
-
-def _kind(value: Value) -> str:
-    if value is None:
-        return "absent"
-    if isinstance(value, list):
-        return f"a sequence of {len(value)}"
-    return f"a map of {len(value)}" if isinstance(value, dict) else "a tensor"
+        keys = sorted(value)
+        shown = ", ".join(map(repr, keys[:_MOST_KEYS])) + (", …" if len(keys) > _MOST_KEYS else "")
+        yield _Part(where, f"a map of {len(value)} ({shown})" if keys else "an empty map", ("map", *map(repr, keys)))
+        for key in keys:
+            yield from _parts(value[key], f"{where}[{key!r}]")
+    elif value is None:
+        yield _Part(where, "absent", None)
+    else:
+        array = np.asarray(value)
+        yield _Part(where, "a tensor", (array.dtype, array.shape), array)
 
 
 def _array_difference(output: str, label: str, before: Array, after: Array, sides: Sides) -> Difference:

@@ -68,7 +68,7 @@ MOST_PLANNED = 1000  # nodes of a model whose buffers are reused as in a usual s
 
 
 _CALLED = attrgetter("domain", "op_type", "overload")  # asked from C, of thousands of nodes
-_ORT_TYPE = attrgetter("type")
+_ORT_TYPE, _ORT_NAME = attrgetter("type"), attrgetter("name")
 
 
 class _RefusedByOrtError(ResizefixError):
@@ -93,8 +93,9 @@ class CannotRunError(_RefusedByOrtError):
 class Session:
     """A model opened for running. A run is a function of its feeds, also where the model draws random numbers.
 
-    `inputs`: what to feed, in the graph's order; `outputs`: the names of the results, extra ones last. `maps_weights`:
-    they are too large to be copied, and so none is laid out anew.
+    `inputs`: what to feed, in the graph's order; `outputs`: the names of the results, extra ones last; `types`: of both,
+    by name, as onnxruntime writes them (`seq(tensor(float))`). `maps_weights`: they are too large to be copied, and so
+    none is laid out anew.
     """
 
     def __init__(
@@ -118,6 +119,7 @@ class Session:
         fed_and_made = (*self._session.get_inputs(), *self._session.get_outputs())
         kinds = list(map(_ORT_TYPE, fed_and_made))
         rare = () if _WITHOUT_NUMPY.keys().isdisjoint(kinds) else zip(fed_and_made, kinds, strict=True)
+        self.types = dict(zip(map(_ORT_NAME, fed_and_made), kinds, strict=True))
         self._rare = {node.name: _WITHOUT_NUMPY[kind] for node, kind in rare if kind in _WITHOUT_NUMPY}
 
     @property

@@ -83,6 +83,7 @@ class Feeder:
             _check_shape(_named(inputs, name), tuple(shape))
             self._fixed.setdefault(name, tuple(shape))
         self._inputs = [entry for entry in inputs if not entry.has_default or entry.name in self._hints]
+        self._defaulted = [entry for entry in inputs if entry.has_default and entry.name not in self._hints]
         for entry in self._inputs:
             if entry.kind in (InputKind.MAP, InputKind.SPARSE_TENSOR) and entry.name not in self._hints:
                 raise RefusedError("verification.no-values-for-input", name=entry.name, value=entry.kind.value)
@@ -90,6 +91,21 @@ class Feeder:
                 raise RefusedError(
                     "verification.too-many-axes", name=entry.name, shape=len(entry.shape), most_axes=MOST_AXES
                 )
+
+    @property
+    def seed(self) -> int:
+        """What values are drawn with."""
+        return self._seed
+
+    @property
+    def drawn(self) -> list[TensorInput]:
+        """The inputs whose values are chosen here: all that are fed and that nobody fixes."""
+        return [entry for entry in self._inputs if entry.name not in self._hints]
+
+    @property
+    def defaulted(self) -> list[TensorInput]:
+        """The inputs that are left to their default."""
+        return self._defaulted
 
     @property
     def sizes_are_fixed(self) -> bool:

@@ -1,0 +1,175 @@
+"""Which bodies of a model ran: branches of If, bodies of Loop and Scan, at whatever depth, in local functions too.
+
+A copy of the model computes it: every body adds its own number to a vector that its holder hands on, and the main graph
+has that vector as one more output. Nothing else changes, and onnxruntime computes the rest as before where it does not
+optimise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import cast
+
+import numpy as np
+from onnx import FunctionProto, GraphProto, NodeProto, TensorProto, ValueInfoProto, helper, numpy_helper
+
+from resizefix.document.document import Document
+from resizefix.document.edits import insert_nodes
+from resizefix.document.scopes import DEFAULT_DOMAINS, Scope, Scopes, is_operator, names_in
+from resizefix.runtimes.inputs import Feeds, Value
+from resizefix.runtimes.ort_session import Session
+from resizefix.scope_path import ScopePath
+
+_MOST = 1000  # bodies of one model
+_DEEPEST = 60  # bodies in bodies: what walks them is recursive
+_SCAN_SINCE = 9  # before, a Scan had another signature
+_SINCE = 6  # before, Max had another signature
+
+
+class Watched:
+    """A session that notes which bodies ran. `arms`: the paths of the bodies that are watched."""
+
+    def __init__(self, session: Session, arms: Sequence[ScopePath] = (), flag: str | None = None) -> None:
+        self.session = session
+        self.arms = arms
+        self.ran: frozenset[ScopePath] = frozenset()
+        self._flag = flag
+
+    @property
+    def label(self) -> str:
+        """What errors call the model."""
+        return self.session.label
+
+    def taken(self, feeds: Feeds) -> dict[str, Value]:
+        """Those of `feeds` that this model has an input for."""
+        return self.session.taken(feeds)
+
+    def contradicts(self, results: Mapping[str, Value]) -> bool:
+        """Whether an output has another size than the file fixes."""
+        return self.session.contradicts(results)
+
+    def run(self, feeds: Feeds) -> dict[str, Value]:
+        """The outputs by name; `ran` are the bodies that this run came through."""
+        outputs = self.session.run(feeds)
+        flags = outputs.pop(self._flag) if self._flag is not None else None
+        if isinstance(flags, np.ndarray):
+            self.ran = frozenset(self.arms[int(at)] for at in np.flatnonzero(flags))
+        return outputs
+
+
+def watched_copy(document: Document) -> tuple[Document, tuple[ScopePath, ...], str] | None:
+    """A copy with one more output, a number for each body that is watched, 0 where it did not run; the paths of the
+    bodies, and the name of the output. None where there is no body to watch, or too many."""
+    copy = document.copy()
+    scopes = Scopes(copy.proto)
+    arms = [scope for scope in scopes.all if scope.parent is not None and _is_watched(scope)]
+    arms = [scope for scope in arms if scope.path.function is None or scope.path.function in scopes.reached]
+    if not 0 < len(arms) <= _MOST or max(len(scope.path) for scope in arms) > _DEEPEST or scopes.main.opset < _SINCE:
+        return None
+    watch = _Watch(scopes, arms)
+    flag = watch.flagged(scopes.main)
+    if flag is None:
+        return None
+    copy.proto.graph.output.append(watch.declared(flag))
+    return copy, tuple(scope.path for scope in arms), flag
+
+
+def _is_watched(scope: Scope) -> bool:
+    """Whether it is a body of such an operator, and so are all that it stands in."""
+    while scope.parent is not None and scope.owner is not None:
+        node = scope.parent.body.node[scope.owner]
+        if not is_operator(node, "If", "Loop", "Scan") or (node.op_type == "Scan" and scope.opset < _SCAN_SINCE):
+            return False
+        scope = scope.parent
+    return True
+
+
+class _Watch:
+    """Adds to every body of `arms`, and to all that hold one, a vector that says which of them ran."""
+
+    def __init__(self, scopes: Scopes, arms: Sequence[Scope]) -> None:
+        self._scopes = scopes
+        self._positions = {scope: position for position, scope in enumerate(arms)}
+        self._taken = names_in(scopes.model)
+        self._functions: dict[Scope, str | None] = {}
+
+    def declared(self, name: str) -> ValueInfoProto:
+        """The vector as an input or output of a body."""
+        return helper.make_tensor_value_info(name, TensorProto.FLOAT, [len(self._positions)])
+
+    def flagged(self, scope: Scope) -> str | None:
+        """Make the vector of this body and of all in it; its name, None where there is none to watch."""
+        first: list[NodeProto] = []  # before all others
+        parts = [self._constant(first, self._positions[scope])] if scope in self._positions else []
+        for index, node in enumerate(scope.body.node):
+            function = self._scopes.called(node)
+            bodies = [body for body in self._scopes.held.get((scope.path, index), []) if body in self._positions]
+            if function is not None:
+                part = self._call(node, function)
+            else:
+                part = self._holder(node, bodies, first) if bodies else None
+            if part is not None:
+                parts.append(part)
+        if not parts:
+            return None
+        name = self._fresh()
+        last = helper.make_node("Max" if len(parts) > 1 else "Identity", parts, [name])
+        insert_nodes(scope.body, len(scope.body.node), [last])
+        insert_nodes(scope.body, 0, first)
+        return name
+
+    def _call(self, node: NodeProto, function: Scope) -> str | None:
+        """One more output of a local function that holds a body to watch, and of its call."""
+        if function not in self._functions:
+            name = self._functions[function] = self.flagged(function)
+            if name is not None and isinstance(function.body, FunctionProto):
+                function.body.output.append(name)
+                if not any(entry.domain in DEFAULT_DOMAINS for entry in function.body.opset_import):
+                    function.body.opset_import.append(helper.make_opsetid("", function.opset))
+        if self._functions[function] is None:
+            return None
+        node.output.extend([""] * (len(function.body.output) - 1 - len(node.output)))
+        return self._out(node, len(node.output))
+
+    def _holder(self, node: NodeProto, bodies: Sequence[Scope], first: list[NodeProto]) -> str:
+        """One more output of an If, Loop or Scan and of its bodies. Between turns the larger one is carried."""
+        flags = [(body, self.flagged(body)) for body in bodies]
+        if node.op_type == "If":
+            for body, flag in flags:
+                cast("GraphProto", body.body).output.append(self.declared(flag or ""))
+            return self._out(node, len(node.output))
+        ((body, flag),) = flags
+        graph = cast("GraphProto", body.body)
+        if node.op_type == "Loop":
+            node.input.extend([""] * (2 - len(node.input)))
+            carried = len(node.input)
+            at_input, at_output, at_result = carried, carried - 1, carried - 2
+        else:
+            scanned = next(attribute.i for attribute in node.attribute if attribute.name == "num_scan_inputs")
+            at_input = at_output = at_result = len(node.input) - scanned
+        before, joined = self._fresh(), self._fresh()
+        graph.input.insert(at_input, self.declared(before))
+        graph.node.append(helper.make_node("Max", [flag or "", before], [joined]))
+        graph.output.insert(at_output, self.declared(joined))
+        node.input.insert(at_input, self._constant(first, None))
+        return self._out(node, at_result)
+
+    def _out(self, node: NodeProto, position: int) -> str:
+        name = self._fresh()
+        node.output.insert(position, name)
+        return name
+
+    def _constant(self, first: list[NodeProto], position: int | None) -> str:
+        value = np.zeros(len(self._positions), np.float32)
+        if position is not None:
+            value[position] = 1
+        name = self._fresh()
+        first.append(helper.make_node("Constant", [], [name], value=numpy_helper.from_array(value)))
+        return name
+
+    def _fresh(self) -> str:
+        name = f"ran_{len(self._taken)}"
+        while name in self._taken:
+            name += "_"
+        self._taken.add(name)
+        return name

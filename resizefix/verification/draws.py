@@ -1,0 +1,286 @@
+"""What an input is fed from the second run on: values drawn at random, a table of distributions by the kind of value.
+
+The first feed has the likeliest values (`feeds.py`). What it cannot tell apart, another feed may: the sign of a number,
+the other branch, values beyond a limit, ties, an image instead of noise. The first two rows see every number with both
+signs and every truth as both; later ones take a distribution for each input at random.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+from resizefix.document.values import Array
+from resizefix.runtimes.inputs import InputKind, TensorInput, Value
+from resizefix.verification.edges import Edges
+from resizefix.verification.sizing import Shape
+
+Generator = np.random.Generator
+SMALL = 64  # elements: fewer of them need not show both sides of a value by chance
+_FAR = 4.0  # powers of ten that drawn magnitudes span
+_MOST_ITEMS = 3  # of a sequence
+_WORDS = ("a", "b", "A b", " a ", "", "é", "10")
+
+
+class Wanted(NamedTuple):
+    """One tensor to draw. `edges` are numbers that the model names for it, `usual` what the first feed had."""
+
+    dtype: np.dtype[np.generic]
+    shape: Shape
+    edges: tuple[float, ...] = ()
+    usual: Array | None = None
+    texts: tuple[str, ...] = ()
+
+    @property
+    def lowest(self) -> int:
+        """The least integer of the type; of wide types one that few sums of them leave."""
+        return 0 if self.dtype.kind == "u" else int(max(_info(self.dtype).min, -(2**31) + 1))
+
+    @property
+    def highest(self) -> int:
+        """The largest integer of the type, or as above."""
+        return int(min(_info(self.dtype).max, 2**31 - 1))
+
+
+def _info(dtype: np.dtype[np.generic]) -> Any:
+    return np.iinfo(cast("Any", dtype))
+
+
+Draw = Callable[[Generator, Wanted], Array]
+
+
+def picture(generator: Generator, shape: Shape) -> Array:
+    """A smooth image with a few edges, in 0..1: planes of waves over the last two axes, with a rectangle in each."""
+    height, width = (1, 1, *shape)[-2:]
+    count = math.prod(shape[:-2])
+    rows, columns = np.linspace(0, 1, height)[:, None], np.linspace(0, 1, width)[None, :]
+    planes = np.empty((count, height, width), np.float32)
+    for plane in planes:
+        across, down, phase, low, high = generator.uniform((0.3, 0.3, 0, 0, 0.5), (2, 2, 6, 0.4, 1))
+        plane[:] = 0.5 + 0.4 * np.sin(6.3 * (across * columns + down * rows) + phase)
+        top, left = generator.integers(0, max(height // 2, 1)), generator.integers(0, max(width // 2, 1))
+        plane[top : top + max(height // 3, 1), left : left + max(width // 3, 1)] = generator.choice((low, high))
+    return planes.reshape(shape)
+
+
+def _is_image(shape: Shape) -> bool:
+    return len(shape) >= 3 and math.prod(shape[-2:]) >= SMALL
+
+
+def _image_or_normal(generator: Generator, wanted: Wanted) -> Array:
+    if not _is_image(wanted.shape):
+        return generator.standard_normal(wanted.shape)
+    image = picture(generator, wanted.shape)
+    if wanted.edges:  # a few pixels beside the edges
+        image = np.where(generator.random(wanted.shape) < 1 / 16, _near_edges(generator, wanted), image)
+    return image
+
+
+def _near_edges(generator: Generator, wanted: Wanted) -> Array:
+    """Numbers that the model names, a little less, a little more, and far from them."""
+    named = np.array([0.0, 1.0, *wanted.edges])
+    chosen = generator.choice(named, wanted.shape)
+    step = generator.choice([0.0, 1e-3, -1e-3, 0.1, -0.1, 1.0, -1.0], wanted.shape)
+    return np.asarray(chosen + step * np.maximum(np.abs(chosen), 0.01))
+
+
+def _beyond_edges(generator: Generator, wanted: Wanted) -> Array:
+    """Numbers on the scale of what the model names, out to twice the largest."""
+    named = [abs(edge) for edge in wanted.edges if edge] or [1.0]
+    most = 2 * named[int(generator.integers(len(named)))]
+    return generator.uniform(-most, most, wanted.shape)
+
+
+def _magnitudes(generator: Generator, wanted: Wanted) -> Array:
+    """Numbers of every size from 0.01 to 100, of both signs."""
+    sign = generator.choice([-1.0, 1.0], wanted.shape)
+    return np.asarray(sign * 10.0 ** generator.uniform(-_FAR / 2, _FAR / 2, wanted.shape))
+
+
+def _halves(generator: Generator, wanted: Wanted) -> Array:
+    """Whole numbers and halves, where rounding and comparisons have ties."""
+    return np.asarray(generator.integers(-10, 11, wanted.shape) / 2)
+
+
+def _integers(low: float, high: float) -> Draw:
+    def draw(generator: Generator, wanted: Wanted) -> Array:
+        least, most = max(int(low), wanted.lowest), min(int(high), wanted.highest)
+        return generator.integers(least, most + 1, wanted.shape)
+
+    return draw
+
+
+def _integers_near_edges(generator: Generator, wanted: Wanted) -> Array:
+    named = np.array([0.0, 1.0, *wanted.edges])
+    numbers = np.round(generator.choice(named, wanted.shape)) + generator.integers(-1, 2, wanted.shape)
+    return np.asarray(np.clip(numbers, wanted.lowest, wanted.highest))
+
+
+def _integer_image(generator: Generator, wanted: Wanted) -> Array:
+    low = 0 if wanted.dtype.itemsize > 1 else wanted.lowest
+    if not _is_image(wanted.shape):
+        return generator.integers(low, low + 256 if wanted.dtype.itemsize == 1 else 3, wanted.shape)
+    return np.asarray(low + np.round(255 * picture(generator, wanted.shape)))
+
+
+def _integer_magnitudes(generator: Generator, wanted: Wanted) -> Array:
+    sign = generator.choice([-1.0, 1.0], wanted.shape)
+    return np.asarray(np.clip(sign * 10.0 ** generator.uniform(0, 5, wanted.shape), wanted.lowest, wanted.highest))
+
+
+def _near_usual(generator: Generator, wanted: Wanted) -> Array:
+    """Sizes, counts and scales: about what the first feed had, up to twice that; never large."""
+    usual = np.ones(wanted.shape) if wanted.usual is None else wanted.usual.astype(np.float64)
+    if wanted.dtype.kind in "iu":
+        return np.asarray(np.maximum(np.round(usual * generator.uniform(0.4, 2.1, wanted.shape)), 0))
+    return np.asarray(usual * generator.choice([1.0, 1.5, 0.5, 2.0, 0.75], wanted.shape))
+
+
+def _truths(generator: Generator, wanted: Wanted) -> Array:
+    return generator.integers(0, 2, wanted.shape)
+
+
+def _other_truths(generator: Generator, wanted: Wanted) -> Array:
+    return _truths(generator, wanted) if wanted.usual is None else ~wanted.usual
+
+
+def _texts(generator: Generator, wanted: Wanted) -> Array:
+    words = np.array([*_WORDS, *wanted.texts], object)
+    return np.asarray(words[generator.integers(0, len(words), wanted.shape)], object)
+
+
+def _complex(generator: Generator, wanted: Wanted) -> Array:
+    return np.asarray(_magnitudes(generator, wanted) + 1j * _magnitudes(generator, wanted))
+
+
+# By the kind of value: what the first row draws, and what any later one may. Each kind with the reason for its rows.
+FLOATS = (
+    _image_or_normal,
+    _near_edges,  # limits, thresholds, comparisons with constants
+    _beyond_edges,  # both sides of them
+    _magnitudes,  # saturating functions, and limits that nothing names
+    _halves,  # ties
+    lambda generator, wanted: generator.uniform(0, 1, wanted.shape),  # shares and probabilities
+    lambda generator, wanted: generator.standard_normal(wanted.shape),
+    lambda generator, wanted: np.full(wanted.shape, generator.standard_normal() * 3),  # nothing varies
+)
+INTEGERS = (
+    _integer_image,
+    _integers_near_edges,
+    _integers(0, 1),  # indices into anything
+    _integers(0, 8),
+    _integers(-4, 4),  # from the end, and signs
+    _integers(0, 255),
+    _integers(-128, 127),
+    _integer_magnitudes,
+)
+TRUTHS: tuple[Draw, ...] = (_other_truths, _truths)
+TEXTS: tuple[Draw, ...] = (_texts,)
+COMPLEX: tuple[Draw, ...] = (_complex,)
+MODEST: tuple[Draw, ...] = (_near_usual,)  # inputs that decide sizes or counts
+
+BY_KIND: Mapping[str, tuple[Draw, ...]] = {
+    "f": FLOATS,
+    "V": FLOATS,  # bfloat16, float8 and other types that numpy lacks
+    "i": INTEGERS,
+    "u": INTEGERS,
+    "b": TRUTHS,
+    "O": TEXTS,
+    "c": COMPLEX,
+}
+
+
+@dataclass(frozen=True)
+class Row:
+    """How one feed is drawn. `first`: every input by the first distribution of its kind; else each by one at random.
+
+    `opposite`: the row before, each number with the other sign; `mixed`: each element by a distribution of its own;
+    `alike`: inputs of one type and shape get the same values.
+    """
+
+    number: int
+    first: bool = False
+    opposite: bool = False
+    mixed: bool = False
+    alike: bool = False
+
+
+def row(number: int) -> Row:
+    """The rows in their order: two that every model needs, then others in turn, for as long as one asks."""
+    if number < 2:
+        return Row(0, first=True, opposite=number == 1)
+    return Row(number, mixed=number % 4 == 2, opposite=number % 4 == 1, alike=number % 4 == 3)
+
+
+@dataclass(frozen=True)
+class Drawer:
+    """Draws values for the inputs of a model. `deciding`: those that decide sizes or counts."""
+
+    seed: int
+    edges: Edges = field(default_factory=lambda: Edges({}))
+    deciding: frozenset[str] = frozenset()
+
+    def value(self, entry: TensorInput, usual: Value, row: Row) -> Value:
+        """A value for one input in place of the usual one, of the same shapes."""
+        generator = self._generator("" if row.alike else entry.name, row)
+        if entry.kind.is_optional and row.number > 1 and generator.integers(4) == 0:
+            return None
+        if entry.kind.is_list:
+            items = [item for item in usual or () if isinstance(item, np.ndarray)] if isinstance(usual, list) else []
+            if not items:
+                return usual
+            count = int(generator.integers(0, _MOST_ITEMS + 1)) if row.number > 1 else len(items)
+            return [self._drawn(generator, entry, items[index % len(items)], row) for index in range(count)]
+        if entry.kind not in (InputKind.TENSOR, InputKind.OPTIONAL) or not isinstance(usual, np.ndarray):
+            return usual
+        return self._drawn(generator, entry, usual, row)
+
+    def _generator(self, name: str, row: Row) -> Generator:
+        own = int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "little")
+        return np.random.default_rng([self.seed, own, row.number - row.opposite * bool(row.number), 1])
+
+    def _drawn(self, generator: Generator, entry: TensorInput, usual: Array, row: Row) -> Array:
+        dtype = usual.dtype
+        decides = entry.name in self.deciding and usual.size <= SMALL
+        table = MODEST if decides else BY_KIND[dtype.kind]
+        wanted = Wanted(dtype, usual.shape, self.edges.numbers.get(entry.name, ()), usual, self.edges.texts)
+        if decides and dtype.kind not in "iufV":
+            return usual  # what tells a loop to go on
+        drawn = _by_row(generator, table, wanted, row)
+        if row.opposite and not decides:
+            drawn = _opposite(drawn, wanted)
+        return _cast(drawn, dtype)
+
+
+def _by_row(generator: Generator, table: Sequence[Draw], wanted: Wanted, row: Row) -> Array:
+    if row.first:
+        return table[0](generator, wanted)
+    if row.mixed and len(table) > 1:
+        choice = generator.integers(0, len(table), wanted.shape)
+        return np.asarray(np.choose(choice, [draw(generator, wanted) for draw in table]))
+    return table[int(generator.integers(len(table)))](generator, wanted)
+
+
+def _opposite(drawn: Array, wanted: Wanted) -> Array:
+    """Each number with the other sign, each truth as the other; within the range of a type without a sign."""
+    kind = wanted.dtype.kind
+    if kind == "b":
+        return np.asarray(1 - drawn.astype(np.int8))
+    if kind == "u" or (kind == "i" and wanted.dtype.itemsize == 1):
+        return np.asarray(wanted.lowest + wanted.highest - drawn) if wanted.dtype.itemsize == 1 else drawn
+    return drawn if kind == "O" else np.asarray(0 - drawn)
+
+
+def _cast(drawn: Array, dtype: np.dtype[np.generic]) -> Array:
+    """As the type of the input, without infinities: 0 is never negative, for its sign says nothing."""
+    if dtype.kind in "fVc":
+        with np.errstate(over="ignore", invalid="ignore"):
+            made = (np.asarray(drawn) + 0.0).astype(dtype)
+            bad = ~np.isfinite(made.astype(np.complex128 if dtype.kind == "c" else np.float64))
+        made[bad] = 1
+        return made
+    return np.asarray(drawn).astype(dtype)

@@ -1,0 +1,224 @@
+"""Values at which a model begins to do something else, as far as its nodes name them: in the units of its inputs.
+
+`Clip(x * 255, 0, 200)` names 0 and 200/255 for `x`. The walk goes from the node back to the inputs and undoes what
+operators with a constant operand do; others pass the value on as it is, which still says how large numbers should be.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from onnx import AttributeProto, NodeProto, TensorProto
+
+from resizefix.document.constants import value_of_node
+from resizefix.document.document import Document
+from resizefix.document.scopes import DEFAULT_DOMAINS, DefinitionKind, Scope
+from resizefix.document.values import Array
+from resizefix.errors import ResizefixError
+from resizefix.verification.upstream import Place, Upstream
+
+_MOST_NUMBERS = 64  # of a constant that names values; larger ones are weights
+_MOST_OF_ONE = 8  # values of one constant
+_MOST_STEPS = 20_000  # of the walk, in all
+_MOST_EDGES = 64  # of one input
+_LARGEST = 1e30  # exporters write larger numbers for "no limit"
+
+
+class Edges(NamedTuple):
+    """The numbers by input, and all texts that nodes compare with or look up."""
+
+    numbers: Mapping[str, tuple[float, ...]]
+    texts: tuple[str, ...] = ()
+
+
+class _Asked(NamedTuple):
+    """A node, with the constants among its operands (None: no constant) and its attributes."""
+
+    node: NodeProto
+    constants: list[tuple[float, ...] | None]
+    attributes: Mapping[str, AttributeProto]
+
+    def number(self, name: str, default: float) -> float:
+        """An attribute that is one number."""
+        return float(self.attributes[name].f) if name in self.attributes else default
+
+    def operands(self, first: int = 0) -> list[float]:
+        """The numbers of all constant operands, from one on."""
+        return [number for constant in self.constants[first:] for number in constant or ()]
+
+
+def _clip(asked: _Asked) -> list[float]:
+    names = [name for name in ("min", "max") if name in asked.attributes]
+    return [asked.attributes[name].f for name in names] + asked.operands(1)
+
+
+def _hard_sigmoid(asked: _Asked) -> list[float]:
+    alpha, beta = asked.number("alpha", 0.2), asked.number("beta", 0.5)
+    return [-beta / alpha, (1 - beta) / alpha] if alpha else []
+
+
+def _shrink(asked: _Asked) -> list[float]:
+    return [asked.number("lambd", 0.5), -asked.number("lambd", 0.5)]
+
+
+def _quantized(asked: _Asked) -> list[float]:
+    scales = (asked.constants[1:2] or [None])[0] or ()
+    return [scale * steps for scale in scales[:2] for steps in (-129, -128, -0.5, 0.5, 127, 128, 255, 256)]
+
+
+def _others(asked: _Asked) -> list[float]:
+    return asked.operands()
+
+
+# What each operator does otherwise below and above. 0 is an edge of every model, and not named here.
+EDGES: dict[str, Callable[[_Asked], list[float]]] = {
+    "Clip": _clip,
+    "Equal": _others,
+    "Greater": _others,
+    "GreaterOrEqual": _others,
+    "HardSigmoid": _hard_sigmoid,
+    "HardSwish": lambda asked: [-3.0, 3.0],
+    "Less": _others,
+    "LessOrEqual": _others,
+    "Max": _others,
+    "Min": _others,
+    "Mod": _others,
+    "QuantizeLinear": _quantized,
+    "Shrink": _shrink,
+    "ThresholdedRelu": lambda asked: [asked.number("alpha", 1.0)],
+}
+
+# For each operator the operand that gives `out`, `c` being the constant beside it; `first`: the operand is the first.
+_UNDONE: dict[str, Callable[[float, float, bool], float]] = {
+    "Add": lambda out, c, first: out - c,
+    "Div": lambda out, c, first: out * c if first else c / out,
+    "Mul": lambda out, c, first: out / c,
+    "Pow": lambda out, c, first: math.pow(out, 1 / c) if first else math.log(out, c),
+    "Sub": lambda out, c, first: out + c if first else c - out,
+}
+_UNDONE_ALONE: dict[str, Callable[[float], float]] = {
+    "Atan": math.tan,
+    "Exp": math.log,
+    "Log": math.exp,
+    "Neg": lambda out: -out,
+    "Reciprocal": lambda out: 1 / out,
+    "Sigmoid": lambda out: math.log(out / (1 - out)),
+    "Softplus": lambda out: math.log(math.exp(out) - 1),
+    "Sqrt": lambda out: out * out,
+    "Tanh": math.atanh,
+}
+_WITHOUT_VALUES = frozenset({"Shape", "Size", "NonZero", "ArgMax", "ArgMin", "SequenceLength", "ConstantOfShape"})
+
+
+def edges(document: Document) -> Edges:
+    """What the nodes of the model name."""
+    walk = _Walk(document)
+    return Edges({name: tuple(sorted(numbers)) for name, numbers in walk.numbers().items()}, tuple(walk.texts()))
+
+
+class _Walk:
+    def __init__(self, document: Document) -> None:
+        self._document = document
+        self._upstream = Upstream(document.proto)
+        self._constants: dict[Place, Array | None] = {}
+
+    def numbers(self) -> dict[str, set[float]]:
+        """The edges of every input."""
+        found: dict[str, set[float]] = {}
+        pending = deque(self._named())
+        seen: set[tuple[Place, float]] = set()
+        while pending and len(seen) < _MOST_STEPS:
+            place, value = pending.popleft()
+            if (place, value) in seen or not math.isfinite(value):
+                continue
+            seen.add((place, value))
+            step = self._upstream.step(place)
+            if step.graph_input is not None and len(found.setdefault(step.graph_input, set())) < _MOST_EDGES:
+                found[step.graph_input].add(value)
+            if step.node is None:
+                pending += [(source, value) for source in step.sources]
+            elif step.node.op_type not in _WITHOUT_VALUES:
+                pending += self._undone(step.node, step.sources, value)
+        return found
+
+    def texts(self) -> list[str]:
+        """Every text among the constants and attributes of nodes."""
+        found: dict[str, None] = {}
+        for scope in self._upstream.scopes.all:
+            tensors = list(scope.initializers.values())
+            for node in scope.body.node:
+                tensors += [attribute.t for attribute in node.attribute if attribute.HasField("t")]
+                for attribute in node.attribute:
+                    words = [*attribute.strings, *([attribute.s] if node.op_type == "Constant" and attribute.s else [])]
+                    found.update(dict.fromkeys(word.decode(errors="replace") for word in words))
+            for tensor in tensors:
+                if tensor.data_type == TensorProto.STRING:
+                    found.update(dict.fromkeys(word.decode(errors="replace") for word in tensor.string_data))
+        return list(found)[:_MOST_EDGES]
+
+    def _named(self) -> Iterator[tuple[Place, float]]:
+        """The values that nodes name, each at the operand that it is compared with."""
+        for scope in self._upstream.scopes.all:
+            for node in scope.body.node:
+                rule = EDGES.get(node.op_type) if node.domain in DEFAULT_DOMAINS else None
+                if rule is None:
+                    continue
+                places = [(scope, name) for name in node.input if name]
+                attributes = {attribute.name: attribute for attribute in node.attribute}
+                asked = _Asked(node, [self._numbers_of(place) for place in places], attributes)
+                named = [value for value in rule(asked) if abs(value) < _LARGEST]
+                for place, constant in zip(places, asked.constants, strict=True):
+                    if constant is None:
+                        yield from ((place, float(value)) for value in named)
+
+    def _undone(self, node: NodeProto, sources: Sequence[Place], out: float) -> list[tuple[Place, float]]:
+        """The values of a node's operands for which it gives `out`."""
+        constants = [self._numbers_of(source) for source in sources]
+        open_sources = [source for source, constant in zip(sources, constants, strict=True) if constant is None]
+        undone = []
+        try:
+            if node.op_type in _UNDONE and len(sources) == 2 and len(open_sources) == 1:
+                first = constants[0] is None
+                undone = [_UNDONE[node.op_type](out, c, first) for c in constants[1 if first else 0] or ()]
+            elif node.op_type in _UNDONE_ALONE:
+                undone = [_UNDONE_ALONE[node.op_type](out)]
+            elif node.op_type == "Abs":
+                undone = [out, -out]
+            elif node.op_type == "Cast" or node.domain in DEFAULT_DOMAINS:
+                undone = [out]
+        except (ValueError, ZeroDivisionError, OverflowError):  # it never gives that
+            return []
+        return [(source, float(value)) for source in open_sources for value in undone if isinstance(value, float)]
+
+    def _numbers_of(self, place: Place) -> tuple[float, ...] | None:
+        """The numbers of a constant, a few of many; () for one of weights or texts; None for what is no constant."""
+        if place not in self._constants:
+            self._constants[place] = self._constant(*place)
+        array = self._constants[place]
+        if array is None:
+            return None
+        if array.size == 0 or array.size > _MOST_NUMBERS or array.dtype.kind not in "iufbV":
+            return ()
+        numbers = np.unique(array.astype(np.float64))
+        numbers = numbers[np.isfinite(numbers)]
+        return tuple(numbers[np.linspace(0, len(numbers) - 1, min(len(numbers), _MOST_OF_ONE)).astype(int)].tolist())
+
+    def _constant(self, scope: Scope, name: str) -> Array | None:
+        step = self._upstream.step((scope, name))
+        definition = step.definition
+        if definition is None:
+            return None
+        try:
+            if definition.kind is DefinitionKind.INITIALIZER and definition.tensor is not None:
+                large = math.prod(definition.tensor.dims) > _MOST_NUMBERS
+                return np.zeros(0) if large else self._document.array(definition.tensor)
+            if step.node is not None and step.node.op_type == "Constant":
+                large = any(math.prod(one.t.dims) > _MOST_NUMBERS for one in step.node.attribute if one.HasField("t"))
+                return np.zeros(0) if large else value_of_node(step.node, self._document)
+        except ResizefixError:  # its numbers cannot be read; the model does not run either
+            return np.zeros(0)
+        return None

@@ -1,0 +1,251 @@
+"""More feeds than the first: drawn at random, kept only where the model runs with them; and those that reach a body.
+
+How many there are goes by what a run costs. A model of few numbers gets many; of others every further feed must pay:
+an image with every small input at random, and where there is a small input the same with all signs turned.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import count, islice
+
+import numpy as np
+from onnx import TensorProto
+
+from resizefix.document.document import Document
+from resizefix.document.scopes import bodies
+from resizefix.document.values import Array
+from resizefix.runtimes.inputs import InputKind, TensorInput, Value
+from resizefix.runtimes.ort_session import CannotRunError
+from resizefix.scope_path import ScopePath
+from resizefix.verification.arms import Watched
+from resizefix.verification.deciding_inputs import deciding_inputs
+from resizefix.verification.draws import SMALL, Drawer, Row, row
+from resizefix.verification.edges import Edges, edges
+from resizefix.verification.engine import Fitted
+from resizefix.verification.feeds import Feeder
+from resizefix.verification.memory_budget import MemoryBudget
+from resizefix.verification.scale_points import ScalePoint
+
+LIGHT = 2**18  # numbers that a model holds, is fed and gives: below, a run takes about a millisecond
+OF_LIGHT = 32  # further feeds
+_OTHER_SIZES = 3  # of a light model with open sizes
+_LOOKED_FOR = 96  # feeds that are tried of a light model for a body that did not run
+_LOOKED_FOR_DEAR = 4
+_TRIES = 3  # rows for each feed that is wanted
+_ROOM = 6  # times what a run takes that must be free before sizes are drawn
+
+
+@dataclass
+class Origin:
+    """What two models say about the values that tell them apart, taken together."""
+
+    edges: Edges
+    deciding: frozenset[str]
+    defaults: Mapping[str, Array]
+    weight: int
+
+    @classmethod
+    def of(cls, *documents: Document) -> Origin:
+        """What these models say."""
+        named = [edges(document) for document in documents]
+        numbers: dict[str, tuple[float, ...]] = {}
+        for one in named:
+            for name, values in one.numbers.items():
+                numbers[name] = tuple(sorted({*numbers.get(name, ()), *values}))
+        texts = tuple(dict.fromkeys(text for one in named for text in one.texts))
+        deciding = frozenset[str]().union(*(deciding_inputs(document.proto) for document in documents))
+        defaults: dict[str, Array] = {}
+        for document in documents:
+            names = {value.name for value in document.proto.graph.input}
+            for tensor in document.proto.graph.initializer:
+                if tensor.name in names and math.prod(tensor.dims) < LIGHT:
+                    defaults.setdefault(tensor.name, document.array(tensor))
+        return cls(Edges(numbers, texts), deciding, defaults, max(map(weight, documents)))
+
+
+def weight(document: Document) -> int:
+    """How many numbers the constants of a model are."""
+    held = 0
+    for _, body in bodies(document.proto):
+        tensors: list[TensorProto] = list(getattr(body, "initializer", ()))
+        tensors += [attribute.t for node in body.node for attribute in node.attribute if attribute.HasField("t")]
+        held += sum(math.prod(tensor.dims) for tensor in tensors)
+    return held
+
+
+@dataclass
+class FurtherFeeds:
+    """Draws feeds for a model that runs as `runner`. `first` is the feed that it is known to run with; `feeder` knows
+    the inputs. `tried`: how often the model was run for it."""
+
+    runner: Watched
+    feeder: Feeder
+    first: Fitted
+    origin: Origin
+    budget: MemoryBudget
+    bases: list[Fitted] = field(default_factory=list)
+    tried: int = 0
+    _seen: set[bytes] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self.bases = [self.first]
+        self._seen.add(_identity(self.first.feeds))
+        self._drawer = Drawer(self.feeder.seed, self.origin.edges, self.origin.deciding)
+        room = self.budget.has_room(self.runner.taken(self.first.feeds), ScalePoint(()), _ROOM)
+        self._drawn = [entry for entry in self.feeder.drawn if room or entry.name not in self.origin.deciding]
+        self._drawn += [
+            entry
+            for entry in self.feeder.defaulted
+            if entry.name in self.origin.defaults and entry.kind is InputKind.TENSOR
+            if room or entry.name not in self.origin.deciding
+        ]
+
+    @property
+    def is_light(self) -> bool:
+        """Whether a run costs next to nothing."""
+        values = (*self.first.feeds.values(), *self.first.outputs.values())
+        return self.origin.weight + sum(map(_elements, values)) <= LIGHT
+
+    @property
+    def enough(self) -> int:
+        """How many further feeds the model needs by default."""
+        if not self._drawn:
+            return 0
+        if self.is_light:
+            return OF_LIGHT
+        usual = (self._usual(self.first, entry) for entry in self._drawn)
+        return 1 + any(_elements(value) <= SMALL for value in usual)
+
+    def at_other_sizes(self) -> list[Fitted]:
+        """The usual feeds at a few other sizes that the file leaves open, where the model runs with them; rows are
+        drawn at them, too."""
+        shapes = {_shapes(self.first)}
+        found = []
+        for feeds in islice(self.feeder.candidates(), 4 * _OTHER_SIZES) if self.is_light else ():
+            if _shapes(Fitted(feeds, {})) in shapes or sum(map(_elements, feeds.values())) > LIGHT:
+                continue
+            shapes.add(_shapes(Fitted(feeds, {})))
+            fitted = self._run(feeds)
+            if fitted is not None and not fitted.vacuous:
+                found.append(fitted)
+            if len(found) == _OTHER_SIZES:
+                break
+        self.bases += found
+        return found
+
+    def rows(self, wanted: int) -> list[Fitted]:
+        """So many feeds, or as many as can be drawn. Of a model whose runs are dear, one that says less than the first
+        feed did is replaced."""
+        found: list[Fitted] = []
+        least = 0 if self.is_light else _telling(self.first)
+        for number in range(_TRIES * wanted):
+            if len(found) == wanted:
+                break
+            fitted = self._fitted(row(number))
+            if fitted is not None and _telling(fitted) >= least:
+                found.append(fitted)
+        return found
+
+    def reaching(self, missing: frozenset[ScopePath]) -> list[Fitted]:
+        """Feeds with which bodies run that did not."""
+        found = []
+        tries = _LOOKED_FOR if self.is_light else _LOOKED_FOR_DEAR
+        for number in islice(count(_TRIES * OF_LIGHT), tries if self._drawn else 0):
+            if not missing:
+                break
+            fitted = self._fitted(row(number))
+            if fitted is not None and missing & self.runner.ran:
+                missing -= self.runner.ran
+                found.append(fitted)
+        return found
+
+    def _fitted(self, row: Row) -> Fitted | None:
+        """The row at one of the sizes, with as many of its values as the model runs with; None where that is none."""
+        base = self.bases[row.number % len(self.bases)]
+        drawn = {entry.name: self._drawer.value(entry, self._usual(base, entry), row) for entry in self._drawn}
+        for names in self._shrinking(base):
+            feeds = {**base.feeds, **{name: drawn[name] for name in names}}
+            identity = _identity(feeds)
+            if identity in self._seen:
+                return None
+            self._seen.add(identity)
+            fitted = self._run(feeds)
+            if fitted is not None and not fitted.vacuous:
+                return fitted
+        return None
+
+    def _usual(self, base: Fitted, entry: TensorInput) -> Value:
+        return base.feeds[entry.name] if entry.name in base.feeds else self.origin.defaults[entry.name]
+
+    def _shrinking(self, base: Fitted) -> Iterator[list[str]]:
+        """Names of the inputs to draw: all of them, then without those that a model is likely to refuse."""
+        left = list(self._drawn)
+        yield [entry.name for entry in left]
+        for is_likely in (self._decides, self._is_index, self._is_text):
+            kept = [entry for entry in left if not is_likely(base, entry)]
+            if kept and len(kept) < len(left):
+                left = kept
+                yield [entry.name for entry in left]
+        if len(self._drawn) > 1:  # the others may be right, one by one
+            yield from ([entry.name] for entry in self._drawn if entry not in left)
+
+    def _decides(self, base: Fitted, entry: TensorInput) -> bool:
+        return entry.name in self.origin.deciding
+
+    def _is_index(self, base: Fitted, entry: TensorInput) -> bool:
+        value = self._usual(base, entry)
+        return isinstance(value, np.ndarray) and value.dtype.kind in "iu"
+
+    def _is_text(self, base: Fitted, entry: TensorInput) -> bool:
+        value = self._usual(base, entry)
+        return not isinstance(value, np.ndarray) or value.dtype.kind in "O"
+
+    def _run(self, feeds: dict[str, Value]) -> Fitted | None:
+        taken = self.runner.taken(feeds)
+        if self.budget.reject_reason(taken) is not None:
+            return None
+        self.tried += 1
+        try:
+            outputs = self.runner.run(taken)
+        except CannotRunError:
+            return None
+        if self.runner.contradicts(outputs) and not self.runner.contradicts(self.first.outputs):
+            return None
+        return Fitted(feeds, outputs)
+
+
+def _telling(fitted: Fitted) -> int:
+    """How many outputs say something: finite numbers that are not all the same."""
+    return sum(map(_tells, fitted.outputs.values()))
+
+
+def _tells(value: Value) -> bool:
+    if not isinstance(value, np.ndarray) or value.dtype.kind not in "fV" or value.size == 0:
+        return True
+    finite = np.isfinite(value.astype(np.float32, copy=False))
+    return bool(finite.all()) and (value.size == 1 or bool((value != value.flat[0]).any()))
+
+
+def _elements(value: Value) -> int:
+    if isinstance(value, np.ndarray):
+        return value.size
+    return sum(map(_elements, value)) if isinstance(value, list) else 1
+
+
+def _shapes(fitted: Fitted) -> tuple[object, ...]:
+    return tuple((name, value.shape) for name, value in fitted.feeds.items() if isinstance(value, np.ndarray))
+
+
+def _identity(feeds: Mapping[str, Value]) -> bytes:
+    return repr([(name, _bytes(value)) for name, value in sorted(feeds.items())]).encode(errors="replace")
+
+
+def _bytes(value: Value) -> object:
+    if isinstance(value, list):
+        return [_bytes(item) for item in value]
+    if isinstance(value, np.ndarray) and value.dtype.kind != "O":
+        return value.shape, hash(value.tobytes())
+    return value.tolist() if isinstance(value, np.ndarray) else value

@@ -30,7 +30,12 @@ from resizefix.cli.report_files import pages, pages_of_two, report_files_of, rep
 )
 @number_option("--atol", click.FloatRange(min=0), 0, "Absolute difference allowed.")
 @number_option("--rtol", click.FloatRange(min=0), 0, "Relative difference allowed.")
-@number_option("--runs", click.IntRange(min=1), 1, "Compare on this many feeds.")
+@click.option(
+    "--runs",
+    type=click.IntRange(min=1),
+    metavar="NUMBER",
+    help="Compare on this many feeds instead of as many as the model needs.",
+)
 @reporting
 @running
 @answering

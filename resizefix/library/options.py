@@ -170,7 +170,7 @@ _SCALE = _number(0, _LARGEST_FLOAT32, above=True)
 _FLOAT = _number(-_LARGEST_FLOAT32, _LARGEST_FLOAT32)
 _NONE = frozenset({
     "form", "batch", "input_name", "prefer", "opset", "denominator", "shape", "timeout", "memory_limit", "progress",
-    "profile", "set", "feed", "runtime", "runtime_python",
+    "profile", "runs", "set", "feed", "runtime", "runtime_python",
 })  # fmt: skip
 _FLAGS = (
     "shared", "keep_default", "allow_coupled", "verify", "hybrid", "allow_inexact", "lower", "fastest", "live", "build",

@@ -21,13 +21,16 @@ def verify(
     *,
     runtime: str | None = None,
     runtime_python: Mapping[str, str] | None = None,
-    runs: int = 1,
+    runs: int | None = None,
     atol: float = 0.0,
     rtol: float = 0.0,
     feed: Mapping[str, object] | None = None,
     **run: Unpack[RunOptions],
 ) -> Verification:
     """Whether `after` computes in onnxruntime what `before` does.
+
+    There are as many feeds as the model needs, or `runs` of them: the first holds the likeliest values, the others are
+    drawn at random and kept where `before` runs on them (docs/verification.md, "What is fed").
 
     `feed` gives values, numbers or arrays, for inputs that only one of them has. The path of a picture or a .npy file
     feeds any input; `Verification.views` then holds planes of the outputs to look at.

@@ -93,8 +93,8 @@ class CannotRunError(_RefusedByOrtError):
 class Session:
     """A model opened for running. A run is a function of its feeds, also where the model draws random numbers.
 
-    `inputs`: what to feed, in the graph's order; `outputs`: the names of the results, extra ones last; `types`: of both,
-    by name, as onnxruntime writes them (`seq(tensor(float))`). `maps_weights`: they are too large to be copied, and so
+    `inputs`: what to feed, in the graph's order; `outputs`: the names of the results, extra ones last; `types`: both,
+    by name, as onnxruntime writes types (`seq(tensor(float))`). `maps_weights`: they are too large to be copied, and so
     none is laid out anew.
     """
 

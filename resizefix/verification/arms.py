@@ -16,7 +16,7 @@ from onnx import FunctionProto, GraphProto, NodeProto, TensorProto, ValueInfoPro
 from resizefix.document.document import Document
 from resizefix.document.edits import insert_nodes
 from resizefix.document.scopes import DEFAULT_DOMAINS, Scope, Scopes, is_operator, names_in
-from resizefix.runtimes.inputs import Feeds, Value
+from resizefix.runtimes.inputs import Feeds, TensorInput, Value
 from resizefix.runtimes.ort_session import Session
 from resizefix.scope_path import ScopePath
 
@@ -34,6 +34,16 @@ class Watched:
         self.arms = arms
         self.ran: frozenset[ScopePath] = frozenset()
         self._flag = flag
+
+    @property
+    def arms_watched(self) -> frozenset[ScopePath]:
+        """The bodies that may run."""
+        return frozenset(self.arms)
+
+    @property
+    def inputs(self) -> tuple[TensorInput, ...]:
+        """What to feed."""
+        return self.session.inputs
 
     @property
     def label(self) -> str:

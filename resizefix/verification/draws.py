@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, cast
 
 import numpy as np
+
 from resizefix.document.values import Array
 from resizefix.runtimes.inputs import InputKind, TensorInput, Value
 from resizefix.verification.edges import Edges

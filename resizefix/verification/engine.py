@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
+from typing import Protocol
 
 import numpy as np
 
@@ -45,12 +46,29 @@ class Fitted:
         return bool(self.outputs) and all(is_empty(value) for value in self.outputs.values())
 
 
+class Runner(Protocol):
+    """What runs a model: a session, or one that is watched."""
+
+    @property
+    def label(self) -> str:
+        """What errors call the model."""
+
+    def taken(self, feeds: Feeds) -> dict[str, Value]:
+        """Those of `feeds` that the model has an input for."""
+
+    def run(self, feeds: Feeds) -> dict[str, Value]:
+        """The outputs by name."""
+
+    def contradicts(self, results: Mapping[str, Value]) -> bool:
+        """Whether an output has another size than the file fixes."""
+
+
 _MOST_NAMED = 3
 _MOST_CONTRADICTING = 4  # a file whose shapes are stale contradicts itself whatever it is fed
 
 
 def fit_feeds(
-    session: Session,
+    session: Runner,
     feeder: Feeder,
     *,
     attempts: int = 24,

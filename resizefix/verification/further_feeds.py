@@ -79,7 +79,7 @@ def weight(document: Document) -> int:
 @dataclass
 class FurtherFeeds:
     """Draws feeds for a model that runs as `runner`. `first` is the feed that it is known to run with; `feeder` knows
-    the inputs. `tried`: how often the model was run for it."""
+    the inputs. `tried`: how often the model was run for it; `ran`: the bodies that ran on the feeds that were kept."""
 
     runner: Watched
     feeder: Feeder
@@ -88,11 +88,13 @@ class FurtherFeeds:
     budget: MemoryBudget
     bases: list[Fitted] = field(default_factory=list)
     tried: int = 0
+    ran: frozenset[ScopePath] = frozenset()
     _seen: set[bytes] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self.bases = [self.first]
         self._seen.add(_identity(self.first.feeds))
+        self.budget.reject_reason(self.runner.taken(self.first.feeds))  # so that it knows what the first run takes
         self._drawer = Drawer(self.feeder.seed, self.origin.edges, self.origin.deciding)
         room = self.budget.has_room(self.runner.taken(self.first.feeds), ScalePoint(()), _ROOM)
         self._drawn = [entry for entry in self.feeder.drawn if room or entry.name not in self.origin.deciding]
@@ -123,14 +125,14 @@ class FurtherFeeds:
         """The usual feeds at a few other sizes that the file leaves open, where the model runs with them; rows are
         drawn at them, too."""
         shapes = {_shapes(self.first)}
-        found = []
+        found: list[Fitted] = []
         for feeds in islice(self.feeder.candidates(), 4 * _OTHER_SIZES) if self.is_light else ():
             if _shapes(Fitted(feeds, {})) in shapes or sum(map(_elements, feeds.values())) > LIGHT:
                 continue
             shapes.add(_shapes(Fitted(feeds, {})))
             fitted = self._run(feeds)
             if fitted is not None and not fitted.vacuous:
-                found.append(fitted)
+                self._keep(found, fitted)
             if len(found) == _OTHER_SIZES:
                 break
         self.bases += found
@@ -146,12 +148,12 @@ class FurtherFeeds:
                 break
             fitted = self._fitted(row(number))
             if fitted is not None and _telling(fitted) >= least:
-                found.append(fitted)
+                self._keep(found, fitted)
         return found
 
     def reaching(self, missing: frozenset[ScopePath]) -> list[Fitted]:
         """Feeds with which bodies run that did not."""
-        found = []
+        found: list[Fitted] = []
         tries = _LOOKED_FOR if self.is_light else _LOOKED_FOR_DEAR
         for number in islice(count(_TRIES * OF_LIGHT), tries if self._drawn else 0):
             if not missing:
@@ -159,8 +161,12 @@ class FurtherFeeds:
             fitted = self._fitted(row(number))
             if fitted is not None and missing & self.runner.ran:
                 missing -= self.runner.ran
-                found.append(fitted)
+                self._keep(found, fitted)
         return found
+
+    def _keep(self, kept: list[Fitted], fitted: Fitted) -> None:
+        self.ran |= self.runner.ran
+        kept.append(fitted)
 
     def _fitted(self, row: Row) -> Fitted | None:
         """The row at one of the sizes, with as many of its values as the model runs with; None where that is none."""

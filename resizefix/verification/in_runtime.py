@@ -138,7 +138,7 @@ def verify_in_runtime(
     try:
         inputs, hints = common_inputs(before, after, feeding)
         renamed = output_names(before, after)
-        fitted = watched_runs(before, tensors, inputs, hints, conditions, feeding.runs)
+        fitted = watched_runs(before, tensors, inputs, hints, conditions, feeding.runs or 1)
     except (NotComparableError, CannotLoadError, CannotRunError, BrokenOffError) as error:
         return Verification(Status.FAILED, str(error), sessions=conditions.sessions.opened)
     tolerance = tolerance if tolerance and (tolerance.atol or tolerance.rtol) else _RIGHT

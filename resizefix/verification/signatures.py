@@ -20,12 +20,12 @@ Examples = Callable[[], Mapping[str, Sequence[float]]]
 @dataclass(frozen=True)
 class Feeding:
     """What two models are fed: `values` by input, and the paths of those that come out of `files`. `examples` is asked
-    what to propose for a value that is missing. There are `runs` feeds, of consecutive seeds."""
+    what to propose for a value that is missing. There are `runs` feeds; None: as many as the model needs."""
 
     values: Mapping[str, object] = field(default_factory=dict)
     files: Mapping[str, str] = field(default_factory=dict)
     examples: Examples = dict
-    runs: int = 1
+    runs: int | None = 1
 
     @property
     def shown(self) -> tuple[str, ...]:
@@ -87,6 +87,15 @@ def output_names(before: Document, after: Document) -> dict[str, str]:
     lost = ", ".join(f"'{name}'" for name in old if name not in new) or "none"
     added = ", ".join(f"'{name}'" for name in new if name not in old) or "none"
     raise NotComparableError("verification.outputs-differ", lost=lost, added=added)
+
+
+def require_types(before: Mapping[str, str], after: Mapping[str, str], renamed: Mapping[str, str]) -> None:
+    """Raise NotComparableError where an input or output of both has another type, its containers included. `before` and
+    `after` are the types by name, `renamed` the outputs that are compared."""
+    for name, declared in after.items():
+        old = before.get(renamed.get(name, name), declared)
+        if old != declared:
+            raise NotComparableError("verification.types-differ", name=name, type_text=old, type_text_2=declared)
 
 
 def _merged(before: TensorInput, after: TensorInput) -> TensorInput:

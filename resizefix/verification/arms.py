@@ -16,6 +16,7 @@ from onnx import FunctionProto, GraphProto, NodeProto, TensorProto, ValueInfoPro
 from resizefix.document.document import Document
 from resizefix.document.edits import insert_nodes
 from resizefix.document.scopes import DEFAULT_DOMAINS, Scope, Scopes, is_operator, names_in
+from resizefix.document.view import View
 from resizefix.runtimes.inputs import Feeds, TensorInput, Value
 from resizefix.runtimes.ort_session import Session
 from resizefix.scope_path import ScopePath
@@ -71,7 +72,7 @@ def watched_copy(document: Document) -> tuple[Document, tuple[ScopePath, ...], s
     """A copy with one more output, a number for each body that is watched, 0 where it did not run; the paths of the
     bodies, and the name of the output. None where there is no body to watch, or too many."""
     copy = document.copy()
-    scopes = Scopes(copy.proto)
+    scopes = View(copy.proto).scopes
     arms = [scope for scope in scopes.all if scope.parent is not None and _is_watched(scope)]
     arms = [scope for scope in arms if scope.path.function is None or scope.path.function in scopes.reached]
     if not 0 < len(arms) <= _MOST or max(len(scope.path) for scope in arms) > _DEEPEST or scopes.main.opset < _SINCE:

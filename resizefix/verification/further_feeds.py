@@ -9,7 +9,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import count, islice
+from functools import cached_property
+from itertools import count, islice, pairwise
 
 import numpy as np
 from onnx import TensorProto
@@ -29,11 +30,18 @@ from resizefix.verification.feeds import Feeder
 from resizefix.verification.memory_budget import MemoryBudget
 from resizefix.verification.scale_points import ScalePoint
 
-LIGHT = 2**18  # numbers that a model holds, is fed and gives: below, a run takes about a millisecond
-OF_LIGHT = 32  # further feeds
+# How many further feeds a model gets by the numbers that it holds, is fed and gives: a run takes about so long.
+OF_LIGHT = (
+    (2**12, 128),  # 0.05 ms
+    (2**18, 32),  # 1 ms
+)
+LIGHT = OF_LIGHT[-1][0]
 _OTHER_SIZES = 3  # of a light model with open sizes
 _LOOKED_FOR = 96  # feeds that are tried of a light model for a body that did not run
 _LOOKED_FOR_DEAR = 4
+_FIRST_LOOKING = 1000  # the number of the first row that is drawn for it
+_BORDERS = 6  # of conditions that are looked for
+_HALVINGS = 14  # on the way to a border
 _TRIES = 3  # rows for each feed that is wanted
 _ROOM = 6  # times what a run takes that must be free before sizes are drawn
 
@@ -89,6 +97,7 @@ class FurtherFeeds:
     bases: list[Fitted] = field(default_factory=list)
     tried: int = 0
     ran: frozenset[ScopePath] = frozenset()
+    _ran_on: list[tuple[Fitted, frozenset[ScopePath]]] = field(default_factory=list)
     _seen: set[bytes] = field(default_factory=set)
 
     def __post_init__(self) -> None:
@@ -105,19 +114,24 @@ class FurtherFeeds:
             if room or entry.name not in self.origin.deciding
         ]
 
+    @cached_property
+    def _weight(self) -> int:
+        values = (*self.first.feeds.values(), *self.first.outputs.values())
+        return self.origin.weight + sum(map(_elements, values))
+
     @property
     def is_light(self) -> bool:
         """Whether a run costs next to nothing."""
-        values = (*self.first.feeds.values(), *self.first.outputs.values())
-        return self.origin.weight + sum(map(_elements, values)) <= LIGHT
+        return self._weight <= LIGHT
 
     @property
     def enough(self) -> int:
         """How many further feeds the model needs by default."""
         if not self._drawn:
             return 0
-        if self.is_light:
-            return OF_LIGHT
+        for most, feeds in OF_LIGHT:
+            if self._weight <= most:
+                return feeds
         usual = (self._usual(self.first, entry) for entry in self._drawn)
         return 1 + any(_elements(value) <= SMALL for value in usual)
 
@@ -155,7 +169,7 @@ class FurtherFeeds:
         """Feeds with which bodies run that did not."""
         found: list[Fitted] = []
         tries = _LOOKED_FOR if self.is_light else _LOOKED_FOR_DEAR
-        for number in islice(count(_TRIES * OF_LIGHT), tries if self._drawn else 0):
+        for number in islice(count(_FIRST_LOOKING), tries if self._drawn else 0):
             if not missing:
                 break
             fitted = self._fitted(row(number))
@@ -164,8 +178,30 @@ class FurtherFeeds:
                 self._keep(found, fitted)
         return found
 
+    def borders(self) -> list[Fitted]:
+        """Feeds on the two sides of conditions, as near to each other as they come: a condition that is another one in
+        the other model has its border elsewhere."""
+        found: list[Fitted] = []
+        settled: frozenset[ScopePath] = frozenset()
+        for (one, ran_one), (other, ran_other) in pairwise(self._ran_on):
+            apart = (ran_one ^ ran_other) - settled
+            if not apart or _shapes(one) != _shapes(other) or len(found) >= 2 * _BORDERS or not self.is_light:
+                continue
+            settled |= apart
+            for _ in range(_HALVINGS):
+                between = self._run(_between(one.feeds, other.feeds))
+                if between is None:
+                    break
+                if apart & (self.runner.ran ^ ran_one):
+                    other = between
+                else:
+                    one = between
+            found += [one, other]
+        return found
+
     def _keep(self, kept: list[Fitted], fitted: Fitted) -> None:
         self.ran |= self.runner.ran
+        self._ran_on.append((fitted, self.runner.ran))
         kept.append(fitted)
 
     def _fitted(self, row: Row) -> Fitted | None:
@@ -221,6 +257,17 @@ class FurtherFeeds:
         if self.runner.contradicts(outputs) and not self.runner.contradicts(self.first.outputs):
             return None
         return Fitted(feeds, outputs)
+
+
+def _between(one: Mapping[str, Value], other: Mapping[str, Value]) -> dict[str, Value]:
+    """The feed half way between two, in all that is numbers; the rest as in the first."""
+    feeds = dict(one)
+    for name, value in one.items():
+        end = other.get(name)
+        if isinstance(value, np.ndarray) and isinstance(end, np.ndarray) and value.dtype.kind in "iufV":
+            middle = (value.astype(np.float64) + end.astype(np.float64)) / 2
+            feeds[name] = np.asarray(np.floor(middle) if value.dtype.kind in "iu" else middle).astype(value.dtype)
+    return feeds
 
 
 def _telling(fitted: Fitted) -> int:

@@ -107,6 +107,7 @@ class Pair:
         fitted = [first, *(further.at_other_sizes() if self.feeding.runs is None else ()), *further.rows(wanted)]
         if self.looks:
             fitted += further.reaching(self._unseen["BEFORE"] - further.ran)
+            fitted += further.borders() if self.feeding.runs is None else ()
         self._unseen["BEFORE"] -= further.ran
         self.engine.progress.done("running the model before", further.tried)
         self.engine.progress.expect(3 * (len(fitted) - 1))

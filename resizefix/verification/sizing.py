@@ -50,6 +50,7 @@ SIZINGS = (
     Sizing(1, 3, (7, 7)),
     Sizing(1, 3, (320, 320)),
     Sizing(1, 3, (640, 640)),
+    Sizing(1, 1, (1, 1), unknown_rank=1),  # what must broadcast to a size that the file fixes
 )
 
 # What people and exporters call dimensions; anything else goes by position.

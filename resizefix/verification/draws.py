@@ -28,13 +28,16 @@ _WORDS = ("a", "b", "A b", " a ", "", "é", "10")
 
 
 class Wanted(NamedTuple):
-    """One tensor to draw. `edges` are numbers that the model names for it, `usual` what the first feed had."""
+    """One tensor to draw. `edges` are numbers that the model names for it, `usual` what the first feed had; `edge` and
+    `below`: one of the edges that a row is about, and on which side."""
 
     dtype: np.dtype[np.generic]
     shape: Shape
     edges: tuple[float, ...] = ()
     usual: Array | None = None
     texts: tuple[str, ...] = ()
+    edge: int | None = None
+    below: bool = False
 
     @property
     def lowest(self) -> int:
@@ -81,12 +84,25 @@ def _image_or_normal(generator: Generator, wanted: Wanted) -> Array:
     return image
 
 
+_STEPS = (0.0, 1e-3, 0.1, 1.0)  # from an edge, relative to it
+
+
 def _near_edges(generator: Generator, wanted: Wanted) -> Array:
-    """Numbers that the model names, a little less, a little more, and far from them."""
+    """Numbers that the model names, a little less, a little more, and far from them. Where a row is about one of them,
+    most numbers stand on one side of it."""
+    chosen, sign = _edge_and_side(generator, wanted)
+    steps = sign * generator.choice(_STEPS, wanted.shape)
+    return np.asarray(chosen + steps * np.maximum(np.abs(chosen), 0.01))
+
+
+def _edge_and_side(generator: Generator, wanted: Wanted) -> tuple[Array, Array]:
     named = np.array([0.0, 1.0, *wanted.edges])
-    chosen = generator.choice(named, wanted.shape)
-    step = generator.choice([0.0, 1e-3, -1e-3, 0.1, -0.1, 1.0, -1.0], wanted.shape)
-    return np.asarray(chosen + step * np.maximum(np.abs(chosen), 0.01))
+    chosen, sign = generator.choice(named, wanted.shape), generator.choice([-1.0, 1.0], wanted.shape)
+    if wanted.edge is not None:
+        about = generator.random(wanted.shape) < 3 / 4
+        chosen = np.where(about, named[::-1][wanted.edge % len(named)], chosen)
+        sign = np.where(about, -1.0 if wanted.below else 1.0, sign)
+    return chosen, sign
 
 
 def _beyond_edges(generator: Generator, wanted: Wanted) -> Array:
@@ -116,8 +132,8 @@ def _integers(low: float, high: float) -> Draw:
 
 
 def _integers_near_edges(generator: Generator, wanted: Wanted) -> Array:
-    named = np.array([0.0, 1.0, *wanted.edges])
-    numbers = np.round(generator.choice(named, wanted.shape)) + generator.integers(-1, 2, wanted.shape)
+    chosen, sign = _edge_and_side(generator, wanted)
+    numbers = np.round(chosen) + sign * generator.integers(0, 3, wanted.shape)
     return np.asarray(np.clip(numbers, wanted.lowest, wanted.highest))
 
 
@@ -197,10 +213,11 @@ BY_KIND: Mapping[str, tuple[Draw, ...]] = {
 
 @dataclass(frozen=True)
 class Row:
-    """How one feed is drawn. `first`: every input by the first distribution of its kind; else each by one at random.
+    """How one feed is drawn: every input by a distribution of its kind at random, unless the row is about more.
 
-    `opposite`: the row before, each number with the other sign; `mixed`: each element by a distribution of its own;
-    `alike`: inputs of one type and shape get the same values.
+    `first`: by the first distribution. `opposite`: as the row before, each number with the other sign. `mixed`: each
+    element by a distribution of its own. `alike`: inputs of one type and shape get the same values. `edge`: about one
+    of the numbers that the model names, on one side of it.
     """
 
     number: int
@@ -208,13 +225,27 @@ class Row:
     opposite: bool = False
     mixed: bool = False
     alike: bool = False
+    edge: int | None = None
+    below: bool = False
 
 
 def row(number: int) -> Row:
     """The rows in their order: two that every model needs, then others in turn, for as long as one asks."""
     if number < 2:
         return Row(0, first=True, opposite=number == 1)
-    return Row(number, mixed=number % 4 == 2, opposite=number % 4 == 1, alike=number % 4 == 3)
+    turn, kind = divmod(number - 2, len(_TURN))
+    return _TURN[kind](number, turn)
+
+
+_TURN: tuple[Callable[[int, int], Row], ...] = (
+    lambda number, turn: Row(number, edge=turn, below=True),
+    lambda number, turn: Row(number, edge=turn),
+    lambda number, turn: Row(number, mixed=True),
+    lambda number, turn: Row(number),
+    lambda number, turn: Row(number - 1, opposite=True),
+    lambda number, turn: Row(number, alike=True),
+)
+ROWS_OF_A_TURN = len(_TURN)
 
 
 @dataclass(frozen=True)
@@ -242,13 +273,14 @@ class Drawer:
 
     def _generator(self, name: str, row: Row) -> Generator:
         own = int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "little")
-        return np.random.default_rng([self.seed, own, row.number - row.opposite * bool(row.number), 1])
+        return np.random.default_rng([self.seed, own, row.number, 1])
 
     def _drawn(self, generator: Generator, entry: TensorInput, usual: Array, row: Row) -> Array:
         dtype = usual.dtype
         decides = entry.name in self.deciding and usual.size <= SMALL
         table = MODEST if decides else BY_KIND[dtype.kind]
         wanted = Wanted(dtype, usual.shape, self.edges.numbers.get(entry.name, ()), usual, self.edges.texts)
+        wanted = wanted._replace(edge=row.edge, below=row.below)
         if decides and dtype.kind not in "iufV":
             return usual  # what tells a loop to go on
         drawn = _by_row(generator, table, wanted, row)
@@ -260,6 +292,9 @@ class Drawer:
 def _by_row(generator: Generator, table: Sequence[Draw], wanted: Wanted, row: Row) -> Array:
     if row.first:
         return table[0](generator, wanted)
+    if row.edge is not None and len(table) > 1:
+        at_edges = next((draw for draw in table if draw in (_near_edges, _integers_near_edges)), table[0])
+        return at_edges(generator, wanted)
     if row.mixed and len(table) > 1:
         choice = generator.integers(0, len(table), wanted.shape)
         return np.asarray(np.choose(choice, [draw(generator, wanted) for draw in table]))

@@ -23,7 +23,7 @@ from resizefix.runtimes.ort_session import CannotRunError
 from resizefix.scope_path import ScopePath
 from resizefix.verification.arms import Watched
 from resizefix.verification.deciding_inputs import deciding_inputs
-from resizefix.verification.draws import SMALL, Drawer, Row, row
+from resizefix.verification.draws import ROWS_OF_A_TURN, SMALL, Drawer, Row, row
 from resizefix.verification.edges import Edges, edges
 from resizefix.verification.engine import Fitted
 from resizefix.verification.feeds import Feeder
@@ -33,10 +33,12 @@ from resizefix.verification.scale_points import ScalePoint
 # How many further feeds a model gets by the numbers that it holds, is fed and gives: a run takes about so long.
 OF_LIGHT = (
     (2**12, 128),  # 0.05 ms
+    (2**15, 64),
     (2**18, 32),  # 1 ms
 )
 LIGHT = OF_LIGHT[-1][0]
-_OTHER_SIZES = 3  # of a light model with open sizes
+_OTHER_SIZES = 5  # of a light model with open sizes
+_SIZES_ASKED = 64  # of the feeder's candidates, many of which have the same sizes
 _LOOKED_FOR = 96  # feeds that are tried of a light model for a body that did not run
 _LOOKED_FOR_DEAR = 4
 _FIRST_LOOKING = 1000  # the number of the first row that is drawn for it
@@ -136,19 +138,17 @@ class FurtherFeeds:
         return 1 + any(_elements(value) <= SMALL for value in usual)
 
     def at_other_sizes(self) -> list[Fitted]:
-        """The usual feeds at a few other sizes that the file leaves open, where the model runs with them; rows are
-        drawn at them, too."""
-        shapes = {_shapes(self.first)}
+        """The usual feeds at a few other sizes that the file leaves open, where the model runs with them, the smallest
+        first; rows are drawn at them, too."""
+        by_shapes: dict[object, dict[str, Value]] = {}
+        for feeds in islice(self.feeder.candidates(), _SIZES_ASKED) if self.is_light else ():
+            by_shapes.setdefault(_shapes(feeds), feeds)
+        by_shapes.pop(_shapes(self.first.feeds), None)
         found: list[Fitted] = []
-        for feeds in islice(self.feeder.candidates(), 4 * _OTHER_SIZES) if self.is_light else ():
-            if _shapes(Fitted(feeds, {})) in shapes or sum(map(_elements, feeds.values())) > LIGHT:
-                continue
-            shapes.add(_shapes(Fitted(feeds, {})))
-            fitted = self._run(feeds)
+        for feeds in sorted(by_shapes.values(), key=_fed):
+            fitted = self._run(feeds) if _fed(feeds) <= LIGHT and len(found) < _OTHER_SIZES else None
             if fitted is not None and not fitted.vacuous:
                 self._keep(found, fitted)
-            if len(found) == _OTHER_SIZES:
-                break
         self.bases += found
         return found
 
@@ -185,7 +185,12 @@ class FurtherFeeds:
         settled: frozenset[ScopePath] = frozenset()
         for (one, ran_one), (other, ran_other) in pairwise(self._ran_on):
             apart = (ran_one ^ ran_other) - settled
-            if not apart or _shapes(one) != _shapes(other) or len(found) >= 2 * _BORDERS or not self.is_light:
+            if (
+                not apart
+                or _shapes(one.feeds) != _shapes(other.feeds)
+                or len(found) >= 2 * _BORDERS
+                or not self.is_light
+            ):
                 continue
             settled |= apart
             for _ in range(_HALVINGS):
@@ -206,7 +211,8 @@ class FurtherFeeds:
 
     def _fitted(self, row: Row) -> Fitted | None:
         """The row at one of the sizes, with as many of its values as the model runs with; None where that is none."""
-        base = self.bases[row.number % len(self.bases)]
+        turn = row.number + row.number // ROWS_OF_A_TURN  # so that every kind of row comes at every size
+        base = self.bases[turn % len(self.bases)]
         drawn = {entry.name: self._drawer.value(entry, self._usual(base, entry), row) for entry in self._drawn}
         for names in self._shrinking(base):
             feeds = {**base.feeds, **{name: drawn[name] for name in names}}
@@ -288,8 +294,12 @@ def _elements(value: Value) -> int:
     return sum(map(_elements, value)) if isinstance(value, list) else 1
 
 
-def _shapes(fitted: Fitted) -> tuple[object, ...]:
-    return tuple((name, value.shape) for name, value in fitted.feeds.items() if isinstance(value, np.ndarray))
+def _fed(feeds: Mapping[str, Value]) -> int:
+    return sum(map(_elements, feeds.values()))
+
+
+def _shapes(feeds: Mapping[str, Value]) -> tuple[object, ...]:
+    return tuple((name, value.shape) for name, value in feeds.items() if isinstance(value, np.ndarray))
 
 
 def _identity(feeds: Mapping[str, Value]) -> bytes:

@@ -1,0 +1,172 @@
+"""Models that differ are told apart, whatever the seed; models that mean the same are not."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from onnx import ModelProto, TensorProto, helper, numpy_helper
+from onnx_text import document, model
+
+import resizefix
+from resizefix.verification.conditions import Conditions
+from resizefix.verification.signatures import Feeding
+from resizefix.verification.verification import Verification
+from resizefix.verification.verify import verify
+
+SEEDS = st.integers(0, 2**31)
+
+
+def verified(before: str, after: str, seed: int = 0, opset: int = 18) -> Verification:
+    return verify(document(before, opset), document(after, opset), Conditions(seed=seed), feeding=Feeding(runs=None))
+
+
+# ---- the laws: each would have found a pair that was called the same ----
+
+# No two compute the same on every number; each is told from each by its sign, its size or a tie.
+UNARY = ("Identity", "Abs", "Neg", "Relu", "Sign", "Floor", "Ceil", "Round", "HardSwish", "HardSigmoid", "Softsign")
+
+
+@settings(max_examples=40, deadline=None)
+@given(SEEDS, st.sampled_from([*itertools.combinations(UNARY, 2)]), st.integers(0, 9), st.booleans())
+def test_operators_are_told_apart_on_vectors_of_any_length(seed, operators, length, beside_an_image):
+    shape = f"[{length}]" if length else ""
+    image, output = (", float[1,3,8,8] i", ", float[1,3,8,8] o") if beside_an_image else ("", "")
+    more = "o = Neg(i)" if beside_an_image else ""
+    before, after = (f"(float{shape} x{image}) => (y{output}) {{ y = {one}(x) {more} }}" for one in operators)
+    assert not verified(before, after, seed).passed
+    assert verified(before, before, seed).passed
+
+
+KINDS = {
+    "float": TensorProto.FLOAT,
+    "double": TensorProto.DOUBLE,
+    "int64": TensorProto.INT64,
+    "int32": TensorProto.INT32,
+    "uint8": TensorProto.UINT8,
+    "bool": TensorProto.BOOL,
+    "float16": TensorProto.FLOAT16,
+    "int8": TensorProto.INT8,
+}
+
+
+@settings(max_examples=40, deadline=None)
+@given(SEEDS, st.sampled_from(sorted(KINDS)), st.lists(st.integers(1, 3), max_size=3), st.integers(0, 2))
+def test_an_input_that_is_ignored_is_seen_whatever_constant_stands_in_its_place(seed, kind, shape, usual):
+    array = np.full(shape, usual, helper.tensor_dtype_to_np_dtype(KINDS[kind]))
+
+    def reading(name: str) -> ModelProto:
+        inputs = [helper.make_tensor_value_info("x", KINDS[kind], shape)]
+        outputs = [helper.make_tensor_value_info("y", KINDS[kind], shape)]
+        nodes = [helper.make_node("Identity", [name], ["y"])]
+        graph = helper.make_graph(nodes, "g", inputs, outputs, [numpy_helper.from_array(array, "usual")])
+        return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=8)
+
+    assert not resizefix.verify(reading("x"), reading("usual"), seed=seed).passed
+
+
+@settings(max_examples=40, deadline=None)
+@given(SEEDS, st.floats(-1e4, 1e4, width=32), st.floats(0.015625, 1e3, width=32), st.floats(-100, 100, width=32),
+       st.sampled_from(["Max", "Min", "Greater", "LessOrEqual"]))  # fmt: skip
+def test_a_limit_that_a_node_names_is_seen_behind_a_scale_and_an_offset(seed, limit, scale, offset, operator):
+    text = """(float[3] x) => (y) <float k = {%s}, float a = {%s}, float b = {%s}> {
+        s = Mul(x, a) t = Add(s, b) y = %s(t, k) }"""
+    further = limit + 0.1 * abs(limit) + 1
+    before, after = (text % (float(one), float(scale), float(offset), operator) for one in (limit, further))
+    assert not verified(before, after, seed).passed
+
+
+BRANCHES = """(float[2] x, float c) => (y) <float k = {%s}> {
+    p = Greater(c, k)
+    y = If(p) <then_branch = t () => (float[2] u) { u = %s(x) }, else_branch = e () => (float[2] v) { v = %s(x) }> }"""
+
+
+@settings(max_examples=30, deadline=None)
+@given(SEEDS, st.floats(-1e3, 1e3, width=32), st.booleans(), st.booleans())
+def test_both_branches_are_compared_whatever_decides_between_them(seed, limit, other_then, other_else):
+    before = BRANCHES % (float(limit), "Neg", "Neg")
+    after = BRANCHES % (float(limit), "Abs" if other_then else "Neg", "Abs" if other_else else "Neg")
+    found = verified(before, after, seed)
+    assert found.passed == (not other_then and not other_else)
+    assert found.reason is None or not found.passed
+
+
+@settings(max_examples=20, deadline=None)
+@given(SEEDS, st.floats(-20, 20, width=32))
+def test_a_condition_that_is_another_one_is_seen_at_its_border(seed, limit):
+    text = """(float[5] x) => (y) <float k = {%s}> {
+        sum = ReduceSum<keepdims = 0>(x) p = Less(sum, k)
+        y = If(p) <then_branch = t () => (float[5] u) { u = Neg(x) }, else_branch = e () => (float[5] v) { v = Exp(x) }>
+    }"""
+    assert not verified(text % float(limit), text % float(limit + 0.5), seed).passed
+
+
+# ---- what has no number to compare ----
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        (
+            "(float[2] a) => (seq(float[2]) y, z) { y = SequenceEmpty() z = Abs(a) }",
+            "(float[2] a) => (seq(int64[2]) y, z) { y = SequenceEmpty<dtype = 7>() z = Abs(a) }",
+            "'y' is a seq(tensor(float)) in BEFORE and a seq(tensor(int64)) in AFTER.",
+        ),
+        (
+            "(float[2] a) => (optional(float[2]) y) { y = Optional(a) }",
+            "(float[2] a) => (float[2] y) { y = Identity(a) }",
+            "'y' is a optional(tensor(float)) in BEFORE and a tensor(float) in AFTER.",
+        ),
+    ],
+)
+def test_declared_types_are_compared_also_where_nothing_is_in_them(before, after, said):
+    assert verified(before, after).reason == said
+
+
+# ---- what did not run is named ----
+
+NEVER = BRANCHES.replace("Greater(c, k)", "n = IsNaN(c)").replace("p = n = IsNaN(c)", "p = IsNaN(c)")
+
+
+def test_a_branch_that_no_feed_reaches_is_named():
+    found = verified(NEVER % (0.0, "Neg", "Abs"), NEVER % (0.0, "Neg", "Abs"))
+    assert found.passed
+    assert found.reason == "not compared: 'If(y).then_branch', which ran on no feed that was tried"
+
+
+def test_a_branch_that_only_the_model_after_has_is_looked_for():
+    before = "(float[2] x, float c) => (y) { y = Neg(x) }"
+    assert not verified(before, BRANCHES % (700.0, "Abs", "Neg")).passed
+    assert verified(before, BRANCHES % (700.0, "Neg", "Neg")).passed
+
+
+# ---- what means the same ----
+
+SAME = (
+    ("(float[n,3] x) => (y) { y = Neg(x) }", "(float[n,3] x) => (y) { a = Identity(x) y = Neg(a) }"),
+    (
+        "(float[2] x, bool c) => (y) { y = Neg(x) }",
+        """(float[2] x, bool c) => (y) {
+        y = If(c) <then_branch = t () => (float[2] u) { u = Neg(x) }, else_branch = e () => (float[2] v) { v = Neg(x) }>
+        }""",
+    ),
+    (
+        "(int64[2] x) => (y) <int64 k = {7}> { y = Mod(x, k) }",
+        "(int64[2] x) => (y) { k = Constant<value_int = 7>() y = Mod(x, k) }",
+    ),
+    ("(string[2] x) => (y) { y = Identity(x) }", "(string[2] x) => (y) { a = Identity(x) y = Identity(a) }"),
+)
+
+
+@pytest.mark.parametrize(("before", "after"), SAME)
+@pytest.mark.parametrize("seed", range(3))
+def test_models_that_mean_the_same_pass(before, after, seed):
+    assert verified(before, after, seed).passed
+
+
+def test_the_pairs_that_were_called_the_same_are_told_apart_with_the_options_as_they_are():
+    gain = "(float[1,3,8,8] x, float[1] gain) => (y) { y = Mul(x, gain) }"
+    two = "(float[1,3,8,8] x, float[1] gain) => (y) <float[1] two = {2.0}> { y = Mul(x, two) }"
+    for seed in range(4):
+        assert not resizefix.verify(model(gain, 19), model(two, 19), seed=seed).passed

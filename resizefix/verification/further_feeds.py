@@ -42,7 +42,7 @@ _SIZES_ASKED = 64  # of the feeder's candidates, many of which have the same siz
 _LOOKED_FOR = 96  # feeds that are tried of a light model for a body that did not run
 _LOOKED_FOR_DEAR = 4
 _FIRST_LOOKING = 1000  # the number of the first row that is drawn for it
-_BORDERS = 6  # of conditions that are looked for
+_BORDERS = 12  # of conditions that are looked for
 _HALVINGS = 14  # on the way to a border
 _TRIES = 3  # rows for each feed that is wanted
 _ROOM = 6  # times what a run takes that must be free before sizes are drawn
@@ -182,27 +182,29 @@ class FurtherFeeds:
         """Feeds on the two sides of conditions, as near to each other as they come: a condition that is another one in
         the other model has its border elsewhere."""
         found: list[Fitted] = []
-        settled: frozenset[ScopePath] = frozenset()
-        for (one, ran_one), (other, ran_other) in pairwise(self._ran_on):
-            apart = (ran_one ^ ran_other) - settled
-            if (
-                not apart
-                or _shapes(one.feeds) != _shapes(other.feeds)
-                or len(found) >= 2 * _BORDERS
-                or not self.is_light
-            ):
-                continue
-            settled |= apart
-            for _ in range(_HALVINGS):
-                between = self._run(_between(one.feeds, other.feeds))
-                if between is None:
-                    break
-                if apart & (self.runner.ran ^ ran_one):
-                    other = between
-                else:
-                    one = between
-            found += [one, other]
+        sides = [
+            (one, other, ran ^ ran_other)
+            for (one, ran), (other, ran_other) in pairwise(self._ran_on)
+            if ran != ran_other and _shapes(one.feeds) == _shapes(other.feeds)
+        ]
+        every = -(-len(sides) // _BORDERS) or 1
+        for one, other, apart in sides[::every] if self.is_light else ():
+            found += self._border(one, other, apart)
         return found
+
+    def _border(self, one: Fitted, other: Fitted, apart: frozenset[ScopePath]) -> list[Fitted]:
+        """Two feeds between these, near to each other, of which one runs a body of `apart` that the other does not."""
+        self._run(one.feeds)
+        ran_one = self.runner.ran
+        for _ in range(_HALVINGS):
+            between = self._run(_between(one.feeds, other.feeds))
+            if between is None:
+                break
+            if apart & (self.runner.ran ^ ran_one):
+                other = between
+            else:
+                one = between
+        return [one, other]
 
     def _keep(self, kept: list[Fitted], fitted: Fitted) -> None:
         self.ran |= self.runner.ran

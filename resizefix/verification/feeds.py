@@ -37,6 +37,7 @@ from resizefix.verification.sizing import (
     SIZINGS,
     Role,
     Shape,
+    Sizing,
     image_of,
     is_small_vector,
     roles_of,
@@ -117,14 +118,14 @@ class Feeder:
         """The inputs with a size that neither the file nor the user fixes: `candidates` choose it."""
         return [entry.name for entry in self._inputs if not entry.is_static and entry.name not in self._fixed]
 
-    def candidates(self) -> Iterator[dict[str, Value]]:
+    def candidates(self, sizings: Sequence[Sizing] = SIZINGS) -> Iterator[dict[str, Value]]:
         """Feeds, the most sensible first, no two alike; empty only if every choice of sizes is too large."""
         seen: set[object] = set()
         left_open = self.chosen_sizes
         # By diagonals: neither other sizes nor other readings of small vectors wait until all of the first were tried.
-        usual = sorted(product(range(len(SIZINGS)), range(len(FACTORS))), key=sum)
-        attempts = [(SIZINGS[size_row], FACTORS[factor_row], None) for size_row, factor_row in usual]
-        rarer = ((sizing, *factors) for sizing, factors in product(SIZINGS, RARER_FACTORS))
+        usual = sorted(product(range(len(sizings)), range(len(FACTORS))), key=sum)
+        attempts = [(sizings[size_row], FACTORS[factor_row], None) for size_row, factor_row in usual]
+        rarer = ((sizing, *factors) for sizing, factors in product(sizings, RARER_FACTORS))
         for sizing, factor, last in (*attempts, *rarer):
             shapes = sized(self._inputs, sizing, self._fixed)
             if any(math.prod(shapes[name]) > MOST_ELEMENTS for name in left_open):

@@ -29,6 +29,7 @@ from resizefix.verification.engine import Fitted
 from resizefix.verification.feeds import Feeder
 from resizefix.verification.memory_budget import MemoryBudget
 from resizefix.verification.scale_points import ScalePoint
+from resizefix.verification.sizing import SIZINGS, SMALL_SIZINGS
 
 # How many further feeds a model gets by the numbers that it holds, is fed and gives: a run takes about so long.
 OF_LIGHT = (
@@ -141,7 +142,7 @@ class FurtherFeeds:
         """The usual feeds at a few other sizes that the file leaves open, where the model runs with them, the smallest
         first; rows are drawn at them, too."""
         by_shapes: dict[object, dict[str, Value]] = {}
-        for feeds in islice(self.feeder.candidates(), _SIZES_ASKED) if self.is_light else ():
+        for feeds in islice(self.feeder.candidates((*SMALL_SIZINGS, *SIZINGS)), _SIZES_ASKED) if self.is_light else ():
             by_shapes.setdefault(_shapes(feeds), feeds)
         by_shapes.pop(_shapes(self.first.feeds), None)
         found: list[Fitted] = []

@@ -50,9 +50,12 @@ SIZINGS = (
     Sizing(1, 3, (7, 7)),
     Sizing(1, 3, (320, 320)),
     Sizing(1, 3, (640, 640)),
-    Sizing(5, 2, (6, 5), unknown_rank=2),  # batches of several, for models that are no networks
+)
+# For models that are no networks, beside those.
+SMALL_SIZINGS = (
+    Sizing(5, 2, (6, 5), unknown_rank=2),
     Sizing(3, 5, (3, 4), unknown_rank=3),
-    Sizing(1, 1, (1, 1), unknown_rank=1),  # what must broadcast to a size that the file fixes
+    Sizing(1, 1, (1, 1), unknown_rank=1),
 )
 
 # What people and exporters call dimensions; anything else goes by position.

@@ -95,7 +95,7 @@ class Session:
 
     `inputs`: what to feed, in the graph's order; `outputs`: the names of the results, extra ones last; `types`: both,
     by name, as onnxruntime writes types (`seq(tensor(float))`). `maps_weights`: they are too large to be copied, and so
-    none is laid out anew.
+    none is laid out anew. `brief`: runs take microseconds; Ctrl-C is heard between two of them, and none gets a thread.
     """
 
     def __init__(
@@ -109,7 +109,7 @@ class Session:
         brief: bool = False,
     ) -> None:
         self.label = label
-        self._brief = brief
+        self.brief = brief
         self._limits = limits
         self.maps_weights = maps_weights
         self._prepared = model
@@ -180,7 +180,7 @@ class Session:
             self._session = self._load()  # back to the first draw
         options = ort.RunOptions()
         options.log_severity_level = _FATAL
-        if self._brief or is_watched():  # the process that watches this one hears Ctrl-C
+        if self.brief or is_watched():  # the process that watches this one hears Ctrl-C
             with self._limits.breaking_off(options):
                 return self._results(feeds, options)
         left = self._limits.left()

@@ -39,7 +39,8 @@ OF_LIGHT = (
 )
 LIGHT = OF_LIGHT[-1][0]
 _OTHER_SIZES = 5  # of a light model with open sizes
-_SIZES_ASKED = 64  # of the feeder's candidates, many of which have the same sizes
+_SIZINGS = (*SMALL_SIZINGS, *SIZINGS[:6])
+_SIZES_ASKED = 24  # of the feeder's candidates, many of which have the same sizes
 _LOOKED_FOR = 96  # feeds that are tried of a light model for a body that did not run
 _LOOKED_FOR_DEAR = 4
 _FIRST_LOOKING = 1000  # the number of the first row that is drawn for it
@@ -128,6 +129,11 @@ class FurtherFeeds:
         return self._weight <= LIGHT
 
     @property
+    def is_brief(self) -> bool:
+        """Whether a run takes less time than a thread."""
+        return self._weight <= OF_LIGHT[0][0]
+
+    @property
     def enough(self) -> int:
         """How many further feeds the model needs by default."""
         if not self._drawn:
@@ -142,7 +148,7 @@ class FurtherFeeds:
         """The usual feeds at a few other sizes that the file leaves open, where the model runs with them, the smallest
         first; rows are drawn at them, too."""
         by_shapes: dict[object, dict[str, Value]] = {}
-        for feeds in islice(self.feeder.candidates((*SMALL_SIZINGS, *SIZINGS)), _SIZES_ASKED) if self.is_light else ():
+        for feeds in islice(self.feeder.candidates(_SIZINGS), _SIZES_ASKED) if self.is_light else ():
             by_shapes.setdefault(_shapes(feeds), feeds)
         by_shapes.pop(_shapes(self.first.feeds), None)
         found: list[Fitted] = []

@@ -59,6 +59,7 @@ class Pair:
     _feeder: Feeder | None = None
     _plain: Watched | None = None  # the model before, without optimisation, until it has run
     _origin: Origin | None = None
+    _is_brief: bool = False  # its runs are
     _types: dict[str, str] = field(default_factory=dict)  # of the model before
     _unseen: dict[str, frozenset[ScopePath]] = field(default_factory=dict)  # bodies that did not run, by side
 
@@ -99,6 +100,7 @@ class Pair:
             return [first]
         self._origin = Origin.of(self.before, self.after)
         further = FurtherFeeds(session, feeder, first, self._origin, budget)
+        self._is_brief = session.session.brief = further.is_brief
         wanted = further.enough if self.feeding.runs is None else self.feeding.runs - 1
         left = self.engine.conditions.limits.left()
         if left is not None and seconds * _RUNS * (1 + wanted) > left:
@@ -212,7 +214,9 @@ class Pair:
         label = f"{side} ({document.path})" if is_file else side
         if optimized:
             label = Diagnostic("verification.at-default-level", label=label)
-        return self.engine.open(document, optimized=optimized, label=label)
+        session = self.engine.open(document, optimized=optimized, label=label)
+        session.brief |= self._is_brief
+        return session
 
     def _watched(self, side: str, document: Document) -> Watched:
         """A session without optimisation. Where bodies are looked for, it says which ran."""

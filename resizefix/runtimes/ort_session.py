@@ -127,6 +127,11 @@ class Session:
         """What to feed."""
         return self._prepared.inputs
 
+    @property
+    def random(self) -> tuple[str, ...]:
+        """The nodes that draw random numbers. Those without a seed of their own get one by the name of their output."""
+        return self._prepared.random
+
     def _load(self) -> ort.InferenceSession:
         # enable_fallback would print to stdout and try again.
         return ort.InferenceSession(

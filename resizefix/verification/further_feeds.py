@@ -101,6 +101,7 @@ class FurtherFeeds:
     bases: list[Fitted] = field(default_factory=list)
     tried: int = 0
     ran: frozenset[ScopePath] = frozenset()
+    _next: int = 0  # row
     _ran_on: list[tuple[Fitted, frozenset[ScopePath]]] = field(default_factory=list)
     _seen: set[bytes] = field(default_factory=set)
 
@@ -160,17 +161,20 @@ class FurtherFeeds:
         return found
 
     def rows(self, wanted: int) -> list[Fitted]:
-        """So many feeds, or as many as can be drawn. Of a model whose runs are dear, one that says less than the first
-        feed did is replaced."""
+        """So many feeds, or as many as can be drawn. Of a model whose runs are dear, one that overflows or saturates is
+        replaced where another one does not."""
         found: list[Fitted] = []
-        least = 0 if self.is_light else _telling(self.first)
-        for number in range(_TRIES * wanted):
+        silent: list[Fitted] = []
+        for _ in range(_TRIES * wanted):
             if len(found) == wanted:
                 break
-            fitted = self._fitted(row(number))
-            if fitted is not None and _telling(fitted) >= least:
+            fitted = self._fitted(row(self._next))
+            self._next += 1
+            if fitted is not None and (self.is_light or tells(fitted)):
                 self._keep(found, fitted)
-        return found
+            elif fitted is not None:
+                silent.append(fitted)
+        return found + silent[: wanted - len(found)]
 
     def reaching(self, missing: frozenset[ScopePath]) -> list[Fitted]:
         """Feeds with which bodies run that did not."""
@@ -285,9 +289,10 @@ def _between(one: Mapping[str, Value], other: Mapping[str, Value]) -> dict[str, 
     return feeds
 
 
-def _telling(fitted: Fitted) -> int:
-    """How many outputs say something: finite numbers that are not all the same."""
-    return sum(map(_tells, fitted.outputs.values()))
+def tells(fitted: Fitted) -> bool:
+    """Whether every output says something: finite numbers that are not all the same. One that overflows or saturates
+    may hide any difference."""
+    return all(map(_tells, fitted.outputs.values()))
 
 
 def _tells(value: Value) -> bool:

@@ -28,7 +28,7 @@ from resizefix.verification.bounds import Bound, Tolerance, default_level_bounds
 from resizefix.verification.compare import compare
 from resizefix.verification.engine import DifferenceError, Engine, Fitted, fit_feeds, run_of, with_shapes_to_give
 from resizefix.verification.feeds import Feeder
-from resizefix.verification.further_feeds import FurtherFeeds, Origin
+from resizefix.verification.further_feeds import FurtherFeeds, Origin, tells
 from resizefix.verification.memory_budget import MemoryBudget
 from resizefix.verification.signatures import Feeding, NotComparableError, common_inputs, output_names, require_types
 from resizefix.verification.verification import Verification
@@ -60,6 +60,7 @@ class Pair:
     _plain: Watched | None = None  # the model before, without optimisation, until it has run
     _origin: Origin | None = None
     _is_brief: bool = False  # its runs are
+    _random: tuple[str, ...] = ()  # nodes that draw numbers
     _types: dict[str, str] = field(default_factory=dict)  # of the model before
     _unseen: dict[str, frozenset[ScopePath]] = field(default_factory=dict)  # bodies that did not run, by side
 
@@ -73,6 +74,8 @@ class Pair:
             self._require_equal(given, tolerance)
         except DifferenceError as error:
             failure = error.diagnostic
+            if self._random:
+                failure = Diagnostic("verification.differs-at-random", why=failure, named=_named(self._random))
         except (NotComparableError, CannotLoadError, CannotRunError) as error:
             failure = str(error)
         except BrokenOffError as error:
@@ -86,7 +89,7 @@ class Pair:
         Raises what opening and running it raise, NotComparableError, and UsageError for feeds that do not fit.
         """
         session = self._plain = self._plain or self._watched("BEFORE", self.before)
-        self._types = session.session.types
+        self._types, self._random = session.session.types, session.session.random
         inputs, hints = common_inputs(self.before, self.after, self.feeding)
         feeder = self._feeder = self.engine.feeder(inputs, hints)
         self.engine.progress.expect(4)
@@ -107,6 +110,8 @@ class Pair:
             self.engine.notes.append(Diagnostic("verification.no-time-for-further-feeds", wanted=wanted))
             return [first]
         fitted = [first, *(further.at_other_sizes() if self.feeding.runs is None else ()), *further.rows(wanted)]
+        if not further.is_light and not tells(first) and any(map(tells, fitted)):
+            fitted = [*fitted[1:], *further.rows(1)]
         if self.looks:
             fitted += further.reaching(self._unseen["BEFORE"] - further.ran)
             fitted += further.borders() if self.feeding.runs is None else ()
@@ -141,7 +146,7 @@ class Pair:
         self._require_equal_plain(after, fitted, tolerance)
         fitted = [*fitted, *self._reaching_after(after, fitted[0], tolerance)]
         del after
-        self._name_unseen()
+        self._name_what_is_not_compared()
         feeds = [one.feeds for one in fitted]
         try:
             fused = self._fused(feeds)
@@ -191,12 +196,13 @@ class Pair:
         self._require_equal_plain(after, fitted, tolerance)
         return fitted
 
-    def _name_unseen(self) -> None:
-        """Note the bodies that no feed ran."""
+    def _name_what_is_not_compared(self) -> None:
+        """Note the bodies that no feed ran, and the nodes that were made to draw the same numbers."""
         unseen = sorted({str(path) for paths in self._unseen.values() for path in paths}) if self.looks else []
         if unseen:
-            named = ", ".join(map(repr, unseen[:_MOST_NAMED])) + (", …" if len(unseen) > _MOST_NAMED else "")
-            self.engine.notes.append(Diagnostic("verification.bodies-not-run", named=named, count=len(unseen)))
+            self.engine.notes.append(Diagnostic("verification.bodies-not-run", named=_named(unseen)))
+        if self.looks and self._random:
+            self.engine.notes.append(Diagnostic("verification.same-seeds", named=_named(self._random)))
 
     def _fused(self, feeds: Sequence[Feeds]) -> list[dict[str, Value]]:
         session = self._open("BEFORE", self.before, optimized=True)
@@ -242,3 +248,7 @@ class Pair:
             except CannotRunError as error:
                 raise with_shapes_to_give(error, self._feeder) if self._feeder and not self.is_part else error from None
             yield {renamed[name]: value for name, value in outputs.items()}
+
+
+def _named(names: Sequence[str]) -> str:
+    return ", ".join(map(repr, names[:_MOST_NAMED])) + (", …" if len(names) > _MOST_NAMED else "")

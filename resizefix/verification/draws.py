@@ -11,6 +11,7 @@ import hashlib
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -282,8 +283,7 @@ class Drawer:
         return self._drawn(generator, entry, usual, row)
 
     def _generator(self, name: str, row: Row) -> Generator:
-        own = int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "little")
-        return np.random.default_rng([self.seed, own, row.number, 1])
+        return np.random.default_rng([self.seed, _number(name), row.number, 1])
 
     def _drawn(self, generator: Generator, entry: TensorInput, usual: Array, row: Row) -> Array:
         dtype = usual.dtype
@@ -297,6 +297,11 @@ class Drawer:
         if row.opposite and not decides:
             drawn = _opposite(drawn, wanted)
         return _cast(drawn, dtype)
+
+
+@lru_cache(maxsize=1024)
+def _number(name: str) -> int:
+    return int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "little")
 
 
 def _by_row(generator: Generator, table: Sequence[Draw], wanted: Wanted, row: Row) -> Array:

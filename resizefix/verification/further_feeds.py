@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import count, islice, pairwise
+from itertools import count, islice
 
 import numpy as np
 from onnx import TensorProto
@@ -38,14 +38,15 @@ OF_LIGHT = (
     (2**18, 32),  # 1 ms
 )
 LIGHT = OF_LIGHT[-1][0]
+OF_ANY = 2  # the rows of usual numbers
 _OTHER_SIZES = 5  # of a light model with open sizes
 _SIZINGS = (*SMALL_SIZINGS, *SIZINGS[:6])
 _SIZES_ASKED = 24  # of the feeder's candidates, many of which have the same sizes
 _LOOKED_FOR = 96  # feeds that are tried of a light model for a body that did not run
 _LOOKED_FOR_DEAR = 4
 _FIRST_LOOKING = 1000  # the number of the first row that is drawn for it
-_BORDERS = 12  # of conditions that are looked for
-_HALVINGS = 14  # on the way to a border
+_BORDERS = 12  # feeds that are moved to a condition's border, in two ways each
+_HALVINGS = 12  # on the way to a border
 _TRIES = 3  # rows for each feed that is wanted
 _ROOM = 6  # times what a run takes that must be free before sizes are drawn
 
@@ -134,11 +135,12 @@ class FurtherFeeds:
         """Whether a run takes less time than a thread."""
         return self._weight <= OF_LIGHT[0][0]
 
-    @property
-    def enough(self) -> int:
-        """How many further feeds the model needs by default."""
+    def enough(self, *, exact: bool = True) -> int:
+        """How many further feeds the model needs by default. Not `exact`: only of usual numbers, of both signs."""
         if not self._drawn:
             return 0
+        if not exact:
+            return OF_ANY
         for most, feeds in OF_LIGHT:
             if self._weight <= most:
                 return feeds
@@ -193,29 +195,37 @@ class FurtherFeeds:
         """Feeds on the two sides of conditions, as near to each other as they come: a condition that is another one in
         the other model has its border elsewhere."""
         found: list[Fitted] = []
-        sides = [
-            (one, other, ran ^ ran_other)
-            for (one, ran), (other, ran_other) in pairwise(self._ran_on)
-            if ran != ran_other and _shapes(one.feeds) == _shapes(other.feeds)
-        ]
-        every = -(-len(sides) // _BORDERS) or 1
-        for one, other, apart in sides[::every] if self.is_light else ():
-            found += self._border(one, other, apart)
+        kept = self._ran_on if self.is_light and any(ran != self._ran_on[0][1] for _, ran in self._ran_on) else []
+        # Of every size: small numbers, and such as limits are for.
+        by_size = sorted(kept, key=lambda one: _size(one[0].feeds))[:: -(-len(kept) // _BORDERS) or 1]
+        for one, ran in by_size:
+            # Not the next one, which may be the opposite: all numbers half way between the two are 0.
+            others = (other for other, ran_other in kept[2:] if ran != ran_other and _same_shapes(one, other))
+            other = next(others, None)
+            found += [] if other is None else self._border(one, other)
+            # The same numbers a little less and a little more keep their distances.
+            most = 2 * _largest(one.feeds)
+            ends = [self._run(_moved(one.feeds, by), same_sizes=True) for by in (-most, most)]
+            if ends[0] is not None and ends[1] is not None:
+                found += self._border(ends[0], ends[1])
         return found
 
-    def _border(self, one: Fitted, other: Fitted, apart: frozenset[ScopePath]) -> list[Fitted]:
-        """Two feeds between these, near to each other, of which one runs a body of `apart` that the other does not."""
-        self._run(one.feeds)
-        ran_one = self.runner.ran
-        for _ in range(_HALVINGS):
-            between = self._run(_between(one.feeds, other.feeds))
+    def _border(self, one: Fitted, other: Fitted) -> list[Fitted]:
+        """Two feeds between these, near to each other, on which other bodies run; none where the same run on these."""
+        ran = []
+        for end in (one, other):
+            self._run(end.feeds, same_sizes=True)
+            ran.append(self.runner.ran)
+        apart = ran[0] ^ ran[1]
+        for _ in range(_HALVINGS if apart else 0):
+            between = self._run(_between(one.feeds, other.feeds), same_sizes=True)
             if between is None:
                 break
-            if apart & (self.runner.ran ^ ran_one):
+            if apart & (self.runner.ran ^ ran[0]):
                 other = between
             else:
                 one = between
-        return [one, other]
+        return [one, other] if apart else []
 
     def _keep(self, kept: list[Fitted], fitted: Fitted) -> None:
         self.ran |= self.runner.ran
@@ -287,6 +297,37 @@ def _between(one: Mapping[str, Value], other: Mapping[str, Value]) -> dict[str, 
             middle = (value.astype(np.float64) + end.astype(np.float64)) / 2
             feeds[name] = np.asarray(np.floor(middle) if value.dtype.kind in "iu" else middle).astype(value.dtype)
     return feeds
+
+
+def _moved(feeds: Mapping[str, Value], by: float) -> dict[str, Value]:
+    """The feed with a number added to all numbers, as far as their types hold it."""
+    moved = dict(feeds)
+    for name, value in feeds.items():
+        if isinstance(value, np.ndarray) and value.dtype.kind in "iuf":
+            sums = value.astype(np.float64) + by
+            limits = np.iinfo(value.dtype) if value.dtype.kind in "iu" else np.finfo(value.dtype)
+            moved[name] = np.asarray(
+                np.clip(np.round(sums) if value.dtype.kind in "iu" else sums, limits.min, limits.max)
+            ).astype(value.dtype)
+    return moved
+
+
+def _numbers(feeds: Mapping[str, Value]) -> list[Array]:
+    values = [value for value in feeds.values() if isinstance(value, np.ndarray) and value.dtype.kind in "iuf"]
+    return [np.abs(value.astype(np.float64)) for value in values if value.size]
+
+
+def _size(feeds: Mapping[str, Value]) -> float:
+    """The mean of all numbers without their signs."""
+    return float(np.mean([numbers.mean() for numbers in _numbers(feeds)] or [0.0]))
+
+
+def _largest(feeds: Mapping[str, Value]) -> float:
+    return float(max((numbers.max() for numbers in _numbers(feeds)), default=0.0))
+
+
+def _same_shapes(one: Fitted, other: Fitted) -> bool:
+    return _shapes(one.feeds) == _shapes(other.feeds)
 
 
 def tells(fitted: Fitted) -> bool:

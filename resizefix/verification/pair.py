@@ -43,7 +43,8 @@ class Pair:
     """Two models that are run on the same feeds. Outputs are compared at the paths of `feeding.files`, too
     (`Verification.views`).
 
-    `looks`: bodies that no feed ran are looked for, and named.
+    `looks`: bodies that no feed ran are looked for, and named. `exact`: feeds are drawn also where the last bits of a
+    number decide, and of sizes that no tolerance was given for.
 
     `is_part`: the models are nodes extracted from files. Outputs without any element pass if the file fixes all sizes,
     with the note that only types and shapes were compared; and no option gives their inputs shapes.
@@ -55,6 +56,7 @@ class Pair:
     feeding: Feeding = field(default_factory=Feeding)
     is_part: bool = False
     looks: bool = False
+    exact: bool = True
     views: tuple[View, ...] = ()
     _feeder: Feeder | None = None
     _plain: Watched | None = None  # the model before, without optimisation, until it has run
@@ -104,7 +106,7 @@ class Pair:
         self._origin = Origin.of(self.before, self.after)
         further = FurtherFeeds(session, feeder, first, self._origin, budget)
         self._is_brief = session.session.brief = further.is_brief
-        wanted = further.enough if self.feeding.runs is None else self.feeding.runs - 1
+        wanted = further.enough(exact=self.exact) if self.feeding.runs is None else self.feeding.runs - 1
         left = self.engine.conditions.limits.left()
         if left is not None and seconds * _RUNS * (1 + wanted) > left:
             self.engine.notes.append(Diagnostic("verification.no-time-for-further-feeds", wanted=wanted))
@@ -114,7 +116,7 @@ class Pair:
             fitted = [*fitted[1:], *further.rows(1)]
         if self.looks:
             fitted += further.reaching(self._unseen["BEFORE"] - further.ran)
-            fitted += further.borders() if self.feeding.runs is None else ()
+            fitted += further.borders() if self.exact and self.feeding.runs is None else ()
         self._unseen["BEFORE"] -= further.ran
         self.engine.progress.done("running the model before", further.tried)
         self.engine.progress.expect(3 * (len(fitted) - 1))

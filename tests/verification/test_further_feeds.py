@@ -106,7 +106,7 @@ def test_what_the_model_refuses_is_not_kept_and_the_others_are_drawn_all_the_sam
     ],
 )
 def test_there_are_as_many_as_a_run_is_cheap(graph, count):
-    assert further(graph).enough == count
+    assert further(graph).enough() == count
 
 
 def test_of_a_dear_model_a_feed_that_overflows_is_replaced():

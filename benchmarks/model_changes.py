@@ -79,6 +79,7 @@ def swapped_operands(rng: random.Random, model: ModelProto) -> bool:
 def other_attribute(rng: random.Random, model: ModelProto) -> bool:
     kinds = (AttributeProto.INT, AttributeProto.FLOAT)
     attributes = [attribute for node in _nodes(model) for attribute in node.attribute if attribute.type in kinds]
+    attributes = [attribute for attribute in attributes if attribute.name != "to"]  # other types are hardly valid
     if not attributes:
         return False
     attribute = rng.choice(attributes)

@@ -96,7 +96,8 @@ class Session:
     `inputs`: what to feed, in the graph's order; `outputs`: the names of the results, extra ones last; `types`: both,
     by name, as onnxruntime writes types (`seq(tensor(float))`). `maps_weights`: they are too large to be copied, and so
     none is laid out anew. `tell_shapes` is called after each run with the feeds and the shapes of the tensors that the
-    model was prepared to measure.
+    model was prepared to measure. `brief`: runs take microseconds; Ctrl-C is heard between two of them, and none gets a
+    thread.
     """
 
     def __init__(
@@ -111,7 +112,7 @@ class Session:
     ) -> None:
         self.label = label
         self.counts: Callable[[Feeds], None] | None = None  # told of every run
-        self._brief = brief
+        self.brief = brief
         self._limits = limits
         self.maps_weights = maps_weights
         self._prepared = model
@@ -130,6 +131,11 @@ class Session:
     def inputs(self) -> tuple[TensorInput, ...]:
         """What to feed."""
         return self._prepared.inputs
+
+    @property
+    def random(self) -> tuple[str, ...]:
+        """The nodes that draw random numbers. Those without a seed of their own get one by the name of their output."""
+        return self._prepared.random
 
     def _load(self) -> ort.InferenceSession:
         # enable_fallback would print to stdout and try again.
@@ -190,7 +196,7 @@ class Session:
             self._session = self._load()  # back to the first draw
         options = ort.RunOptions()
         options.log_severity_level = _FATAL
-        if self._brief or is_watched():  # the process that watches this one hears Ctrl-C
+        if self.brief or is_watched():  # the process that watches this one hears Ctrl-C
             with self._limits.breaking_off(options):
                 return self._results(feeds, options)
         left = self._limits.left()

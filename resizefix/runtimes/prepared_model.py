@@ -34,14 +34,14 @@ _SEED_TYPE: dict[str, type] = {
 
 @dataclass(frozen=True)
 class PreparedModel:
-    """`random`: nodes draw random numbers, and a second run in one session would draw the next ones.
+    """`random`: the nodes that draw random numbers; a second run in one session would draw the next ones.
 
     `measured`: the tensors whose shapes are further results, behind the outputs.
     `external_bytes`: the size of the tensors that the model refers to and does not hold, as far as it says.
     """
 
     model: ModelProto
-    random: bool
+    random: tuple[str, ...]
     external_bytes: int
     measured: tuple[str, ...] = ()
 
@@ -104,18 +104,18 @@ def prepare_for_ort(document: Document, extra_outputs: Sequence[str] = ()) -> Pr
     """The copy to open. `extra_outputs` are names of the main graph; one that is an output already is not repeated."""
     model = ModelProto.FromString(document.light_bytes())
     _show(model, extra_outputs)
-    random = False
+    random: list[str] = []
     external = 0
     for _, body in bodies(model):
-        for node in body.node:
-            if node.op_type in _SEED_TYPE:
-                random |= _pin_seed(node)
+        for index, node in enumerate(body.node):
+            if node.op_type in _SEED_TYPE and _pin_seed(node):
+                random.append(node_label(node, index))
             for attribute in node.attribute:
                 external += external_bytes_of(attribute.t) if attribute.HasField("t") else 0
         if isinstance(body, GraphProto):
             _name_nodes(body)
             external += sum(map(external_bytes_of, body.initializer))
-    return PreparedModel(model, random, external)
+    return PreparedModel(model, tuple(random), external)
 
 
 def _show(model: ModelProto, names: Sequence[str]) -> None:

@@ -11,6 +11,7 @@ import hashlib
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -29,7 +30,7 @@ _WORDS = ("a", "b", "A b", " a ", "", "é", "10")
 
 class Wanted(NamedTuple):
     """One tensor to draw. `edges` are numbers that the model names for it, `usual` what the first feed had; `edge` and
-    `below`: one of the edges that a row is about, and on which side."""
+    `side`: one of the edges that a row is about, and whether below (-1), on it (0) or above (1)."""
 
     dtype: np.dtype[np.generic]
     shape: Shape
@@ -37,7 +38,7 @@ class Wanted(NamedTuple):
     usual: Array | None = None
     texts: tuple[str, ...] = ()
     edge: int | None = None
-    below: bool = False
+    side: int = 0
 
     @property
     def lowest(self) -> int:
@@ -84,25 +85,28 @@ def _image_or_normal(generator: Generator, wanted: Wanted) -> Array:
     return image
 
 
-_STEPS = (0.0, 1e-3, 0.1, 1.0)  # from an edge, relative to it
+_STEPS = (1e-3, 0.1, 1.0)  # from an edge, relative to it
 
 
 def _near_edges(generator: Generator, wanted: Wanted) -> Array:
     """Numbers that the model names, a little less, a little more, and far from them. Where a row is about one of them,
     most numbers stand on one side of it."""
-    chosen, sign = _edge_and_side(generator, wanted)
-    steps = sign * generator.choice(_STEPS, wanted.shape)
+    chosen, side = _edge_and_side(generator, wanted)
+    steps = side * generator.choice(_STEPS, wanted.shape)
     return np.asarray(chosen + steps * np.maximum(np.abs(chosen), 0.01))
 
 
 def _edge_and_side(generator: Generator, wanted: Wanted) -> tuple[Array, Array]:
+    """An edge for each number, and where it stands: -1 below, 0 on it, 1 above. Of a row that is about one, the first
+    number and most others are about that."""
     named = np.array([0.0, 1.0, *wanted.edges])
-    chosen, sign = generator.choice(named, wanted.shape), generator.choice([-1.0, 1.0], wanted.shape)
+    chosen, side = generator.choice(named, wanted.shape), generator.choice([-1.0, 0.0, 1.0], wanted.shape)
     if wanted.edge is not None:
-        about = generator.random(wanted.shape) < 3 / 4
-        chosen = np.where(about, named[::-1][wanted.edge % len(named)], chosen)
-        sign = np.where(about, -1.0 if wanted.below else 1.0, sign)
-    return chosen, sign
+        others = np.asarray(generator.random(wanted.shape) < 1 / 4)
+        others.flat[:1] = False
+        chosen = np.where(others, chosen, named[::-1][wanted.edge % len(named)])
+        side = np.where(others, side, wanted.side)
+    return chosen, side
 
 
 def _beyond_edges(generator: Generator, wanted: Wanted) -> Array:
@@ -132,8 +136,8 @@ def _integers(low: float, high: float) -> Draw:
 
 
 def _integers_near_edges(generator: Generator, wanted: Wanted) -> Array:
-    chosen, sign = _edge_and_side(generator, wanted)
-    numbers = np.round(chosen) + sign * generator.integers(0, 3, wanted.shape)
+    chosen, side = _edge_and_side(generator, wanted)
+    numbers = np.round(chosen) + side * generator.integers(1, 3, wanted.shape)
     return np.asarray(np.clip(numbers, wanted.lowest, wanted.highest))
 
 
@@ -157,6 +161,12 @@ def _near_usual(generator: Generator, wanted: Wanted) -> Array:
     return np.asarray(usual * generator.choice([1.0, 1.5, 0.5, 2.0, 0.75], wanted.shape))
 
 
+def _few(generator: Generator, wanted: Wanted) -> Array:
+    """Sizes, counts and scales at which something is left out: none, one, and below none."""
+    numbers = [-1, 0, 1, 2, 3] if wanted.dtype.kind in "iu" else [-1, 0, 0.5, 1, 2, 3]
+    return np.asarray(np.maximum(generator.choice(numbers, wanted.shape), -1 if wanted.dtype.kind != "u" else 0))
+
+
 def _truths(generator: Generator, wanted: Wanted) -> Array:
     return generator.integers(0, 2, wanted.shape)
 
@@ -174,7 +184,7 @@ def _complex(generator: Generator, wanted: Wanted) -> Array:
     return np.asarray(_magnitudes(generator, wanted) + 1j * _magnitudes(generator, wanted))
 
 
-# By the kind of value: what the first row draws, and what any later one may. Each kind with the reason for its rows.
+# By the kind of value: what the first row draws, what a row about an edge draws, and what else any later one may.
 FLOATS = (
     _image_or_normal,
     _near_edges,  # limits, thresholds, comparisons with constants
@@ -198,7 +208,7 @@ INTEGERS = (
 TRUTHS: tuple[Draw, ...] = (_other_truths, _truths)
 TEXTS: tuple[Draw, ...] = (_texts,)
 COMPLEX: tuple[Draw, ...] = (_complex,)
-MODEST: tuple[Draw, ...] = (_near_usual,)  # inputs that decide sizes or counts
+MODEST: tuple[Draw, ...] = (_near_usual, _few)  # inputs that decide sizes or counts
 
 BY_KIND: Mapping[str, tuple[Draw, ...]] = {
     "f": FLOATS,
@@ -217,7 +227,7 @@ class Row:
 
     `first`: by the first distribution. `opposite`: as the row before, each number with the other sign. `mixed`: each
     element by a distribution of its own. `alike`: inputs of one type and shape get the same values. `edge`: about one
-    of the numbers that the model names, on one side of it.
+    of the numbers that the model names, on that `side` of it.
     """
 
     number: int
@@ -226,7 +236,7 @@ class Row:
     mixed: bool = False
     alike: bool = False
     edge: int | None = None
-    below: bool = False
+    side: int = 0
 
 
 def row(number: int) -> Row:
@@ -238,8 +248,9 @@ def row(number: int) -> Row:
 
 
 _TURN: tuple[Callable[[int, int], Row], ...] = (
-    lambda number, turn: Row(number, edge=turn, below=True),
-    lambda number, turn: Row(number, edge=turn),
+    lambda number, turn: Row(number, edge=turn, side=-1),
+    lambda number, turn: Row(number, edge=turn, side=1),
+    lambda number, turn: Row(number, edge=turn, side=0),
     lambda number, turn: Row(number, mixed=True),
     lambda number, turn: Row(number),
     lambda number, turn: Row(number - 1, opposite=True),
@@ -272,15 +283,14 @@ class Drawer:
         return self._drawn(generator, entry, usual, row)
 
     def _generator(self, name: str, row: Row) -> Generator:
-        own = int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "little")
-        return np.random.default_rng([self.seed, own, row.number, 1])
+        return np.random.default_rng([self.seed, _number(name), row.number, 1])
 
     def _drawn(self, generator: Generator, entry: TensorInput, usual: Array, row: Row) -> Array:
         dtype = usual.dtype
         decides = entry.name in self.deciding and usual.size <= SMALL
         table = MODEST if decides else BY_KIND[dtype.kind]
         wanted = Wanted(dtype, usual.shape, self.edges.numbers.get(entry.name, ()), usual, self.edges.texts)
-        wanted = wanted._replace(edge=row.edge, below=row.below)
+        wanted = wanted._replace(edge=row.edge, side=row.side)
         if decides and dtype.kind not in "iufV":
             return usual  # what tells a loop to go on
         drawn = _by_row(generator, table, wanted, row)
@@ -289,12 +299,16 @@ class Drawer:
         return _cast(drawn, dtype)
 
 
+@lru_cache(maxsize=1024)
+def _number(name: str) -> int:
+    return int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "little")
+
+
 def _by_row(generator: Generator, table: Sequence[Draw], wanted: Wanted, row: Row) -> Array:
     if row.first:
         return table[0](generator, wanted)
     if row.edge is not None and len(table) > 1:
-        at_edges = next((draw for draw in table if draw in (_near_edges, _integers_near_edges)), table[0])
-        return at_edges(generator, wanted)
+        return table[1](generator, wanted)
     if row.mixed and len(table) > 1:
         choice = generator.integers(0, len(table), wanted.shape)
         return np.asarray(np.choose(choice, [draw(generator, wanted) for draw in table]))

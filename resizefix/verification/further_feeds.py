@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import count, islice, pairwise
+from itertools import count, islice
 
 import numpy as np
 from onnx import TensorProto
@@ -33,18 +33,20 @@ from resizefix.verification.sizing import SIZINGS, SMALL_SIZINGS
 
 # How many further feeds a model gets by the numbers that it holds, is fed and gives: a run takes about so long.
 OF_LIGHT = (
-    (2**12, 128),  # 0.05 ms
-    (2**15, 64),
+    (2**12, 96),  # 0.05 ms
+    (2**15, 48),
     (2**18, 32),  # 1 ms
 )
 LIGHT = OF_LIGHT[-1][0]
+OF_ANY = 2  # the rows of usual numbers
 _OTHER_SIZES = 5  # of a light model with open sizes
-_SIZES_ASKED = 64  # of the feeder's candidates, many of which have the same sizes
+_SIZINGS = (*SMALL_SIZINGS, *SIZINGS[:6])
+_SIZES_ASKED = 24  # of the feeder's candidates, many of which have the same sizes
 _LOOKED_FOR = 96  # feeds that are tried of a light model for a body that did not run
 _LOOKED_FOR_DEAR = 4
 _FIRST_LOOKING = 1000  # the number of the first row that is drawn for it
-_BORDERS = 12  # of conditions that are looked for
-_HALVINGS = 14  # on the way to a border
+_BORDERS = 12  # feeds that are moved to a condition's border, in two ways each
+_HALVINGS = 12  # on the way to a border
 _TRIES = 3  # rows for each feed that is wanted
 _ROOM = 6  # times what a run takes that must be free before sizes are drawn
 
@@ -100,6 +102,7 @@ class FurtherFeeds:
     bases: list[Fitted] = field(default_factory=list)
     tried: int = 0
     ran: frozenset[ScopePath] = frozenset()
+    _next: int = 0  # row
     _ran_on: list[tuple[Fitted, frozenset[ScopePath]]] = field(default_factory=list)
     _seen: set[bytes] = field(default_factory=set)
 
@@ -128,10 +131,16 @@ class FurtherFeeds:
         return self._weight <= LIGHT
 
     @property
-    def enough(self) -> int:
-        """How many further feeds the model needs by default."""
+    def is_brief(self) -> bool:
+        """Whether a run takes less time than a thread."""
+        return self._weight <= OF_LIGHT[0][0]
+
+    def enough(self, *, exact: bool = True) -> int:
+        """How many further feeds the model needs by default. Not `exact`: only of usual numbers, of both signs."""
         if not self._drawn:
             return 0
+        if not exact:
+            return OF_ANY
         for most, feeds in OF_LIGHT:
             if self._weight <= most:
                 return feeds
@@ -142,7 +151,7 @@ class FurtherFeeds:
         """The usual feeds at a few other sizes that the file leaves open, where the model runs with them, the smallest
         first; rows are drawn at them, too."""
         by_shapes: dict[object, dict[str, Value]] = {}
-        for feeds in islice(self.feeder.candidates((*SMALL_SIZINGS, *SIZINGS)), _SIZES_ASKED) if self.is_light else ():
+        for feeds in islice(self.feeder.candidates(_SIZINGS), _SIZES_ASKED) if self.is_light else ():
             by_shapes.setdefault(_shapes(feeds), feeds)
         by_shapes.pop(_shapes(self.first.feeds), None)
         found: list[Fitted] = []
@@ -154,17 +163,20 @@ class FurtherFeeds:
         return found
 
     def rows(self, wanted: int) -> list[Fitted]:
-        """So many feeds, or as many as can be drawn. Of a model whose runs are dear, one that says less than the first
-        feed did is replaced."""
+        """So many feeds, or as many as can be drawn. Of a model whose runs are dear, one that overflows or saturates is
+        replaced where another one does not."""
         found: list[Fitted] = []
-        least = 0 if self.is_light else _telling(self.first)
-        for number in range(_TRIES * wanted):
+        silent: list[Fitted] = []
+        for _ in range(_TRIES * wanted):
             if len(found) == wanted:
                 break
-            fitted = self._fitted(row(number))
-            if fitted is not None and _telling(fitted) >= least:
+            fitted = self._fitted(row(self._next))
+            self._next += 1
+            if fitted is not None and (self.is_light or tells(fitted)):
                 self._keep(found, fitted)
-        return found
+            elif fitted is not None:
+                silent.append(fitted)
+        return found + silent[: wanted - len(found)]
 
     def reaching(self, missing: frozenset[ScopePath]) -> list[Fitted]:
         """Feeds with which bodies run that did not."""
@@ -183,29 +195,37 @@ class FurtherFeeds:
         """Feeds on the two sides of conditions, as near to each other as they come: a condition that is another one in
         the other model has its border elsewhere."""
         found: list[Fitted] = []
-        sides = [
-            (one, other, ran ^ ran_other)
-            for (one, ran), (other, ran_other) in pairwise(self._ran_on)
-            if ran != ran_other and _shapes(one.feeds) == _shapes(other.feeds)
-        ]
-        every = -(-len(sides) // _BORDERS) or 1
-        for one, other, apart in sides[::every] if self.is_light else ():
-            found += self._border(one, other, apart)
+        kept = self._ran_on if self.is_light and any(ran != self._ran_on[0][1] for _, ran in self._ran_on) else []
+        # Of every size: small numbers, and such as limits are for.
+        by_size = sorted(kept, key=lambda one: _size(one[0].feeds))[:: -(-len(kept) // _BORDERS) or 1]
+        for one, ran in by_size:
+            # Not the next one, which may be the opposite: all numbers half way between the two are 0.
+            others = (other for other, ran_other in kept[2:] if ran != ran_other and _same_shapes(one, other))
+            other = next(others, None)
+            found += [] if other is None else self._border(one, other)
+            # The same numbers a little less and a little more keep their distances.
+            most = 2 * _largest(one.feeds)
+            ends = [self._run(_moved(one.feeds, by), same_sizes=True) for by in (-most, most)]
+            if ends[0] is not None and ends[1] is not None:
+                found += self._border(ends[0], ends[1])
         return found
 
-    def _border(self, one: Fitted, other: Fitted, apart: frozenset[ScopePath]) -> list[Fitted]:
-        """Two feeds between these, near to each other, of which one runs a body of `apart` that the other does not."""
-        self._run(one.feeds)
-        ran_one = self.runner.ran
-        for _ in range(_HALVINGS):
-            between = self._run(_between(one.feeds, other.feeds))
+    def _border(self, one: Fitted, other: Fitted) -> list[Fitted]:
+        """Two feeds between these, near to each other, on which other bodies run; none where the same run on these."""
+        ran = []
+        for end in (one, other):
+            self._run(end.feeds, same_sizes=True)
+            ran.append(self.runner.ran)
+        apart = ran[0] ^ ran[1]
+        for _ in range(_HALVINGS if apart else 0):
+            between = self._run(_between(one.feeds, other.feeds), same_sizes=True)
             if between is None:
                 break
-            if apart & (self.runner.ran ^ ran_one):
+            if apart & (self.runner.ran ^ ran[0]):
                 other = between
             else:
                 one = between
-        return [one, other]
+        return [one, other] if apart else []
 
     def _keep(self, kept: list[Fitted], fitted: Fitted) -> None:
         self.ran |= self.runner.ran
@@ -223,7 +243,7 @@ class FurtherFeeds:
             if identity in self._seen:
                 return None
             self._seen.add(identity)
-            fitted = self._run(feeds)
+            fitted = self._run(feeds, same_sizes=True)
             if fitted is not None and not fitted.vacuous:
                 return fitted
         return None
@@ -254,9 +274,9 @@ class FurtherFeeds:
         value = self._usual(base, entry)
         return not isinstance(value, np.ndarray) or value.dtype.kind in "O"
 
-    def _run(self, feeds: dict[str, Value]) -> Fitted | None:
+    def _run(self, feeds: dict[str, Value], *, same_sizes: bool = False) -> Fitted | None:
         taken = self.runner.taken(feeds)
-        if self.budget.reject_reason(taken) is not None:
+        if not (self.is_light and same_sizes) and self.budget.reject_reason(taken) is not None:
             return None
         self.tried += 1
         try:
@@ -279,9 +299,41 @@ def _between(one: Mapping[str, Value], other: Mapping[str, Value]) -> dict[str, 
     return feeds
 
 
-def _telling(fitted: Fitted) -> int:
-    """How many outputs say something: finite numbers that are not all the same."""
-    return sum(map(_tells, fitted.outputs.values()))
+def _moved(feeds: Mapping[str, Value], by: float) -> dict[str, Value]:
+    """The feed with a number added to all numbers, as far as their types hold it."""
+    moved = dict(feeds)
+    for name, value in feeds.items():
+        if isinstance(value, np.ndarray) and value.dtype.kind in "iuf":
+            sums = value.astype(np.float64) + by
+            limits = np.iinfo(value.dtype) if value.dtype.kind in "iu" else np.finfo(value.dtype)
+            moved[name] = np.asarray(
+                np.clip(np.round(sums) if value.dtype.kind in "iu" else sums, limits.min, limits.max)
+            ).astype(value.dtype)
+    return moved
+
+
+def _numbers(feeds: Mapping[str, Value]) -> list[Array]:
+    values = [value for value in feeds.values() if isinstance(value, np.ndarray) and value.dtype.kind in "iuf"]
+    return [np.abs(value.astype(np.float64)) for value in values if value.size]
+
+
+def _size(feeds: Mapping[str, Value]) -> float:
+    """The mean of all numbers without their signs."""
+    return float(np.mean([numbers.mean() for numbers in _numbers(feeds)] or [0.0]))
+
+
+def _largest(feeds: Mapping[str, Value]) -> float:
+    return float(max((numbers.max() for numbers in _numbers(feeds)), default=0.0))
+
+
+def _same_shapes(one: Fitted, other: Fitted) -> bool:
+    return _shapes(one.feeds) == _shapes(other.feeds)
+
+
+def tells(fitted: Fitted) -> bool:
+    """Whether every output says something: finite numbers that are not all the same. One that overflows or saturates
+    may hide any difference."""
+    return all(map(_tells, fitted.outputs.values()))
 
 
 def _tells(value: Value) -> bool:

@@ -28,7 +28,7 @@ from resizefix.verification.engine import (
     with_shapes_to_give,
 )
 from resizefix.verification.feeds import Feeder
-from resizefix.verification.further_feeds import FurtherFeeds, Origin
+from resizefix.verification.further_feeds import FurtherFeeds, Origin, tells
 from resizefix.verification.jumps import agree_before_jumps
 from resizefix.verification.memory_budget import MemoryBudget
 from resizefix.verification.noise import moved_by_noise
@@ -46,8 +46,9 @@ class Pair:
     """Two models that are run on the same feeds. Outputs are compared at the paths of `feeding.files`, too
     (`Verification.views`).
 
-    `looks`: bodies that no feed ran are looked for, and named. `noise`: by how much nodes of the model after may differ
-    from those they replaced, as a part of the largest value; what such noise does to the outputs is allowed twice.
+    `looks`: bodies that no feed ran are looked for, and named. `exact`: feeds are drawn also where the last bits of a
+    number decide, and of sizes that no tolerance was given for. `noise`: by how much nodes of the model after may
+    differ from those they replaced, as a part of the largest value; what such noise does to outputs is allowed twice.
 
     `is_part`: the models are nodes extracted from files. Outputs without any element pass if the file fixes all sizes,
     with the note that only types and shapes were compared; and no option gives their inputs shapes.
@@ -59,6 +60,7 @@ class Pair:
     feeding: Feeding = field(default_factory=Feeding)
     is_part: bool = False
     looks: bool = False
+    exact: bool = True
     noise: Mapping[Key, float] = field(default_factory=dict)
     views: tuple[View, ...] = ()
     _feeder: Feeder | None = None
@@ -66,6 +68,8 @@ class Pair:
     _first: Point | None = None
     _renamed: Mapping[str, str] = field(default_factory=dict)  # outputs of the model after, by those of the one before
     _origin: Origin | None = None
+    _is_brief: bool = False  # its runs are
+    _random: tuple[str, ...] = ()  # nodes that draw numbers
     _types: dict[str, str] = field(default_factory=dict)  # of the model before
     _unseen: dict[str, frozenset[ScopePath]] = field(default_factory=dict)  # bodies that did not run, by side
 
@@ -79,6 +83,8 @@ class Pair:
             self._require_equal(given, tolerance)
         except DifferenceError as error:
             failure = error.diagnostic
+            if self._random:
+                failure = Diagnostic("verification.differs-at-random", why=failure, named=_named(self._random))
         except (NotComparableError, CannotLoadError, CannotRunError) as error:
             failure = str(error)
         except BrokenOffError as error:
@@ -92,7 +98,7 @@ class Pair:
         Raises what opening and running it raise, NotComparableError, and UsageError for feeds that do not fit.
         """
         session = self._plain = self._plain or self._watched("BEFORE", self.before)
-        self._types = session.session.types
+        self._types, self._random = session.session.types, session.session.random
         inputs, hints = common_inputs(self.before, self.after, self.feeding)
         feeder = self._feeder = self.engine.feeder(inputs, hints)
         self.engine.progress.expect(4)
@@ -109,14 +115,17 @@ class Pair:
             return [first]
         self._origin = Origin.of(self.before, self.after)
         further = FurtherFeeds(session, feeder, first, self._origin, budget)
-        wanted = further.enough if self.feeding.runs is None else self.feeding.runs - 1
+        self._is_brief = session.session.brief = further.is_brief
+        wanted = further.enough(exact=self.exact) if self.feeding.runs is None else self.feeding.runs - 1
         left = self.engine.conditions.limits.left()
         if left is not None and seconds * _RUNS * (1 + wanted) > left:
             self.engine.notes.append(Diagnostic("verification.no-time-for-further-feeds", wanted=wanted))
             return [first]
         fitted = [first, *(further.at_other_sizes() if self.feeding.runs is None else ()), *further.rows(wanted)]
+        if not further.is_light and not tells(first) and any(map(tells, fitted)):
+            fitted = [*fitted[1:], *further.rows(1)]
         fitted += further.reaching(self._unseen["BEFORE"] - further.ran)
-        fitted += further.borders() if self.feeding.runs is None else ()
+        fitted += further.borders() if self.exact and self.feeding.runs is None else ()
         self._unseen["BEFORE"] -= further.ran
         self.engine.progress.done("running the model before", further.tried)
         self.engine.progress.expect(3 * (len(fitted) - 1))
@@ -164,7 +173,7 @@ class Pair:
             lambda _, optimized: self._open("BEFORE", self.before, optimized=optimized),
             lambda optimized: self._open("AFTER", self.after, optimized=optimized),
             lambda point, optimized: self._judge(point, optimized, tolerance),
-            lambda session, point: _too_large(budget, session, point),
+            lambda session, point: None if self._is_brief else _too_large(budget, session, point),
             "the model before",
         )
         points = [Point(one.feeds, before={False: one.outputs}) for one in fitted]
@@ -175,7 +184,7 @@ class Pair:
         trial.level(more, optimized=False, after=after)
         self._unseen["AFTER"] -= after.seen
         del after
-        self._name_unseen()
+        self._name_what_is_not_compared()
         trial.optimised([*points, *more])
 
     def _judge(self, point: Point, optimized: bool, tolerance: Tolerance) -> None:
@@ -252,12 +261,13 @@ class Pair:
                 fitted.append(Fitted(one.feeds, before.run(before.taken(one.feeds))))
         return fitted
 
-    def _name_unseen(self) -> None:
-        """Note the bodies that no feed ran."""
+    def _name_what_is_not_compared(self) -> None:
+        """Note the bodies that no feed ran, and the nodes that were made to draw the same numbers."""
         unseen = sorted({str(path) for paths in self._unseen.values() for path in paths}) if self.looks else []
         if unseen:
-            named = ", ".join(map(repr, unseen[:_MOST_NAMED])) + (", …" if len(unseen) > _MOST_NAMED else "")
-            self.engine.notes.append(Diagnostic("verification.bodies-not-run", named=named, count=len(unseen)))
+            self.engine.notes.append(Diagnostic("verification.bodies-not-run", named=_named(unseen)))
+        if self.looks and self._random:
+            self.engine.notes.append(Diagnostic("verification.same-seeds", named=_named(self._random)))
 
     def _open(self, side: str, document: Document, *, optimized: bool) -> Session:
         # What was made of BEFORE has its path until it is saved, and is in no file.
@@ -265,7 +275,9 @@ class Pair:
         label = f"{side} ({document.path})" if is_file else side
         if optimized:
             label = Diagnostic("verification.at-default-level", label=label)
-        return self.engine.open(document, optimized=optimized, label=label)
+        session = self.engine.open(document, optimized=optimized, label=label)
+        session.brief |= self._is_brief
+        return session
 
     def _watched(self, side: str, document: Document) -> Watched:
         """A session without optimisation. Where bodies are looked for, it says which ran."""
@@ -282,3 +294,7 @@ class Pair:
 def _too_large(budget: MemoryBudget, session: Runner, point: Point) -> CannotRunError | None:
     why = budget.reject_reason(session.taken(point.feeds))
     return None if why is None else CannotRunError("verification.not-run", label=session.label, why=why, reason=why)
+
+
+def _named(names: Sequence[str]) -> str:
+    return ", ".join(map(repr, names[:_MOST_NAMED])) + (", …" if len(names) > _MOST_NAMED else "")

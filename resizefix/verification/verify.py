@@ -60,9 +60,9 @@ def verify(
     feeding = feeding or Feeding()
     if feeding.runs is not None and feeding.runs < 1:
         raise UsageError("verification.no-runs", runs=feeding.runs)
-    return Pair(before, after, Engine(conditions or Conditions()), feeding, looks=True).verified(
-        tolerance or Tolerance()
-    )
+    tolerance = tolerance or Tolerance()
+    exact = not (tolerance.atol or tolerance.rtol)
+    return Pair(before, after, Engine(conditions or Conditions()), feeding, looks=True, exact=exact).verified(tolerance)
 
 
 def prove_rewrite(

@@ -182,7 +182,19 @@ def test_defaults_of_their_own_are_left_to_the_models():
 def test_models_that_draw_random_numbers_are_comparable():
     before = "(float[3] x) => (y) { r = RandomNormalLike(x) y = Add(x, r) }"
     after = "(float[3] x) => (y) { a = Neg(x) b = Neg(a) r = RandomNormalLike(x) y = Add(b, r) }"
-    assert verified(before, after, runs=2).passed
+    found = verified(before, after, runs=2)
+    assert found.passed
+    assert found.reason == "'RandomNormalLike#0' drew the same random numbers in both models"
+
+
+def test_a_difference_of_models_that_draw_random_numbers_names_the_nodes():
+    before = "(float[3] x) => (y) { r = RandomNormalLike(x) y = Add(x, r) }"
+    after = "(float[3] x) => (y) { other = RandomNormalLike(x) y = Add(x, other) }"
+    found = verified(before, after)
+    assert not found.passed
+    assert found.reason.endswith(
+        "The model draws random numbers at 'RandomNormalLike#0'; a tensor of another name gets others."
+    )
 
 
 def test_neither_document_is_changed():

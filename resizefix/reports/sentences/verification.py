@@ -72,6 +72,8 @@ SENTENCES = {
     "verification.input-types-differ": "Input '{name}' is {type_text} in BEFORE and {type_text_2} in AFTER.",
     "verification.types-differ": "'{name}' is a {type_text} in BEFORE and a {type_text_2} in AFTER.",
     "verification.bodies-not-run": "not compared: {named}, which ran on no feed that was tried",
+    "verification.same-seeds": "{named} drew the same random numbers in both models",
+    "verification.differs-at-random": "{why} The model draws random numbers at {named}; a tensor of another name gets others.",
     "verification.bodies-not-watched": "{label}: it is not known which branches ran",
     "verification.no-time-for-further-feeds": "compared on one feed instead of {wanted}, for lack of time; give more with --timeout",
     "verification.sparse-default": "The default of input '{name}' is sparse and only one model has it. Give it with --feed.",

@@ -1,0 +1,88 @@
+"""The values that nodes name, in the units of the inputs."""
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from onnx_text import document
+
+from resizefix.verification.deciding_inputs import DECIDING, deciding_inputs
+from resizefix.verification.draws import FLOATS
+from resizefix.verification.edges import EDGES, edges
+
+
+def named(graph: str, opset: int = 18, name: str = "x") -> list[float]:
+    return [round(value, 4) for value in edges(document(graph, opset, "own")).numbers.get(name, ())]
+
+
+@pytest.mark.parametrize(
+    ("nodes", "values"),
+    [
+        ("y = Clip(x, a, b)", [-6, 20]),
+        ("c = Greater(x, b) y = Cast<to = 1>(c)", [20]),
+        ("y = Max(a, x)", [-6]),
+        ("y = Shrink<lambd = 2.0>(x)", [-2, 2]),
+        ("y = HardSigmoid(x)", [-2.5, 2.5]),
+        ("y = ThresholdedRelu<alpha = 3.0>(x)", [3]),
+        ("s = Mul(x, b) y = Min(s, a)", [-0.3]),
+        ("s = Div(x, b) y = Min(s, a)", [-120]),
+        ("s = Sub(b, x) y = Min(s, a)", [26]),
+        ("s = Add(x, b) t = Neg(s) y = Min(t, a)", [-14]),
+        ("s = Exp(x) y = Min(s, b)", [round(math.log(20), 4)]),
+        ("s = Exp(x) y = Min(s, a)", []),  # it is never below 0
+        ("s = Shape(x) y = Cast<to = 1>(s)", []),
+        ("y = Min(x, far)", []),  # no limit at all
+        ("k = Constant<value_float = 7.0>() y = Min(x, k)", [7]),
+        ("y = own.f(x)", [9]),
+        ("""c = Greater(x, a) d = Squeeze(c)
+            y = If(d) <then_branch = t () => (float[2] u) { u = Max(x, b) }, else_branch = e () => (float[2] v)
+            { v = Neg(x) }>""", [-6, 20]),
+    ],
+)  # fmt: skip
+def test_a_node_names_values_for_the_input(nodes, values):
+    constants = "<float a = {-6.0}, float b = {20.0}, float far = {3e38}>"
+    function = (
+        '<domain: "own", opset_import: ["" : 18]> f (p) => (q) { k = Constant<value_float = 9.0>() q = Max(p, k) }'
+    )
+    assert named(f"(float[1] x) => (y) {constants} {{ {nodes} }} {function}") == values
+
+
+@given(st.floats(-100, 100, width=32), st.floats(0.125, 100, width=32), st.floats(-100, 100, width=32))
+def test_an_edge_is_where_the_operand_takes_the_value_that_is_named(limit, scale, offset):
+    graph = f"""(float[3] x) => (y) <float k = {{{limit}}}, float a = {{{scale}}}, float b = {{{offset}}}> {{
+        s = Mul(x, a) t = Sub(s, b) y = Max(t, k) }}"""
+    (edge,) = edges(document(graph, 18)).numbers["x"]
+    assert math.isclose(edge * scale - offset, limit, rel_tol=1e-6, abs_tol=1e-6 * max(1, abs(offset)))
+
+
+def test_texts_are_those_of_the_nodes():
+    found = edges(document('(string[2] x) => (y) <string k = {"cat"}> { y = Equal(x, k) }', 19))
+    assert found.texts == ("cat",)
+
+
+@pytest.mark.parametrize(
+    ("graph", "names"),
+    [
+        ("(float[1,1,4,4] x, float[4] s) => (y) { y = Resize(x, , s) }", {"s"}),
+        ("(float[1,1,4,4] x, int64[4] s) => (y) { t = Cast<to = 1>(s) y = Resize(x, , t) }", {"s"}),
+        ("(float[1,1,4,4] x, int64[4] s) => (y) { t = Shape(s) u = Add(s, t) y = Abs(u) }", set()),
+        ("(float[1,1,4,4] x) => (y) { s = Shape(x) y = ConstantOfShape(s) }", set()),
+        ("(float[4] x, int64[1] k) => (y, i) { y, i = TopK(x, k) }", {"k"}),
+        ("(float[4] x, int64 n) => (y) { y = own.f(x, n) } "
+         '<domain: "own", opset_import: ["" : 18]> f (p, q) => (r) { '
+         "w = Constant<value_ints = [1]>() o = Reshape(q, w) r = Tile(p, o) }", {"n"}),
+        ("(float[2] x, int64 n, bool c) => (y) { y = Loop(n, , x) <body = b (int64 i, bool g, float[2] s) => "
+         "(bool h, float[2] t) { h = And(g, c) t = Neg(s) }> }", {"n", "c"}),
+    ],
+)  # fmt: skip
+def test_inputs_that_decide_sizes_and_counts_are_told(graph, names):
+    assert deciding_inputs(document(graph, 18, "own").proto) == names
+
+
+def test_the_tables_name_operators_that_onnx_has():
+    import onnx.defs
+
+    operators = {schema.name for schema in onnx.defs.get_all_schemas_with_history() if schema.domain == ""}
+    assert operators >= {*EDGES, *DECIDING}
+    assert len(FLOATS) >= 6

@@ -1,7 +1,8 @@
 """The mutation score: programming errors between each operation and its proof, and how many of them the proof catches.
 
     python benchmarks/mutants.py FOLDER… --json report.json
-    python benchmarks/mutants.py FOLDER… --commands repair,set --per-family 2 --survivors
+    python benchmarks/mutants.py FOLDER… --commands repair,set --per-family 2
+    python benchmarks/mutants.py --table report.json other.json
 
 Every candidate passes `library/seam.py`; here an error is put into it (`mutations.py`). `mutant_judge.py` decides which
 mutants compute something else. One is caught where the command writes nothing. Prints the caught share per command and
@@ -19,6 +20,7 @@ import time
 import zlib
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -267,7 +269,8 @@ def models(folders: Iterable[str]) -> list[Path]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folders", nargs="+")
+    parser.add_argument("folders", nargs="*")
+    parser.add_argument("--table", nargs="+", type=Path, default=(), help="reports to count, instead of running")
     parser.add_argument("--commands", default="", help="names, separated by commas; all by default")
     parser.add_argument("--only", default="", help="names of families, separated by semicolons")
     parser.add_argument("--per-family", type=int, default=1, dest="per_family")
@@ -280,10 +283,9 @@ def main() -> int:
     only = set(filter(None, options.only.split(";")))
     options.families = [family for family in FAMILIES if not only or family.name in only]
     commands = [command for command in COMMANDS if not wanted or command.name in wanted]
-    found: list[Mutant] = []
     start = time.perf_counter()
-    from concurrent.futures import ThreadPoolExecutor
-
+    told = [Mutant(**row) for report in options.table for row in json.loads(report.read_text())]
+    found = list({(one.file, one.command, one.options, one.family, one.number): one for one in told}.values())
     with ThreadPoolExecutor(options.jobs) as pool:
         done = [
             pool.submit(in_a_process, path, drawn(commands, path, options.share, options.seed), options)
@@ -293,10 +295,15 @@ def main() -> int:
             found += one.result()
             if options.json:
                 options.json.write_text(json.dumps([asdict(mutant) for mutant in found], indent=0))
+    return told_of(found, time.perf_counter() - start)
+
+
+def told_of(found: Sequence[Mutant], seconds: float) -> int:
+    """Prints the table, the survivors, and what is caught too seldom; the exit code."""
     print(table(found))
     counts = Counter(one.verdict for one in found)
     files = len({one.file for one in found})
-    print(f"\n{len(found)} mutants of {files} files, {dict(counts)}; {time.perf_counter() - start:.0f} s")
+    print(f"\n{len(found)} mutants of {files} files, {dict(counts)}; {seconds:.0f} s")
     for one in found:
         if one.verdict == "survived":
             print(f"survived: {one.command} {one.options} {one.file}: {one.family} #{one.number}")

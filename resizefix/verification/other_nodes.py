@@ -90,8 +90,12 @@ def _is_respelled(seen: Seen, old: Scope, new: Scope, node: NodeProto, found: No
 
 
 def _dropped(seen: Seen, node: NodeProto) -> frozenset[str]:
-    """Names that a node may read more than it did: new inputs that a call passes on."""
-    return seen.plan.new_inputs if FunctionName.called_by(node) in seen.new.functions else frozenset()
+    """Names that a node may read more than it did, or no longer: inputs that a call passes on, and that are new or
+    gone."""
+    if FunctionName.called_by(node) not in seen.new.functions:
+        return frozenset()
+    was, now = ({value.name for value in one.proto.graph.input} for one in (seen.before, seen.after))
+    return seen.plan.new_inputs | (was - now)
 
 
 def _has_planned_numbers(seen: Seen, old: Scope, new: Scope, node: NodeProto) -> bool:

@@ -63,7 +63,9 @@ def _functions(seen: Seen) -> Iterator[Diagnostic]:
     for name, old in was.items():
         new = now[name]
         given = [one for one in new.input if one not in seen.plan.new_inputs]
-        same = given == list(old.input) and all(
+        body = seen.old.functions[name].path
+        kept = [one for one in old.input if one in new.input or (body, one) not in seen.removable]
+        same = given == kept and all(
             same_field(old, new, field.name)
             for field in FunctionProto.DESCRIPTOR.fields
             if field.name not in ("node", "input", "value_info")

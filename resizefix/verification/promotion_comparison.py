@@ -122,7 +122,7 @@ class PromotionComparison:
         points = [first, *self._moved(session, coupling or {})]
         del session
         self._probed = None
-        self.engine.progress.expect(2 * len(points))
+        self.engine.progress.expect(sum(2 - point.is_plain for point in points))
         trial.run(points)
         self._note_sizes(promoted)
 

@@ -37,6 +37,7 @@ class Seen:
     def removable(self) -> frozenset[Key]:
         """What the operands of planned nodes are made of: it may go where nothing else reads it."""
         found: set[Key] = set()
+        calls = View(self.before.proto).calls
         pending = [
             source
             for path, name in self.plan.nodes
@@ -51,6 +52,8 @@ class Seen:
             if one.node is not None:
                 found.update((one.scope.path, name) for name in one.node.output if name)
                 pending += self.old.sources(one.scope, one.node)
+            elif (passed := calls.argument(one)) is not None:
+                pending.append(passed)
         return frozenset(found)
 
     @cached_property

@@ -55,7 +55,7 @@ def test_progress_is_reported_from_both_sides_of_the_border():
         steps = []
         resizefix.promote_scales(SIMPLE, progress=lambda *step, steps=steps: steps.append(step), **limits)
         assert [made for made, _, _ in steps] == list(range(1, len(steps) + 1))
-        assert steps[-1][0] == steps[-1][1] == 5  # the old scales and others at two levels, and others without optimisation
+        assert steps[-1][0] == steps[-1][1] == 5  # two points at two levels, one without optimisation
         assert "up_scales" in steps[-1][2]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import _thread
 import ctypes
 import math
+import os
 import threading
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
@@ -23,6 +24,7 @@ from resizefix.document.scopes import bodies
 from resizefix.document.values import Array
 from resizefix.errors import ResizefixError, UsageError
 from resizefix.process import is_watched
+from resizefix.runtimes import ORT_DISABLE_TELEMETRY
 from resizefix.runtimes.inputs import Feeds, TensorInput, Value
 from resizefix.runtimes.limits import Limits, OutOfMemoryError
 from resizefix.runtimes.ort_error import read_ort_error
@@ -66,6 +68,8 @@ _WITHOUT_NUMPY: dict[str, tuple[int, type[np.generic] | None]] = {
 
 MOST_PLANNED = 1000  # nodes of a model whose buffers are reused as in a usual session: 0.3 s
 
+if os.environ.get(ORT_DISABLE_TELEMETRY) == "1":  # where the caller had imported onnxruntime before this package
+    ort.disable_telemetry_events()
 
 _CALLED = attrgetter("domain", "op_type", "overload")  # asked from C, of thousands of nodes
 _ORT_TYPE = attrgetter("type")

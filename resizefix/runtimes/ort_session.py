@@ -27,6 +27,7 @@ from resizefix.process import is_watched
 from resizefix.runtimes import ORT_DISABLE_TELEMETRY
 from resizefix.runtimes.inputs import Feeds, TensorInput, Value
 from resizefix.runtimes.limits import Limits, OutOfMemoryError
+from resizefix.runtimes.ort_crashes import crashing_optimizers
 from resizefix.runtimes.ort_error import read_ort_error
 from resizefix.runtimes.prepared_model import PreparedModel, prepare_for_ort
 from resizefix.scope_path import FunctionName
@@ -118,6 +119,9 @@ class Session:
         self._prepared = model
         self.outputs = model.outputs
         self._options = options
+        self._left_out = crashing_optimizers(model.model, ort.__version__) | (
+            {"NchwcTransformer"} if maps_weights else set()
+        )
         self._session = self._load()
         fed_and_made = (*self._session.get_inputs(), *self._session.get_outputs())
         kinds = list(map(_ORT_TYPE, fed_and_made))
@@ -136,7 +140,7 @@ class Session:
             self._options,
             providers=["CPUExecutionProvider"],
             enable_fallback=0,
-            disabled_optimizers={"NchwcTransformer"} if self.maps_weights else None,
+            disabled_optimizers=self._left_out or None,
         )
 
     def taken(self, feeds: Feeds) -> dict[str, Value]:
@@ -150,6 +154,9 @@ class Session:
         Types without a numpy counterpart (bfloat16, float8, int4) come and go as onnx represents them (ml_dtypes).
         Raises CannotRunError, TimeIsUpError.
         """
+        if (crash := self._prepared.forecast.in_run(feeds)) is not None:
+            where = f" at node '{crash.node}' ({crash.op_type})"
+            raise CannotRunError("runtimes.cannot-run", label=self.label, where=where, **crash.facts)
         try:
             results = self._invoke(feeds)
         except _ORT_EXCEPTIONS as error:
@@ -276,6 +283,9 @@ def open_session(
     label = label or (str(document.path) if document.path is not None else "the model")
     prepared = prepared or prepare_for_ort(document, extra_outputs)
     document.require_in_place()
+    if (crash := prepared.forecast.at_load) is not None:
+        where = f" (node '{crash.node}', {crash.op_type})"
+        raise CannotLoadError("verification.does-not-load", label=label, where=where, **crash.facts)
     maps_weights = prepared.external_bytes >= MAPPED_FROM
     if maps_weights:
         options.add_session_config_entry("session.disable_prepacking", "1")

@@ -71,7 +71,7 @@ def runs_on(model: Path, commands: Commands, live: Sequence[str]) -> list[Run]:
 
 
 def why_died(code: int, said: str) -> str | None:
-    """The line that tells of a process that ended without an answer: the command's own, or that of the one it watched."""
+    """What tells of a process that ended without an answer: the command's own, or the one that it watched."""
     if code not in (0, 1, 2):
         return f"exit code {code}"
     signs = ("ended by signal", "ended with status", "time was up", "Traceback (most recent call last)")

@@ -15,7 +15,7 @@ import numpy as np
 from onnx import ModelProto, NodeProto, TensorProto, TypeProto
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.document.inference import infer_shapes
+from resizefix.document.inference import infer_shapes, infer_without_values
 from resizefix.document.scopes import DEFAULT_DOMAINS, bodies, is_operator, node_label
 from resizefix.document.values import has_negative_size, known_types
 from resizefix.runtimes.inputs import Feeds
@@ -85,7 +85,7 @@ class Forecast:
 
     @cached_property
     def _typed(self) -> ModelProto:
-        return infer_shapes(self._model)
+        return infer_without_values(self._model)
 
     @cached_property
     def _has_unsure(self) -> bool:

@@ -12,12 +12,12 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from onnx import ModelProto, NodeProto, TensorProto, TypeProto
+from onnx import ModelProto, NodeProto, TensorProto, TypeProto, ValueInfoProto, helper
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.document.inference import infer_shapes, infer_without_values
 from resizefix.document.scopes import DEFAULT_DOMAINS, bodies, is_operator, node_label
-from resizefix.document.values import has_negative_size, known_types
+from resizefix.document.values import dims_of, has_negative_size, known_types
 from resizefix.runtimes.inputs import Feeds
 
 # Fuses casts of float16 initializers, and takes those that may be fed for constants (onnxruntime#32143).
@@ -27,6 +27,8 @@ _RESIZES = ("Upsample", "Resize")
 # tell where it is constant; and the others.
 _BY_OPERAND = frozenset({"Reshape", "Expand", "ConstantOfShape", "Squeeze", "Unsqueeze"})
 _ALWAYS = frozenset({"Loop", "If", "Scan", "OptionalGetElement", "SequenceAt", "SequenceMap", "ConcatFromSequence"})
+# Where those that make a tensor to a list of sizes read the list.
+_LISTED = {"Reshape": 1, "ConstantOfShape": 0}
 # Operators that can be given more to cut off than there is, which makes a negative size.
 _SHRINKING = ("Conv", "MaxPool", "AveragePool", "LpPool", "Pad", "Resize", "Upsample")
 
@@ -106,7 +108,10 @@ class Forecast:
                 del dims[:]
                 for size in shapes[value.name]:
                     dims.add().dim_value = size
-        for index, node, rank, count in _ranks_and_counts(infer_shapes(fed)):
+        typed = infer_shapes(fed)
+        while _tell_listed_ranks(typed):
+            typed = infer_shapes(typed)
+        for index, node, rank, count in _ranks_and_counts(typed):
             if rank is not None and rank > count:
                 reason = Diagnostic("runtimes.fewer-scales-than-dimensions", rank=rank, count=count)
                 return Crash(node_label(node, index), node.op_type, reason)
@@ -132,6 +137,23 @@ def _computes_sizes(node: NodeProto, constants: set[str]) -> bool:
         constants.issuperset(node.input[-1:])
         or any(attribute.name in ("axes", "shape") for attribute in node.attribute)
     )
+
+
+def _tell_listed_ranks(typed: ModelProto) -> bool:
+    """Store of tensors that are made to a list of sizes as many dimensions as the list is long; whether there are any
+    of which that was not known."""
+    graph = typed.graph
+    kinds = known_types(graph)
+    told = False
+    for node in graph.node:
+        if is_operator(node, *_LISTED) and node.output[0] in kinds and len(node.input) == _LISTED[node.op_type] + 1:
+            dims = dims_of(kinds.get(node.input[-1], TypeProto()))
+            made = kinds[node.output[0]]
+            if len(dims) == 1 and isinstance(dims[0], int) and not made.tensor_type.HasField("shape"):
+                shape = helper.make_tensor_type_proto(made.tensor_type.elem_type, [None] * dims[0])
+                graph.value_info.append(ValueInfoProto(name=node.output[0], type=shape))
+                told = True
+    return told
 
 
 def _ranks_and_counts(typed: ModelProto) -> Iterator[tuple[int, NodeProto, int | None, int]]:

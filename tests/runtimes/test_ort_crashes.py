@@ -72,10 +72,9 @@ def test_as_many_scales_as_dimensions_run_whatever_the_file_says_of_the_rank(ops
 
 
 def test_the_rank_is_followed_through_what_is_computed_from_the_feeds_shape():
-    graph = (
-        "(float[a] x) => (float[a] y) <float[3] s = {1,2,2}> { n = Shape (x) t = Reshape (x, n) y = Resize (t, , s) }"
-    )
-    session = open_session(Document.from_proto(of_unknown_rank(graph, 13)), optimized=False)
+    nodes = "n = Shape (x) t = Reshape (x, n) r = Relu (t) y = Resize (r, , s)"
+    model = of_unknown_rank(f"(float[a] x) => (float[a] y) <float[3] s = {{1,2,2}}> {{ {nodes} }}", 13)
+    session = open_session(Document.from_proto(model), optimized=False)
     with pytest.raises(CannotRunError, match="4 dimensions"):
         session.run(FED)
 
@@ -113,8 +112,8 @@ def test_onnxruntime_itself_still_ends_the_process_there(model, tmp_path):
 
 
 def test_no_optimizer_is_left_out_but_where_it_breaks():
-    graph = "(float[1] x, float16[1] w) => (float[1] y) <float16[1] w = {2}> { v = Cast <to = 1> (w) y = Mul (x, v) }"
-    fed = onnx_text.model(graph, 13)
+    nodes = "v = Cast <to = 1> (w) y = Mul (x, v)"
+    fed = onnx_text.model(f"(float[1] x, float16[1] w) => (float[1] y) <float16[1] w = {{16384}}> {{ {nodes} }}", 13)
     constant = onnx.ModelProto.FromString(fed.SerializeToString())
     del constant.graph.input[1]
     assert crashing_optimizers(fed, "1.29.0") == {"FuseFp16InitializerToFp32NodeTransformer"}

@@ -40,7 +40,7 @@ _NO_MEMORY = ("std::bad_alloc", "bad allocation", "Failed to allocate memory")
 # From this size on weights stay where they are, mapped from the file. onnxruntime would copy them: for matrix products
 # at every level ("prepacking"), for convolutions at the default one (its optimizer's NCHWc layout).
 MAPPED_FROM = 2**27
-UNCHANGED_LAYOUT = Diagnostic("runtimes.unchanged-layout")
+_UNCHANGED_LAYOUT = Diagnostic("runtimes.unchanged-layout")
 
 # onnxruntime's own exceptions share no base class; the rest is what its bindings raise for values they cannot convert.
 _ORT_EXCEPTIONS: tuple[type[Exception], ...] = (
@@ -98,8 +98,8 @@ class CannotRunError(_RefusedByOrtError):
 class Session:
     """A model opened for running. A run is a function of its feeds, also where the model draws random numbers.
 
-    `inputs`: what to feed, in the graph's order; `outputs`: the names of the results, extra ones last. `maps_weights`:
-    they are too large to be copied, and so none is laid out anew.
+    `inputs`: what to feed, in the graph's order; `outputs`: the names of the results, extra ones last; `notes`: how it
+    differs from a user's session. `maps_weights`: they are too large to be copied, and so none is laid out anew.
     """
 
     def __init__(
@@ -115,13 +115,13 @@ class Session:
         self.label = label
         self._brief = brief
         self._limits = limits
-        self.maps_weights = maps_weights
         self._prepared = model
         self.outputs = model.outputs
         self._options = options
-        self._left_out = crashing_optimizers(model.model, ort.__version__) | (
-            {"NchwcTransformer"} if maps_weights else set()
-        )
+        crashing = crashing_optimizers(model.model, ort.__version__)
+        self._left_out = crashing | ({"NchwcTransformer"} if maps_weights else set())
+        crash = Diagnostic("runtimes.default-level-ends-the-process", version=ort.__version__)
+        self.notes = (*((_UNCHANGED_LAYOUT,) if maps_weights else ()), *((crash,) if crashing else ()))
         self._session = self._load()
         fed_and_made = (*self._session.get_inputs(), *self._session.get_outputs())
         kinds = list(map(_ORT_TYPE, fed_and_made))

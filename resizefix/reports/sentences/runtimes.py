@@ -17,6 +17,7 @@ SENTENCES = {
     "runtimes.slice-of-negative-size": "it reads a tensor of negative size; the operators before it cut off more than there is",
     "runtimes.custom-op": "onnxruntime cannot load {label}: {why}. Give its library with --custom-op-library.",
     "runtimes.no-implementation": "no implementation of {operators} is registered",
+    "runtimes.default-level-ends-the-process": "onnxruntime {version} ends the process when you load this model at the default level, since a float16 initializer may be fed; 1.30 and later do not",
     "runtimes.unchanged-layout": "large weights were run in the layout they are stored in, without onnxruntime's copies of them",
     "runtimes.default-level-not-run": "not compared at the default optimisation level, at which onnxruntime does not run {which}: {why}",
     "runtimes.ended-with-code": "ended with exit code {status}",

@@ -15,8 +15,10 @@ from pathlib import Path
 
 import onnxruntime
 import pytest
+from click import Context
 from live_runtimes import require
 
+from resizefix.cli import group
 from resizefix.runtimes.catalogue import ROWS, RUNTIMES
 from resizefix.runtimes.tensorrt import unavailable
 
@@ -180,3 +182,21 @@ def test_who_says_otherwise_in_the_environment_is_obeyed_and_the_trace_shows_it(
     place.environment["ORT_DISABLE_TELEMETRY"] = "0"
     place.run("promote-scales", "in.onnx", "promoted.onnx")
     assert any(str(place.home) in line for line in place.strayed())
+
+
+def test_every_command_is_among_those_that_are_traced():
+    assert {command for command, *_ in COMMANDS} == set(group.list_commands(Context(group)))
+
+
+def test_it_is_said_before_onnxruntime_is_imported_and_to_one_that_was_there_before(tmp_path):
+    said = (
+        "import os, sys, resizefix.runtimes; print(os.environ['ORT_DISABLE_TELEMETRY'], 'onnxruntime' in sys.modules)"
+    )
+    place = Place(tmp_path)
+    assert place.start("-c", said, traced=False).communicate()[0].split() == ["1", "False"]
+    place.environment["ORT_DISABLE_TELEMETRY"] = "0"
+    assert place.start("-c", said, traced=False).communicate()[0].split() == ["0", "False"]
+    del place.environment["ORT_DISABLE_TELEMETRY"]
+    early = "import onnxruntime as ort; ort.disable_telemetry_events = lambda: print('told'); "
+    early += "import resizefix.runtimes.ort_session"
+    assert place.start("-c", early, traced=False).communicate()[0].split() == ["told"]

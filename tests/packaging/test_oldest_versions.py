@@ -19,7 +19,7 @@ DECLARED = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
 
 def listed(key: str) -> list[str]:
     (text,) = re.findall(rf"^{key} = \[(.*?)\]$", DECLARED, re.MULTILINE | re.DOTALL)
-    return re.findall(r'"([^";]+)', text)
+    return [bound.split(";")[0] for bound in re.findall(r'"([^"]+)"', text)]
 
 
 def test_every_dependency_has_a_lower_bound_and_is_tried_at_it():

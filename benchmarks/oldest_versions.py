@@ -21,26 +21,27 @@ _LOWEST = re.compile(r"(?P<name>[\w.-]+)>=(?P<version>[\w.]+)(?:; (?P<marker>.*)
 
 
 def oldest(extras: list[str], package: str = "resizefix") -> list[str]:
-    """The requirements of the package, and of these extras of it, each as its lowest version; an extra's bound of two
-    numbers, as a series: the first release of these packages has more."""
-    pins = []
+    """What pip is to install: every dependency at its lowest version; with extras, these at theirs, beside whatever fits
+    of the dependencies (OpenCV 5 wants numpy 2). An extra's bound of two numbers is a series: its first release has more.
+    """
+    wanted = []
     for line in requires(package) or ():
         required = _LOWEST.fullmatch(line.replace(" ;", ";"))
         if required is None:
             continue
-        pin, marker = f"{required['name']}=={required['version']}", required["marker"] or ""
+        name, version, marker = required["name"], required["version"], required["marker"] or ""
         if "extra ==" not in marker:
-            pins.append(pin)
+            wanted.append(f"{name}>={version}" if extras else f"{name}=={version}")
         elif any(f'extra == "{extra}"' in marker for extra in extras):
-            pins.append(pin if required["version"].count(".") > 1 else f"{pin}.*")
-    return pins
+            wanted.append(f"{name}=={version}" if version.count(".") > 1 else f"{name}=={version}.*")
+    return wanted
 
 
-def environment(python: str, folder: Path, pins: list[str]) -> str:
+def environment(python: str, folder: Path, wanted: list[str]) -> str:
     """The Python of a new virtual environment that holds these."""
     subprocess.run([python, "-m", "venv", str(folder)], check=True)
     inside = str(folder / "bin" / "python")
-    subprocess.run([inside, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *pins], check=True)
+    subprocess.run([inside, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *wanted], check=True)
     return inside
 
 
@@ -53,11 +54,11 @@ def main() -> None:
     parser.add_argument("--folder", type=Path)
     parser.add_argument("--jobs", default="2")
     options = parser.parse_args()
-    pins = oldest(options.extra)
+    wanted = oldest(options.extra)
     with tempfile.TemporaryDirectory(prefix="oldest-") as place:
-        python = environment(options.python, options.folder or Path(place, "venv"), pins)
+        python = environment(options.python, options.folder or Path(place, "venv"), wanted)
         version = subprocess.run([python, "--version"], capture_output=True, text=True, check=True).stdout.strip()
-        print(f"{version}, {', '.join(pins)}", flush=True)
+        print(f"{version}, {', '.join(wanted)}", flush=True)
         live = [word for extra in options.extra for word in ("--live", TARGETS.get(extra, extra))]
         ran = [python, str(HERE / "every_command.py"), *options.models, *live, "--jobs", options.jobs]
         sys.exit(subprocess.run(ran, check=False).returncode)

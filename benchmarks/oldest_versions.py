@@ -21,8 +21,8 @@ _LOWEST = re.compile(r"(?P<name>[\w.-]+)>=(?P<version>[\w.]+)(?:; (?P<marker>.*)
 
 
 def oldest(extras: list[str], package: str = "resizefix") -> list[str]:
-    """What pip is to install: every dependency at its lowest version; with extras, these at theirs, beside whatever fits
-    of the dependencies (OpenCV 5 wants numpy 2). An extra's bound of two numbers is a series: its first release has more.
+    """What pip is to install: every dependency at its lowest version; or extras at theirs, beside what fits of the
+    dependencies (OpenCV 5 wants numpy 2). A bound of two numbers is a series there: the first release has more.
     """
     wanted = []
     for line in requires(package) or ():

@@ -2,32 +2,30 @@
 
 Measured on onnxruntime 1.23 to 1.32, which raises no error for any of it: a kernel, an optimizer or shape inference
 breaks in C++. A constant list of scales is read when the session is made, where nothing compares its length with the
-rank of an input that is not known yet.
+rank of an input that is not known yet; up to 1.30, scales that are fed are copied to where few fit, however many
+they are.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from onnx import ModelProto, NodeProto, TensorProto, TypeProto, ValueInfoProto, helper
+from onnx import ModelProto, TensorProto, TypeProto, ValueInfoProto, helper
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.document.inference import infer_shapes, infer_without_values
-from resizefix.document.scopes import DEFAULT_DOMAINS, bodies, is_operator, node_label
+from resizefix.document.scopes import bodies, is_operator, node_label
 from resizefix.document.values import dims_of, has_negative_size, known_types
 from resizefix.runtimes.inputs import Feeds
 
 # Fuses casts of float16 initializers, and takes those that may be fed for constants (onnxruntime#32143).
 _CAST_FUSION, _CAST_FUSION_RIGHT_FROM = "FuseFp16InitializerToFp32NodeTransformer", (1, 30)
 _RESIZES = ("Upsample", "Resize")
-# Operators of whose results the rank may be unknown before a run: those that read sizes or axes from an operand, which
-# tell where it is constant; and the others.
-_BY_OPERAND = frozenset({"Reshape", "Expand", "ConstantOfShape", "Squeeze", "Unsqueeze"})
-_ALWAYS = frozenset({"Loop", "If", "Scan", "OptionalGetElement", "SequenceAt", "SequenceMap", "ConcatFromSequence"})
-# Where those that make a tensor to a list of sizes read the list.
+# Where operators that make a tensor to a list of sizes read the list.
 _LISTED = {"Reshape": 1, "ConstantOfShape": 0}
 # Operators that can be given more to cut off than there is, which makes a negative size.
 _SHRINKING = ("Conv", "MaxPool", "AveragePool", "LpPool", "Pad", "Resize", "Upsample")
@@ -76,13 +74,13 @@ class Forecast:
         return None
 
     def in_run(self, feeds: Feeds) -> Crash | None:
-        """A resize of the main graph whose input has more dimensions than it has scales, as far as shape inference
-        follows the shapes of the feeds."""
+        """A resize of the main graph with another number of scales or sizes than its input has dimensions, as far as
+        shape inference follows the shapes of the feeds."""
         if not self._has_unsure:
             return None
         shapes = frozenset((name, value.shape) for name, value in feeds.items() if isinstance(value, np.ndarray))
         if shapes not in self._by_shapes:
-            self._by_shapes[shapes] = self._too_few_scales(dict(shapes))
+            self._by_shapes[shapes] = self._another_number(dict(shapes))
         return self._by_shapes[shapes]
 
     @cached_property
@@ -91,15 +89,12 @@ class Forecast:
 
     @cached_property
     def _has_unsure(self) -> bool:
-        """Whether there is a resize whose input's rank onnxruntime does not know when it loads the model."""
-        resizes = any(is_operator(node, *_RESIZES) for node in self._model.graph.node)
-        return (
-            resizes
-            and _forgets_ranks(self._model)
-            and any(rank is None for _, _, rank, _ in _ranks_and_counts(self._typed))
-        )
+        """Whether there is a resize of which onnxruntime cannot compare rank and count when it loads the model."""
+        if not any(is_operator(node, *_RESIZES) for node in self._model.graph.node):
+            return False
+        return any(None in (extent.rank, extent.length) for extent in _extents(self._typed))
 
-    def _too_few_scales(self, shapes: Mapping[str, tuple[int, ...]]) -> Crash | None:
+    def _another_number(self, shapes: Mapping[str, tuple[int, ...]]) -> Crash | None:
         fed = ModelProto()
         fed.CopyFrom(self._model)
         for value in fed.graph.input:
@@ -111,32 +106,11 @@ class Forecast:
         typed = infer_shapes(fed)
         while _tell_listed_ranks(typed):
             typed = infer_shapes(typed)
-        for index, node, rank, count in _ranks_and_counts(typed):
-            if rank is not None and rank > count:
-                reason = Diagnostic("runtimes.fewer-scales-than-dimensions", rank=rank, count=count)
-                return Crash(node_label(node, index), node.op_type, reason)
+        for node, op_type, operand, rank, count in _extents(typed):
+            if None not in (rank, count) and rank != count:
+                reason = Diagnostic("runtimes.another-number-than-dimensions", rank=rank, count=count, operand=operand)
+                return Crash(node, op_type, reason)
         return None
-
-
-def _forgets_ranks(model: ModelProto) -> bool:
-    """Whether a tensor may have an unknown rank: most models say of their inputs what they are, and compute no rank."""
-    graph = model.graph
-    constants = {tensor.name for tensor in graph.initializer}
-    if any(not value.type.tensor_type.HasField("shape") for value in graph.input if value.name not in constants):
-        return True
-    for node in graph.node:
-        if node.op_type == "Constant":
-            constants.update(node.output)
-        elif node.op_type in _ALWAYS or node.domain not in DEFAULT_DOMAINS or _computes_sizes(node, constants):
-            return True
-    return False
-
-
-def _computes_sizes(node: NodeProto, constants: set[str]) -> bool:
-    return node.op_type in _BY_OPERAND and not (
-        constants.issuperset(node.input[-1:])
-        or any(attribute.name in ("axes", "shape") for attribute in node.attribute)
-    )
 
 
 def _tell_listed_ranks(typed: ModelProto) -> bool:
@@ -156,26 +130,33 @@ def _tell_listed_ranks(typed: ModelProto) -> bool:
     return told
 
 
-def _ranks_and_counts(typed: ModelProto) -> Iterator[tuple[int, NodeProto, int | None, int]]:
-    """The resizes of the main graph whose number of scales is known: position, node, rank of the input, that number."""
+class _Extent(NamedTuple):
+    """A resize of the main graph: its label and operator, `scales` or `sizes`, the rank of its input, and how many
+    numbers it has; None where that is not known."""
+
+    node: str
+    op_type: str
+    operand: str
+    rank: int | None
+    length: int | None
+
+
+def _extents(typed: ModelProto) -> Iterator[_Extent]:
     kinds = known_types(typed.graph)
-    lengths = {tensor.name: tuple(tensor.dims) for tensor in typed.graph.initializer}
+    stored = {tensor.name: tuple(tensor.dims) for tensor in typed.graph.initializer}
     for index, node in enumerate(typed.graph.node):
-        if not is_operator(node, *_RESIZES) or not node.input:
-            continue
         attributes = {attribute.name: attribute for attribute in node.attribute}
-        if "axes" in attributes:
-            continue  # their number is compared
-        count = len(attributes["scales"].floats) if "scales" in attributes else _length(node, kinds, lengths)
+        # The number of scales of axes that are named is compared with the axes.
+        if not is_operator(node, *_RESIZES) or not node.input or "axes" in attributes:
+            continue
         tensor = kinds.get(node.input[0], TypeProto()).tensor_type
-        if count is not None:
-            yield index, node, len(tensor.shape.dim) if tensor.HasField("shape") else None, count
-
-
-def _length(node: NodeProto, kinds: Mapping[str, TypeProto], stored: Mapping[str, tuple[int, ...]]) -> int | None:
-    """How many scales the operand has, if that is known; None for a node that has none."""
-    position = 2 if node.op_type == "Resize" and len(node.input) > 2 else 1
-    name = node.input[position] if position < len(node.input) else ""
-    dims = kinds[name].tensor_type.shape.dim if name in kinds else ()
-    known = stored.get(name) or tuple(dim.dim_value for dim in dims)
-    return (known[0] or None) if len(known) == 1 else None
+        rank = len(tensor.shape.dim) if tensor.HasField("shape") else None
+        if "scales" in attributes:
+            yield _Extent(node_label(node, index), node.op_type, "scales", rank, len(attributes["scales"].floats))
+            continue
+        sizes = "".join(node.input[3:4])
+        name = sizes or node.input[min(2, len(node.input) - 1)]
+        dims = stored.get(name) or dims_of(kinds.get(name, TypeProto()))
+        is_known = bool(dims) and all(isinstance(size, int) for size in dims)
+        operand, count = "sizes" if sizes else "scales", math.prod(map(int, dims)) if is_known else None
+        yield _Extent(node_label(node, index), node.op_type, operand, rank, count)

@@ -71,6 +71,24 @@ def test_as_many_scales_as_dimensions_run_whatever_the_file_says_of_the_rank(ops
     assert session.run(FED)["y"].shape == (1, 1, 8, 8)
 
 
+@pytest.mark.parametrize(("node", "word"), [("Resize (x, , s)", "scales"), ("Resize (x, , , n)", "sizes")])
+def test_numbers_that_are_fed_must_be_as_many_as_dimensions(node, word):
+    """A stack is written over by what is too much, where onnxruntime does not compare (up to 1.30)."""
+    model = of_unknown_rank(f"(float[a] x, float[b] s, int64[c] n) => (float[a] y) {{ y = {node} }}", 13)
+    session = open_session(Document.from_proto(model), optimized=False)
+    fed = {**FED, "s": np.ones((1, 3, 32, 48), np.float32), "n": np.ones((1, 3, 32, 48), np.int64)}
+    with pytest.raises(CannotRunError, match=f"has 4 dimensions, and it has 4608 {word}"):
+        session.run(fed)
+    four = {**FED, "s": np.array([1, 1, 2, 2], np.float32), "n": np.array([1, 1, 8, 8])}
+    assert session.run(four)["y"].shape == (1, 1, 8, 8)
+
+
+def test_empty_scales_beside_sizes_are_none():
+    nodes = "<float[0] e = {}, int64[4] n = {1,1,8,8}> { y = Resize (x, , e, n) }"
+    model = of_unknown_rank(f"(float[a] x) => (float[a] y) {nodes}", 13)
+    assert open_session(Document.from_proto(model), optimized=False).run(FED)["y"].shape == (1, 1, 8, 8)
+
+
 def test_the_rank_is_followed_through_what_is_computed_from_the_feeds_shape():
     nodes = "n = Shape (x) t = Reshape (x, n) r = Relu (t) y = Resize (r, , s)"
     model = of_unknown_rank(f"(float[a] x) => (float[a] y) <float[3] s = {{1,2,2}}> {{ {nodes} }}", 13)

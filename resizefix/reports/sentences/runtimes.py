@@ -13,7 +13,7 @@ SENTENCES = {
     "runtimes.time-is-up": "time was up after {seconds:g} s (--timeout)",
     "runtimes.not-built": "the engine was not built within {time_limit:g} s",
     "runtimes.cannot-run": "{label} cannot be run{where}: {why}",
-    "runtimes.fewer-scales-than-dimensions": "its input has {rank} dimensions, and it has {count} scales",
+    "runtimes.another-number-than-dimensions": "its input has {rank} dimensions, and it has {count} {operand}",
     "runtimes.slice-of-negative-size": "it reads a tensor of negative size; the operators before it cut off more than there is",
     "runtimes.custom-op": "onnxruntime cannot load {label}: {why}. Give its library with --custom-op-library.",
     "runtimes.no-implementation": "no implementation of {operators} is registered",

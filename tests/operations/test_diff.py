@@ -42,7 +42,7 @@ def added_and_removed(edited: ModelProto) -> None:
     ("edit", "changes"),
     [
         (lambda edited: None, []),
-        (respelled, []),
+        (respelled, [("storage of initializer", "s", ())]),
         (changed_inside, [("node", "inner", ("if.then_branch",))]),
         (
             changed_everywhere,

@@ -28,9 +28,8 @@ from onnx import (
 from resizefix.document.document import Document
 from resizefix.document.pieces import Piece, as_bytes, part_of, size_of
 from resizefix.document.stored import EXTERNAL_DATA, Stored
-from resizefix.document.text import counted, node_text, value_text
+from resizefix.document.text import counted, elem_type_text, node_text, value_text
 from resizefix.errors import UnreadableModelError
-from resizefix.scope_path import FunctionName
 
 _SHOWN_ELEMENTS = 16
 _SHOWN_OF_LONG = 4
@@ -45,13 +44,8 @@ def scalar_text(field: FieldDescriptor, value: Any) -> str:
     if field.enum_type is not None and value in field.enum_type.values_by_number:
         return str(field.enum_type.values_by_number[value].name)
     if field.name in ("data_type", "elem_type", "key_type"):
-        return type_text(value)
+        return elem_type_text(value)
     return reprlib.repr(value) if isinstance(value, bytes) else str(value)
-
-
-def type_text(number: int) -> str:
-    """The name of an element type, its number where onnx has no such type."""
-    return TensorProto.DataType.Name(number).lower() if number in TensorProto.DataType.values() else str(number)
 
 
 def list_texts(field: FieldDescriptor, before: Sequence[Any], after: Sequence[Any], where: int) -> tuple[str, str]:
@@ -70,23 +64,26 @@ def bits_texts(before: Sequence[bytes], after: Sequence[bytes]) -> tuple[str | N
     """The bytes of two fields that read alike, from where they differ; None where a message has no such field."""
     old, new = b"".join(before), b"".join(after)
     where = next((k for k, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), min(len(old), len(new)))
-    texts = (f"bytes from {where}: {data[where : where + _SHOWN_BYTES].hex()}" if data else None for data in (old, new))
-    return tuple(texts)  # type: ignore[return-value]
+    return _bits_text(old, where), _bits_text(new, where)
+
+
+def _bits_text(data: bytes, where: int) -> str | None:
+    return f"bytes from {where}: {data[where : where + _SHOWN_BYTES].hex()}" if data else None
 
 
 def unknown_text(fields: UnknownFieldSet) -> str | None:
-    """Numbers and contents of fields that the installed onnx does not know; None where there are none."""
+    """Numbers, wire types and contents of fields that the installed onnx does not know; None where there are none."""
     texts = []
     for field in fields:
         data = field.data
         inner = data.hex() if isinstance(data, bytes) else str(data) if isinstance(data, int) else unknown_text(data)
-        texts.append(f"field {field.field_number} (wire type {field.wire_type}): {inner}")
+        texts.append(f"{field.field_number}/{field.wire_type}: {inner}")
     return ", ".join(texts) or None
 
 
 def tensor_text(document: Document, tensor: TensorProto) -> str:
     """`float[4] [1.0, 1.0, 2.0, 2.0]`; of tensors with more than a few elements only type and shape."""
-    text = f"{type_text(tensor.data_type)}[{','.join(map(str, tensor.dims))}]"
+    text = _tensor_type(tensor)
     if math.prod(tensor.dims) <= _SHOWN_ELEMENTS:
         try:
             text += f" {document.array(tensor).tolist()}"
@@ -109,7 +106,7 @@ def data_text(tensor: Stored, where: int) -> str:
 
 
 def _number_at(tensor: TensorProto, content: Piece, where: int) -> str | None:
-    kind = type_text(tensor.data_type)
+    kind = elem_type_text(tensor.data_type)
     if kind.isdecimal() or kind in _WITHOUT_BYTES_OF_THEIR_OWN:
         return None
     dtype = helper.tensor_dtype_to_np_dtype(tensor.data_type)
@@ -135,7 +132,7 @@ def _attribute_text(attribute: AttributeProto) -> str:
 
 def _function_text(function: FunctionProto) -> str:
     nodes = counted(len(function.node), "node")
-    return f"{FunctionName.of(function)} ({', '.join(function.input)}) => ({', '.join(function.output)}), {nodes}"
+    return f"({', '.join(function.input)}) => ({', '.join(function.output)}), {nodes}"
 
 
 def _training_text(training: TrainingInfoProto) -> str:
@@ -144,7 +141,7 @@ def _training_text(training: TrainingInfoProto) -> str:
 
 
 def _tensor_type(tensor: TensorProto) -> str:
-    return f"{type_text(tensor.data_type)}[{','.join(map(str, tensor.dims))}]"
+    return f"{elem_type_text(tensor.data_type)}[{','.join(map(str, tensor.dims))}]"
 
 
 # What an entry of a list is shown as; other messages in protobuf's text format.

@@ -48,6 +48,7 @@ def _sparse(entry: SparseTensorProto) -> str:
     return entry.values.name
 
 
+_KEY_AND_VALUE = "StringStringEntryProto"
 # (kind of message, field) -> how the entries of that list are matched
 MATCHED: dict[tuple[str, str], Matched] = {
     # Callers and callees pass values by position, and runtimes list them in this order.
@@ -75,7 +76,7 @@ MATCHED: dict[tuple[str, str], Matched] = {
         (kind, field.name): Matched(_key)
         for kind, fields in FIELDS.items()
         for field in fields.values()
-        if field.message == "StringStringEntryProto"
+        if field.message == _KEY_AND_VALUE
     },
 }
 
@@ -132,4 +133,4 @@ def numbered(matched: Matched | None, entries: Iterable[Any]) -> dict[tuple[str,
 
 def _shown(key: tuple[str, int]) -> str:
     name, number = key
-    return name if number == 1 else f"{name} ({number} of that name)"
+    return name if number == 1 else f"{name} ({number})"

@@ -30,8 +30,9 @@ from resizefix.operations.change_texts import (
 )
 from resizefix.operations.compared_fields import DOMAINS, MATCHED, UNREAD, pairs
 
-STORAGE = "storage"
 UNKNOWN = "unknown fields"
+# What no runtime reads, beside the fields of UNREAD: how a tensor is stored, "" or "ai.onnx", a default that is stated.
+STORAGE, DOMAIN, DEFAULT = "storage", "domain", "default value"
 
 
 class Difference(NamedTuple):
@@ -178,28 +179,29 @@ def of_unknown_fields(before: Message, after: Message, path: tuple[str, ...] = (
 def _of_value(pair: FieldPair, path: tuple[str, ...]) -> Iterator[Difference]:
     """A field with a single number or text, which is not the same."""
     old, new = pair.values
+    texts = _if_stated(pair, lambda value: scalar_text(pair.field, value))
     unread = None
     if (pair.kind, pair.field.name) in DOMAINS and old in DEFAULT_DOMAINS and new in DEFAULT_DOMAINS:
-        unread = "domain"
-    elif old == new and pair.is_stated != (True, True) and pair.field.containing_oneof is None:
-        unread = "default value"
-    texts = _if_stated(pair, lambda value: scalar_text(pair.field, value))
-    yield Difference(
-        (*path, pair.field.name), *(texts if texts[0] != texts[1] else bits_texts(pair.old, pair.new)), unread
-    )
+        unread = DOMAIN
+    elif scalar_text(pair.field, old) == scalar_text(pair.field, new) and None in texts:
+        unread = DEFAULT if pair.field.containing_oneof is None else None
+    yield Difference((*path, pair.field.name), *_told_apart(pair, *texts), unread)
 
 
 def _of_values(pair: FieldPair, path: tuple[str, ...]) -> Difference:
-    """A list of numbers or texts, which is not the same: all of it, or where that is too long, from where it differs."""
+    """A list of numbers or texts, which is not the same: all of it, or of a long one what stands where it differs."""
     old, new = pair.values
     where = next((k for k, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), min(len(old), len(new)))
-    texts = list_texts(pair.field, old, new, where)
-    return Difference((*path, pair.field.name), *(texts if texts[0] != texts[1] else bits_texts(pair.old, pair.new)))
+    return Difference((*path, pair.field.name), *_told_apart(pair, *list_texts(pair.field, old, new, where)))
 
 
 def _if_stated(pair: FieldPair, text: Callable[[Any], str]) -> tuple[str | None, str | None]:
     """The texts of the two values, None where a message does not state the field."""
-    old, new = (
-        text(value) if is_stated else None for value, is_stated in zip(pair.values, pair.is_stated, strict=True)
-    )
+    both = zip(pair.values, pair.is_stated, strict=True)
+    old, new = (text(value) if is_stated else None for value, is_stated in both)
     return old, new
+
+
+def _told_apart(pair: FieldPair, old: str | None, new: str | None) -> tuple[str | None, str | None]:
+    """The texts, or the bits of a field whose values read alike: of numbers that are not a number, of long texts."""
+    return (old, new) if old != new else bits_texts(pair.old, pair.new)

@@ -40,8 +40,8 @@ def command(before: str, after: str, meaning_only: bool, **options: Any) -> Answ
     def show() -> None:
         from resizefix.reports.terminal import show_changes
 
-        show_changes(changes)
+        show_changes(changes, meaning_only=meaning_only)
 
-    written = reports.write(*pages_of_two(before, after, changes=changes))
+    written = reports.write(*pages_of_two(before, after, changes=changes, meaning_only=meaning_only))
     fields = {"changes": [change_json(change) for change in changes], **written}
     return Answer(fields, reports.beside(show), exit_code=1 if changes else 0)

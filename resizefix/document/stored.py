@@ -13,6 +13,7 @@ from onnx import TensorProto
 from resizefix.document.document import Document
 from resizefix.document.payloads import OWN_DATA
 from resizefix.document.pieces import Piece, Span, first_difference
+from resizefix.errors import UnreadableModelError
 
 EXTERNAL_DATA = "external_data"
 
@@ -21,7 +22,7 @@ class Stored(NamedTuple):
     """One tensor in parts: its data, where another file has them, and all the rest.
 
     `fields` hold the data; EXTERNAL_DATA is one of them where `place` says in which file they are. `span` is where a
-    file has them, that of the model included.
+    file has them, that of the model included; `unreadable` why it could not be found there.
     """
 
     rest: TensorProto
@@ -29,11 +30,12 @@ class Stored(NamedTuple):
     inline: TensorProto
     fields: tuple[str, ...]
     span: Span | None
+    unreadable: UnreadableModelError | None = None
 
     @property
     def content(self) -> Piece | None:
         """The data as `raw_data` would have them; None where two fields hold some, or they do not fit the tensor."""
-        if len(self.fields) != 1:
+        if len(self.fields) != 1 or self.unreadable is not None:
             return None if self.fields else b""
         if self.span is not None:
             return self.span
@@ -50,7 +52,7 @@ class Stored(NamedTuple):
 
 
 def stored(document: Document, tensor: TensorProto) -> Stored:
-    """How `document` stores its `tensor`. Raises UnreadableModelError where its data lie in a file that lacks them."""
+    """How `document` stores its `tensor`. Raises RefusedError for a tensor of another document."""
     rest, place, inline = TensorProto(), TensorProto(), TensorProto()
     for part in (rest, inline):
         part.CopyFrom(tensor)
@@ -70,18 +72,27 @@ def stored(document: Document, tensor: TensorProto) -> Stored:
     elif is_external:
         fields = (EXTERNAL_DATA, *fields)
         place.external_data.extend(tensor.external_data)
-    return Stored(rest, place, inline, fields, document.span(tensor))
+    try:
+        return Stored(rest, place, inline, fields, document.span(tensor))
+    except UnreadableModelError as error:
+        return Stored(rest, place, inline, fields, None, error)
 
 
 def where_data_differ(before: Stored, after: Stored) -> int | None:
     """The first byte, in the form of `raw_data`, in which the data of two tensors differ; None if they are the same.
 
-    0 where the form is not known: data that cannot be compared are not the same.
+    0 where the form is not known: data that cannot be compared are not the same. Raises UnreadableModelError where both
+    tensors refer alike to data that cannot be read.
     """
-    in_file = before.span is not None and after.span is not None
     same_fields = before.fields == after.fields
     if same_fields and before.inline.SerializeToString() == after.inline.SerializeToString():
-        return first_difference(before.span, after.span) if in_file else None  # type: ignore[arg-type]
+        why = before.unreadable or after.unreadable
+        if why is not None and before.place.SerializeToString() == after.place.SerializeToString():
+            raise why
+        if why is not None:
+            return 0
+        in_files = before.span is not None and after.span is not None
+        return first_difference(before.span, after.span) if in_files else None  # type: ignore[arg-type]
     old, new = before.content, after.content
     if old is None or new is None:
         return 0

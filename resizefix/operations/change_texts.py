@@ -96,7 +96,7 @@ def data_text(tensor: Stored, where: int) -> str:
     """What a tensor holds at the byte `where` of its data: `[0,2,1] = 0.5`, or the bytes where that is no number."""
     content = tensor.content
     if content is None:
-        return " and ".join(tensor.fields)
+        return storage_text(tensor)
     if where >= size_of([content]):
         return counted(where, "byte")
     number = _number_at(tensor.rest, content, where)

@@ -112,9 +112,11 @@ class Comparison:
 
     def differences(self, before: Message, after: Message, path: tuple[str, ...] = ()) -> Iterator[Difference]:
         """Every field in which two messages of one kind differ; lists in an order that says nothing are the same."""
+        if settled(before, after):
+            return
         if isinstance(before, TensorProto) and isinstance(after, TensorProto):
             yield from self._of_tensors(before, after, path)
-        elif not settled(before, after):
+        else:
             yield from self._of_fields(before, after, path)
 
     def of_field(self, pair: FieldPair, path: tuple[str, ...] = ()) -> Iterator[Difference]:
@@ -158,7 +160,8 @@ class Comparison:
 
     def _of_tensors(self, before: TensorProto, after: TensorProto, path: tuple[str, ...]) -> Iterator[Difference]:
         old, new = (stored(document, tensor) for document, tensor in zip(self._documents, (before, after), strict=True))
-        yield from self._of_fields(old.rest, new.rest, path)
+        if serialized(old.rest) != serialized(new.rest):
+            yield from self._of_fields(old.rest, new.rest, path)
         where = where_data_differ(old, new)
         if where is not None:
             yield Difference((*path, "data"), *(data_text(one, where) for one in (old, new)))

@@ -25,6 +25,8 @@ DATA = {
     "external_data": TensorProto.FLOAT,
 }
 DATA_FILE, DATA_BYTES = "weights.bin", bytes(range(1, 33))
+_INLINE = [name for name in DATA if name != "external_data"]
+_ONE_EXTERNAL_IN = 50  # each is read from its file by every comparison
 _TYPES = ("elem_type", "data_type", "key_type")
 _MOST_NESTED = {"GraphProto": 2, "TypeProto": 2}  # how often one stands inside another of its kind, itself included
 _REALS = (FieldDescriptor.TYPE_FLOAT, FieldDescriptor.TYPE_DOUBLE)
@@ -81,8 +83,8 @@ class _Filling:
 
     def give_data(self, tensor: TensorProto) -> None:
         self.tensors += 1
-        kept = list(DATA)[self.tensors % len(DATA)]
-        for name in {*DATA, "segment"} - {kept}:
+        kept = "external_data" if self.tensors % _ONE_EXTERNAL_IN == 0 else _INLINE[self.tensors % len(_INLINE)]
+        for name in {*DATA} - {kept}:
             tensor.ClearField(name)
         tensor.dims[:] = [2]
         tensor.data_type = DATA[kept]

@@ -92,8 +92,16 @@ def tensor_text(document: Document, tensor: TensorProto) -> str:
     return text
 
 
-def data_text(tensor: Stored, where: int) -> str:
-    """What a tensor holds at the byte `where` of its data: `[0,2,1] = 0.5`, or the bytes where that is no number."""
+def data_texts(before: Stored, after: Stored, where: int) -> tuple[str | None, str | None]:
+    """What two tensors hold at the byte `where` of their data, or their bits where the numbers read alike."""
+    old, new = _data_text(before, where), _data_text(after, where)
+    if old != new:
+        return old, new
+    return bits_texts([before.inline.SerializeToString()], [after.inline.SerializeToString()])
+
+
+def _data_text(tensor: Stored, where: int) -> str:
+    """`[0,2,1] = 0.5`, or the bytes where that is no number."""
     content = tensor.content
     if content is None:
         return storage_text(tensor)

@@ -21,7 +21,7 @@ from resizefix.document.stored import stored, where_data_differ
 from resizefix.document.wire import records
 from resizefix.operations.change_texts import (
     bits_texts,
-    data_text,
+    data_texts,
     list_texts,
     message_text,
     scalar_text,
@@ -164,7 +164,7 @@ class Comparison:
             yield from self._of_fields(old.rest, new.rest, path)
         where = where_data_differ(old, new)
         if where is not None:
-            yield Difference((*path, "data"), *(data_text(one, where) for one in (old, new)))
+            yield Difference((*path, "data"), *data_texts(old, new, where))
         elif old.fields != new.fields:
             yield Difference((*path, STORAGE), storage_text(old), storage_text(new), STORAGE)
         else:
@@ -184,10 +184,10 @@ def _of_value(pair: FieldPair, path: tuple[str, ...]) -> Iterator[Difference]:
     old, new = pair.values
     texts = _if_stated(pair, lambda value: scalar_text(pair.field, value))
     unread = None
-    if (pair.kind, pair.field.name) in DOMAINS and old in DEFAULT_DOMAINS and new in DEFAULT_DOMAINS:
-        unread = DOMAIN
-    elif scalar_text(pair.field, old) == scalar_text(pair.field, new) and None in texts:
+    if scalar_text(pair.field, old) == scalar_text(pair.field, new) and None in texts:
         unread = DEFAULT if pair.field.containing_oneof is None else None
+    elif (pair.kind, pair.field.name) in DOMAINS and old in DEFAULT_DOMAINS and new in DEFAULT_DOMAINS:
+        unread = DOMAIN
     yield Difference((*path, pair.field.name), *_told_apart(pair, *texts), unread)
 
 

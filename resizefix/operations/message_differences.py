@@ -69,7 +69,7 @@ def by_number(message: Message) -> dict[int, list[bytes]]:
 
 
 class FieldPair(NamedTuple):
-    """One field of two messages of a kind, with the records that state it in each."""
+    """One field of two messages of a kind, with the records that state it in each where it holds no messages."""
 
     kind: str
     field: FieldDescriptor
@@ -101,7 +101,7 @@ def differing(before: Message, after: Message) -> Iterator[FieldPair]:
     for field in before.DESCRIPTOR.fields:
         old, new = was.get(field.number, []), now.get(field.number, [])
         if old != new or any(b"location" in record for record in old):
-            yield FieldPair(kind, field, before, after, old, new)
+            yield FieldPair(kind, field, before, after, *((old, new) if field.message_type is None else ([], [])))
 
 
 class Comparison:

@@ -91,8 +91,9 @@ def where_data_differ(before: Stored, after: Stored) -> int | None:
             raise why
         if why is not None:
             return 0
-        in_files = before.span is not None and after.span is not None
-        return first_difference(before.span, after.span) if in_files else None  # type: ignore[arg-type]
+        if before.span is None or after.span is None:
+            return None
+        return first_difference(before.span, after.span)
     old, new = before.content, after.content
     if old is None or new is None:
         return 0

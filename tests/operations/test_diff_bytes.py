@@ -77,6 +77,9 @@ def test_no_file_that_says_something_else_is_called_the_same(data, tmp_path_fact
         return
     same = said(bytes(changed)) == said(original(name))
     before = Document.open(FIXTURES / f"{name}.onnx")
-    assert (diff(before, after) == []) == same
-    if same:
-        assert diff(before, after, meaning_only=True) == []
+    changes = diff(before, after)
+    assert (changes == []) == same
+    assert (diff(after, before) == []) == same
+    assert all(change.before != change.after for change in changes), "a change that shows none"
+    for change in diff(before, after, meaning_only=True):
+        assert (change.what, change.name, change.scope) in {(one.what, one.name, one.scope) for one in changes}

@@ -222,7 +222,7 @@ def _named_target(fix: Fix) -> str | None:
 
 def _run(fix: Fix, words: tuple[str, ...], model: Model) -> _Trial:
     try:
-        result = _CALLS[fix[0]](model, **_keywords(words))
+        result = _CALLS[fix[0]](model, on_refusal="return", **_keywords(words))
     except ResizefixError as error:
         return _Trial(words, reason=str(error))
     refused = next((one for one in result.outcomes if one.status is Happened.REFUSED), None)

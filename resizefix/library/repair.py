@@ -20,7 +20,7 @@ from resizefix.operations.repair import why_not_loaded
 from resizefix.operations.site import ReadSite, Site
 from resizefix.operations.sites import find_sites, select, sites_in
 from resizefix.outcome import Outcome, Status
-from resizefix.verification.conditions import Conditions, RunOptions, Unpack, conditions
+from resizefix.verification.conditions import ChangeOptions, Conditions, Unpack, conditions
 from resizefix.verification.verification import Status as Verdict
 from resizefix.verification.verification import Verification
 
@@ -43,7 +43,7 @@ def repair(
     remove_identity: bool = False,
     opset: int | None = None,
     verify: bool = True,
-    **run: Unpack[RunOptions],
+    **run: Unpack[ChangeOptions],
 ) -> Result[Document]:
     """Fix resizes that a converter broke or left fragile, keeping the meaning that was intended, and verify the result.
 

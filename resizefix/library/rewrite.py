@@ -35,7 +35,7 @@ from resizefix.targets.catalogue import target_named
 from resizefix.targets.foreign_domain import foreign_domain_resizes
 from resizefix.targets.target import Target
 from resizefix.verification.bounds import half_units
-from resizefix.verification.conditions import Conditions, RunOptions, Unpack, conditions
+from resizefix.verification.conditions import ChangeOptions, Conditions, Unpack, conditions
 from resizefix.verification.verification import Status, Verification
 
 # Of an output's largest value, where a node was replaced by others that add in another order.
@@ -61,7 +61,7 @@ def legalize(
     runtime_python: Mapping[str, str] | None = None,
     size: tuple[int, int] | None = None,
     verify: bool = True,
-    **run: Unpack[RunOptions],
+    **run: Unpack[ChangeOptions],
 ) -> Result[Document]:
     """Rewrite the resizes that `target` does not accept into ones that it does, in the model's own opset.
 
@@ -168,7 +168,7 @@ def trt_legacy(
     lower: bool = True,
     size: tuple[int, int] | None = None,
     verify: bool = True,
-    **run: Unpack[RunOptions],
+    **run: Unpack[ChangeOptions],
 ) -> Result[Document]:
     """Bring the model into the form of TensorRT's first parsers: Upsample-7 with a `scales` attribute, opset 8, IR 3.
 

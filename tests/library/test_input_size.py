@@ -86,7 +86,7 @@ def halved(n, h, w):
 @pytest.mark.parametrize(("build", "old"), [(decimal, OLD), (halved, (32, 32))], ids=["decimal", "halved"])
 def test_two_readings_are_refused_until_the_user_chooses_one(build, old):
     model = built(build, old)
-    (outcome,) = resizefix.input_size(model, size=NEW).outcomes
+    (outcome,) = resizefix.input_size(model, size=NEW, on_refusal="return").outcomes
     assert (outcome.status, outcome.node) == (Status.REFUSED, "Resize_1")
     assert "--keep NODE" in (outcome.reason or "")
     assert "--follow NODE" in (outcome.reason or "")
@@ -202,7 +202,7 @@ INVALID = """(float[1, 1, 8, 8] x) => (float[1, 1, h, w] y) <float[4] s = {1, 1,
 )
 def test_a_resize_that_its_opset_does_not_have_is_refused_with_the_rule(operator, keep, why):
     model = onnx_text.model(INVALID.replace("OPERATOR", operator), 9)
-    result = resizefix.input_size(model, size=(16, 16), keep=keep, verify=False)
+    result = resizefix.input_size(model, size=(16, 16), keep=keep, verify=False, on_refusal="return")
     assert [(outcome.status, outcome.node) for outcome in result.outcomes] == [(Status.REFUSED, "up")]
     assert why in (result.outcomes[0].reason or "")
 
@@ -247,7 +247,7 @@ def test_a_size_that_scales_make_and_a_constant_fixes_stays():
     ],
 )
 def test_a_resize_without_a_size_is_refused_with_what_is_wrong(name, why):
-    result = resizefix.input_size(FIXTURES / "hostile" / f"{name}.hostile", size=(24, 32))
+    result = resizefix.input_size(FIXTURES / "hostile" / f"{name}.hostile", size=(24, 32), on_refusal="return")
     assert [str(outcome.reason) for outcome in result.outcomes] == [why]
 
 

@@ -31,7 +31,7 @@ PAIR = (
 def refused(case, **options):
     """The first outcome, which is a refusal."""
     opset, text = case
-    outcome = resizefix.promote_scales(model(text, opset), **options).outcomes[0]
+    outcome = resizefix.promote_scales(model(text, opset), on_refusal="return", **options).outcomes[0]
     assert outcome.status is Status.REFUSED
     return outcome
 
@@ -79,11 +79,11 @@ DOUBLES = {
 }
 DOUBLES["a pair"] = (PAIR[0], PAIR[1].replace("float[1,1,4,4] x", "double[1,1,4,4] x").replace("float[?", "double[?"))
 UNRUN = [
-    (lambda made: resizefix.promote_scales(made, form="factor"), 16),
+    (lambda made: resizefix.promote_scales(made, form="factor", on_refusal="return"), 16),
     (lambda made: resizefix.promote_scales(made, form="sizes"), 9),
     (resizefix.promote_scales, "a pair"),
-    (lambda made: resizefix.set_interpolation(made, antialias=True), 16),
-    (lambda made: resizefix.set_interpolation(made, form="axes"), 16),
+    (lambda made: resizefix.set_interpolation(made, antialias=True, on_refusal="return"), 16),
+    (lambda made: resizefix.set_interpolation(made, form="axes", on_refusal="return"), 16),
     (lambda made: resizefix.legalize(made, target="migraphx"), 9),
 ]
 

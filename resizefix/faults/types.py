@@ -47,12 +47,13 @@ def empty_operand(node: ResizeNode, _: Preferences) -> Fault | None:
     """
     for what, place in node.places.items():
         operand = node.operands.get(place)
-        if what == "roi" or operand is None or operand.value is None or not operand.is_empty:
+        if what == "roi" or operand is None or not operand.is_empty:
             continue
-        if operand.is_direct and operand.elem_type == (INT64 if what == "sizes" else FLOAT):
+        is_seen = operand.is_direct or operand.value is None  # as one that is fed
+        if is_seen and operand.elem_type in (None, INT64 if what == "sizes" else FLOAT):
             continue
         because = Diagnostic("faults.empty-behind-cast", what=what)
-        if operand.is_direct:
+        if is_seen:
             because = Diagnostic("faults.empty-of-type", what=what, kind=_type_name(operand.elem_type))
         name, initializers = left_out(node) if what == "scales" else ("", [])
         change = Change(node.with_input(place, name), initializers=initializers)

@@ -5,10 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from resizefix.diagnostics import Diagnostic
+from resizefix.dialects.dialect import RESIZES
 from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
+from resizefix.errors import RefusedError
 from resizefix.faults.fault import COORDINATES, EXTENTS, Fault, Preferences
 from resizefix.faults.table import faults_in
 from resizefix.interop import Model, opened
@@ -20,9 +23,13 @@ from resizefix.operations.repair import why_not_loaded
 from resizefix.operations.site import ReadSite, Site
 from resizefix.operations.sites import find_sites, select, sites_in
 from resizefix.outcome import Outcome, Status
+from resizefix.runtimes.limits import BrokenOffError
 from resizefix.verification.conditions import ChangeOptions, Conditions, Unpack, conditions
 from resizefix.verification.verification import Status as Verdict
 from resizefix.verification.verification import Verification
+
+if TYPE_CHECKING:
+    from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError
 
 _MOST_NAMED = 3
 
@@ -62,7 +69,7 @@ def repair(
     coordinates = next((word for word in prefer or () if word in COORDINATES), None)
     preferences = Preferences(extent, remove_identity, coordinates)
     found = _repaired(document, sites, preferences, rules if verify else None)
-    if not raises:
+    if not raises or found.refusal is not None:
         return found
     later = raised(found.model, opset)
     outcomes = with_raised(found.outcomes, sites, later, opset or 0)
@@ -94,7 +101,10 @@ def _repaired(
     made = make_repair(document, sites, preferences)
     changed = [outcome for outcome in made.outcomes if outcome.status is Status.CHANGED]
     if not changed:
-        return Result(document, made.outcomes, (), skipped("library.nothing-repaired"))
+        answer = _why_not_loaded(document) if rules is None else _as_it_is(document, rules)
+        refusal = answer if isinstance(answer, RefusedError) else None
+        verification = skipped("library.nothing-repaired") if isinstance(answer, RefusedError) else answer
+        return Result(document, made.outcomes, (), verification, refusal=refusal)
     left = _left(made.document)
     if rules is None:
         why = why_not_loaded(made.document)
@@ -124,6 +134,51 @@ def _repaired(
         for outcome in made.outcomes
     )
     return Result(made.document, outcomes, (), verification)
+
+
+def _why_not_loaded(document: Document) -> Verification | RefusedError:
+    """What onnx.checker and the rules of onnxruntime say of a model in which nothing was repaired."""
+    why = why_not_loaded(document)
+    return NOT_VERIFIED if why is None else RefusedError("library.unrepaired-not-loaded", why=why, left=_left(document))
+
+
+def _as_it_is(document: Document, rules: Conditions) -> Verification | RefusedError:
+    """What onnxruntime makes of a model in which nothing was repaired: it must load, and run if it can be fed.
+
+    A run that fails at both levels and at no resize may be the fault of what was fed.
+    """
+    # onnxruntime is imported where it runs
+    from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError
+    from resizefix.verification.engine import Engine, OverBudgetError
+
+    engine = Engine(rules, "the model")
+    first: CannotRunError | None = None
+    for optimized in (False, True):
+        try:
+            engine.fit(document, optimized=optimized)
+        except (BrokenOffError, OverBudgetError) as error:
+            return skipped("library.unrepaired-not-run", why=str(error))
+        except CannotLoadError as error:
+            return _refused_by_runtime(document, error)
+        except CannotRunError as error:
+            if optimized != (first is not None) or error.op_type in RESIZES:
+                return _refused_by_runtime(document, error)
+            first = error
+        else:
+            if first is not None:
+                return _refused_by_runtime(document, first)
+    return skipped("library.unrepaired-runs" if first is None else "library.unrepaired-not-run", why=first)
+
+
+def _refused_by_runtime(document: Document, error: CannotLoadError | CannotRunError) -> RefusedError:
+    """What onnxruntime says of the model, and whether it is about a resize."""
+    at = next((site for site in find_sites(document) if error.node in (site.label, site.node.name)), None)
+    if at is None:
+        is_named = error.node is not None or error.op_type is not None
+        about = Diagnostic("library.unrepaired-elsewhere" if is_named else "library.unrepaired-nowhere")
+        return RefusedError("library.unrepaired-refused", why=error, about=about)
+    about = Diagnostic("library.unrepaired-resize", label=at.label, left=at.reason or _left(document))
+    return RefusedError("library.unrepaired-refused", node=at.label, why=error, about=about)
 
 
 def _failed(document: Document, outcomes: tuple[Outcome, ...], verification: Verification) -> VerificationFailedError:

@@ -35,9 +35,9 @@ else:
     ModelT = TypeVar("ModelT")
 
 
-def skipped(code: str) -> Verification:
-    """Nothing was run, for the reason that the code says."""
-    return Verification(VerificationStatus.SKIPPED, Diagnostic(code))
+def skipped(code: str, **arguments: Any) -> Verification:
+    """Nothing was compared, for the reason that the code says."""
+    return Verification(VerificationStatus.SKIPPED, Diagnostic(code, **arguments))
 
 
 NOT_VERIFIED = skipped("library.no-verify")

@@ -15,8 +15,8 @@ from resizefix.operations.site import Site
 
 
 def operands_of(subject: ResizeSpec, site: Site, dialect: Dialect, extent: str, roi: str, empty: str) -> Operands:
-    """Named as the targets want them: nothing trailing; a roi where the meaning reads it, an empty one where the dialect
-    alone wants one, since some converters take numbers there for a crop."""
+    """Named as the targets want them: nothing trailing; a roi where the meaning reads it, an empty one where
+    the dialect alone wants one, since some converters take numbers there for a crop."""
     if dialect.scales_input is None:
         values = tuple(value for value in subject.values if value is not None)
         return Operands(site.input, scales_attribute=values)

@@ -30,7 +30,6 @@ from resizefix.opsets.node_schema import why_incomplete
 from resizefix.opsets.signatures import since_version, violation
 from resizefix.scope_path import FunctionName
 
-
 _MANTISSA_OF_POWER = 0.5  # as numpy.frexp splits a power of 2
 
 

@@ -185,7 +185,9 @@ def to_a_fixed_size(n, h, w):
 
 def test_a_size_that_no_factor_makes_stays_and_cannot_be_asked_to_follow():
     assert run(resizefix.input_size(built(to_a_fixed_size, OLD), size=NEW).model, NEW).shape == (1, 2, 37, 41)
-    (outcome,) = resizefix.input_size(built(to_a_fixed_size, OLD), size=NEW, follow_input=["Resize_1"]).outcomes
+    (outcome,) = resizefix.input_size(
+        built(to_a_fixed_size, OLD), size=NEW, follow_input=["Resize_1"], on_refusal="return"
+    ).outcomes
     assert "no factor makes these numbers" in (outcome.reason or "")
 
 
@@ -220,7 +222,7 @@ def test_a_table_that_does_not_fit_the_new_size_is_refused():
         up = Resize <mode: string = "nearest"> (x, , , sizes)
         [add] y = Add (up, table)
     }}"""
-    (outcome,) = resizefix.input_size(onnx_text.model(text), size=(64, 48), verify=False).outcomes
+    (outcome,) = resizefix.input_size(onnx_text.model(text), size=(64, 48), verify=False, on_refusal="return").outcomes
     assert (outcome.status, outcome.node) == (Status.REFUSED, "add")
     assert "learned or unknown table of positions" in outcome.reason
 
@@ -259,7 +261,7 @@ def strided(n, h, w):
 
 
 def test_sizes_that_do_not_fit_are_refused_with_the_nearest_that_do():
-    (outcome,) = resizefix.input_size(built(strided, OLD), size=(33, 48)).outcomes
+    (outcome,) = resizefix.input_size(built(strided, OLD), size=(33, 48), on_refusal="return").outcomes
     assert (outcome.status, outcome.node) == (Status.REFUSED, "Add_3")
     assert "multiple of 2" in (outcome.reason or "")
     assert "32 and 34" in (outcome.reason or "")

@@ -56,6 +56,8 @@ def test_without_the_option_the_refusal_offers_it(size):
 
 
 def test_weights_that_are_no_positions_are_refused_with_the_option_too():
-    (outcome,) = resizefix.input_size(built(dense, OLD), size=NEW, interpolate_positions=True).outcomes
+    (outcome,) = resizefix.input_size(
+        built(dense, OLD), size=NEW, interpolate_positions=True, on_refusal="return"
+    ).outcomes
     assert outcome.status is Status.REFUSED
     assert outcome.retry_args == ()

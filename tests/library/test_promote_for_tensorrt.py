@@ -226,6 +226,6 @@ def test_where_an_axis_may_become_empty_it_is_said():
 
 def test_scales_that_follow_a_float_input_are_refused_with_what_to_do():
     fed = resizefix.promote_scales(model(RESIZE), input_name="fed").model
-    (outcome,) = resizefix.promote_scales(fed, for_="tensorrt").outcomes
+    (outcome,) = resizefix.promote_scales(fed, for_="tensorrt", on_refusal="return").outcomes
     assert outcome.status.value == "refused"
     assert "promote the frozen scales with --for tensorrt" in outcome.reason

@@ -105,7 +105,7 @@ def test_nothing_is_proposed_for_a_wrong_count_in_a_function(form, held):
     text = f"""(float[1,1,h,w] x) => (float[?,?,?,?] z) {{ z = my.Up (x) }}
         <domain: "my", opset_import: ["" : 13]> Up (x) => (y) {{ {node} }}"""
     made = model(text, 13, "my")
-    (outcome,) = resizefix.promote_scales(made, form=form).outcomes
+    (outcome,) = resizefix.promote_scales(made, form=form, on_refusal="return").outcomes
     assert (outcome.status, outcome.retry_args) == (Status.REFUSED, ())
 
 

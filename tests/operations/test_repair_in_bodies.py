@@ -43,7 +43,7 @@ def in_a_function(scales: str) -> onnx.ModelProto:
 
 
 def test_too_few_scales_in_a_function_are_named():
-    result = resizefix.repair(in_a_function("float[2] {2, 2}"))
+    result = resizefix.repair(in_a_function("float[2] {2, 2}"), on_refusal="return")
     assert "it has 2 scales, and its input has 4 axes" in refusal(result)
 
 
@@ -127,7 +127,7 @@ def test_a_resize_of_two_inputs_is_refused_with_both_readings():
     broken = resizing('[R] y = Resize <mode = "linear"> (x, s)', BY_2, "float[1,1,4,4] x", "float[a,b,c,d] y")
     reason = refusal(resizefix.repair(broken, on_refusal="return"))
     assert "as a node of opset 10 it samples asymmetrically, as one of opset 13 at half_pixel" in reason
-    assert refusal(resizefix.promote_scales(broken, verify=False))
+    assert refusal(resizefix.promote_scales(broken, verify=False, on_refusal="return"))
 
 
 def test_a_repaired_body_keeps_its_shapes_and_has_nothing_left_to_repair():

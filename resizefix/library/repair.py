@@ -19,9 +19,10 @@ from resizefix.library.bounded import operation
 from resizefix.library.raising import is_later, raised, require_raised_alike, with_raised
 from resizefix.library.result import NOT_VERIFIED, Result, VerificationFailedError, failed, skipped
 from resizefix.operations.repair import repair as make_repair
-from resizefix.operations.repair import why_not_loaded
+from resizefix.operations.repair import why_not_loaded, why_resizes_refused
 from resizefix.operations.site import ReadSite, Site
 from resizefix.operations.sites import find_sites, select, sites_in
+from resizefix.origins.origin import OriginKind
 from resizefix.outcome import Outcome, Status
 from resizefix.runtimes.limits import BrokenOffError
 from resizefix.verification.conditions import ChangeOptions, Conditions, Unpack, conditions
@@ -100,6 +101,8 @@ def _repaired(
     """The repaired document, verified unless there are no `rules` for it."""
     made = make_repair(document, sites, preferences)
     changed = [outcome for outcome in made.outcomes if outcome.status is Status.CHANGED]
+    if not changed and any(outcome.status is Status.REFUSED for outcome in made.outcomes):
+        return Result(document, made.outcomes, (), skipped("library.nothing-repaired"))
     if not changed:
         answer = _why_not_loaded(document) if rules is None else _as_it_is(document, rules)
         refusal = answer if isinstance(answer, RefusedError) else None
@@ -161,7 +164,9 @@ def _as_it_is(document: Document, rules: Conditions) -> Verification | RefusedEr
         except CannotLoadError as error:
             return _refused_by_runtime(document, error)
         except CannotRunError as error:
-            if optimized != (first is not None) or error.op_type in RESIZES:
+            site = _site_at(document, error)
+            is_fed = site is None or site.origin.kind in (OriginKind.GRAPH_INPUT, OriginKind.RUNTIME)
+            if optimized != (first is not None) or not is_fed:
                 return _refused_by_runtime(document, error)
             first = error
         else:
@@ -172,13 +177,25 @@ def _as_it_is(document: Document, rules: Conditions) -> Verification | RefusedEr
 
 def _refused_by_runtime(document: Document, error: CannotLoadError | CannotRunError) -> RefusedError:
     """What onnxruntime says of the model, and whether it is about a resize."""
-    at = next((site for site in find_sites(document) if error.node in (site.label, site.node.name)), None)
-    if at is None:
-        is_named = error.node is not None or error.op_type is not None
-        about = Diagnostic("library.unrepaired-elsewhere" if is_named else "library.unrepaired-nowhere")
-        return RefusedError("library.unrepaired-refused", why=error, about=about)
-    about = Diagnostic("library.unrepaired-resize", label=at.label, left=at.reason or _left(document))
-    return RefusedError("library.unrepaired-refused", node=at.label, why=error, about=about)
+    site = _site_at(document, error)
+    by_rules = None if site is not None or error.op_type else why_resizes_refused(document)
+    if site is not None:
+        about = Diagnostic("library.unrepaired-resize", label=site.label, left=_left(document))
+    elif by_rules is not None:
+        about = Diagnostic("library.unrepaired-rule", **by_rules)
+    else:
+        about = Diagnostic("library.unrepaired-elsewhere" if error.op_type else "library.unrepaired-nowhere")
+    why = str(error).rstrip(".")
+    return RefusedError("library.unrepaired-refused", node=None if site is None else site.label, why=why, about=about)
+
+
+def _site_at(document: Document, error: CannotLoadError | CannotRunError) -> Site | None:
+    """The resize that onnxruntime complains of."""
+    if error.op_type not in RESIZES:
+        return None
+    sites = [site for site in find_sites(document) if site.op_type == error.op_type]
+    named = (site for site in sites if error.node in (site.label, site.node.name))
+    return next(named, sites[0] if sites else None)
 
 
 def _failed(document: Document, outcomes: tuple[Outcome, ...], verification: Verification) -> VerificationFailedError:

@@ -57,6 +57,7 @@ SENTENCES = {
     "library.unrepaired-not-loaded": "no selected node has a known fault, and the model does not load: {why}. {left}",
     "library.unrepaired-refused": "no selected node has a known fault, and {why}. {about}",
     "library.unrepaired-resize": "That is the resize {label}: {left}",
+    "library.unrepaired-rule": "That may be the resize {label}: {why}",
     "library.unrepaired-elsewhere": "That is no resize, and repair fixes resizes only",
     "library.unrepaired-nowhere": "It names no node; repair fixes resizes only",
     "library.fault-of-no-resize": "repair has no fix for that",

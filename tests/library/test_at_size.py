@@ -34,7 +34,7 @@ def sizes(model):
 @pytest.mark.parametrize("name", CALLS)
 def test_a_model_that_is_refused_is_changed_at_a_size_and_computes_what_the_original_does_there(name, model):
     call, options = CALLS[name]
-    refused = call(model, **options)
+    refused = call(model, on_refusal="return", **options)
     advice = {one.retry_args for one in refused.outcomes if one.status is Status.REFUSED}
     assert advice == {("--size", "224x224")}
     made = call(onnx.load(model), size=SIZE, **options)

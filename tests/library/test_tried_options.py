@@ -80,11 +80,11 @@ DOUBLES = {
 DOUBLES["a pair"] = (PAIR[0], PAIR[1].replace("float[1,1,4,4] x", "double[1,1,4,4] x").replace("float[?", "double[?"))
 UNRUN = [
     (lambda made: resizefix.promote_scales(made, form="factor", on_refusal="return"), 16),
-    (lambda made: resizefix.promote_scales(made, form="sizes"), 9),
-    (resizefix.promote_scales, "a pair"),
+    (lambda made: resizefix.promote_scales(made, form="sizes", on_refusal="return"), 9),
+    (lambda made: resizefix.promote_scales(made, on_refusal="return"), "a pair"),
     (lambda made: resizefix.set_interpolation(made, antialias=True, on_refusal="return"), 16),
     (lambda made: resizefix.set_interpolation(made, form="axes", on_refusal="return"), 16),
-    (lambda made: resizefix.legalize(made, target="migraphx"), 9),
+    (lambda made: resizefix.legalize(made, target="migraphx", on_refusal="return"), 9),
 ]
 
 

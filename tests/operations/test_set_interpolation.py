@@ -145,7 +145,7 @@ def test_what_cannot_be_meant_is_a_usage_error_that_lists_what_can(settings, exp
     ],
 )
 def test_a_setting_that_the_mode_does_not_read_is_refused(settings, expected):
-    outcome = one(resizefix.set_interpolation(BEFORE, **settings))
+    outcome = one(resizefix.set_interpolation(BEFORE, on_refusal="return", **settings))
     assert outcome.status is Status.REFUSED
     assert expected in outcome.reason
 

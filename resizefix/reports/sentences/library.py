@@ -24,6 +24,7 @@ SENTENCES = {
     "library.node-refused": "nothing was changed. {label}: {why}",
     "library.operator-refused": "nothing was changed. {label}: {why}; {fix}",
     "library.nothing-promoted": "nothing was promoted",
+    "library.no-legacy-target": "trt-legacy writes for {known}, not for {target}; legalize writes for every target",
     "library.nothing-converted": "nothing was converted",
     "library.no-verify": "switched off (--no-verify)",
     "library.rules-alone": "for {target} checked with built-in rules only: {why}",

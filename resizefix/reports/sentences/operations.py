@@ -71,6 +71,7 @@ SENTENCES = {
     "operations.nodes-not-measured": "it stands in a body or a function, where nodes are not timed",
     "operations.constant-already": "its {extent} are constant already",
     "operations.input-without-value": "its {extent} follow the input {name}, which has no value",
+    "operations.lowered-form-refused": "the target refuses the simpler resize that took the place of another",
     "operations.roi-became-constant": "{inputs} became a constant",
     "operations.input-stays": "the input {name} stays, because {other} reads it too; feed it the same values",
     "operations.input-became-constant": "{inputs} became a constant; the chain stays, for its {extent} {why}",

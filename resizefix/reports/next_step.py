@@ -82,7 +82,9 @@ def after_check(model: str, document: Document, verdicts: Sequence[Verdict]) -> 
     for target in refusing:
         chosen = [site for site in sites if survey.plans.is_rewritable(site, target)]
         if chosen:
+            accepts = survey.plans.taken_as_they_are(target)
             whole = len(chosen) == len(sites) or survey.plans.every_rewrite_passes
+            whole = whole and all(accepts[site.index] for site in sites if site not in chosen)
             return rewriting(model, target.name, [] if whole else chosen, len(sites if whole else chosen))
         if survey.plans.has_legacy_form(target):
             return NextStep(f"write the model for {target.name}", reads_and_writes("trt-legacy", model))

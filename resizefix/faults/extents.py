@@ -32,6 +32,7 @@ IMPOSSIBLE = "impossible-extent"
 LOST_PIXEL = "lost-pixel"
 
 _FEW_PIXELS = 1 << 22  # one more of fewer changes a quotient of lengths by more than a float32 is rounded
+_LONGEST = 1 << 31
 _NEARLY_ONE = 1e-3  # farther than a 16-bit or fixed-point format moves 1
 _ONE_IN_8_BITS = 8e-3  # farther than 8 bits move 1; read as 1 only where a stored shape says so
 
@@ -303,6 +304,8 @@ def lost_pixel(node: ResizeNode, preferences: Preferences) -> Fault | None:
             continue
         scale = given[place]
         made = kernel_length(scale, size)
+        if made >= _LONGEST:
+            continue  # no runtime makes that
         if made == scale * size < _FEW_PIXELS:
             continue  # the product is whole, and no other length has a quotient next to this scale
         stored = node.stored_dims[axis] if node.stored_dims is not None and axis < len(node.stored_dims) else None

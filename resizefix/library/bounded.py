@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, overload
 
+import numpy as np
 from onnx import ModelProto
 
 from resizefix import process
@@ -44,6 +45,7 @@ def bounded(function: F) -> F:
     """
 
     @functools.wraps(function)
+    @np.errstate(all="ignore")  # numbers of a file may be anything: what overflows is judged, and no warning leaks
     def call(*models: Any, **options: Any) -> Any:
         signature.bind(*models, **options)  # raises TypeError for an option that the call does not have
         options = checked_options(options, function.__name__)

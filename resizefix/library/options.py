@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any, TypeVar
 
+import numpy as np
+
 from resizefix.errors import UsageError
 from resizefix.faults.fault import COORDINATES, EXTENTS
 from resizefix.opsets.newest import NEWEST_RAISED
@@ -32,6 +34,7 @@ def checked(function: F) -> F:
     """Makes a call raise UsageError for an option whose type or value it cannot use, before it looks at the model."""
 
     @functools.wraps(function)
+    @np.errstate(all="ignore")  # as `bounded`
     def call(*models: Any, **options: Any) -> Any:
         return function(*models, **checked_options(options, function.__name__))
 

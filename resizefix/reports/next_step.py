@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from resizefix.beside import operand, reads_and_writes
-from resizefix.printable import printable
 from resizefix.shell_words import quoted
 
 if TYPE_CHECKING:
@@ -30,7 +29,7 @@ class NextStep(NamedTuple):
     @property
     def quoted(self) -> tuple[str, ...]:
         """The words of the line for a shell, the program's name first."""
-        return (_PROGRAM, *(quoted(printable(word)) for word in self.words))
+        return (_PROGRAM, *(quoted(word) for word in self.words))
 
     @property
     def command(self) -> str:

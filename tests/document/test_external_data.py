@@ -112,7 +112,8 @@ def test_a_tensor_that_was_deleted_takes_no_file_along(home, away):
 
 
 @pytest.mark.parametrize(
-    "location", ["../secret", "/etc/hostname", "link/secret", "symlink", "a/../../secret", "link/../weights.bin", "", "."]
+    "location",
+    ["../secret", "/etc/hostname", "link/secret", "symlink", "a/../../secret", "link/../weights.bin", "", "."],
 )
 def test_locations_that_leave_the_folder_are_neither_read_nor_copied(home, away, tmp_path, location):
     (tmp_path / "secret").write_bytes(DATA)

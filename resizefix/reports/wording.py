@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from onnx import TensorProto
 
-from resizefix.document.shapes import Dims
+from resizefix.document.shapes import Dims, is_invented
 from resizefix.faults.fault import Fault
 from resizefix.interpolation import Interpolation
 from resizefix.operations.site import Extent, Site
@@ -30,7 +30,6 @@ _MOST_NAMES = 3
 _MOST_OPERATORS = 6
 _MOST_RUNS = 3  # of targets, in a summary
 _DEFAULT_CUBIC_COEFF_A = -0.75
-_INVENTED = "unk__"  # what onnx.shape_inference calls sizes that it knows nothing of
 
 
 def operator(site: Site) -> str:
@@ -251,7 +250,7 @@ def shortened(text: str, most: int) -> str:
 
 def is_named(size: float | int | str | None) -> bool:
     """Whether the file says this size, by a number or a name of its own."""
-    return size is not None and not (isinstance(size, str) and size.startswith(_INVENTED))
+    return size is not None and not (isinstance(size, str) and is_invented(size))
 
 
 def _size(value: float | int | str | None) -> str:

@@ -170,6 +170,7 @@ def prove_each_alone(
     count: int | None = None,
 ) -> None:
     """Compare a model of another batch with the one before, run image by image (`images.require_each_alone`)."""
+    engine.hold(single, many)
     require_each_alone(engine, single, many, axes, held, count)
 
 

@@ -14,7 +14,6 @@ import numpy as np
 from resizefix.runtimes.inputs import Feeds, Value
 from resizefix.runtimes.limits import OutOfMemoryError
 from resizefix.runtimes.ort_session import (
-    UNCHANGED_LAYOUT,
     CannotLoadError,
     CannotRunError,
     Session,
@@ -99,8 +98,7 @@ class Trial:
         try:
             if session is None:
                 opened = self.open_after(optimized) if side == "after" else self.open_before(points[0], optimized)
-                if opened.maps_weights and optimized and UNCHANGED_LAYOUT not in self.engine.notes:
-                    self.engine.notes.append(UNCHANGED_LAYOUT)
+                self.engine.notes += [note for note in opened.notes if note not in self.engine.notes and optimized]
                 session = opened
         except CannotLoadError as error:
             for point in points:

@@ -22,8 +22,8 @@ from resizefix.opsets.newest import NEWEST_RAISED
 from resizefix.opsets.raising import NotRaisedError, raised_to
 from resizefix.runtimes.inputs import model_inputs
 from resizefix.runtimes.ort_session import CannotRunError, open_session
-from resizefix.verification.engine import fit_feeds
 from resizefix.verification.feeds import Feeder
+from resizefix.verification.fitting import fit_feeds
 
 
 def judged(path: Path, to: int) -> tuple[str, str]:

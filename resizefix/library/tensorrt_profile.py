@@ -147,7 +147,7 @@ def _fitting_feeds(
     """Feeds that the model runs with in onnxruntime; where it runs with none, the most sensible ones."""
     from resizefix.runtimes.limits import OutOfMemoryError
     from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError, open_session
-    from resizefix.verification.engine import fit_feeds  # onnxruntime is imported where something is run
+    from resizefix.verification.fitting import fit_feeds  # onnxruntime is imported where something is run
 
     deciding = {entry.name for entry in inputs if entry.decides_shapes}
     shapes = {name: tuple(bounds["opt"]) for name, bounds in given.items() if name not in deciding}

@@ -1,7 +1,7 @@
 """Sensible values for every input of a model: several sets, the most sensible first.
 
 Nothing in a file says which sizes its symbols may take, or that an int64[4] is a target size. So the caller tries the
-candidates in order and keeps the first that the ORIGINAL model runs with (`engine.fit_feeds`).
+candidates in order and keeps the first that the ORIGINAL model runs with (`fitting.fit_feeds`).
 
 A file may fix the size of an output that an input decides. Fed anything else, it contradicts itself: onnxruntime
 believes the one or the other, and there is nothing to compare with. `feeds_from_declared_shapes` says what to feed.

@@ -25,8 +25,8 @@ from resizefix.verification.arms import Watched
 from resizefix.verification.deciding_inputs import deciding_inputs
 from resizefix.verification.draws import ROWS_OF_A_TURN, SMALL, Drawer, Row, row
 from resizefix.verification.edges import Edges, edges
-from resizefix.verification.engine import Fitted
 from resizefix.verification.feeds import Feeder
+from resizefix.verification.fitting import Fitted
 from resizefix.verification.memory_budget import MemoryBudget
 from resizefix.verification.scale_points import ScalePoint
 from resizefix.verification.sizing import SIZINGS, SMALL_SIZINGS

@@ -27,8 +27,9 @@ from resizefix.scope_path import Key
 from resizefix.verification.bounds import Tolerance
 from resizefix.verification.compare import SIDES, Comparison, Difference, Sides, compare
 from resizefix.verification.conditions import Conditions
-from resizefix.verification.engine import Engine, Fitted, fit_feeds, run_of
+from resizefix.verification.engine import Engine, run_of
 from resizefix.verification.extraction import Extraction
+from resizefix.verification.fitting import Fitted, fit_feeds
 from resizefix.verification.memory_budget import MemoryBudget
 from resizefix.verification.signatures import Feeding, NotComparableError, common_inputs, output_names
 from resizefix.verification.verification import Run, SiteDrift, Status, Verification

@@ -18,16 +18,9 @@ from resizefix.scope_path import MAIN, Key, ScopePath
 from resizefix.verification.arms import Watched, watched_copy
 from resizefix.verification.bounds import Tolerance, widest, within
 from resizefix.verification.compare import compare
-from resizefix.verification.engine import (
-    DifferenceError,
-    Engine,
-    Fitted,
-    Runner,
-    fit_feeds,
-    run_of,
-    with_shapes_to_give,
-)
+from resizefix.verification.engine import DifferenceError, Engine, run_of
 from resizefix.verification.feeds import Feeder
+from resizefix.verification.fitting import Fitted, Runner, fit_feeds, with_shapes_to_give
 from resizefix.verification.further_feeds import FurtherFeeds, Origin, tells
 from resizefix.verification.jumps import agree_before_jumps
 from resizefix.verification.memory_budget import MemoryBudget

@@ -21,7 +21,8 @@ from resizefix.runtimes.ort_session import (
 )
 from resizefix.verification.bounds import Bound, default_level_bounds
 from resizefix.verification.compare import Comparison, compare
-from resizefix.verification.engine import Engine, Runner
+from resizefix.verification.engine import Engine
+from resizefix.verification.fitting import Runner
 
 Outputs = Mapping[str, Value]
 Answer = Outputs | CannotRunError | CannotLoadError  # what a model makes, or why it makes nothing

@@ -6,8 +6,9 @@ from onnx_text import document
 
 from resizefix.runtimes.ort_session import CannotRunError, open_session
 from resizefix.verification.conditions import Conditions
-from resizefix.verification.engine import Engine, Fitted, fit_feeds
+from resizefix.verification.engine import Engine
 from resizefix.verification.feeds import Feeder
+from resizefix.verification.fitting import Fitted, fit_feeds
 from resizefix.verification.verification import Status
 
 HALVED = "(float[1,N] x) => (float[1,N] y) <float two = {2.0}> { half = Div (x, two) y = Add (half, half) }"

@@ -12,8 +12,8 @@ from resizefix.runtimes.limits import Limits
 from resizefix.runtimes.ort_session import open_session
 from resizefix.verification.arms import Watched
 from resizefix.verification.draws import Drawer, Edges, row
-from resizefix.verification.engine import fit_feeds
 from resizefix.verification.feeds import Feeder
+from resizefix.verification.fitting import fit_feeds
 from resizefix.verification.further_feeds import OF_LIGHT, FurtherFeeds, Origin, tells
 from resizefix.verification.memory_budget import MemoryBudget
 

@@ -16,7 +16,6 @@ from resizefix.document.document import Document
 from resizefix.runtimes.inputs import Feeds, Value
 from resizefix.runtimes.limits import BrokenOffError
 from resizefix.runtimes.ort_session import (
-    UNCHANGED_LAYOUT,
     CannotLoadError,
     CannotRunError,
     Session,
@@ -208,8 +207,7 @@ class Pair:
 
     def _fused(self, feeds: Sequence[Feeds]) -> list[dict[str, Value]]:
         session = self._open("BEFORE", self.before, optimized=True)
-        if session.maps_weights:
-            self.engine.notes += [UNCHANGED_LAYOUT]
+        self.engine.notes += session.notes
         fused = []
         for one in feeds:
             fused.append(session.run(session.taken(one)))

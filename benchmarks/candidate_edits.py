@@ -47,9 +47,17 @@ class Subject:
         """The nodes of the candidate that are new, or are not what they were."""
         return [(place, node) for place, node in self.nodes if not self._stayed(node)]
 
+    @cached_property
+    def new_constants(self) -> set[str]:
+        """The names of constants that the model before had not, or that had other numbers there."""
+        old = {tensor.name: tensor.SerializeToString() for tensor in self.before.graph.initializer}
+        now = self.after.graph.initializer
+        return {tensor.name for tensor in now if old.get(tensor.name) != tensor.SerializeToString()}
+
     def _stayed(self, node: NodeProto) -> bool:
         old = self.old_nodes.get(next((name for name in node.output if name), ""))
-        return old is not None and old.SerializeToString() == node.SerializeToString()
+        same = old is not None and old.SerializeToString() == node.SerializeToString()
+        return same and self.new_constants.isdisjoint(node.input)
 
     @cached_property
     def nodes(self) -> list[tuple[Place, NodeProto]]:

@@ -58,6 +58,12 @@ def _raises(plan: Plan) -> bool:
     return plan.opset is not None and not plan.is_rebuilt and not plan.nodes
 
 
+def _frozen_again(path: str, **options: Any) -> Any:
+    """The way back from a promotion."""
+    promoted = resizefix.promote_scales(path, keep_default=True, allow_coupled=True, verify=False, **options)
+    return resizefix.freeze_scales(promoted.model)
+
+
 def _rows(name: str, call: Callable[..., Any], *options: dict[str, Any]) -> list[Command]:
     return [Command(name, call, one) for one in options]
 
@@ -69,6 +75,7 @@ COMMANDS = (
             {"for_": "tensorrt"}, {"for_": "tensorrt", "form": "sizes"},
         ))),
     *_rows("freeze-scales", resizefix.freeze_scales, {}),
+    *_rows("freeze-scales", _frozen_again, {}, {"form": "sizes"}, {"form": "factor"}),
     *_rows("trt-legacy", resizefix.trt_legacy, {}, {"size": (64, 96)}),
     *_rows("legalize", resizefix.legalize, *(
         {"target": target, "live": False} for target in ("tensorrt-7.0", "tensorrt-8.0", "opencv-4", "ncnn", "openvino")

@@ -35,6 +35,11 @@ class Reference(NamedTuple):
     length: str | None
     checksum: str
 
+    @property
+    def is_of_payload(self) -> bool:
+        """Whether it stands for a payload of a document, this one or another."""
+        return self.checksum.startswith(TOKEN_PREFIX)
+
 
 class Home(NamedTuple):
     """Where the references of a model resolve: `folder`, and where the file really lies if a link led to it."""
@@ -145,7 +150,7 @@ def relocated(model: bytes, home: Home, except_for: Callable[[Reference], bool])
 def require_own(references: Iterable[Reference]) -> None:
     """Raises RefusedError for a tensor of another document: its payload is known there and not here."""
     for reference in references:
-        if reference.checksum.startswith(TOKEN_PREFIX):
+        if reference.is_of_payload:
             raise RefusedError("document.tensor-of-another-document", tensor=reference.tensor)
 
 

@@ -276,3 +276,13 @@ def live_verdict(live: LiveVerdict) -> str:
     if any(node.ending is Ending.RAN and not node.agrees for node in live.nodes):
         return "computes something else, without an error"
     return "refuses the model"
+
+
+def is_the_same(meaning_only: bool) -> str:
+    """What `diff` says of all that it does not list: of the meaning alone, or of everything."""
+    return "means the same" if meaning_only else "is the same"
+
+
+def are_the_same(meaning_only: bool) -> str:
+    """What `diff` says of two models of which it lists nothing."""
+    return "mean the same" if meaning_only else "are the same"

@@ -67,7 +67,8 @@ def main() -> None:
         counts[word] += 1
         if accepts is False:
             print(f"{word}: {path}", flush=True)
-        if accepts is None and written(made("legalize", path, options.target, options.verify), options.target):
+        legal = made("legalize", path, options.target, options.verify) if accepts is None else None
+        if legal and not isinstance(legal, str) and written(legal, options.target):
             counts["refused, and legalize writes"] += 1
             print(f"legalize alone: {path}: {why_not(old)}", flush=True)
     for word, count in sorted(counts.items()):

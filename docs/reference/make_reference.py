@@ -119,7 +119,7 @@ def _cli() -> str:
         "stderr. With `--json`, OUT must be a file.\n\n"
         "Whether the answer is read changes nothing: with `resizefix … | head -1`, or stdout closed, files are\n"
         "written whole and the exit code is that of the answer. An answer that cannot be printed, on a full disk, is\n"
-        "a 2.\n"
+        "a 2, but where OUT is written: then it is a 0.\n"
     )
     context = click.Context(group, info_name="resizefix", **group.context_settings)
     for name in group.list_commands(context):

@@ -134,16 +134,16 @@ def test_an_older_target_has_no_parser_and_the_verdict_says_so(stand_in, target)
     verdict = check(HANDMADE / "upsample7_attribute.onnx", target=target, live=True)
     assert verdict.live is None
     assert f"no parser of {target} can run here" in str(verdict.live_reason)
-    assert verdict.taken == verdict.accepted
+    assert not verdict.taken
     assert parser.asked == []
 
 
-def test_without_the_extra_the_verdict_is_that_of_the_rules_and_says_how_to_get_it(monkeypatch):
+def test_without_the_extra_the_rules_accept_the_parser_takes_nothing_and_it_is_said_how_to_get_it(monkeypatch):
     monkeypatch.setattr(tensorrt_live, "MODULE", "no_such_bindings")
     monkeypatch.setattr(tensorrt_live.platform, "machine", lambda: "x86_64")
     monkeypatch.setattr(tensorrt_live.sys, "platform", "linux")
     verdict = check(SRCNN, target="tensorrt-rtx", build=True)
-    assert (verdict.live, verdict.taken) == (None, True)
+    assert (verdict.live, verdict.accepted, verdict.taken) == (None, True, False)
     assert "pip install 'resizefix[tensorrt]'" in str(verdict.live_reason)
 
 

@@ -27,8 +27,8 @@ from resizefix.verification.sizing import SIZINGS, sized
 
 if TYPE_CHECKING:
     from resizefix.operations.site import Refusal
-    from resizefix.origins.size_flow import Ended, Moved
-    from resizefix.origins.size_rows import Dims
+    from resizefix.shapes.number_reading import Dims
+    from resizefix.shapes.walk import Ended, Moved
 
 
 class Candidate(Protocol):
@@ -196,7 +196,7 @@ class SizeInquiry:
 
     def _ends(self, moved: Mapping[Key, Moved], cases: Sequence[int]) -> dict[int, Ended]:
         """Where cases end; sizes that the file does not fix are assumed where they matter."""
-        from resizefix.origins.size_flow import Ended, OldSizesError, SizeFlow
+        from resizefix.shapes.walk import Ended, OldSizesError, SizeFlow
 
         ends = dict.fromkeys(cases, Ended(None, ""))
         for sizes in self._sizings:
@@ -210,7 +210,7 @@ class SizeInquiry:
 
 
 def _moved(driven: InputBinding, cases: Mapping[int, tuple[float, ...]]) -> Moved:
-    from resizefix.origins.size_flow import Moved
+    from resizefix.shapes.walk import Moved  # where the model runs, that says it
 
     return Moved(driven.kind, driven.axes, driven.base, cases)
 

@@ -1,0 +1,53 @@
+"""Sizes that the file fixes where onnx.shape_inference gave up: worked out by the rows, from the inputs on.
+
+Inference does not fold the small chains that exporters leave, as pads made by Shape, Concat and Split: behind them all
+sizes are open, though the inputs and constants of the file leave only one.
+"""
+
+from collections.abc import Set
+
+from resizefix.dialects.model_view import ModelView
+from resizefix.document.values import Dims, dims_of
+from resizefix.scope_path import MAIN
+
+
+def know_fixed_sizes(view: ModelView) -> None:
+    """Let `view.shapes` say the sizes of tensors of the main graph that follow from those of its inputs, where a resize
+    reads one of which inference leaves a size open."""
+    nodes = [scope.body.node[index] for scope, index in view.resizes if scope.path == MAIN]
+    stated = {value.name: dims_of(value.type) for value in view.model.graph.input}
+    inputs = {name: numbers for name, dims in stated.items() if (numbers := _numbers(dims)) is not None}
+    left_open = {size for dims in stated.values() for size in dims or () if not isinstance(size, int)} - {None}
+    names = {name for node in nodes for name in node.input[:1] if name and name not in stated}
+    if not inputs or all(_is_said(view.shapes.dims((MAIN, name)), left_open) for name in names):
+        return
+    from resizefix.shapes.walk import OldSizesError, SizeFlow  # most models' sizes are stated
+
+    flow = SizeFlow(view, inputs)
+    try:
+        flow.work_out([name for node in nodes for name in (*node.input[:1], *node.output[:1]) if name])
+    except OldSizesError:
+        return  # nothing runs it
+    for name in view.scopes.main.producers:
+        before, made = view.shapes.dims((MAIN, name)), flow.old(name)
+        if made is not None and _numbers(before) is None and _agrees(before, made):
+            view.shapes.state((MAIN, name), made)
+
+
+def _numbers(dims: Dims | None) -> tuple[int, ...] | None:
+    """The sizes if all are numbers."""
+    numbers = tuple(size for size in dims or () if isinstance(size, int))
+    return numbers if dims is not None and len(numbers) == len(dims) else None
+
+
+def _is_said(dims: Dims | None, left_open: Set[object]) -> bool:
+    """Whether each size is a number or one that the file leaves open."""
+    return dims is not None and all(isinstance(size, int) or size in left_open for size in dims)
+
+
+def _agrees(stated: Dims | None, made: tuple[int, ...]) -> bool:
+    """Whether sizes are those that are stated, as far as those are numbers."""
+    if stated is None:
+        return True
+    pairs = zip(stated, made, strict=False)
+    return len(stated) == len(made) and all(size == other for size, other in pairs if isinstance(size, int))

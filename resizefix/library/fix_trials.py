@@ -161,6 +161,8 @@ def fed_words(fed: FedSizes, document: Document | None = None) -> tuple[str, ...
     if not fed.axes or not fed.axes.keys() <= set(axes.values()):
         return None
     got = {name: fed.axes[axis] for name, axis in axes.items() if axis in fed.axes}
+    if "batch" in got and not fed.is_batch(axes["batch"]):
+        return None
     batch = ("--batch", str(got["batch"])) if "batch" in got else ()
     size = [got.get(name, old.get(name)) for name in ("height", "width")]
     if None not in size:

@@ -76,7 +76,6 @@ MESSAGES = (
         "Resize nearest neighbor, unsupported nearest_mode,",
         "Resize bilinear only support half_pixel/align_corners on API level 30+, current API level is",
         "unsupported coord_trans_mode",
-        runtime="CoreML and NNAPI",
     ),
     row(
         "nnapi",
@@ -151,6 +150,7 @@ MESSAGES = (
         "Older WebGL backends take no empty name among the inputs of Resize. An empty tensor for roi, or other operators, avoid it.",
         "unrecognized input '' for node: Resize",
         "unrecognized input '' for node: …Resize",
+        "unrecognized input '' for node: Resize_…",
         first=(legalize("tensorrt-7.0"),),
     ),
     elsewhere(

@@ -30,6 +30,7 @@ MESSAGES = (
         WITHOUT,
         "An old release of OpenVINO reads Resize up to opset 11. Other operators compute the same in any opset.",
         "ONNX Resize operation from opset 12 is not supported.",
+        "Model wasn't fully converted. Failed operations detailed log: … Resize-19 with",
         "Unexpected exception happened during extracting attributes for node Resize",
         "List of operations that cannot be converted to Inference Engine IR: … Upsample",
         "List of operations that cannot be converted to Inference Engine IR: … Resize",

@@ -292,6 +292,7 @@ MESSAGES = (
         "first input has type Int64 but must have type Float, Half",
         "Found unsupported input type of UINT8",
         "Found unsupported input type of BOOL",
+        "Failed to convert ONNX date type to TensorRT data type.",
         "This version of TensorRT does not support INT32 or BOOL input for the Resize operator.",
         "This version of TensorRT does not support INT32 or BOOL input for the Upsample operator.",
         "Assertion failed: input.getType() != nvinfer1::DataType::kINT32",

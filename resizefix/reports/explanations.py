@@ -32,7 +32,9 @@ def show_explanations(found: Sequence[Explanation], model: str | None, findings:
         out.below(one.cause)
         out.below(Diagnostic("cli.explain-page", page=one.page))
         out.below(_found(one, None if model is None else printable(model)))
-        for command, reason in one.tried if one.command is None else ():
+        if one.tried and _is_accepted(one):
+            out.below(Diagnostic("cli.explain-tried-too"))
+        for command, reason in one.tried:
             out.line((f"    {command}", "bold"))
             out.below(printable(reason))
         if one.command is not None:
@@ -57,7 +59,7 @@ def show_unknown(near: Sequence[Explanation], report: str, model: str | None, fi
             out.line((f"    {one.command}", "bold"))
     if findings is not None and model is not None:
         _show_findings(out, findings, model)
-    out.wrapped(Diagnostic("cli.explain-report", where=_where()))
+    out.wrapped(Diagnostic("cli.explain-report", where=_where(), model="MODEL" if model is None else quoted(operand(model))))
     for line in report.splitlines():
         out.line(f"    {line}")
 
@@ -117,7 +119,7 @@ def _found(one: Explanation, model: str | None) -> str:
         if one.accepted_after is False and one.target is not None:
             return Diagnostic("cli.explain-a-part", target=one.target)
         return Diagnostic("cli.explain-not-gone")
-    if one.accepted_before and one.target != "onnxruntime":
+    if _is_accepted(one):
         return Diagnostic("cli.explain-accepted-already", target=one.target, model=model)
     example = next((option for option in _EXAMPLES if f" {option} " in one.command), None)
     kind = {True: "fix", False: "first", None: "may-fix"}[one.cause_gone]
@@ -126,13 +128,18 @@ def _found(one: Explanation, model: str | None) -> str:
     return Diagnostic(f"cli.explain-{kind}-example", option=example, model=model)
 
 
+def _is_accepted(one: Explanation) -> bool:
+    """Whether the rules of the runtime that speaks have nothing against the model."""
+    return bool(one.accepted_before) and one.target != "onnxruntime"
+
+
 def _without_command(one: Explanation, model: str | None) -> str:
     if model is None:
         return one.reason or Diagnostic("cli.explain-nothing-to-type")
-    if one.accepted_before and one.target != "onnxruntime":
+    if _is_accepted(one):
         return Diagnostic("cli.explain-accepted", target=one.target, model=model)
     if one.tried:
-        return Diagnostic("cli.explain-tried", model=model)
+        return Diagnostic("cli.explain-tried", model=model, file=quoted(operand(model)))
     if one.reason is not None:
         return Diagnostic("cli.explain-refused", model=model, reason=printable(one.reason))
     return Diagnostic("cli.explain-no-command", model=quoted(operand(model)))

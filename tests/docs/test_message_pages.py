@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 from page import ROOT, asked_live, blocks, find_spec, type_page
 
-from resizefix.messages.message import Message, plain_text
+from resizefix.messages.message import Message
+from resizefix.messages.plain_text import plain_text
 from resizefix.messages.table import messages_in
 
 FOLDER = ROOT / "docs" / "how-to"

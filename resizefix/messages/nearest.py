@@ -22,9 +22,9 @@ _FEWEST_WORDS = 3  # that a row and a text have in common
 
 
 def nearest(pasted: str, rows: Sequence[Message]) -> list[tuple[Message, float]]:
-    """The rows that have most words in common with a line of the text, in its order: 0 is the same, 1 nothing alike.
+    """The rows that have most words in common with a line of the text: 0 is the same, 1 nothing alike.
 
-    Rare words count for more than frequent ones.
+    Rare words count for more than frequent ones, and words in the row's order for more than others.
     """
     weights = _weights(tuple(rows))
     lines = [words for line in _lines(pasted) if len(words := _words(line)) >= _FEWEST_WORDS]
@@ -59,7 +59,9 @@ def _apart(words: tuple[str, ...], line: tuple[str, ...], weights: dict[str, flo
     if len(set(words) & set(line)) < min(_FEWEST_WORDS, len(words)):
         return 1.0
     blocks = SequenceMatcher(None, words, line, autojunk=False).get_matching_blocks()
-    shared = sum(weights[word] for block in blocks for word in words[block.a : block.a + block.size])
+    in_order = sum(weights[word] for block in blocks for word in words[block.a : block.a + block.size])
+    in_any = sum(weights[word] for word in (Counter(words) & Counter(line)).elements())
+    shared = (in_order + in_any) / 2
     here = sum(weights[word] for word in words)
     there = sum(weights.get(word, 1.0) for word in line)
     # A text that was cut off, or that says more than the row, is near, too; but not as near as the row itself.

@@ -20,6 +20,7 @@ _NUMBER = re.compile(r"(?<![\w.«])-?\d+(?:\.\d+)?(?![\w»])")
 _DIGITS = re.compile(r"-?\d+(?:\.\d+)?")
 _LONGEST_GAP = 400  # letters of what `…` stands for: paths, names, shapes
 _LONGEST_START = 8  # letters by which the place in a wording is looked for at which a cut text begins
+_LONGEST_NAME = 60  # letters of a name or number that a cut text begins with
 _GAP, _ANY_NUMBER = "", "0"
 
 
@@ -68,8 +69,9 @@ class Wording:
         """Where the whole wording stands in the text; a word at its ends is whole, too."""
         if self._longest not in pasted.letters:
             return None
+        open_start, open_end = self._pieces[0] == _GAP, self._pieces[-1] == _GAP
         for match in self._pattern.finditer(pasted.letters):
-            if pasted.divides(match.start()) and pasted.divides(match.end()):
+            if (open_start or pasted.divides(match.start())) and (open_end or pasted.divides(match.end())):
                 return Span(match.start(), match.end(), self.letters)
         return None
 
@@ -79,15 +81,17 @@ class Wording:
         return most if most >= LEAST_PART else 0
 
     def _parts(self, pasted: Plain) -> Iterator[int]:
-        # The text begins inside of a piece.
         start = pasted.letters[:_LONGEST_START]
         for at, piece in enumerate(self._pieces):
-            if piece not in (_GAP, _ANY_NUMBER):
-                yield from (self._follow(at, place, pasted, 0) for place in _places(start, piece))
-        # The wording begins inside of the text, which ends before it does.
-        for place in _places(self._pieces[0][:_LONGEST_START], pasted.letters):
-            if pasted.divides(place):
-                yield self._follow(0, 0, pasted, place)
+            if piece in (_GAP, _ANY_NUMBER):
+                continue
+            # The text begins inside of this piece; or inside of what varies, and this piece follows.
+            yield from (self._follow(at, place, pasted, 0) for place in _places(start, piece))
+            beginning = pasted.letters[:_LONGEST_NAME] if at else pasted.letters
+            for place in _places(piece[:_LONGEST_START], beginning):
+                # The wording begins inside of the text, which ends before it does.
+                if at or pasted.divides(place):
+                    yield self._follow(at, 0, pasted, place)
 
     def _follow(self, at: int, inside: int, text: Plain, place: int) -> int:
         """The letters that agree from there on, if the text or the wording ends before they differ; else 0."""

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from resizefix.messages.wording import ANYTHING
 from resizefix.library.explain import cause_of
 from resizefix.messages.table import MESSAGES, messages_in, nearest_to
+from resizefix.messages.wording import ANYTHING
 
 ROOT = Path(__file__).parents[2]
 each = pytest.mark.parametrize("message", MESSAGES, ids=lambda message: message.text[:40])

@@ -13,9 +13,9 @@ MESSAGES = (
         WITHOUT,
         "DirectML refuses the resize, mostly its size, axes or type, and does not say why. "
         "The CPU provider runs the same file; other operators compute the same.",
-        "running Resize node. … 80070057 The parameter is incorrect",
-        "running Upsample node. … 80070057 The parameter is incorrect",
-        "running Resize node. … DmlExecutionProvider … 80070057",
+        "running Resize node. … «80070057» The parameter is incorrect",
+        "running Upsample node. … «80070057» The parameter is incorrect",
+        "running Resize node. … DmlExecutionProvider … «80070057»",
         first=(REPAIR, FREEZE),
     ),
     row(

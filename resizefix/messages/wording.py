@@ -105,7 +105,7 @@ class Wording:
             elif piece == _ANY_NUMBER:
                 number = _DIGITS.match(pasted, place)
                 if number is None:
-                    return 0
+                    return letters if pasted[place:] == "-" else 0  # cut off inside of the number
                 place = number.end()
             else:
                 rest = piece[inside:]

@@ -39,7 +39,7 @@ def test_a_beginning_that_is_long_enough_is_a_part(wording, name, data):
 def _letters(wording, text):
     """The letters of the beginning that belong to no gap and no number: those before the first gap."""
     first = wording.text.split(ANYTHING)[0]
-    return len(re.sub(r"\d", "", plain(text[: len(first)]).letters)) if len(text) <= len(first) else 0
+    return len(re.sub(r"\d+(\.\d+)?|[-\d.]", "", plain(text[: len(first)]).letters)) if len(text) <= len(first) else 0
 
 
 @pytest.mark.parametrize(

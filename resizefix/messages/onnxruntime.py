@@ -188,6 +188,7 @@ MESSAGES = (
         "Two tensors of different sizes meet after a resize. "
         "A stored shape is that of another scale, or a skip connection holds the other tensor at its size.",
         "Attempting to broadcast an axis by a dimension other than 1. 10 by 15",
+        "Attempting to broadcast an axis",
         page="stale-shape-after-setting-the-scales",
         fixes=(PROMOTE, TOGETHER, PARTNER, REPAIR, ANY_SIZE),
         at_other_sizes=True,
@@ -212,6 +213,7 @@ MESSAGES = (
     _row(
         "TensorRT takes an integer input for the scale, so a fraction needs a denominator. "
         "With --denominator 2 you feed 5 for 2.5.",
+        "--at 2.5: … takes only whole numbers",
         "…takes only whole numbers, so 2.5 cannot be fed; add --denominator 2",
         "…holds whole numbers, and 2.5 is not one; add --denominator 2",
         page="fractional-factors-for-tensorrt",
@@ -289,6 +291,7 @@ MESSAGES = (
         "Non-zero status code returned while running Resize node.",
         "Non-zero status code returned while running Upsample node.",
         "onnxruntime::UpsampleBase::UpsampleBase(const KernelInfoType&)",
+        "Exception during initialization: …/upsamplebase.h",
         page="docs/repair.md",
         fixes=(REPAIR, ORT, *OTHER_OPERATORS),
     ),

@@ -18,7 +18,7 @@ from resizefix.messages import (
 from resizefix.messages import nearest as near
 from resizefix.messages.message import Message
 from resizefix.messages.plain_text import Plain, plain, without_prefix
-from resizefix.messages.wording import Span
+from resizefix.messages.wording import LEAST_PART, Span
 
 MESSAGES: tuple[Message, ...] = (
     *tensorrt.MESSAGES,
@@ -31,7 +31,9 @@ MESSAGES: tuple[Message, ...] = (
     *compilers.MESSAGES,
     *accelerators.MESSAGES,
 )
-_LONGEST_CUT = 1000  # letters of a text that is looked for inside of the rows
+_LONGEST_CUT = 1000  # letters of a text that is looked for inside of the rows; of a longer one, each of its lines is
+_MOST_LINES = 100  # the last ones
+_LEAST_IN_A_LINE = 18  # letters of a row that one of many lines must have
 
 
 def messages_in(pasted: str) -> list[Message]:
@@ -44,7 +46,14 @@ def messages_in(pasted: str) -> list[Message]:
         if spans := {message: span for message in MESSAGES if (span := message.whole_in(letters)) is not None}:
             found = [message for message in spans if not _inside(spans[message], spans.values())]
             return sorted(found, key=lambda message: -spans[message].letters)
-    return _cut_off(plain(pasted))
+    whole = plain(pasted)
+    if len(whole.letters) <= _LONGEST_CUT:
+        return _cut_off(whole)
+    lines = [plain(line) for line in pasted.splitlines()[-_MOST_LINES:]]
+    parts = (
+        _cut_off(line, _LEAST_IN_A_LINE) for line in lines if _LEAST_IN_A_LINE <= len(line.letters) <= _LONGEST_CUT
+    )
+    return next(filter(None, parts), [])
 
 
 def nearest_to(pasted: str) -> list[tuple[Message, float]]:
@@ -57,9 +66,7 @@ def _inside(span: Span, spans: Iterable[Span]) -> bool:
     return any(other.start <= span.start and span.end <= other.end and other.letters > span.letters for other in spans)
 
 
-def _cut_off(text: Plain) -> list[Message]:
-    if len(text.letters) > _LONGEST_CUT:
-        return []
-    parts = {message: part for message in MESSAGES if (part := message.part_in(text))}
+def _cut_off(text: Plain, least: int = LEAST_PART) -> list[Message]:
+    parts = {message: part for message in MESSAGES if (part := message.part_in(text)) >= least}
     most = max(parts.values(), default=0)
     return [message for message, part in parts.items() if part == most]

@@ -17,6 +17,7 @@ MESSAGES = (
         "An input that decides a shape must be an integer for TensorRT, and this model reads its scales or sizes from a "
         "float input. Make them constant first, then make an integer factor of the scales.",
         "is a shape tensor and must have type Int32 or Int64. Type is Float",
+        "Network input … is a shape tensor and must have type Int32 or Int64",
         "network input that is shape tensor must have type Int32",
         "that is shape tensor must have type Int32 or Int64",
         page="must-have-type-int32-or-int64",

@@ -99,9 +99,10 @@ class Wording:
         while at < len(self._pieces) and place < len(pasted):
             piece = self._pieces[at]
             if piece == _GAP:
-                place = self._behind_gap(at + 1, pasted, place)
-                if place == len(pasted):
-                    return letters
+                behind = self._behind_gap(at + 1, pasted, place)
+                if behind == len(pasted):
+                    return letters if behind - place <= _LONGEST_NAME else 0
+                place = behind
             elif piece == _ANY_NUMBER:
                 number = _DIGITS.match(pasted, place)
                 if number is None:

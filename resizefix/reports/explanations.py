@@ -59,7 +59,9 @@ def show_unknown(near: Sequence[Explanation], report: str, model: str | None, fi
             out.line((f"    {one.command}", "bold"))
     if findings is not None and model is not None:
         _show_findings(out, findings, model)
-    out.wrapped(Diagnostic("cli.explain-report", where=_where(), model="MODEL" if model is None else quoted(operand(model))))
+    out.wrapped(
+        Diagnostic("cli.explain-report", where=_where(), model="MODEL" if model is None else quoted(operand(model)))
+    )
     for line in report.splitlines():
         out.line(f"    {line}")
 

@@ -76,7 +76,7 @@ FIXED_BY: dict[str, dict[str, str | onnx.ModelProto]] = {
         "Network has dynamic or shape inputs, but no optimization profile has been defined": "srcnn_x3_opset11",
         "Attempting to broadcast an axis by a dimension other than 1. 10 by 15": "handmade/stale_value_info",
         "Non concat axis dimensions must match": "handmade/two_sites_together",
-        "…takes only whole numbers, so 2.5 cannot be fed; add --denominator 2": "srcnn_x3_opset11",
+        "--at 2.5: … takes only whole numbers": "srcnn_x3_opset11",
     },
 }  # fmt: skip
 MODELS = {text: (model, command) for command, rows in FIXED_BY.items() for text, model in rows.items()}

@@ -31,7 +31,7 @@ MESSAGES: tuple[Message, ...] = (
     *compilers.MESSAGES,
     *accelerators.MESSAGES,
 )
-_LONGEST_CUT = 1000  # letters of a text that is looked for inside of the rows; of a longer one, each of its lines is
+_LONGEST_CUT = 1000  # letters of a text that is looked for inside of the rows; then each of its lines is
 _MOST_LINES = 100  # the last ones
 _LEAST_IN_A_LINE = 18  # letters of a row that one of many lines must have
 
@@ -47,13 +47,11 @@ def messages_in(pasted: str) -> list[Message]:
             found = [message for message in spans if not _inside(spans[message], spans.values())]
             return sorted(found, key=lambda message: -spans[message].letters)
     whole = plain(pasted)
-    if len(whole.letters) <= _LONGEST_CUT:
-        return _cut_off(whole)
+    if len(whole.letters) <= _LONGEST_CUT and (cut := _cut_off(whole)):
+        return cut
     lines = [plain(line) for line in pasted.splitlines()[-_MOST_LINES:]]
-    parts = (
-        _cut_off(line, _LEAST_IN_A_LINE) for line in lines if _LEAST_IN_A_LINE <= len(line.letters) <= _LONGEST_CUT
-    )
-    return next(filter(None, parts), [])
+    looked_at = (line for line in lines if _LEAST_IN_A_LINE <= len(line.letters) <= _LONGEST_CUT)
+    return next(filter(None, (_cut_off(line, _LEAST_IN_A_LINE) for line in looked_at)), [])
 
 
 def nearest_to(pasted: str) -> list[tuple[Message, float]]:

@@ -70,7 +70,7 @@ def test_what_is_run_below_prints_its_message(page, folder, capsys):
 
 
 def test_a_message_of_the_table_that_has_no_page_of_its_own_is_known():
-    """Their page is that of the targets' rules, of `repair` or of torch's exports; everything else has a how-to page."""
+    """Their page is that of targets, of `repair` or of torch's exports; everything else has a how-to page."""
     from resizefix.messages.table import MESSAGES
 
     others = {(message.runtime, message.page) for message in MESSAGES if "/how-to/" not in message.page}

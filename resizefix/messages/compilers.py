@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from resizefix.messages.fixes import ANY_SIZE, FREEZE, PARTNER, REPAIR, TOGETHER, legalize
+from resizefix.messages.fixes import ANY_SIZE, FREEZE, GATHER, PARTNER, REPAIR, TOGETHER, legalize
 from resizefix.messages.message import Message
 from resizefix.messages.rows import (
     CONSTANT,
@@ -175,7 +175,7 @@ MESSAGES = (
         "Unsupported nearest_mode for resize:",
         "Unsupported coordinate_transformation_mode for resize: half_pixel",
         "Unsupported coordinate_transformation_mode for resize:",
-        first=(legalize("tensorrt-7.0"),),
+        first=(GATHER, legalize("tensorrt-7.0")),
     ),
     elsewhere(
         "candle",

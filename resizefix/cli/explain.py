@@ -16,9 +16,17 @@ from resizefix.cli.piped_model import DASH, ModelArgument, as_typed, shown
 from resizefix.diagnostics import Diagnostic
 
 
+class _EitherArgument(ModelArgument):
+    """The model, or the message where the model stands first: which of them it is, both together say."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The word as it was typed."""
+        return value
+
+
 @subcommand("explain", example="resizefix explain 'Resize scales must be an initializer!' x3.onnx")
 @click.argument("message")
-@click.argument("model", required=False)
+@click.argument("model", type=_EitherArgument(), required=False)
 @bounds
 def command(message: str, model: str | None, **_: object) -> None:
     """Say what a runtime's MESSAGE means, and which command helps.

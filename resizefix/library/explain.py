@@ -32,8 +32,8 @@ class Explanation:
     """One known message. `message` is its wording, `page` the documentation's file, `command` what to type.
 
     Without a model the command has MODEL and OUT for the files. With one it is exact and was tried; None: no command
-    changes this model for this message; then `reason` is why the first was refused, if it was, and `tried` has all of
-    them with their reasons. `then` is a command for the file that `command` writes. `target` is the target whose rules
+    changes this model for this message. Then `reason` is why the first was refused, if it was, and `tried` has each
+    with its reason. `then` is a command for the file that `command` writes. `target` is the target whose rules
     were asked, with their answers for the model and for the file that `command` writes. `cause_gone`: whether the cause
     of the message is gone in that file, by a run or by the target's rules; None: nothing here can tell. `distance` is
     that from the text, for a message that it does not hold: 0 is the same, 1 nothing alike.

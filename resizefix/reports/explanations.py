@@ -124,10 +124,13 @@ def _found(one: Explanation, model: str | None) -> str:
     if _is_accepted(one):
         return Diagnostic("cli.explain-accepted-already", target=one.target, model=model)
     example = next((option for option in _EXAMPLES if f" {option} " in one.command), None)
-    kind = {True: "fix", False: "first", None: "may-fix"}[one.cause_gone]
+    if one.cause_gone is False:
+        return Diagnostic("cli.explain-first-example", option=example) if example else Diagnostic("cli.explain-first")
+    if one.cause_gone:
+        return Diagnostic("cli.explain-fix-example", option=example) if example else Diagnostic("cli.explain-fix")
     if example is None:
-        return Diagnostic(f"cli.explain-{kind}", model=model)
-    return Diagnostic(f"cli.explain-{kind}-example", option=example, model=model)
+        return Diagnostic("cli.explain-may-fix", model=model)
+    return Diagnostic("cli.explain-may-fix-example", option=example, model=model)
 
 
 def _is_accepted(one: Explanation) -> bool:

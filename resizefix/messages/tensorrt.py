@@ -268,6 +268,7 @@ MESSAGES = (
         "Length of sizes input must be same as length of axes attribute.",
         "sizes input tensor should be of the same length as axes attribute i.e.",
         "The input axes must have unique elements.",
+        "Axis must be in the range [0, nbDims]",
         page="all-axes-values-should-less-than-input-rank",
         fixes=(REPAIR, NEWEST),
     ),

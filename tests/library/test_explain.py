@@ -217,3 +217,97 @@ def test_a_message_is_read_from_stdin_as_editors_and_shells_write_it(encoding, e
     assert answer["exit_code"] == 0
     (match,) = answer["matches"]
     assert {"message", "runtime", "cause", "page", "command"} < set(match)
+
+
+FIXED = text_model(13, 'y = Resize (x, "", s)')
+BATCH = "Got invalid dimensions for input: x for the following indices\n index: 0 Got: 5 Expected: 1\n Please fix"
+
+
+def test_a_batch_that_was_fed_gets_a_command_after_which_it_runs(tmp_path, monkeypatch, call):
+    monkeypatch.chdir(tmp_path)
+    onnx.save(FIXED, "m.onnx")
+    (found,) = resizefix.explain(BATCH, "m.onnx")
+    assert found.command == "resizefix input-size m.onnx m.resized.onnx 8x8 --batch 5"
+    assert found.cause_gone
+    assert call(*shlex.split(found.command)[1:])[0] == 0
+    (made,) = ort.InferenceSession("m.resized.onnx").run(None, {"x": np.zeros((5, 3, 8, 8), np.float32)})
+    assert made.shape == (5, 3, 16, 16)
+
+
+@pytest.mark.parametrize("model", [None, FIXED])
+def test_a_message_about_the_channels_gets_no_command(model):
+    (found,) = resizefix.explain(BATCH.replace("index: 0", "index: 1"), model)
+    assert found.command is None
+    assert "axis 1" in found.reason
+
+
+SKIP = text_model(
+    13, 'h = MaxPool <kernel_shape = [2, 2], strides = [2, 2]> (x) r = Resize (h, "", s) y = Concat <axis = 1> (r, x)'
+)
+
+
+def test_what_works_at_some_sizes_only_is_not_called_a_fix(call, tmp_path, monkeypatch):
+    """The halves of an odd size are not doubled to it."""
+    monkeypatch.chdir(tmp_path)
+    onnx.save(SKIP, "m.onnx")
+    text = "Non concat axis dimensions must match: Axis 3 has mismatched dimensions of 18 and 17"
+    (found,) = resizefix.explain(text, "m.onnx")
+    assert found.cause_gone is not None or found.command is None
+    _, said, _ = call("explain", text, "m.onnx")
+    assert "fixes it" not in said
+
+
+def test_what_onnxruntime_runs_before_and_after_is_not_called_a_fix():
+    (found,) = resizefix.explain("Scale value should be greater than 0", SRCNN)
+    assert (found.command, found.cause_gone) == (None, None)
+
+
+def test_where_no_command_helps_each_that_was_tried_is_named_with_its_reason():
+    text = "The input tensor cannot be reshaped to the requested shape"
+    shape = "int64[4] z = {1, 3, 4, 4}"
+    model = text_model(13, "y = Reshape (x, z)", shape, data="[1,3,h,w]")
+    (found,) = resizefix.explain(text, model)
+    assert found.command is None
+    assert found.tried[0][0].split()[1] == "input-size"
+    assert all(reason for _, reason in found.tried)
+
+
+def test_the_nearest_messages_have_distances_and_commands(answered):
+    document = answered("explain", "resize scale should be an initialiser")
+    assert (document["exit_code"], document["matches"]) == (1, [])
+    first = document["nearest"][0]
+    assert first["message"] == "Resize scales must be an initializer!"
+    assert 0 < first["distance"] < 0.6
+    assert first["command"] == "resizefix legalize MODEL OUT --target tensorrt-8.0"
+
+
+@pytest.mark.parametrize("text", ["Resize scales must be an initializer!", "[TRT] an unknown message"])
+def test_the_model_says_what_it_shows(text, answered, call):
+    model = FIXTURES / "handmade" / "scales_concat.onnx"
+    findings = answered("explain", text, model)["findings"]
+    assert (findings["sites"], findings["faults"], findings["run_error"]) == (1, [], None)
+    assert findings["target"].startswith("tensorrt-")
+    _, said, _ = call("explain", text, model)
+    assert f"what {model} shows:" in " ".join(said.split())
+    assert "onnxruntime runs it" in said
+
+
+def test_faults_and_a_model_that_does_not_run_are_shown(answered):
+    findings = answered("explain", "an unknown message", FIXTURES / "broken" / "mode_bilinear_opset11.onnx")["findings"]
+    assert findings["faults"]
+    assert findings["run_error"]
+    assert findings["target"] is None
+
+
+def test_the_model_may_stand_before_the_message(answered, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    onnx.save(FIXED, "m.onnx")
+    one, other = answered("explain", BATCH, "m.onnx"), answered("explain", "m.onnx", BATCH)
+    assert one["matches"] == other["matches"]
+    assert one["matches"][0]["command"]
+
+
+def test_a_model_alone_asks_for_the_message(call):
+    code, _, error = call("explain", SRCNN)
+    assert code == 2
+    assert "Give the message, too" in error

@@ -6,6 +6,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from inspect import signature
+from typing import NamedTuple
 
 from resizefix.beside import beside, operand
 from resizefix.diagnostics import Diagnostic
@@ -14,7 +15,9 @@ from resizefix.errors import UsageError
 from resizefix.interop import Model
 from resizefix.library.fix_trials import CALLS, FixTrials, Trial, fed_words, named_target, run, target_of, verdict
 from resizefix.messages.fed_sizes import FedSizes, fed_sizes
+from resizefix.messages.fixes import ANY_SIZE, REPAIR
 from resizefix.messages.message import FED, RELEASES, Fix, Message
+from resizefix.messages.plain_text import plain
 from resizefix.messages.rows import RUNTIMES
 from resizefix.messages.speaker import speaker
 from resizefix.messages.table import messages_in, nearest_to
@@ -65,7 +68,9 @@ def explain(message: str, model: Model | None = None) -> list[Explanation]:
         raise UsageError("library.message-is-text", value=repr(message))
     fed = fed_sizes(message)
     trials = None if model is None else FixTrials(model, fed)
-    return [_explained(row, trials, fed) for row in messages_in(message)]
+    return [
+        replace(_explained(row, trials, fed), message=row.wording_in(plain(message))) for row in messages_in(message)
+    ]
 
 
 def nearest_explanations(message: str) -> list[Explanation]:
@@ -91,7 +96,7 @@ def cause_of(message: Message) -> str:
 
 
 def _explained(message: Message, trials: FixTrials | None, fed: FedSizes) -> Explanation:
-    fixes = [fix for fix in message.fixes if _exists(fix)]
+    fixes = [fix for fix in message.fixes if _exists(fix) and not (fix == ANY_SIZE and 0 in fed.axes)]
     found = Explanation(message.text, message.runtime, cause_of(message), message.page, None)
     if trials is not None:
         return _answered(found, message, fixes, trials)
@@ -124,25 +129,30 @@ def _exists(fix: Fix) -> bool:
     return bool(there) and (target is None or fix[0] == "legalize")
 
 
+class _Candidate(NamedTuple):
+    """A fix that changes the model, what it made, and whether the cause of the message is gone."""
+
+    fix: Fix
+    made: Trial
+    gone: bool | None
+
+
 def _answered(found: Explanation, message: Message, fixes: Sequence[Fix], trials: FixTrials) -> Explanation:
     """The explanation with the first fix after which the cause is gone, else with the first that changes the model."""
-    target = next(filter(None, map(target_of, fixes)), message.target)
+    target = next((one for fix in fixes if (one := _judge(message, fix))), message.target)
     found = replace(found, target=target, accepted_before=trials.accepts(target))
     if _is_no_size(fixes, trials.fed, trials.document):
         return replace(found, reason=Diagnostic("library.fed-axis-is-no-size", axes=_axes(trials.fed)))
-    working = ((fix, trials.trial(fix)) for fix in fixes)
-    judged = ((fix, made, _gone(message, fix, made, target, trials)) for fix, made in working if made.model is not None)
-    first = next(judged, None)
     path = os.fsdecode(trials.model) if isinstance(trials.model, (str, bytes, os.PathLike)) else None
-    if first is None:
-        tried = tuple(
-            (_line(fix[0], path or "MODEL", _out(fix, path, "OUT"), made.words), made.reason)
-            for fix in fixes
-            if (made := trials.trial(fix)).reason is not None
-        )
-        return replace(found, reason=next((reason for _, reason in tried), None), tried=tried[:_MOST_TRIED])
-    fix, made, gone = first if first[2] is not False else next((one for one in judged if one[2]), first)
-    target = target_of(fix) or target
+    candidates, useless = _sorted_out(message, fixes, target, trials)
+    if not candidates:
+        tried = [
+            (_line(fix[0], path or "MODEL", _out(fix, path, "OUT"), trials.trial(fix).words), reason)
+            for fix, reason in useless
+        ]
+        return replace(found, reason=next((reason for _, reason in tried), None), tried=tuple(tried[:_MOST_TRIED]))
+    fix, made, gone = next((one for one in candidates if one.gone), candidates[0])
+    target = _judge(message, fix) or target
     found = replace(
         found,
         target=target,
@@ -153,7 +163,7 @@ def _answered(found: Explanation, message: Message, fixes: Sequence[Fix], trials
     rest = [one for one in fixes if one != fix] if gone is False else []
     if message.then is not None and "--set" in made.words:
         rest.append(message.then)
-    second = next((one for one in rest if _finishes(one, made, target)), None)
+    second = next((one for one in rest if _finishes(one, made, _judge(message, one) or target)), None)
     out = _out(fix, path, "OUT")
     return replace(
         found,
@@ -162,15 +172,47 @@ def _answered(found: Explanation, message: Message, fixes: Sequence[Fix], trials
     )
 
 
-def _gone(message: Message, fix: Fix, made: Trial, target: str | None, trials: FixTrials) -> bool | None:
-    return trials.cause_gone(fix, made, target, at_other_sizes=message.at_other_sizes)
+def _sorted_out(
+    message: Message, fixes: Sequence[Fix], target: str | None, trials: FixTrials
+) -> tuple[list[_Candidate], list[tuple[Fix, str]]]:
+    """The fixes that change the model, and those that do not or that leave the message's cause, with the reason.
+
+    No further one is tried after the first, where that may help, or after one that helps.
+    """
+    candidates: list[_Candidate] = []
+    useless: list[tuple[Fix, str]] = []
+    for fix in fixes:
+        made = trials.trial(fix)
+        if made.model is None:
+            useless += [(fix, made.reason)] if made.reason is not None else []
+            continue
+        judge = _judge(message, fix)
+        if judge is None and target_of(fix) is not None:
+            gone = None if made.complete else False  # another runtime's rules say nothing of this one's message
+        else:
+            gone = trials.cause_gone(fix, made, judge or target, at_other_sizes=message.at_other_sizes)
+        by_run = made.complete and judge is None and target in (None, "onnxruntime")
+        if gone is False and by_run and (trials.fed.axes or fix == REPAIR):
+            useless.append((fix, Diagnostic("library.cause-still-there")))
+            continue
+        candidates.append(_Candidate(fix, made, gone))
+        if gone or candidates[0].gone is None:
+            break
+    return candidates, useless
+
+
+def _judge(message: Message, fix: Fix) -> str | None:
+    """The target that a fix writes for, if it is one of the runtime that speaks."""
+    own, target = _TARGETS.get(message.runtime), target_of(fix)
+    if own is None or target is None or target_named(own).runtime != target_named(target).runtime:
+        return None
+    return target
 
 
 def _finishes(fix: Fix, made: Trial, target: str | None) -> bool:
     """Whether the fix does the rest of the work on what another one made."""
     after = run(fix, fix[1:], made.model) if FED not in fix else Trial(())
-    asked = target_of(fix) or target
-    return after.complete and asked is not None and verdict(after.model, asked) is not False
+    return after.complete and target is not None and verdict(after.model, target) is not False
 
 
 def _out(fix: Fix, model: str | None, otherwise: str) -> str:

@@ -91,15 +91,14 @@ class FixTrials:
     def cause_gone(self, fix: Fix, made: Trial, target: str | None, *, at_other_sizes: bool) -> bool | None:
         """Whether the cause of the message is gone in what a fix made; None: nothing here can tell.
 
-        A target's rules tell where they rejected the model; else a run at the sizes that were fed, at other sizes, or
+        The target's rules tell where they rejected the model; else a run at the sizes that were fed, at other sizes, or
         as the file is.
         """
         if not made.complete:
             return False
-        asked = target_of(fix) or target
-        if asked is not None and self.accepts(asked) is False:
-            return verdict(made.model, asked)
-        if fix[0] in ("promote-scales", "freeze-scales") or asked not in (None, "onnxruntime"):
+        if target is not None and self.accepts(target) is False:
+            return verdict(made.model, target)
+        if fix[0] in ("promote-scales", "freeze-scales") or target not in (None, "onnxruntime"):
             return None
         after = opened(made.model)
         if self.fed.axes:

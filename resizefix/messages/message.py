@@ -58,6 +58,12 @@ class Message:
         spans = [span for wording in self.wordings if (span := wording.whole_in(pasted)) is not None]
         return max(spans, key=lambda span: span.letters, default=None)
 
+    def wording_in(self, pasted: Plain) -> str:
+        """Its wording that says most of what stands in a text."""
+        whole = [(span.letters, one) for one in self.wordings if (span := one.whole_in(pasted)) is not None]
+        parts = whole or [(letters, one) for one in self.wordings if (letters := one.part_in(pasted))]
+        return max(parts, key=lambda found: found[0])[1].text if parts else self.text
+
     def part_in(self, pasted: Plain) -> int:
         """How many letters of one of its wordings a text has that was cut off; 0: too few to know it by."""
         return max(wording.part_in(pasted) for wording in self.wordings)

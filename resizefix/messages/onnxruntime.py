@@ -207,7 +207,7 @@ MESSAGES = (
         "Got invalid dimensions for input: … Got: 364 Expected: 518",
         "Got invalid dimensions for input",
         page="got-invalid-dimensions-for-input",
-        fixes=(FED_SIZE, ANY_SIZE),
+        fixes=(FED_SIZE, ANY_SIZE, REPAIR),
         at_other_sizes=True,
     ),
     _row(

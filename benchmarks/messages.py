@@ -82,9 +82,9 @@ def main(folder: str | None = None) -> int:
         print(f"not found: {thread.address}: {thread.message[:100]}")
     if folder is not None:
         sys.path[:0] = [folder, str(Path(folder).parent)]
-        import models_of_messages as known  # type: ignore[import-not-found]
+        import models_of_messages as faulty  # type: ignore[import-not-found]
 
-        models = {**{text: model for text, (model, _) in known.MODELS.items()}, **known.OTHERS}
+        models = {**{text: model for text, (model, _) in faulty.MODELS.items()}, **faulty.OTHERS}
         rows = {message for thread in table for message in messages_in(thread.message)[:1]}
         fixtures = Path(folder).parents[1] / "fixtures"
         wrong += [(row.text, why) for row in MESSAGES if row in rows and (why := useless(row, models, fixtures))]

@@ -50,7 +50,7 @@ def _in_order(message: str, model: str | None) -> tuple[str, str | None]:
         if message != DASH and os.path.isfile(message):
             raise click.UsageError(Diagnostic("cli.explain-needs-a-message", model=message))
         return message, None
-    if os.path.isfile(message) and not os.path.isfile(model):
+    if not os.path.isfile(model) and (os.path.isfile(message) or (message == DASH and len(model.split()) > 1)):
         return model, message
     return message, model
 

@@ -307,6 +307,19 @@ def test_the_model_may_stand_before_the_message(answered, tmp_path, monkeypatch)
     assert one["matches"][0]["command"]
 
 
+@pytest.mark.parametrize("words", [("-", BATCH), (BATCH, "-")])
+def test_the_model_may_come_from_stdin_in_either_order(words, answered, monkeypatch):
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(FIXED.SerializeToString())))
+    assert answered("explain", *words)["findings"]["sites"] == 1
+
+
+def test_the_message_may_come_from_stdin_behind_the_model(answered, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    onnx.save(FIXED, "m.onnx")
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(BATCH.encode())))
+    assert answered("explain", "m.onnx", "-")["matches"][0]["command"]
+
+
 def test_a_model_alone_asks_for_the_message(call):
     code, _, error = call("explain", SRCNN)
     assert code == 2

@@ -28,6 +28,7 @@ from resizefix.targets.target import Effect
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
+import message_tables  # noqa: E402
 from feature_matrix import tables  # noqa: E402
 
 NOTE = "<!-- Made by docs/reference/make_reference.py out of the code; edit that. -->\n"
@@ -106,6 +107,8 @@ def pages() -> dict[str, str]:
         "../zh/reference/targets.md": _chinese_targets(),
         "equivalences.md": _equivalences(),
         "json.md": _json(),
+        "messages.md": f"{NOTE}\n{message_tables.page()}",
+        "../zh/reference/messages.md": f"{NOTE}\n{message_tables.page(chinese=True)}",
         "../layout.md": _layout(),
     }
 

@@ -3,32 +3,56 @@
 from __future__ import annotations
 
 import codecs
+import os
 import sys
-from dataclasses import asdict, replace
+from dataclasses import asdict
+from typing import Any
 
 import click
 
-from resizefix.beside import operand
 from resizefix.cli.envelope import Answer, run_command
 from resizefix.cli.options import bounds, subcommand
-from resizefix.cli.piped_model import DASH, PipedModel, as_typed, model_argument, shown
+from resizefix.cli.piped_model import DASH, ModelArgument, as_typed, shown
 from resizefix.diagnostics import Diagnostic
-from resizefix.shell_words import quoted
+
+
+class _EitherArgument(ModelArgument):
+    """The model, or the message where the model stands first: which of them it is, both together say."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The word as it was typed."""
+        return value
 
 
 @subcommand("explain", example="resizefix explain 'Resize scales must be an initializer!' x3.onnx")
 @click.argument("message")
-@model_argument(required=False)
+@click.argument("model", type=_EitherArgument(), required=False)
 @bounds
 def command(message: str, model: str | None, **_: object) -> None:
     """Say what a runtime's MESSAGE means, and which command helps.
 
     Paste the message as it was printed, with its paths, numbers and line breaks; `-` reads it from stdin. With MODEL,
-    the command is tried on the model, and nothing is written. Exit code 1: the message is not known.
+    the command is tried on the model, and nothing is written; MODEL may also stand first. Exit code 1: the message is
+    not known.
     """
-    if message == DASH and isinstance(model, PipedModel):
-        raise click.UsageError(Diagnostic("cli.stdin-message-and-model"))
+    message, model = _in_order(message, model)
+    if model is not None:
+        context = click.get_current_context()
+        model = ModelArgument().convert(model, context.command.params[1], context)
     run_command(model or "", lambda: _work(message, model))
+
+
+def _in_order(message: str, model: str | None) -> tuple[str, str | None]:
+    """The message and the model: either may stand first, and the one that is a file is the model."""
+    if message == model == DASH:
+        raise click.UsageError(Diagnostic("cli.stdin-message-and-model"))
+    if model is None:
+        if message != DASH and os.path.isfile(message):
+            raise click.UsageError(Diagnostic("cli.explain-needs-a-message", model=message))
+        return message, None
+    if not os.path.isfile(model) and (os.path.isfile(message) or (message == DASH and len(model.split()) > 1)):
+        return model, message
+    return message, model
 
 
 def _pasted() -> str:
@@ -39,20 +63,35 @@ def _pasted() -> str:
 
 
 def _work(message: str, model: str | None) -> Answer:
-    from resizefix.library.explain import explain
+    from resizefix.library.explain import Explanation, explain, nearest_explanations, speaking_target
+    from resizefix.library.model_findings import model_findings
+    from resizefix.reports.explanations import report_text, show_explanations, show_unknown
 
-    explained = explain(_pasted() if message == DASH else message, model)
+    text = _pasted() if message == DASH else message
+    explained = explain(text, model)
+    target = speaking_target(text, explained)
+    shows = None if model is None else model_findings(model, target)
+    near = [] if explained else nearest_explanations(text)
+    report = None if explained else report_text(text, target, shows)
     named = None if model is None else shown(model)
-    found = [
-        replace(one, command=as_typed(one.command), then=as_typed(one.then), reason=as_typed(one.reason))
-        for one in explained
-    ]
+    answer: dict[str, Any] = as_typed(
+        {
+            "matches": [asdict(one) for one in explained],
+            "nearest": [asdict(one) for one in near],
+            "findings": None if shows is None else asdict(shows),
+            "report": report,
+        }
+    )
 
     def show() -> None:
-        from resizefix.reports.explanations import show_explanations
+        if explained:
+            show_explanations([_as_typed(one) for one in explained], named, shows)
+        else:
+            show_unknown(near, as_typed(report or ""), named, shows)
 
-        show_explanations(found, named)
+    def _as_typed(one: Explanation) -> Explanation:
+        return Explanation(**as_typed(asdict(one)))
 
-    called = "MODEL" if named is None else quoted(operand(named))
-    unknown = None if found else Diagnostic("cli.message-is-not-known", model=called)
-    return Answer({"matches": [asdict(one) for one in found]}, show, error=unknown, exit_code=0 if found else 1)
+    if explained:
+        return Answer(answer, show)
+    return Answer(answer, show, error=Diagnostic("cli.message-is-not-known"), exit_code=1)

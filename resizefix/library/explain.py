@@ -3,44 +3,32 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from inspect import signature
+from typing import NamedTuple
 
 import numpy as np
 
 from resizefix.beside import beside, operand
-from resizefix.dialects.model_view import ModelView
-from resizefix.errors import ResizefixError, UsageError
-from resizefix.interop import Model, opened
-from resizefix.library.check import check
-from resizefix.library.freeze_scales import freeze_scales
-from resizefix.library.input_size import input_size
-from resizefix.library.plans import Plans
-from resizefix.library.promote_scales import promote_scales
-from resizefix.library.repair import repair
-from resizefix.library.result import Result
-from resizefix.library.rewrite import legalize, trt_legacy
-from resizefix.library.set_interpolation import set_interpolation
-from resizefix.messages.message import SIZE, Fix, Message, wanted_size
-from resizefix.messages.table import messages_in
-from resizefix.messages.tensorrt import FREEZE, LEGACY
-from resizefix.operations.sites import sites_in
-from resizefix.outcome import Status as Happened
+from resizefix.diagnostics import Diagnostic
+from resizefix.document.document import Document
+from resizefix.errors import UsageError
+from resizefix.interop import Model
+from resizefix.library.fix_trials import CALLS, FixTrials, Trial, fed_words, named_target, run, target_of, verdict
+from resizefix.messages.fed_sizes import FedSizes, fed_sizes
+from resizefix.messages.fixes import ANY_SIZE, REPAIR
+from resizefix.messages.message import FED, RELEASES, Fix, Message
+from resizefix.messages.plain_text import plain
+from resizefix.messages.rows import RUNTIMES
+from resizefix.messages.speaker import speaker
+from resizefix.messages.table import messages_in, nearest_to
 from resizefix.shell_words import quoted
-from resizefix.targets.catalogue import TARGETS, target_named
-from resizefix.targets.tensorrt import LEGACY_TARGETS
-from resizefix.verification.verification import Status
+from resizefix.targets.catalogue import releases_with, target_named
 
-_CALLS: Mapping[str, Callable[..., Result]] = {
-    "promote-scales": promote_scales,
-    "freeze-scales": freeze_scales,
-    "trt-legacy": trt_legacy,
-    "legalize": legalize,
-    "repair": repair,
-    "input-size": input_size,
-    "set": set_interpolation,
-}
+_TARGETS = {name: target for target, name in reversed(RUNTIMES.items())}
+_TARGETS |= {"TensorRT": "tensorrt", "onnxruntime": "onnxruntime", "CoreML and NNAPI": "nnapi"}
+_MOST_TRIED = 3  # commands that an answer without one names
 
 
 @dataclass(frozen=True)
@@ -48,9 +36,11 @@ class Explanation:
     """One known message. `message` is its wording, `page` the documentation's file, `command` what to type.
 
     Without a model the command has MODEL and OUT for the files. With one it is exact and was tried; None: no command
-    changes this model for this message, and `reason` is why the first was refused, if it was. `then` is a command for
-    the file that `command` writes. `target` is the target whose rules were asked, with their answers for the model and
-    for the file that `command` writes.
+    changes this model for this message. Then `reason` is why the first was refused, if it was, and `tried` has each
+    with its reason. `then` is a command for the file that `command` writes. `target` is the target whose rules
+    were asked, with their answers for the model and for the file that `command` writes. `cause_gone`: whether the cause
+    of the message is gone in that file, by a run or by the target's rules; None: nothing here can tell. `distance` is
+    that from the text, for a message that it does not hold: 0 is the same, 1 nothing alike.
     """
 
     message: str
@@ -63,204 +53,174 @@ class Explanation:
     target: str | None = None
     accepted_before: bool | None = None
     accepted_after: bool | None = None
+    cause_gone: bool | None = None
+    tried: tuple[tuple[str, str], ...] = ()
+    distance: float | None = None
 
 
 @np.errstate(all="ignore")  # as `bounded`
 def explain(message: str, model: Model | None = None) -> list[Explanation]:
     """The known messages that a text holds, the most specific first; an empty list where it holds none.
 
-    Paste what the runtime printed: paths, numbers, names, colours and line breaks may be others. With a model, the
-    commands are tried as they would run, verification included, and nothing is written. Raises UsageError for a
-    message that is no text, UnreadableModelError for a model that cannot be read.
+    Paste what the runtime printed: paths, numbers, names, colours and line breaks may be others, and the text may be
+    cut off. With a model, the commands are tried as they would run, verification included, and nothing is written.
+    Raises UsageError for a message that is no text, UnreadableModelError for a model that cannot be read.
     """
     if not isinstance(message, str) or not message.strip():
         raise UsageError("library.message-is-text", value=repr(message))
-    trials = None if model is None else _Trials(model)
-    size = wanted_size(message)
-    return [_explained(known, trials, size) for known in messages_in(message)]
+    fed = fed_sizes(message)
+    trials = None if model is None else FixTrials(model, fed)
+    return [
+        replace(_explained(row, trials, fed), message=row.wording_in(plain(message))) for row in messages_in(message)
+    ]
 
 
-def _explained(message: Message, trials: _Trials | None, size: str | None) -> Explanation:
-    fixes = [tuple(size if word == SIZE and size else word for word in fix) for fix in message.fixes if _exists(fix)]
-    found = Explanation(message.text, message.runtime, message.cause, message.page, None)
+def nearest_explanations(message: str) -> list[Explanation]:
+    """The messages that are most like a text that holds none, the nearest first, each with its distance."""
+    fed = fed_sizes(message)
+    return [replace(_explained(row, None, fed), distance=round(distance, 2)) for row, distance in nearest_to(message)]
+
+
+def speaking_target(message: str, explained: Sequence[Explanation] = ()) -> str | None:
+    """The target of the runtime that speaks: of the first explanation, else the one whose name the text has."""
+    first = next(iter(explained), None)
+    if first is not None and (target := first.target or _TARGETS.get(first.runtime)) is not None:
+        return target_named(target).name
+    name = speaker(message)
+    return None if name is None else target_named(name).name
+
+
+def cause_of(message: Message) -> str:
+    """The cause, with the releases that the targets' rules say."""
+    if RELEASES not in message.cause:
+        return message.cause
+    return message.cause.replace(RELEASES, releases_with(_TARGETS[message.runtime], message.rule))
+
+
+def _explained(message: Message, trials: FixTrials | None, fed: FedSizes) -> Explanation:
+    fixes = [fix for fix in message.fixes if _exists(fix) and not (fix == ANY_SIZE and 0 in fed.axes)]
+    found = Explanation(message.text, message.runtime, cause_of(message), message.page, None)
     if trials is not None:
-        return trials.answered(found, [fix for fix in fixes if SIZE not in fix], message.then)
-    return replace(found, command=_line(fixes[0][0], "MODEL", "OUT", fixes[0][1:])) if fixes else found
+        return _answered(found, message, fixes, trials)
+    if _is_no_size(fixes, fed):
+        return replace(found, reason=Diagnostic("library.fed-axis-is-no-size", axes=_axes(fed)))
+    given = ((fix[0], fix[1:] if FED not in fix else fed_words(fed)) for fix in fixes)
+    command = next((_line(name, "MODEL", "OUT", words) for name, words in given if words is not None), None)
+    return replace(found, command=command)
+
+
+def _is_no_size(fixes: Sequence[Fix], fed: FedSizes, document: Document | None = None) -> bool:
+    """Whether the message is of an axis that is neither batch nor height nor width: no other size helps."""
+    return bool(fed.axes) and any(FED in fix for fix in fixes) and fed_words(fed, document) is None
+
+
+def _axes(fed: FedSizes) -> str:
+    return ", ".join(map(str, sorted(fed.axes)))
 
 
 def _exists(fix: Fix) -> bool:
-    """Whether this version has the command and the target."""
-    target = _named_target(fix)
+    """Whether this version has the command, the target and what `set` is to change."""
+    target = named_target(fix)
     try:
-        known = target is None or target_named(target)
+        there = target is None or target_named(target)
     except UsageError:
         return False
-    return bool(known) and fix[0] in _CALLS and (target is None or fix[0] == "legalize")
+    keys = {word.partition("=")[0] for word in fix[1:]} if fix[0] == "set" else set()
+    if fix[0] not in CALLS or not keys <= signature(CALLS[fix[0]]).parameters.keys():
+        return False
+    return bool(there) and (target is None or fix[0] == "legalize")
+
+
+class _Candidate(NamedTuple):
+    """A fix that changes the model, what it made, and whether the cause of the message is gone."""
+
+    fix: Fix
+    made: Trial
+    gone: bool | None
+
+
+def _answered(found: Explanation, message: Message, fixes: Sequence[Fix], trials: FixTrials) -> Explanation:
+    """The explanation with the first fix after which the cause is gone, else with the first that changes the model."""
+    target = next((one for fix in fixes if (one := _judge(message, fix))), message.target)
+    found = replace(found, target=target, accepted_before=trials.accepts(target))
+    if _is_no_size(fixes, trials.fed, trials.document):
+        return replace(found, reason=Diagnostic("library.fed-axis-is-no-size", axes=_axes(trials.fed)))
+    path = os.fsdecode(trials.model) if isinstance(trials.model, (str, bytes, os.PathLike)) else None
+    candidates, useless = _sorted_out(message, fixes, target, trials)
+    if not candidates:
+        tried = [
+            (_line(fix[0], path or "MODEL", _out(fix, path, "OUT"), trials.trial(fix).words), reason)
+            for fix, reason in useless
+        ]
+        return replace(found, reason=next((reason for _, reason in tried), None), tried=tuple(tried[:_MOST_TRIED]))
+    fix, made, gone = next((one for one in candidates if one.gone), candidates[0])
+    target = _judge(message, fix) or target
+    found = replace(
+        found,
+        target=target,
+        accepted_before=trials.accepts(target),
+        accepted_after=made.complete if target is None else made.complete and verdict(made.model, target),
+        cause_gone=gone,
+    )
+    rest = [one for one in fixes if one != fix] if gone is False else []
+    if message.then is not None and "--set" in made.words:
+        rest.append(message.then)
+    second = next((one for one in rest if _finishes(one, made, _judge(message, one) or target)), None)
+    out = _out(fix, path, "OUT")
+    return replace(
+        found,
+        command=_line(fix[0], path or "MODEL", out, made.words),
+        then=None if second is None else _line(second[0], out, _out(second, path, "OUT2"), second[1:]),
+    )
+
+
+def _sorted_out(
+    message: Message, fixes: Sequence[Fix], target: str | None, trials: FixTrials
+) -> tuple[list[_Candidate], list[tuple[Fix, str]]]:
+    """The fixes that change the model, and those that do not or that leave the message's cause, with the reason.
+
+    No further one is tried after the first, where that may help, or after one that helps.
+    """
+    candidates: list[_Candidate] = []
+    useless: list[tuple[Fix, str]] = []
+    for fix in fixes:
+        made = trials.trial(fix)
+        if made.model is None:
+            useless += [(fix, made.reason)] if made.reason is not None else []
+            continue
+        judge = _judge(message, fix)
+        if judge is None and target_of(fix) is not None:
+            gone = None if made.complete else False  # another runtime's rules say nothing of this one's message
+        else:
+            gone = trials.cause_gone(fix, made, judge or target, at_other_sizes=message.at_other_sizes)
+        by_run = made.complete and judge is None and target in (None, "onnxruntime")
+        if gone is False and by_run and (trials.fed.axes or fix == REPAIR):
+            useless.append((fix, Diagnostic("library.cause-still-there")))
+            continue
+        candidates.append(_Candidate(fix, made, gone))
+        if gone or candidates[0].gone is None:
+            break
+    return candidates, useless
+
+
+def _judge(message: Message, fix: Fix) -> str | None:
+    """The target that a fix writes for, if it is one of the runtime that speaks."""
+    own, target = _TARGETS.get(message.runtime), target_of(fix)
+    if own is None or target is None or target_named(own).runtime != target_named(target).runtime:
+        return None
+    return target
+
+
+def _finishes(fix: Fix, made: Trial, target: str | None) -> bool:
+    """Whether the fix does the rest of the work on what another one made."""
+    after = run(fix, fix[1:], made.model) if FED not in fix else Trial(())
+    return after.complete and target is not None and verdict(after.model, target) is not False
 
 
 def _out(fix: Fix, model: str | None, otherwise: str) -> str:
     """The name of the file that a fix writes; `otherwise` where the model has none."""
-    return otherwise if model is None else beside(model, fix[0], _named_target(fix))
+    return otherwise if model is None else beside(model, fix[0], named_target(fix))
 
 
 def _line(name: str, model: str, out: str, options: Sequence[str]) -> str:
     return " ".join(["resizefix", *(quoted(word) for word in (name, operand(model), out, *options))])
-
-
-@dataclass(frozen=True)
-class _Trial:
-    """What one fix did: the options it was given, and the model that it made, None where it made none.
-
-    `complete`: no node was refused. `retry_args` and `reason` are those of the first node that was.
-    """
-
-    words: tuple[str, ...]
-    model: Any = None
-    complete: bool = False
-    retry_args: tuple[str, ...] = ()
-    reason: str | None = None
-
-
-@dataclass
-class _Trials:
-    """What fixes do to one model, each tried once."""
-
-    model: Model
-    _tried: dict[Fix, _Trial] = field(default_factory=dict)
-    _verdicts: dict[str, bool | None] = field(default_factory=dict)
-
-    def answered(self, found: Explanation, fixes: Sequence[Fix], then: Fix | None) -> Explanation:
-        """The explanation with the first fix after which no node is refused and its target accepts the model, else
-        with the first that changes it."""
-        target = next(filter(None, map(_target_of, fixes)), None)
-        found = replace(found, target=target, accepted_before=self._accepts(target))
-        working = ((fix, self._trial(fix)) for fix in fixes)
-        judged = ((fix, made, self._passes(fix, made, target)) for fix, made in working if made.model is not None)
-        first = next(judged, None)
-        if first is None:
-            reasons = (self._tried[fix].reason for fix in fixes)
-            return replace(found, reason=next(filter(None, reasons), None))
-        fix, made, passes = first if first[2] is not False else next((one for one in judged if one[2]), first)
-        target = _target_of(fix) or target
-        path = os.fsdecode(self.model) if isinstance(self.model, (str, bytes, os.PathLike)) else None
-        out = _out(fix, path, "OUT")
-        found = replace(found, target=target, accepted_before=self._accepts(target), accepted_after=passes)
-        rest = [one for one in fixes if one != fix] if passes is False else []
-        if then is not None and "--set" in made.words:
-            rest.append(then)
-        second = next((one for one in rest if self._finishes(one, made, target)), None)
-        return replace(
-            found,
-            command=_line(fix[0], path or "MODEL", out, made.words),
-            then=None if second is None else _line(second[0], out, _out(second, path, "OUT2"), second[1:]),
-        )
-
-    def _finishes(self, fix: Fix, made: _Trial, target: str | None) -> bool:
-        """Whether the fix does the rest of the work on what another one made."""
-        after = _run(fix, fix[1:], made.model)
-        return after.model is not None and self._passes(fix, after, target) is not False
-
-    def _trial(self, fix: Fix) -> _Trial:
-        """The options with which the fix changes every node, else those with which it changes some."""
-        if fix not in self._tried:
-            made = list[_Trial]()
-            for words in self._options(fix):
-                made.append(_run(fix, words, self.model))
-                # A size is an example, and changes nothing of what is asked for; other options would.
-                if made[-1].retry_args[:1] == ("--size",):
-                    made.append(_run(fix, (*words, *made[-1].retry_args), self.model))
-                if made[-1].complete:
-                    break
-            working = [one for one in made if one.model is not None]
-            self._tried[fix] = next((one for one in working if one.complete), (working or made)[0])
-        return self._tried[fix]
-
-    def _options(self, fix: Fix) -> Iterator[tuple[str, ...]]:
-        """The options to try: those of the fix, and for scales that are fed what to freeze them at."""
-        yield fix[1:]
-        if fix == FREEZE:
-            view = ModelView(opened(self.model))
-            sites = sites_in(view)
-            plans = Plans(view, sites)
-            settings = {site.index: setting for site in sites if (setting := plans.freezing(site))}
-            given = dict.fromkeys(word for setting in settings.values() for word in setting[1::2])
-            if given:
-                yield tuple(word for setting in given for word in ("--set", setting))
-            yield from ((*setting, "-n", f"#{index}") for index, setting in settings.items())
-
-    def _accepts(self, target: str | None) -> bool | None:
-        """Whether the target accepts the model as it is; None where there is no target."""
-        if target is None:
-            return None
-        if target not in self._verdicts:
-            self._verdicts[target] = _verdict(self.model, target)
-        return self._verdicts[target]
-
-    def _passes(self, fix: Fix, made: _Trial, target: str | None) -> bool | None:
-        """Whether the fix reached every node, and the target accepts what it made; None where there is no target."""
-        asked = _target_of(fix) or target
-        if asked is None:
-            return True if made.complete else None
-        return made.complete and _verdict(made.model, asked)
-
-
-def _verdict(model: Model, target: str) -> bool | None:
-    try:
-        return check(model, target=target).accepted
-    except ResizefixError:
-        return None
-
-
-def _target_of(fix: Fix) -> str | None:
-    """The target that a fix writes for."""
-    if fix == LEGACY:
-        return next(target.name for target in TARGETS if target in LEGACY_TARGETS)
-    return _named_target(fix)
-
-
-def _named_target(fix: Fix) -> str | None:
-    return fix[fix.index("--target") + 1] if "--target" in fix else None
-
-
-def _run(fix: Fix, words: tuple[str, ...], model: Model) -> _Trial:
-    try:
-        result = _CALLS[fix[0]](model, on_refusal="return", **_keywords(words))
-    except ResizefixError as error:
-        return _Trial(words, reason=str(error))
-    refused = next((one for one in result.outcomes if one.status is Happened.REFUSED), None)
-    # A new input size alone changes no node, and is verified.
-    works = result.changed or result.verification.status is Status.PASSED
-    made = result.model if works else None
-    if refused is None:
-        return _Trial(words, made, complete=works)
-    return _Trial(words, made, False, refused.retry_args, f"{refused.node}: {refused.reason}")
-
-
-def _keywords(words: Sequence[str]) -> dict[str, Any]:
-    """Words of the command line as the options of the library's call."""
-    found: dict[str, Any] = {}
-    rest = list(words)
-    while rest:
-        name = rest.pop(0)
-        if not name.startswith("-"):
-            key, _, text = name.rpartition("=")
-            found[key or "size"] = text if key or text == "any" else _height_and_width(text)
-            continue
-        value = rest.pop(0) if rest and not rest[0].startswith("-") else None
-        if name == "-n":
-            found["node"] = [value]
-        elif name == "--set" and value is not None:
-            key, _, numbers = value.rpartition("=")
-            found.setdefault("set", {})[key] = [float(number) for number in numbers.split(",")]
-        elif name == "--for":
-            found["for_"] = value
-        elif name == "--size" and value is not None:
-            found["size"] = _height_and_width(value)
-        else:
-            read = value if value is None or not value.isdigit() else int(value)
-            found[name.removeprefix("--").replace("-", "_")] = True if read is None else read
-    return found
-
-
-def _height_and_width(text: str) -> tuple[int, ...]:
-    return tuple(map(int, text.split("x")))

@@ -1,13 +1,22 @@
-"""Messages of onnxruntime, of onnx and of its converters."""
+"""Messages of onnxruntime on the CPU, and of the checks of onnx that it calls."""
 
 from __future__ import annotations
 
-from resizefix.messages.message import SIZE, Fix, Message
-from resizefix.messages.tensorrt import LEGACY, REPAIR, legalize
+from resizefix.messages.fixes import (
+    ANY_SIZE,
+    FED_SIZE,
+    FOR_TENSORRT,
+    ORT,
+    OTHER_OPERATORS,
+    PARTNER,
+    PROMOTE,
+    REPAIR,
+    TOGETHER,
+)
+from resizefix.messages.message import Fix, Message
 
-_ORT = legalize("onnxruntime")
-_PROMOTE: Fix = ("promote-scales",)
-_TOGETHER: Fix = ("promote-scales", "--shared")
+_STALE = "stale-shape-after-setting-the-scales"
+_EXTENTS = "either-sizes-or-scales-must-be-provided"
 
 
 def _row(
@@ -16,8 +25,10 @@ def _row(
     page: str = "docs/repair.md",
     fixes: tuple[Fix, ...] = (REPAIR,),
     runtime: str = "onnxruntime",
+    at_other_sizes: bool = False,
 ) -> Message:
-    return Message(runtime, texts, cause, page, fixes)
+    target = "onnxruntime" if ORT in fixes else None
+    return Message(runtime, texts, cause, page, fixes, target=target, at_other_sizes=at_other_sizes)
 
 
 MESSAGES = (
@@ -47,8 +58,11 @@ MESSAGES = (
         "This node scales another axis, or has another rank.",
         "'Linear' mode only supports:",
         "'Linear' mode only support",
+        "'Linear' mode and 'Cubic' mode only support 2-D inputs ('Bilinear', 'Bicubic') or 4-D inputs",
+        "linear mode upsample only support bilinear with 4 dimension",
+        "4-D inputs with the corresponding outermost 2 scale values being 1",
         page="linear-mode-only-supports",
-        fixes=(_ORT, REPAIR),
+        fixes=(ORT, REPAIR),
     ),
     _row(
         "onnxruntime interpolates cubically along the last two axes of an image alone. "
@@ -57,13 +71,14 @@ MESSAGES = (
         "being 1",
         "'Cubic' mode only supports:",
         page="linear-mode-only-supports",
-        fixes=(_ORT, REPAIR),
+        fixes=(ORT, REPAIR),
     ),
     _row(
         "A scale is 0, negative or no number; or Upsample, which only enlarges, has one below 1. "
         "Exporters of opset 9 write such an Upsample for half the size.",
         "Scale value should be greater than 0",
         "Scale value should be greater than or equal to 1",
+        "scales size should be greater than 0.",
         page="scale-value-should-be-greater",
     ),
     _row(
@@ -92,31 +107,53 @@ MESSAGES = (
         "Another form of the node computes the same.",
         "Could not find an implementation for Resize(13) node",
         "Could not find an implementation for Upsample(1) node",
+        "Could not find an implementation for the node …:Resize(11)",
+        "Could not find an implementation for the node …:Upsample(9)",
         page="unimplemented-upsample-totypedtranslator",
-        fixes=(REPAIR, _ORT),
+        fixes=(REPAIR, ORT),
+    ),
+    _row(
+        "Resize of opset 10 has two inputs, and from opset 11 on, three or four. "
+        "This node has those of opset 11, and the model imports opset 10: somebody lowered the opset, or the exporter is old.",
+        "input size «4» not in range [min=«2», max=«2»]",
+        "input size «3» not in range [min=«2», max=«2»]",
+        page="docs/repair.md",
     ),
     _row(
         "Upsample of opset 7 and 8 has one input and an attribute for the scales; from opset 9 on, it has two inputs. "
         "This node is written for the other opset.",
-        "(…, Upsample, …) has input size 2 not in range [min=1, max=1]",
-        "Upsample … has input size 2 not in range",
+        "(…, Upsample, …) has input size «2» not in range [min=«1», max=«1»]",
+        "Upsample … has input size «2» not in range",
+        "input size «2» not in range [min=«1», max=«1»]",
+        "input size «1» not in range [min=«2», max=«2»]",
     ),
     _row(
         "From opset 11 on, the inputs of Resize are the image, roi, scales and sizes. "
         "This node has fewer: its scales often stand in the place of roi.",
-        "with schema(::Resize:11) has input size 2 not in range",
+        "with schema(::Resize:11) has input size «2» not in range",
+        "input size «2» not in range [min=«3», max=«4»]",
     ),
     _row(
         "Resize takes one number for each axis of the image, and this node has more or fewer. "
         "Some converters write height and width alone.",
         "Number of elements of input 'scales' must be same as rank of input 'X'",
         "Number of elements of input 'sizes' must be same as rank of input 'X'",
+        "Number of elements of input 'sizes' (…) must be same as rank of input 'X' (…)",
+        "Number of elements of input 'sizes' (…) does not match the number of axes (…)",
+        "Number of elements of input 'scales' (…) does not match the number of axes (…)",
+        "Resize: input tensor's dimension does not match the scales.",
+        "Upsample: input tensor's dimension does not match the scales.",
+        "Resize: input tensor's rank does not match the output tensor's rank.",
+        "all values in axes should be less than rank of the data",
+        "axes should be less than output_dims.size()",
     ),
     _row(
         "An attribute of the node has a value that ONNX does not have. It is misspelt, or a name of another framework.",
         "coordinate_transform_mode:[…] is not supported!",
         "nearest_mode:[…] is not supported!",
         "keep_aspect_ratio_policy:[…] is not supported!",
+        "keep_aspect_ratio of […] is not supported!",
+        "Unknown value for `keep_aspect_ratio_policy`:",
     ),
     _row(
         "An attribute of the node has another type than ONNX gives it, as a float where an integer belongs. "
@@ -151,39 +188,118 @@ MESSAGES = (
         "Two tensors of different sizes meet after a resize. "
         "A stored shape is that of another scale, or a skip connection holds the other tensor at its size.",
         "Attempting to broadcast an axis by a dimension other than 1. 10 by 15",
+        "Attempting to broadcast an axis",
         page="stale-shape-after-setting-the-scales",
-        fixes=(_PROMOTE, _TOGETHER, REPAIR),
+        fixes=(PROMOTE, TOGETHER, PARTNER, REPAIR, ANY_SIZE),
+        at_other_sizes=True,
     ),
     _row(
         "A resized tensor meets another one of a different size. "
         "Two branches that are both resized must share one input; beside a skip connection, feed a larger image instead.",
         "Non concat axis dimensions must match",
+        "[ShapeInferenceError] Can't merge shape info. Both source and target dimension have values but they differ.",
         page="non-concat-axis-dimensions-must-match",
-        fixes=(_TOGETHER, _PROMOTE, ("input-size", "any")),
+        fixes=(TOGETHER, PROMOTE, PARTNER, ANY_SIZE),
+        at_other_sizes=True,
     ),
     _row(
         "The file fixes the size of its input, and you feed another. The input and constants that follow its size must change.",
         "Got invalid dimensions for input: … Got: 364 Expected: 518",
         "Got invalid dimensions for input",
         page="got-invalid-dimensions-for-input",
-        fixes=(("input-size", SIZE), ("input-size", "any")),
-    ),
-    _row(
-        "onnx.version_converter lowers no Resize below opset 11. resizefix lowers it where the old form says the same.",
-        "No Adapter From Version $11 for Resize",
-        "No Adapter From Version $…for Resize",
-        "No Adapter for … Resize",
-        page="no-adapter-from-version-for-resize",
-        fixes=(LEGACY,),
-        runtime="onnx",
+        fixes=(FED_SIZE, ANY_SIZE, REPAIR),
+        at_other_sizes=True,
     ),
     _row(
         "TensorRT takes an integer input for the scale, so a fraction needs a denominator. "
         "With --denominator 2 you feed 5 for 2.5.",
+        "--at 2.5: … takes only whole numbers",
         "…takes only whole numbers, so 2.5 cannot be fed; add --denominator 2",
         "…holds whole numbers, and 2.5 is not one; add --denominator 2",
         page="fractional-factors-for-tensorrt",
-        fixes=(("promote-scales", "--for", "tensorrt", "--denominator", "2"),),
+        fixes=((*FOR_TENSORRT, "--denominator", "2"),),
         runtime="resizefix",
+    ),
+    _row(
+        "A constant shape of a Reshape, or a constant size of a Resize, is that of another input size or batch. "
+        "Such constants must change with the input.",
+        "The input tensor cannot be reshaped to the requested shape. Input shape:{…}, requested shape:{…}",
+        "The input tensor cannot be reshaped to the requested shape",
+        page="got-invalid-dimensions-for-input",
+        fixes=(ANY_SIZE, ("input-size", "any", "--batch", "any"), REPAIR),
+        at_other_sizes=True,
+    ),
+    _row(
+        "An output, or a tensor inside, has another size than the file says of it. "
+        "The stored shape is old, or a constant size does not follow the input or the batch.",
+        "Expected shape from model of {…} does not match actual shape of {…} for output",
+        "Shape mismatch attempting to re-use buffer. {…} != {…}.",
+        "Error merging shape info for output. … source:{…} target:{…}. Falling back to lenient merge.",
+        "Can't merge shape info. Both inferred and declared dimension have values but they differ.",
+        "Mismatch between number of inferred and declared dimensions.",
+        "Dimension value inferred (…) is not equal to the existing dim value (…).",
+        "Ranks inferred (…) is not equal to the existing rank value (…).",
+        page=_STALE,
+        fixes=(REPAIR, ANY_SIZE, ("input-size", "any", "--batch", "any")),
+        at_other_sizes=True,
+    ),
+    _row(
+        "The axis is empty before the resize and is not to be afterwards, and no scale does that. "
+        "A cut or a size computed before this node leaves nothing; look at the size that you feed.",
+        "Input dim is zero but required output dim is non-zero.",
+        page=_STALE,
+        fixes=(ANY_SIZE, REPAIR),
+        at_other_sizes=True,
+    ),
+    _row(
+        "ONNX forbids exclude_outside outside of mode cubic, unless antialias is set. "
+        "In the other modes it changes nothing, and can go.",
+        "exclude_outside can be set to 1 when (1 mode is CUBIC.",
+        "exclude_outside can be set to 1 only when mode is CUBIC",
+        page="exclude-outside-is-not-supported",
+        fixes=(REPAIR, ORT),
+    ),
+    _row(
+        "ONNX defines antialias for the modes linear and cubic alone, and this node has another. "
+        "In mode nearest there is nothing to smooth: the attribute can go.",
+        "when anti-aliasing is set, Resize only supports mode `LINEAR` and `CUBIC`.",
+        page="antialiasing-is-not-supported-currently",
+        fixes=(REPAIR, ORT),
+    ),
+    _row(
+        "Scales and an aspect ratio policy contradict each other: a policy goes with sizes. "
+        "With scales, the policy can only be stretch.",
+        'Providing `scales` is incompatible with a `keep_aspect_ratio_policy` other than "stretch".',
+        page="only-stretch-is-supported",
+        fixes=(REPAIR, ORT),
+    ),
+    _row(
+        "Scales must be float32, and a converter wrote another type. Converters to float16 and to double do this.",
+        "Input 'scales' must have float element type.",
+        page="type-tensor-float16-of-input-parameter",
+    ),
+    _row(
+        "This is a warning: ONNX has dropped tf_half_pixel_for_nn, and onnxruntime still computes it. "
+        "Another form computes the same.",
+        "`tf_half_pixel_for_nn` is deprecated since opset 13",
+        page="round-prefer-floor-in-tf-half-pixel-for-nn",
+        fixes=(("legalize", "--target", "tensorrt-10"), *OTHER_OPERATORS),
+    ),
+    _row(
+        "A kernel of Resize or Upsample failed, and the words behind this say why. "
+        "Often the scales, the size or the type of the node are not what the provider takes.",
+        "Non-zero status code returned while running Resize node.",
+        "Non-zero status code returned while running Upsample node.",
+        "onnxruntime::UpsampleBase::UpsampleBase(const KernelInfoType&)",
+        "Exception during initialization: …/upsamplebase.h",
+        page="docs/repair.md",
+        fixes=(REPAIR, ORT, *OTHER_OPERATORS),
+    ),
+    _row(
+        "ONNX's shape inference refuses the node, and the words behind this say why. "
+        "Often an operand is missing, or is not as long as the image has axes.",
+        "Op (Resize) [ShapeInferenceError]",
+        "Op (Upsample) [ShapeInferenceError]",
+        page="docs/repair.md",
     ),
 )

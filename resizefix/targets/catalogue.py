@@ -77,8 +77,29 @@ def _covers(target: Target) -> str:
     if not later:
         before = "" if len(version) == 1 or version[1] == 0 else f"{target.version} and later "
         return f"{before}{version[0]}.x"
-    last = f"{version[0]}.{later[0][1] - 1}"
+    last = target.last or f"{version[0]}.{later[0][1] - 1}"
     return target.version if last == target.version else f"{target.version} to {last}"
+
+
+def releases_with(runtime: str, rule: str) -> str:
+    """The numbered releases whose rows have a rule, in words: `6.0 to 8.2`, `10 and later`, `5.1 and older`.
+
+    Where several rules have the name, words of its sentence follow it, behind a colon. Raises KeyError for a rule that
+    no row has.
+    """
+    name, _, words = rule.partition(": ")
+    rows = [target_named(row) for _, row in _rows(runtime)]
+    having = [any(one.name == name and words in one.because for one in target.rules) for target in rows]
+    if not any(having):
+        raise KeyError(rule)
+    first, last = having.index(True), len(having) - 1 - having[::-1].index(True)
+    if last == len(rows) - 1:
+        return f"{rows[first].version} and later"
+    if first == last:
+        return _covers(rows[first])
+    if first == 0:
+        return f"{rows[last].version} and older"
+    return f"{rows[first].version} to {rows[last].last or rows[last].version}"
 
 
 def _rows(runtime: str) -> list[Row]:

@@ -89,11 +89,13 @@ differs, noted = partial(Rule, effect=Effect.DIFFERENT), partial(Rule, effect=Ef
 class Release(NamedTuple):
     """One row of `--target`: the runtime's name and this version (empty where the runtime has one row).
 
-    `parser` says which source or release the rules stand for.
+    `parser` says which source or release the rules stand for; `last` the last release before the next row's, where no
+    release has the number below that.
     """
 
     version: str
     parser: str
+    last: str = ""
 
 
 @dataclass(frozen=True)
@@ -105,6 +107,7 @@ class Target:
     parser: str
     rules: tuple[Rule, ...]
     limits: tuple[OperatorLimit, ...] = ()
+    last: str = ""
 
     @property
     def name(self) -> str:
@@ -158,6 +161,7 @@ def targets_of(
             release.parser,
             tuple(rule for rule in rules if holds_at(rule, at)),
             tuple(limit for limit in limits if holds_at(limit, at)),
+            release.last,
         )
         for at, release in enumerate(releases)
     )

@@ -294,7 +294,7 @@ RELEASES = (
     Release("7.0", "onnx-tensorrt 84b5be1 (TensorRT 7.0.0)"),
     Release("7.1", "onnx-tensorrt 1cf89dd (TensorRT 7.1)"),
     Release("7.2", "onnx-tensorrt eb559b6 (TensorRT 7.2.1)"),
-    Release("8.0", "onnx-tensorrt 8fea430 (TensorRT 8.0) to 85e79f6 (8.2)"),
+    Release("8.0", "onnx-tensorrt 8fea430 (TensorRT 8.0) to 85e79f6 (8.2)", last="8.2"),
     Release("8.4", "onnx-tensorrt 1da7332 (TensorRT 8.4 GA)"),
     Release("8.5", "onnx-tensorrt 3b008c4 (TensorRT 8.5 GA) to 6ba67d3 (8.6.1)"),
     Release("9", "onnx-tensorrt 9d2d786 (TensorRT 9.0) to 1def182 (9.3)"),

@@ -61,7 +61,8 @@ def test_a_link_leads_to_the_chinese_page_where_there_is_one(chinese):
 
 @each_page
 def test_it_is_in_chinese(chinese):
-    prose = re.sub(r"(?ms)^```.*?^```$|`[^`]*`|\([^)]*\)", "", chinese.read_text(encoding="utf-8"))
+    spans = r"(?ms)^```.*?^```$|(?<!`)(`{1,2})(?!`).*?(?<!`)\1(?!`)|\([^)]*\)|<br>"
+    prose = re.sub(spans, "", chinese.read_text(encoding="utf-8"))
     assert len(re.findall(r"[\u4e00-\u9fff]", prose)) > len(re.findall(r"[A-Za-z]+", prose))
 
 

@@ -20,7 +20,17 @@ def made():
 
 @pytest.mark.parametrize(
     "name",
-    ["cli.md", "api.md", "targets.md", "../zh/reference/targets.md", "equivalences.md", "json.md", "../layout.md"],
+    [
+        "cli.md",
+        "api.md",
+        "targets.md",
+        "../zh/reference/targets.md",
+        "equivalences.md",
+        "messages.md",
+        "../zh/reference/messages.md",
+        "json.md",
+        "../layout.md",
+    ],
 )
 def test_a_page_is_up_to_date(made, name):
     assert (FOLDER / name).read_text() == made[name], "run: python docs/reference/make_reference.py"

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from resizefix.messages.message import ANYTHING
-from resizefix.messages.table import MESSAGES, messages_in
+from resizefix.library.explain import cause_of
+from resizefix.messages.table import MESSAGES, messages_in, nearest_to
+from resizefix.messages.wording import ANYTHING
 
 ROOT = Path(__file__).parents[2]
 each = pytest.mark.parametrize("message", MESSAGES, ids=lambda message: message.text[:40])
@@ -190,17 +191,16 @@ def test_the_title_of_every_page_of_a_symptom_leads_to_that_page(title):
 @each
 def test_other_numbers_and_names_are_the_same_message(message):
     for text in message.texts:
-        other = re.sub(r"(?<![\w.])\d+(?:\.\d+)?(?!\w)", "4711", text).replace(ANYTHING, "/some/path_7.onnx")
-        assert message in messages_in(other)
+        other = re.sub(r"(?<![\w.«])\d+(?:\.\d+)?(?![\w»])", "4711", text).replace(ANYTHING, "/some/path_7.onnx")
+        assert message in messages_in(re.sub("[«»]", "", other))
 
 
 @each
 def test_the_cause_is_two_sentences_and_the_page_is_there(message):
-    sentences = re.split(r"(?<=[.!]) (?=[A-Z`a-z])", message.cause)
+    sentences = re.split(r"(?<=[.!?]) (?=[A-Z`a-z])", cause_of(message))
     assert len(sentences) == 2, sentences
     assert [sentence for sentence in sentences if len(sentence.split()) > 30] == []
     assert (ROOT / message.page).is_file()
-    assert message.fixes
 
 
 @pytest.mark.parametrize(
@@ -214,6 +214,67 @@ def test_what_is_no_message_about_a_resize_is_not_known(text):
 @pytest.mark.parametrize("page", ["verification.md", "lossless.md", "security.md", "performance.md"])
 def test_a_page_about_other_things_holds_none(page):
     assert messages_in((ROOT / "docs" / page).read_text(encoding="utf-8")) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "page"),
+    [
+        ("Node (Resize_5) has input size 4 not in range [min=2, max=2].", "docs/repair.md"),
+        ("Node (Clip_5) has input size 5 not in range [min=1, max=3].", None),
+        ("Node (Resize_5) has input size 24 not in range [min=2, max=2].", None),
+        ("No importer registered for op: ResizeNearest_TRT. Attempting to import as plugin.", "No importer"),
+        ("No importer registered for op: ResizeLinearOfMine", None),
+        ("No importer registered for op: Reshape", None),
+        ("MyOperator Upsample requires exactly 2 inputs of mine", "docs/how-to/requires-exactly-2-inputs.md"),
+    ],
+)
+def test_numbers_and_names_that_decide_are_literal(text, page):
+    found = messages_in(text)
+    if page is None:
+        assert found == []
+    elif page == "No importer":
+        assert "plugin" in found[0].cause
+    else:
+        assert found[0].page == page
+
+
+PLUGIN = "No importer registered for op: ResizeNearest_TRT. Attempting to import as plugin."
+
+
+@pytest.mark.parametrize("length", range(31, len(PLUGIN) + 1))
+def test_a_name_that_is_cut_off_is_not_taken_for_a_shorter_one(length):
+    """`op: Resize` alone is that of Resize; with one letter more, it is not."""
+    causes = {message.cause for message in messages_in(PLUGIN[:length])}
+    plugin = messages_in(PLUGIN)[0].cause
+    assert causes if length <= len("No importer registered for op: Resize") else causes == {plugin}
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("resize scale should be an initialiser", "Resize scales must be an initializer!"),
+        ("TensorRT: only floor is supported as nearest_mode of this version", "floor nearest_mode"),
+        ("inputs have other dimensions than axis of the concat, which must match: non concat axis", "concat"),
+    ],
+)
+def test_the_nearest_rows_are_offered_with_their_distance(text, shown):
+    assert messages_in(text) == []
+    (first, distance), *rest = nearest_to(text)
+    assert shown.lower() in first.text.lower()
+    assert 0 < distance < 0.6
+    assert [one for _, one in rest] == sorted(one for _, one in rest)
+
+
+@pytest.mark.parametrize("text", ["", "CUDA out of memory", "Segmentation fault (core dumped)"])
+def test_what_is_like_no_row_has_no_nearest(text):
+    assert nearest_to(text) == []
+
+
+@each
+def test_a_row_is_nearest_to_its_own_wording(message):
+    for text in message.texts:
+        if len(re.findall(r"[A-Za-z]{3,}", text)) > 3:
+            assert min((distance for _, distance in nearest_to(text)), default=1) < 0.05, text
 
 
 def test_of_two_messages_the_more_specific_comes_first():

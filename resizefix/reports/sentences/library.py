@@ -4,6 +4,8 @@ SENTENCES = {
     "library.denominator-without-tensorrt": "--denominator {denominator} works with --for tensorrt only; other inputs take fractions directly",
     "library.opset-not-lowered": "--opset {opset}: the model has opset {current} already, and the opset can only be raised",
     "library.raised": "the model is raised to opset {opset}; {reason}",
+    "library.cause-still-there": "it changes the model, and the cause of the message is still there",
+    "library.fed-axis-is-no-size": "the message is about axis {axes}, which is not the batch, the height or the width of an image. Feed the number that the model expects there",
     "library.nothing-to-do": "there is nothing to do",
     "library.memory-limit-reached": "memory ran out (--memory-limit)",
     "library.verification-failed": "verification failed: {why}",

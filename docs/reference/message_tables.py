@@ -1,0 +1,60 @@
+"""Every message that `explain` knows, by runtime: each row of resizefix/messages with its cause, page and command.
+
+make_reference.py makes messages.md of it, in English and in Chinese.
+"""
+
+from __future__ import annotations
+
+from resizefix.library.explain import cause_of, explain
+from resizefix.messages.message import Message
+from resizefix.messages.table import MESSAGES
+
+ENGLISH = (
+    "# Messages\n\nEnglish | [简体中文](../zh/reference/messages.md)\n",
+    "What `resizefix explain` knows, {count} wordings of {rows} messages. `…` stands for any name, path or shape, and\n"
+    "a number mostly for any number. The command is the first that is tried; with your model after the message, the\n"
+    "one that helps is found. A message that is not here is answered with the nearest, and a text to report it.\n",
+    "| message | cause | first command |\n|---|---|---|",
+    "More",
+)
+CHINESE = (
+    "# 报错信息\n\n[English](../../reference/messages.md) | 简体中文\n",
+    "`resizefix explain` 认识的报错：{rows} 条，共 {count} 种写法。`…` 代表任意名称、路径或形状，数字大多代表任意数字。"
+    "表中的命令是最先尝试的一个；在报错后面给出模型，就能找到真正有用的那个。表中没有的报错，会得到最接近的几条，"
+    "以及可用来报告的文字。原因在各页面上，英文页面还逐条列出。\n",
+    "| 报错 | 原因与解决办法 | 最先尝试的命令 |\n|---|---|---|",
+    "详情",
+)
+
+
+def page(*, chinese: bool = False) -> str:
+    """The page without the note at its head."""
+    title, about, head, more = CHINESE if chinese else ENGLISH
+    text = [title, about.format(count=sum(len(row.texts) for row in MESSAGES), rows=len(MESSAGES))]
+    runtimes: dict[str, list[Message]] = {}
+    for row in MESSAGES:
+        runtimes.setdefault(row.runtime, []).append(row)
+    for runtime, rows in runtimes.items():
+        text.append(f"## {runtime}\n\n{head}")
+        text += [f"| {_texts(row)} | {_cause(row, more, chinese)} | {_command(row)} |" for row in rows]
+        text.append("")
+    return "\n".join(text).rstrip() + "\n"
+
+
+def _texts(row: Message) -> str:
+    return "<br>".join(f"`` {_in_a_cell(wording.text)} ``" for wording in row.wordings)
+
+
+def _cause(row: Message, more: str, chinese: bool) -> str:
+    """With the page; every page that a row names is there in both languages, at the same place."""
+    link = f"[{more}](../{row.page.removeprefix('docs/')})"
+    return link if chinese else f"{_in_a_cell(cause_of(row))} {link}"
+
+
+def _command(row: Message) -> str:
+    found = next((one for one in explain(row.text) if one.message == row.text), None)
+    return "–" if found is None or found.command is None else f"`{_in_a_cell(found.command)}`"
+
+
+def _in_a_cell(text: str) -> str:
+    return text.replace("|", "\\|")

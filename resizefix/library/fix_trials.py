@@ -1,0 +1,234 @@
+"""What the commands that may help do to one model, and whether the cause of the message is gone with them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from resizefix.dialects.model_view import ModelView
+from resizefix.document.document import Document
+from resizefix.errors import ResizefixError
+from resizefix.interop import Model, opened
+from resizefix.library.check import check
+from resizefix.library.freeze_scales import freeze_scales
+from resizefix.library.input_size import input_size
+from resizefix.library.model_runs import fed_images, fed_shape, other_shapes, runs_at
+from resizefix.library.plans import Plans
+from resizefix.library.promote_scales import promote_scales
+from resizefix.library.repair import repair
+from resizefix.library.result import Result
+from resizefix.library.rewrite import legalize, trt_legacy
+from resizefix.library.set_interpolation import set_interpolation
+from resizefix.messages.fed_sizes import FedSizes
+from resizefix.messages.fixes import FREEZE, LEGACY
+from resizefix.messages.message import FED, Fix
+from resizefix.operations.sites import sites_in
+from resizefix.outcome import Status as Happened
+from resizefix.targets.catalogue import TARGETS
+from resizefix.targets.tensorrt import LEGACY_TARGETS
+from resizefix.verification.verification import Status
+
+CALLS: Mapping[str, Callable[..., Result]] = {
+    "promote-scales": promote_scales,
+    "freeze-scales": freeze_scales,
+    "trt-legacy": trt_legacy,
+    "legalize": legalize,
+    "repair": repair,
+    "input-size": input_size,
+    "set": set_interpolation,
+}
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What one fix did: the options it was given, and the model that it made, None where it made none.
+
+    `complete`: no node was refused. `retry_args` and `reason` are those of the first node that was.
+    """
+
+    words: tuple[str, ...]
+    model: Any = None
+    complete: bool = False
+    retry_args: tuple[str, ...] = ()
+    reason: str | None = None
+
+
+@dataclass
+class FixTrials:
+    """What fixes do to one model, each tried once. `fed` is what the message says of the sizes that were fed."""
+
+    model: Model
+    fed: FedSizes
+    _tried: dict[Fix, Trial] = field(default_factory=dict)
+    _verdicts: dict[str, bool | None] = field(default_factory=dict)
+
+    def trial(self, fix: Fix) -> Trial:
+        """The options with which the fix changes every node, else those with which it changes some."""
+        if fix not in self._tried:
+            made = list[Trial]()
+            for words in self._options(fix):
+                made.append(run(fix, words, self.model))
+                # A size is an example, and changes nothing of what is asked for; other options would.
+                if made[-1].retry_args[:1] == ("--size",):
+                    made.append(run(fix, (*words, *made[-1].retry_args), self.model))
+                if made[-1].complete:
+                    break
+            working = [one for one in made if one.model is not None]
+            nothing = Trial(fix[1:])
+            self._tried[fix] = next((one for one in working if one.complete), (working or made or [nothing])[0])
+        return self._tried[fix]
+
+    def accepts(self, target: str | None) -> bool | None:
+        """Whether the target accepts the model as it is; None where there is no target."""
+        if target is None:
+            return None
+        if target not in self._verdicts:
+            self._verdicts[target] = verdict(self.model, target)
+        return self._verdicts[target]
+
+    def cause_gone(self, fix: Fix, made: Trial, target: str | None, *, at_other_sizes: bool) -> bool | None:
+        """Whether the cause of the message is gone in what a fix made; None: nothing here can tell.
+
+        The target's rules tell where they rejected the model; else a run at the sizes that were fed, at other sizes, or
+        as the file is.
+        """
+        if not made.complete:
+            return False
+        if target is not None and self.accepts(target) is False:
+            return verdict(made.model, target)
+        if fix[0] in ("promote-scales", "freeze-scales") or target not in (None, "onnxruntime"):
+            return None
+        after = opened(made.model)
+        if self.fed.axes:
+            fed = fed_shape(self.document, self.fed)
+            return None if fed is None else runs_at(after, fed)
+        if at_other_sizes:
+            failing = [shapes for shapes in other_shapes(self.document) if not runs_at(self.document, shapes)]
+            return all(runs_at(after, shapes) for shapes in failing) if failing else None
+        return None if self.runs else runs_at(after)
+
+    @cached_property
+    def document(self) -> Document:
+        """The model, opened."""
+        return opened(self.model)
+
+    @cached_property
+    def runs(self) -> bool:
+        """Whether onnxruntime runs the model as it is."""
+        return runs_at(self.document)
+
+    def _options(self, fix: Fix) -> Iterator[tuple[str, ...]]:
+        """The options to try: those of the fix, for scales that are fed what to freeze them at, and for a size the one
+        that was fed."""
+        if FED in fix:
+            words = fed_words(self.fed, self.document)
+            if words is not None:
+                yield (*words, *(word for word in fix[1:] if word != FED))
+            return
+        yield fix[1:]
+        if fix == FREEZE:
+            view = ModelView(self.document)
+            sites = sites_in(view)
+            plans = Plans(view, sites)
+            settings = {site.index: setting for site in sites if (setting := plans.freezing(site))}
+            given = dict.fromkeys(word for setting in settings.values() for word in setting[1::2])
+            if given:
+                yield tuple(word for setting in given for word in ("--set", setting))
+            yield from ((*setting, "-n", f"#{index}") for index, setting in settings.items())
+
+
+def fed_words(fed: FedSizes, document: Document | None = None) -> tuple[str, ...] | None:
+    """The options of `input-size` for the sizes that were fed; None where no other size helps.
+
+    Without a model an image of four axes is meant, its channels first unless the second and third axes differ alone.
+    """
+    if document is None:
+        axes = (
+            {"batch": 0, "height": 1, "width": 2}
+            if fed.axes.keys() == {1, 2}
+            else {"batch": 0, "height": 2, "width": 3}
+        )
+        old: dict[str, int | None] = {}
+    else:
+        shape = fed_shape(document, fed)
+        image = None if shape is None else next((one for one in fed_images(document) if one.name in shape), None)
+        if image is None:
+            return None
+        axes, old = dict(image.axes), {name: image.old(name) for name in image.axes}
+    if not fed.axes or not fed.axes.keys() <= set(axes.values()):
+        return None
+    got = {name: fed.axes[axis] for name, axis in axes.items() if axis in fed.axes}
+    if "batch" in got and not fed.is_batch(axes["batch"]):
+        return None
+    batch = ("--batch", str(got["batch"])) if "batch" in got else ()
+    size = [got.get(name, old.get(name)) for name in ("height", "width")]
+    if None not in size:
+        return (f"{size[0]}x{size[1]}", *batch)
+    return ("any", *batch) if {"height", "width"} & got.keys() else batch
+
+
+def run(fix: Fix, words: tuple[str, ...], model: Model) -> Trial:
+    """What the command makes of the model with these options."""
+    try:
+        result = CALLS[fix[0]](model, on_refusal="return", **_keywords(words))
+    except ResizefixError as error:
+        return Trial(words, reason=str(error))
+    refused = next((one for one in result.outcomes if one.status is Happened.REFUSED), None)
+    # A new input size alone changes no node, and is verified.
+    works = result.changed or result.verification.status is Status.PASSED
+    made = result.model if works else None
+    if refused is None:
+        return Trial(words, made, complete=works, reason=None if works else result.verification.reason)
+    return Trial(words, made, False, refused.retry_args, f"{refused.node}: {refused.reason}")
+
+
+def verdict(model: Model, target: str) -> bool | None:
+    """Whether the target accepts the model by its rules; None where that cannot be said."""
+    try:
+        return check(model, target=target).accepted
+    except ResizefixError:
+        return None
+
+
+def target_of(fix: Fix) -> str | None:
+    """The target that a fix writes for."""
+    if fix == LEGACY:
+        return next(target.name for target in TARGETS if target in LEGACY_TARGETS)
+    return named_target(fix)
+
+
+def named_target(fix: Fix) -> str | None:
+    """The target that a fix names."""
+    return fix[fix.index("--target") + 1] if "--target" in fix else None
+
+
+def _keywords(words: Sequence[str]) -> dict[str, Any]:
+    """Words of the command line as the options of the library's call."""
+    found: dict[str, Any] = {}
+    rest = list(words)
+    while rest:
+        name = rest.pop(0)
+        if not name.startswith("-"):
+            key, _, text = name.rpartition("=")
+            found[key or "size"] = text if key or text == "any" else _height_and_width(text)
+            continue
+        value = rest.pop(0) if rest and not rest[0].startswith("-") else None
+        if name == "-n":
+            found["node"] = [value]
+        elif name == "--set" and value is not None:
+            key, _, numbers = value.rpartition("=")
+            found.setdefault("set", {})[key] = [float(number) for number in numbers.split(",")]
+        elif name == "--for":
+            found["for_"] = value
+        elif name == "--size" and value is not None:
+            found["size"] = _height_and_width(value)
+        else:
+            read = value if value is None or not value.isdigit() else int(value)
+            found[name.removeprefix("--").replace("-", "_")] = True if read is None else read
+    return found
+
+
+def _height_and_width(text: str) -> tuple[int, ...]:
+    return tuple(map(int, text.split("x")))

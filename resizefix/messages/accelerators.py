@@ -1,0 +1,38 @@
+"""Messages of compilers for NPUs."""
+
+from __future__ import annotations
+
+from resizefix.messages.fixes import FREEZE
+from resizefix.messages.rows import RANK, WITHOUT, computed, coordinates, elsewhere, row
+
+MESSAGES = (
+    computed("rknn", "need to be constant! It will cause the graph to be a dynamic graph!"),
+    coordinates(
+        "rknn", "Not support 'tf_half_pixel_for_nn' in 'Resize'(opset-11)!", "Not support '…' in 'Resize'(opset-11)!"
+    ),
+    row(
+        "rknn",
+        WITHOUT,
+        "RKNN takes no resize of this form. Another form or other operators compute the same.",
+        "The follow op is not support : ['Resize']",
+        "Try match layer: Resize_… failed!",
+        "Try match layer: Upsample_… failed!",
+        "Try match Resize_… failed, catch exception!",
+        "Not match tensor Resize_",
+        "The follow op is not support : ['Upsample']",
+    ),
+    row(
+        "rknn",
+        RANK,
+        "RKNN upsamples images of four axes alone. Other operators compute the same for other ranks.",
+        "Meet unsupported upsample input dim !=4",
+    ),
+    elsewhere(
+        "Hailo",
+        WITHOUT,
+        "Hailo's compiler takes no resize of this form: it wants constant sizes, and coordinates that it has. Other operators compute the same.",
+        "UnsupportedResizeLayerError",
+        "UnsupportedUpsampleLayerError",
+        first=(FREEZE,),
+    ),
+)

@@ -1,0 +1,127 @@
+"""Messages of what writes or rewrites ONNX files, and of what makes another format of them."""
+
+from __future__ import annotations
+
+from resizefix.messages.fixes import FREEZE, LEGACY, OTHER_OPERATORS, REPAIR
+from resizefix.messages.message import Fix, Message
+
+_COORDINATES = "coordinate-transformation-mode-is-not-supported"
+_WITHOUT = "unimplemented-upsample-totypedtranslator"
+
+
+def _row(runtime: str, page: str, cause: str, *texts: str, fixes: tuple[Fix, ...] = OTHER_OPERATORS) -> Message:
+    return Message(runtime, texts, cause, page, fixes)
+
+
+MESSAGES = (
+    _row(
+        "onnx",
+        "no-adapter-from-version-for-resize",
+        "onnx.version_converter lowers no Resize below opset 11. resizefix lowers it where the old form says the same.",
+        "No Adapter From Version $11 for Resize",
+        "No Adapter From Version $…for Resize",
+        "No Adapter for … Resize",
+        "Unsupported conversion due to unavailable input: scale",
+        "adapt_upsample_9_8: Assertion `false` failed: Unsuppported conversion due to unavailable input: scale",
+        "Upsample in opset 9 needs to have 2 inputs.",
+        fixes=(LEGACY, REPAIR),
+    ),
+    _row(
+        "onnx",
+        "no-adapter-from-version-for-resize",
+        "Opset 17 has no axes, no antialias, no policy and no half_pixel_symmetric, and onnx.version_converter drops none of them. "
+        "A form without them means the same where one exists.",
+        "Resize axes is not supported when converting from opset 18 to opset 17.",
+        "Resize coordinate_transformation_mode='…' is not supported when converting to opset 17.",
+        "Resize antialias=1 is not supported when converting from opset 18 to opset 17.",
+        "Resize keep_aspect_ratio_policy must be 'stretch' when converting from opset 18 to opset 17.",
+        fixes=(("legalize", "--target", "tensorrt-10"), *OTHER_OPERATORS),
+    ),
+    _row(
+        "onnx",
+        "docs/repair.md",
+        "The file has an operator that no opset of ONNX has: exporters before ONNX 1.0 wrote it. Export again with a newer version.",
+        "No Schema registered for ResizeNearest",
+        "No Op registered for ResizeNearest",
+        fixes=(),
+    ),
+    _row(
+        "PyTorch",
+        "docs/reference/torch-interpolate.md",
+        "Resize and Upsample before opset 11 cannot say how PyTorch samples, so the exported file computes other numbers. "
+        "Export with opset 11 or later; `repair` can write the coordinates that were lost.",
+        "ONNX's Upsample/Resize operator did not match Pytorch's Interpolation until opset 11",
+        fixes=(("repair", "--prefer", "half_pixel"),),
+    ),
+    _row(
+        "PyTorch",
+        "docs/reference/torch-interpolate.md",
+        "The exporter has no ONNX form of this interpolation in that opset. Export with another mode or a later opset; "
+        "`set` changes the interpolation of the file.",
+        "ONNX export failed: Couldn't export operator aten::upsample_bilinear2d",
+        "Exporting the operator upsample_bicubic2d to ONNX opset version 9 is not supported",
+        "Exporting the operator 'aten::upsample_bicubic2d' to ONNX opset version",
+        "Exporting the operator 'aten::_upsample_nearest_exact2d' to ONNX opset version",
+        "Exporting the operator 'aten::_upsample_bilinear2d_aa' to ONNX opset version",
+        "Unsupported: ONNX export of operator upsample_nearest2d",
+        "Unsupported: ONNX export of operator upsample_bilinear2d",
+        "No ONNX function found for <OpOverload(op='aten._upsample_bilinear2d_aa'",
+        fixes=(),
+    ),
+    _row(
+        "onnx-tf",
+        _COORDINATES,
+        "TensorFlow has no resize with these coordinates. Other operators compute the same.",
+        "Resize coordinate_transformation_mode=pytorch_half_pixel is not supported in Tensorflow.",
+        "Resize coordinate_transformation_mode=half_pixel and mode=nearest is not supported in Tensorflow.",
+        "Resize coordinate_transformation_mode=… is not supported in Tensorflow.",
+        "pytorch_half_pixel mode unsupported",
+    ),
+    _row(
+        "onnx-tf",
+        _WITHOUT,
+        "onnx-tf has no converter for this version of the operator. Another version or other operators compute the same.",
+        "Upsample version 1 is not implemented",
+        "Resize version 11 is not implemented",
+        fixes=(REPAIR, *OTHER_OPERATORS),
+    ),
+    _row(
+        "onnx2tf",
+        "ninputs-in-function-getmemoryshapes",
+        "onnx2tf resizes tensors of four and five axes alone. Other operators compute the same for other ranks.",
+        "Currently, Resize operations other than 4D and 5D are not supported.",
+    ),
+    _row(
+        "onnx2keras",
+        _WITHOUT,
+        "onnx2keras has no converter for this operator. Other operators compute the same.",
+        "KeyError: 'Resize'",
+        "AVAILABLE_CONVERTERS[node_type]( KeyError: 'Resize'",
+        "KeyError: 'Upsample'",
+    ),
+    _row(
+        "Caffe2",
+        _WITHOUT,
+        "Caffe2 reads no Resize. Other operators compute the same.",
+        "Don't know how to translate op Resize",
+        "Don't know how to translate op Upsample",
+    ),
+    _row(
+        "onnx-coreml",
+        "attribute-not-found-height-scale",
+        "onnx-coreml reads the scales of Upsample from an attribute, and the file has them as an input. "
+        "The file needs the form of opset 7 or 8.",
+        "This ONNX upsample layer has 'scales' provided as an input. CoreML upsample requires 'scales' as an attribute of the layer.",
+        "in _convert_upsample scales = node.attrs[\"scales\"] KeyError: 'scales'",
+        "Error while converting op of type: Upsample.",
+        fixes=(LEGACY, FREEZE),
+    ),
+    _row(
+        "onnx-coreml",
+        "neither-sizes-nor-scales-makes-sense",
+        "onnx-coreml wants constant scales or sizes, and other nodes compute those of this model. Make them constant.",
+        "Error while converting op of type: Resize.",
+        "in _convert_resize",
+        fixes=(FREEZE, *OTHER_OPERATORS),
+    ),
+)

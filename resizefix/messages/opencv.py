@@ -1,0 +1,74 @@
+"""Messages of OpenCV's dnn module."""
+
+from __future__ import annotations
+
+from resizefix.messages.fixes import ANY_SIZE, PARTNER, legalize
+from resizefix.messages.message import Message
+from resizefix.messages.rows import CONSTANT, CUBIC, RANK, coordinates, row
+
+MESSAGES = (
+    row(
+        "opencv-4",
+        CUBIC,
+        "OpenCV has no cubic interpolation. At a fixed size, other operators compute it.",
+        'interpolation == "nearest" || interpolation == "opencv_linear" || interpolation == "bilinear"',
+        "'interpolation' is cubic",
+        "'interpolation' is 'cubic'",
+        "'interpolation' is linear",
+    ),
+    row(
+        "opencv-4",
+        CONSTANT,
+        "OpenCV 4 takes constant scales and sizes only, and other nodes compute those of this model. Make them constant.",
+        "layer_id.find(node_proto.input(i)) == layer_id.end() in function 'parseResize'",
+        "in function 'parseResize'",
+        "Node [Resize@ai.onnx]:(…) parse error",
+        "Node [Upsample@ai.onnx]:(…) parse error",
+        frozen=True,
+    ),
+    coordinates("opencv-4", 'interp_mode != "tf_half_pixel_for_nn"', 'interp_mode != "tf_crop_and_resize"'),
+    row(
+        "opencv-4",
+        RANK,
+        "OpenCV 4 resizes images of four axes alone, with one scale for each. This node has another rank, or lists some axes.",
+        "HCHW layout is expected (expected: 'scales.total() == (size_t)4')",
+        "scales.total() == (size_t)4",
+    ),
+    row(
+        "opencv-4",
+        CONSTANT,
+        "OpenCV 4 computes no sizes at run time, and the scales or sizes of this model follow a Shape node. Make them constant.",
+        "!isDynamicShape in function 'parseShape'",
+        "(expected: 'shapes.depth() == CV_32S')",
+        frozen=True,
+    ),
+    row(
+        "opencv-4",
+        "fracpart-in-function-get",
+        "OpenCV reads the scales of Upsample as whole numbers, and these are not. Another form computes the same.",
+        "fracpart == 0.0 in function 'get<long int>'",
+        "fracpart == 0.0 in function 'get",
+    ),
+    row(
+        "opencv-5",
+        "cannot-be-loaded-with-the-new-parser",
+        "OpenCV 5 has two parsers, and the new one refuses this model. The old one computes some resizes otherwise.",
+        "cannot be loaded with the new parser. Trying the older parser.",
+    ),
+    row(
+        "opencv-5",
+        RANK,
+        "OpenCV 5 takes a Resize of one, two or four inputs, and this one has three. Sizes instead of scales are a fourth input.",
+        "ninputs == 1 || ninputs == 2 || ninputs >= 4 in function 'getMemoryShapes'",
+    ),
+    Message(
+        "OpenCV",
+        ("Inconsistent shape for ConcatLayer", "Inconsistent shape for ConcatLayer in function 'getMemoryShapes'"),
+        "A resized tensor meets another one of a different size: constant sizes stay as they are when the image has another size. "
+        "Scales, or the size of the other tensor, follow it.",
+        "non-concat-axis-dimensions-must-match",
+        (ANY_SIZE, PARTNER, legalize("opencv-4")),
+        target="opencv-4",
+        at_other_sizes=True,
+    ),
+)

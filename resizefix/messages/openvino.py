@@ -1,0 +1,83 @@
+"""Messages of OpenVINO: its ONNX frontend, its plugins, and the Model Optimizer of old releases."""
+
+from __future__ import annotations
+
+from resizefix.messages.rows import COORDINATES, CUBIC, RANK, SPATIAL, WITHOUT, computed, row
+
+MESSAGES = (
+    row(
+        "openvino",
+        COORDINATES,
+        "OpenVINO has no tf_crop_and_resize and no half_pixel_symmetric. Where another form computes the same, it can be written.",
+        "this type of coordinate transformation mode is not supported. Choose one of the following modes",
+        "coordinate transformation mode is not supported",
+    ),
+    row(
+        "openvino",
+        "all-axes-values-should-less-than-input-rank",
+        "OpenVINO takes no negative numbers in `axes`. Axes counted from the front mean the same.",
+        "All axes values should less than input rank: 4",
+        "std::all_of(axes.cbegin(), axes.cend(), ov::cmp::Less<size_t>(rank))",
+    ),
+    row(
+        "openvino",
+        SPATIAL,
+        "OpenVINO resizes depth, height and width alone, and this node scales batch or channels. Other operators compute that.",
+        "only supports resize on spatial dimensions(depth, height and width)",
+    ),
+    row(
+        "openvino",
+        WITHOUT,
+        "An old release of OpenVINO reads Resize up to opset 11. Other operators compute the same in any opset.",
+        "ONNX Resize operation from opset 12 is not supported.",
+        "Model wasn't fully converted. Failed operations detailed log: … Resize-19 with",
+        "Unexpected exception happened during extracting attributes for node Resize",
+        "List of operations that cannot be converted to Inference Engine IR: … Upsample",
+        "List of operations that cannot be converted to Inference Engine IR: … Resize",
+        'nGraph does not support the following ONNX operations: … "Resize"',
+        'nGraph does not support the following ONNX operations: … "Upsample"',
+    ),
+    row(
+        "openvino",
+        RANK,
+        "OpenVINO interpolates images of four axes alone in this mode. Other operators compute the same for other ranks.",
+        "of 'linear_onnx' or 'cubic' mode only support input tensor of 2 or 4 rank",
+    ),
+    row(
+        "openvino",
+        CUBIC,
+        "OpenVINO's plugins for VPUs interpolate nearest and linear alone, and this node is cubic. At a fixed size, other operators compute it.",
+        "Current Interpolate supports 'nearest' and 'linear' modes only",
+    ),
+    row(
+        "openvino",
+        SPATIAL,
+        "OpenVINO's plugins for VPUs resize height and width of images alone. Other operators compute the rest.",
+        "Current Interpolate does not support paddings, batches, and resize by channels",
+        "Current Interpolate supports (N)HWC, (N)CHW data orders only",
+    ),
+    row(
+        "openvino",
+        "mode-attribute-is-bilinear",
+        "OpenVINO does not know the mode of this node. It is misspelt, or an Upsample has a mode that only Resize has.",
+        "this type of interpolation mode is not supported. Choose one of the following modes",
+    ),
+    row(
+        "openvino",
+        "either-sizes-or-scales-must-be-provided",
+        "Upsample wants one scale for each axis, and this node has more or fewer. Some converters write height and width alone.",
+        "Input tensor's rank is required to be the same as number of elements of 'scales' attribute.",
+        "Input tensor is required to be 4D.",
+    ),
+    row(
+        "openvino",
+        "type-tensor-float16-of-input-parameter",
+        "OpenVINO interpolates no tensor of this element type. Casts around the node change that where they lose nothing.",
+        "Input element type must be f32, f16, bf16, i8, u8, i64, i32",
+    ),
+    computed(
+        "openvino",
+        'Cannot infer shapes or values for node "Resize_8".',
+        'Cannot infer shapes or values for node "Upsample_8".',
+    ),
+)

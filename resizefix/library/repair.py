@@ -194,7 +194,8 @@ def _refused_by_runtime(document: Document, error: CannotLoadError | CannotRunEr
     site = _site_at(document, error)
     by_rules = None if site is not None or error.op_type else why_resizes_refused(document)
     if site is not None:
-        about = Diagnostic("library.unrepaired-resize", label=site.label, left=_left(document))
+        left = site.reason if code_of(site.reason) == "operations.scales-below" else _left(document)
+        about = Diagnostic("library.unrepaired-resize", label=site.label, left=left)
     elif by_rules is not None:
         about = Diagnostic("library.unrepaired-rule", **by_rules)
     else:

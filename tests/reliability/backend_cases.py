@@ -77,7 +77,7 @@ def through(case: BackendCase, folder: Path, targets: Sequence[str], book: Count
     def applied(name: str, call: Callable[..., Any], model: Any, **options: Any) -> Any:
         """The result, compared; None where the operation is refused or changes nothing."""
         try:
-            result = call(model, **options)
+            result = call(model, on_refusal="return", **options)
         except resizefix.VerificationFailedError as error:
             if original.error is None:
                 raise AssertionError(f"{case.name}: {name}: {error}") from error

@@ -45,7 +45,7 @@ def test_a_wrong_repair_and_a_touched_model_are_noticed(monkeypatch):
         (broken, valid, False, "restless"),
         (valid, other, True, "harmed"),
     ):
-        monkeypatch.setattr(resizefix, "repair", lambda _, after=after: replace(honest, model=after))
+        monkeypatch.setattr(resizefix, "repair", lambda _, on_refusal, after=after: replace(honest, model=after))
         assert judge("careless", valid, before, control=control).verdict == verdict
 
 

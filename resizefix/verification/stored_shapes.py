@@ -14,14 +14,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.document.dependents import Dependents
 from resizefix.document.document import Document
 from resizefix.document.values import Dims, dims_of
-from resizefix.document.view import View
 from resizefix.errors import ResizefixError
 from resizefix.runtimes.inputs import Feeds
-from resizefix.scope_path import MAIN
-from resizefix.verification.same_messages import made_by, same_message
 
 if TYPE_CHECKING:
     from resizefix.verification.engine import Engine
@@ -76,7 +72,7 @@ class StoredShapes:
 
     def _wrong_before(self, engine: Engine) -> set[Conflict]:
         """What the model before says wrongly of itself. Of one that does not run it is what the candidate's run shows
-        to be wrong there, but not of what the changed nodes make or decide."""
+        to be wrong there."""
         own = StoredShapes(self.before, self.before)
         session = engine.open_measured(self.before, own)
         if session is not None:
@@ -89,22 +85,7 @@ class StoredShapes:
                 except ResizefixError:
                     continue
                 return set(own.wrong)
-        moved = self._moved()
-        return {one for one in self._wrong_anyway if one.said is None or one.name not in moved}
-
-    def _moved(self) -> set[str]:
-        """The tensors of the main graph whose sizes depend on nodes that are not what they were."""
-        old = {made_by(node): node for node in self.before.proto.graph.node}
-        keys = [
-            (MAIN, name)
-            for node in self.candidate.proto.graph.node
-            if (was := old.get(made_by(node))) is None or not same_message(was, node)
-            for name in node.output
-            if name
-        ]
-        dependents = Dependents(View(self.candidate.proto).scopes)
-        dependents.add(keys)
-        return {name for path, name in dependents.resized if path == MAIN}
+        return self._wrong_anyway
 
 
 def contradictions(stored: Mapping[str, Dims], made: Made) -> dict[Conflict, str]:

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
+
 from resizefix.beside import beside, operand
 from resizefix.dialects.model_view import ModelView
 from resizefix.errors import ResizefixError, UsageError
@@ -25,7 +27,6 @@ from resizefix.messages.table import messages_in
 from resizefix.messages.tensorrt import FREEZE, LEGACY
 from resizefix.operations.sites import sites_in
 from resizefix.outcome import Status as Happened
-from resizefix.printable import printable
 from resizefix.shell_words import quoted
 from resizefix.targets.catalogue import TARGETS, target_named
 from resizefix.targets.tensorrt import LEGACY_TARGETS
@@ -64,6 +65,7 @@ class Explanation:
     accepted_after: bool | None = None
 
 
+@np.errstate(all="ignore")  # as `bounded`
 def explain(message: str, model: Model | None = None) -> list[Explanation]:
     """The known messages that a text holds, the most specific first; an empty list where it holds none.
 
@@ -102,7 +104,7 @@ def _out(fix: Fix, model: str | None, otherwise: str) -> str:
 
 
 def _line(name: str, model: str, out: str, options: Sequence[str]) -> str:
-    return " ".join(["resizefix", *(quoted(printable(word)) for word in (name, operand(model), out, *options))])
+    return " ".join(["resizefix", *(quoted(word) for word in (name, operand(model), out, *options))])
 
 
 @dataclass(frozen=True)
@@ -222,7 +224,7 @@ def _named_target(fix: Fix) -> str | None:
 
 def _run(fix: Fix, words: tuple[str, ...], model: Model) -> _Trial:
     try:
-        result = _CALLS[fix[0]](model, **_keywords(words))
+        result = _CALLS[fix[0]](model, on_refusal="return", **_keywords(words))
     except ResizefixError as error:
         return _Trial(words, reason=str(error))
     refused = next((one for one in result.outcomes if one.status is Happened.REFUSED), None)

@@ -21,7 +21,7 @@ from resizefix.operations.settings import Settings, settings_of
 from resizefix.operations.sites import find_sites, select
 from resizefix.outcome import Outcome, Status
 from resizefix.runtimes.inputs import model_inputs
-from resizefix.verification.conditions import RunOptions, Unpack, conditions
+from resizefix.verification.conditions import ChangeOptions, Unpack, conditions
 from resizefix.verification.plan import Plan
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def set_interpolation(
     opset: int | None = None,
     feed: Mapping[str, object] | None = None,
     verify: bool = True,
-    **run: Unpack[RunOptions],
+    **run: Unpack[ChangeOptions],
 ) -> Result[Document]:
     """Change the interpolation of the selected resizes on purpose, and measure what that changes.
 
@@ -73,7 +73,7 @@ def set_interpolation(
     base, made = _made(document, settings, node, opset)
     fed = read_feeds(feed or {}, model_inputs(document.proto))
     if not made.intended:
-        return Result(document, made.outcomes, (), skipped("library.nothing-set"))
+        return Result(document, made.outcomes, (), skipped("library.nothing-changed"))
     made = replace(
         made, document=seam.submitted(base, made.document, Plan(frozenset(one.key for one in made.intended)))
     )

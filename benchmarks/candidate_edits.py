@@ -29,13 +29,15 @@ class Place(NamedTuple):
 @dataclass
 class Subject:
     """A candidate that may be changed: the model before and after, and the values that the tensors of its main graph
-    had in one run. `array` reads a tensor, wherever its numbers lie."""
+    had in one run. `array` reads a tensor, wherever its numbers lie. `inputs` are new inputs with their old values;
+    `planned` are tensors whose nodes may differ."""
 
     before: ModelProto
     after: ModelProto
     values: Mapping[str, np.ndarray]
     array: Callable[[TensorProto], np.ndarray]
     inputs: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    planned: frozenset[str] = frozenset()
 
     @cached_property
     def old_nodes(self) -> dict[str, NodeProto]:
@@ -69,7 +71,8 @@ class Subject:
     def stayed(self) -> list[tuple[Place, NodeProto]]:
         """The nodes that were to stay as they are."""
         changed = {place for place, _ in self.changed}
-        return [(place, node) for place, node in self.nodes if place not in changed]
+        others = [(place, node) for place, node in self.nodes if place not in changed]
+        return [(place, node) for place, node in others if self.planned.isdisjoint(node.output)]
 
     @cached_property
     def sites(self) -> list[tuple[Place, NodeProto]]:

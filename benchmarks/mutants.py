@@ -145,8 +145,9 @@ def call(command: Command, path: Path) -> Any | ResizefixError:
 
 
 def subject_of(handed: Handed, judge: Judge, fed: dict[str, tuple[float, ...]]) -> Subject:
-    before, candidate, _ = handed
-    return Subject(before.proto, candidate.proto, judge.values(), candidate.array, fed)
+    before, candidate, plan = handed
+    planned = frozenset(name for _, name in plan.nodes)
+    return Subject(before.proto, candidate.proto, judge.values(), candidate.array, fed, planned)
 
 
 def mutants_of(
@@ -163,7 +164,7 @@ def mutants_of(
     at = places[-1]
     fed = {source.name: tuple(source.value) for source in result.inputs} if not _raises(seen.handed[at][2]) else {}
     candidate = seen.handed[at][1]
-    judge = Judge(candidate.to_proto(), fed)
+    judge = Judge(seen.handed[at][0].to_proto(), candidate.to_proto(), fed)
     if not judge.feeds:
         return
     subject = subject_of(seen.handed[at], judge, fed)

@@ -13,6 +13,7 @@ FLOORS = (
     ("document", "messages"),
     ("dialects",),
     ("equivalences", "opsets", "runtimes"),
+    ("shapes",),
     ("targets",),
     ("faults", "lowerings"),
     ("origins",),

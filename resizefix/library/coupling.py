@@ -27,8 +27,8 @@ from resizefix.verification.sizing import SIZINGS, sized
 
 if TYPE_CHECKING:
     from resizefix.operations.site import Refusal
-    from resizefix.origins.size_flow import Ended, Moved
-    from resizefix.origins.size_rows import Dims
+    from resizefix.shapes.number_reading import Dims
+    from resizefix.shapes.walk import Ended, Moved
 
 
 class Candidate(Protocol):
@@ -167,7 +167,7 @@ class _Inquiry:
 
     def probe(self, candidate: _Candidate) -> dict[Key, Coupling]:
         """Each site moved alone; of the first candidate also all of them together, if they have one value."""
-        from resizefix.origins.size_flow import Moved  # where the model runs, that says it
+        from resizefix.shapes.walk import Moved  # where the model runs, that says it
 
         group = self._one_value() if len(candidate.inputs) == len(self._plans) else {}
         cases = dict(enumerate(candidate.inputs.values(), start=1))
@@ -192,7 +192,7 @@ class _Inquiry:
 
     def _ends(self, moved: Mapping[Key, Moved], cases: Sequence[int]) -> dict[int, Ended]:
         """Where cases end; sizes that the file does not fix are assumed where they matter."""
-        from resizefix.origins.size_flow import Ended, OldSizesError, SizeFlow
+        from resizefix.shapes.walk import Ended, OldSizesError, SizeFlow
 
         ends = dict.fromkeys(cases, Ended(None, ""))
         for sizes in self._sizings:

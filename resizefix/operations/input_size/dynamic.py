@@ -24,13 +24,13 @@ from resizefix.document.values import Dims
 from resizefix.operations.input_size.fixed import Resized, names_of_open, set_inputs
 from resizefix.operations.input_size.size_nodes import Samples, SizeNodes
 from resizefix.operations.input_size.table_nodes import TableNodes
-from resizefix.origins.input_sizes.dim import Dim
 from resizefix.origins.input_sizes.following import Following
 from resizefix.origins.input_sizes.operands import Place
 from resizefix.origins.input_sizes.refusal import refuse
-from resizefix.origins.input_sizes.resize_row import COMPUTED, ResizeUse
 from resizefix.outcome import Outcome, Status
 from resizefix.scope_path import MAIN, Key
+from resizefix.shapes.dim import Dim
+from resizefix.shapes.notes import COMPUTED, ResizeUse
 
 _WHOLE = {"AveragePool": "ReduceMean", "MaxPool": "ReduceMax"}
 _AXES_AS_OPERAND = 18

@@ -19,12 +19,12 @@ from resizefix.document.scopes import names_in
 from resizefix.document.text import node_text
 from resizefix.document.values import Array, Dims, dims_of
 from resizefix.document.view import View
-from resizefix.origins.input_sizes.dim import Dim
 from resizefix.origins.input_sizes.following import Following, Numbers
 from resizefix.origins.input_sizes.input_axes import ImageInput
 from resizefix.origins.input_sizes.operands import Place
 from resizefix.outcome import Outcome, Status
 from resizefix.scope_path import MAIN, Key
+from resizefix.shapes.dim import Dim
 
 
 @dataclass(frozen=True)

@@ -13,39 +13,18 @@ from resizefix.document.constants import value_of_node
 from resizefix.document.operator_semantics.operand import MISFITS, attribute_of
 from resizefix.document.scopes import DEFAULT_DOMAINS, node_label, reads
 from resizefix.opsets.node_schema import why_incomplete
-from resizefix.origins.input_sizes import (
-    cutting_rows,
-    elementwise_rows,
-    moving_rows,
-    reshape_row,
-    resize_row,
-    window_rows,
-)
-from resizefix.origins.input_sizes.dim import Dim, Sizes
 from resizefix.origins.input_sizes.input_axes import ImageInput
-from resizefix.origins.input_sizes.node_reading import (
-    AttributeUse,
-    DimList,
-    NodeReading,
-    Row,
-    UnknownRankError,
-    axis_of,
-)
+from resizefix.origins.input_sizes.node_reading import NodeReading
 from resizefix.origins.input_sizes.operands import Operands, Place
 from resizefix.origins.input_sizes.refusal import Choices, refuse
-from resizefix.origins.input_sizes.resize_row import ResizeUse
 from resizefix.origins.input_sizes.solver import Solver
 from resizefix.origins.input_sizes.tables import may_be_grid
 from resizefix.scope_path import MAIN
+from resizefix.shapes.dim import Dim, Sizes
+from resizefix.shapes.notes import DimList, Notes
+from resizefix.shapes.reading import UnknownRankError, axis_of
+from resizefix.shapes.table import ROWS
 
-_ROWS: dict[str, Row] = {
-    **elementwise_rows.ROWS,
-    **moving_rows.ROWS,
-    **cutting_rows.ROWS,
-    **reshape_row.ROWS,
-    **resize_row.ROWS,
-    **window_rows.ROWS,
-}
 _DOMAINS = (*DEFAULT_DOMAINS, "com.microsoft")
 _BY_LISTS = frozenset({"Resize", "Upsample", "Reshape", "Expand", "Tile", "ConstantOfShape", "Range"})
 MOST_IN_A_TABLE = 1 << 24
@@ -80,12 +59,13 @@ class RemainderRule(NamedTuple):
     uneven: bool = False
 
 
-class Flow:
+class Flow(Notes):
     """Sizes of all tensors of the main graph, and the constants among its operands that may follow the input."""
 
     def __init__(
         self, view: ModelView, images: list[ImageInput], symbols: dict[str, int], choices: Choices, tied: bool
     ) -> None:
+        super().__init__()
         self.view, self.images, self.choices = view, images, choices
         self.inferred: list[str] = []
         """What was inferred, a sentence for each."""
@@ -93,37 +73,13 @@ class Flow:
         self.solver = Solver(self.sizes)
         self.operands = Operands(view, self.sizes)
         self.dims: dict[str, DimList | None] = {}
-        self.attributes: dict[AttributeUse, Dim] = {}
-        self.samplings: list[tuple[str, DimList, DimList]] = []
-        """Nodes that sample a map at a grid: the sides of both."""
-        self.positions: list[tuple[str, Dim, DimList]] = []
-        """Nodes that read an axis at constant positions: it, and the sizes of the table of positions."""
-        self.resizes: list[ResizeUse] = []
         self.pads: list[PadUse] = []
         self.limits: list[tuple[str, Dim, int]] = []
-        self.cuts: list[tuple[str, Dim, Dim, Dim]] = []
-        self.few: list[Dim] = []
-        """The ends of cuts that take a few first samples."""
-        self.tails: list[tuple[str, Dim, Dim, Dim]] = []
-        """Cuts up to the end of an axis: where they begin, the axis, and how much is left."""
         self.remainders: list[RemainderRule] = []
         self.readings: list[tuple[str, Dim, Dim]] = []
         """Nodes whose size follows the input, or the map that is resized: only where both are equal is it known."""
-        self.even_pads: list[tuple[str, Dim, int, int, int]] = []
-        self.padded_outputs: list[tuple[str, DimList]] = []
-        """Transposed convolutions that pad one side of their output alone, so that it has a wished size."""
         self.wished: list[tuple[str, Dim, Dim]] = []
         """Nodes that make the first size, where the second may have been wished: they must be equal."""
-        self.uneven_windows: list[tuple[str, Dim]] = []
-        self.quotients: list[tuple[str, Dim, Dim]] = []
-        self.halves: list[tuple[str, Dim, Dim]] = []
-        self.scattered: list[tuple[str, DimList, DimList]] = []
-        """Nodes that write at positions which no image decides: the sizes of the data and of the positions."""
-        self.chosen: list[tuple[str, Dim, Dim]] = []
-        """Nodes that choose some of an axis: how long it is, and how many."""
-        self.shared_out: list[tuple[str, Dim, int]] = []
-        """Nodes that cut an axis into so many even parts."""
-        self.pools: list[tuple[int, str, tuple[Dim, ...], tuple[Dim, ...]]] = []
         self.adaptive: set[int] = set()
         self.nodes = view.model.graph.node
         self.labels = [node_label(node, index) for index, node in enumerate(self.nodes)]
@@ -292,7 +248,7 @@ class Flow:
     def _sized(self, n: NodeReading, follows: bool) -> list[DimList | None]:
         """The sizes of the outputs; unknown ones where nothing is known of an input."""
         node = n.node
-        row = _ROWS.get(node.op_type)
+        row = ROWS.get(node.op_type)
         if row is None:
             if not follows:
                 return self._stored(node)

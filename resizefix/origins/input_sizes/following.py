@@ -12,10 +12,8 @@ from resizefix.dialects.resized_length import kernel_length
 from resizefix.document.operator_semantics.operand import attribute_of
 from resizefix.document.values import Array
 from resizefix.origins.input_sizes.decide import decide
-from resizefix.origins.input_sizes.dim import Dim, Lengths, Sizes
 from resizefix.origins.input_sizes.flow import MOST_IN_A_TABLE, Flow
 from resizefix.origins.input_sizes.input_axes import ImageInput
-from resizefix.origins.input_sizes.node_reading import AttributeUse
 from resizefix.origins.input_sizes.operands import Place
 from resizefix.origins.input_sizes.positions import Positions, positions_in
 from resizefix.origins.input_sizes.refusal import Choices, refuse
@@ -23,6 +21,8 @@ from resizefix.origins.input_sizes.rules import SizeRule, broken_at, point_of, r
 from resizefix.origins.input_sizes.scalar_use import ScalarUse
 from resizefix.origins.input_sizes.scalars import scalars
 from resizefix.origins.input_sizes.tables import Known, NoGridError, Table, recognised, shares_that_stay
+from resizefix.shapes.dim import Dim, Lengths, Sizes
+from resizefix.shapes.notes import AttributeUse
 
 Symbols = Mapping[str, int]
 _TRIALS = 3

@@ -1,52 +1,32 @@
-"""One node of the main graph as the rows see it."""
+"""One node of the main graph as the rows see it, where sizes follow the model's input."""
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from onnx import NodeProto
 
-from resizefix.document.operator_semantics.operand import attribute_of
-from resizefix.origins.input_sizes.dim import Dim, Sizes
+from resizefix.document.values import Array
 from resizefix.origins.input_sizes.operands import Place
 from resizefix.origins.input_sizes.refusal import SizeRefusedError, refuse
 from resizefix.origins.input_sizes.solver import Solver
+from resizefix.shapes.dim import Dim
+from resizefix.shapes.notes import AttributeUse, DimList, Split
+from resizefix.shapes.reading import Reading, UnknownRankError
 
 if TYPE_CHECKING:
     from resizefix.origins.input_sizes.flow import Flow
 
-DimList = tuple[Dim, ...]
 
-
-class UnknownRankError(Exception):
-    """A node's input has sizes that nothing is known of; so have its outputs."""
-
-
-class AttributeUse(NamedTuple):
-    """A number in an attribute of a node that may follow the input: entry `axis` of `name`."""
-
-    node: int
-    name: str
-    axis: int
-
-
-class NodeReading:
-    """A node, its operands' sizes, and what rows do with them."""
+class NodeReading(Reading):
+    """Sizes that must be equal are met by the solver; numbers of the file are unknowns that it binds."""
 
     def __init__(self, flow: "Flow", index: int, node: NodeProto, label: str) -> None:
         self.flow, self.index, self.node, self.label = flow, index, node, label
-        self.sizes: Sizes = flow.sizes
+        self.sizes, self.notes = flow.sizes, flow
         self.solver: Solver = flow.solver
         self.opset = flow.operands.opset
 
-    def __len__(self) -> int:
-        return len(self.node.input)
-
-    def has(self, position: int) -> bool:
-        """Whether an input is given."""
-        return position < len(self.node.input) and bool(self.node.input[position])
-
     def dims(self, position: int) -> DimList:
-        """The sizes of an input. Raises UnknownRankError."""
         place = Place(self.index, position)
         found = self.flow.dims_of(place, self.node.input[position]) if self.has(position) else None
         if found is None:
@@ -54,17 +34,14 @@ class NodeReading:
         return tuple(self.sizes.resolve(dim) for dim in found)
 
     def weight_shape(self, position: int) -> tuple[int, ...] | None:
-        """The shape of an operand that holds weights, as numbers."""
-        name = self.node.input[position]
-        if self.flow.operands.is_constant(name):
-            return self.flow.operands.shape_of(name)
-        olds = tuple(dim.old for dim in self.dims(position))
-        return None if None in olds else olds  # type: ignore[return-value]
+        if self.may_follow(position):
+            return self.flow.operands.shape_of(self.node.input[position])
+        return super().weight_shape(position)
 
     def summed(self, position: int, axis: int, partner: Dim | None) -> DimList:
-        """The sizes of a factor of a matrix product. Those of a constant are fixed, but that of the axis that is summed
-        over where its partner follows the input: such a matrix is a table of positions, or the node is refused."""
-        if not self.flow.operands.is_constant(self.node.input[position]):
+        """The sizes of a constant are fixed, but that of the axis that is summed over where its partner follows the
+        input: such a matrix is a table of positions, or the node is refused."""
+        if not self.may_follow(position):
             return self.dims(position)
         if not any(self.flow.is_moving(name) for name in self.node.input):
             return self.dims(position)  # a matrix that turns a table of positions
@@ -75,12 +52,7 @@ class NodeReading:
         place = 0 if len(shape) == 1 else len(shape) + axis
         return (*fixed[:place], self.dims(position)[place], *fixed[place + 1 :])
 
-    def attribute(self, name: str, default: Any = None) -> Any:
-        """An attribute's value."""
-        return attribute_of(self.node, name, default)
-
     def listed(self, position: int) -> list[Dim]:
-        """An operand that lists sizes. Raises SizeRefusedError where they depend on data."""
         known = self.flow.operands.known(Place(self.index, position), self.node.input[position])
         if known is None or len(known.shape) > 1:
             raise UnknownRankError
@@ -90,7 +62,7 @@ class NodeReading:
         return [dim for dim in dims if dim is not None]
 
     def listed_attribute(self, name: str) -> list[Dim] | None:
-        """Sizes that stand in an attribute, each an unknown of this node; None where it is left out."""
+        """Each number is an unknown of this node."""
         values = self.attribute(name)
         if values is None:
             return None
@@ -100,71 +72,92 @@ class NodeReading:
             if value < 1:
                 made.append(self.const(value))
                 continue
-            if use not in self.flow.attributes:
-                self.flow.attributes[use] = self.sizes.var(value)
-            made.append(self.flow.attributes[use])
+            if use not in self.notes.attributes:
+                self.notes.attributes[use] = self.sizes.var(value)
+            made.append(self.notes.attributes[use])
         return made
 
-    def numbers(self, position: int, attribute: str | None = None) -> list[int] | None:
-        """Numbers that are no sizes, as axes; an attribute in older opsets. None where they are left out."""
-        given = None if attribute is None else self.attribute(attribute)
-        if given is not None:
-            return [int(value) for value in (given if isinstance(given, (list, tuple)) else [given])]
-        if not self.has(position):
+    def array(self, position: int) -> Array | None:
+        return self.flow.operands.numbers(Place(self.index, position), self.node.input[position])
+
+    def scales(self, position: int) -> Array | None:
+        if not self.has(position) or not self.may_follow(position):
             return None
-        array = self.flow.operands.numbers(Place(self.index, position), self.node.input[position])
+        array = self.flow.operands.array(self.node.input[position])
         if array is None:
             raise UnknownRankError
-        return [int(value) for value in array.flat]
+        return array
 
-    def const(self, value: int) -> Dim:
-        """A number as a size."""
-        return self.sizes.const(value)
+    def elements(self, position: int) -> Sequence[Any]:
+        operands = self.flow.operands
+        known = operands.known(Place(self.index, position), self.node.input[position]) if self.has(position) else None
+        if known is None or len(known.shape) != 1:
+            raise UnknownRankError
+        return list(known.elements)
 
-    def meet(self, one: Dim, other: Dim) -> None:
-        """Two sizes that are equal."""
+    def scaled_by(self, scale: Any, dim: Dim) -> Dim:
+        operands = self.flow.operands
+        made = operands.scaled_by(scale, dim)
+        if made.kind == "opaque" and not self.sizes.is_opaque(dim) and not operands.is_opaque(scale):
+            raise self.refuse("origins.input-size-scales")
+        return made
+
+    def meet(self, one: Dim, other: Dim, *positions: int) -> None:
         self.solver.meet(self.label, one, other)
 
     def require(self, dim: Dim, what: str) -> None:
-        """A size that weights fix."""
         self.solver.require(self.label, dim, what)
 
+    def fix(self, dim: Dim, what: str) -> None:
+        self.require(dim, what)
+
+    def reaches(self, dim: Dim) -> None:
+        pass  # the row looks at positions that the file lists
+
+    def leave_to_runtime(self, when: bool) -> None:
+        pass  # the result is run in the end
+
+    def misfit(self, *positions: int) -> Exception:
+        return UnknownRankError()
+
     def refuse(self, code: str, /, **arguments: object) -> SizeRefusedError:
-        """The error that names this node."""
         return refuse(self.label, code, **arguments)
 
-    def broadcast(self, many: Sequence[DimList]) -> DimList:
-        """The sizes of an elementwise result, ranks aligned at the end (docs/Broadcasting.md)."""
-        rank = max(len(dims) for dims in many)
-        return tuple(
-            self.common([dims[axis - rank + len(dims)] for dims in many if axis - rank + len(dims) >= 0])
-            for axis in range(rank)
-        )
+    def unknown(self, old: int, candidates: Sequence[Dim] | None = None) -> Dim:
+        made = self.sizes.var(old)
+        if candidates is not None:
+            self.solver.candidates[made] = list(candidates)
+        return made
 
-    def common(self, dims: Sequence[Dim]) -> Dim:
-        """The size of one axis of operands that are broadcast to each other."""
-        sizes = self.sizes
-        long = [dim for dim in dims if dim.old != 1]
-        ones = [dim for dim in dims if dim.old == 1 and sizes.fixed(dim) is None]
-        if not long:
-            for dim in ones[1:]:
-                self.meet(dim, ones[0])
-            return sizes.resolve(ones[0]) if ones else dims[0]
-        for dim in ones:
-            if sizes.varies(dim):
-                raise self.refuse("origins.input-size-one-sample", old=long[0].old)
-            self.require(dim, "origins.broadcast-operand")
-        for dim in long[1:]:
-            self.meet(long[0], dim)
-        return sizes.resolve(long[0])
+    def may_follow(self, position: int) -> bool:
+        return self.flow.operands.is_constant(self.node.input[position])
 
+    def follows(self, position: int) -> bool:
+        return self.flow.is_moving(self.node.input[position])
 
-def axis_of(axis: int, rank: int) -> int:
-    """An axis counted from 0. Raises IndexError for one that a tensor of this rank does not have."""
-    if not -rank <= axis < rank:
-        raise IndexError(axis)
-    return axis + rank if axis < 0 else axis
+    def is_filled(self, position: int) -> bool:
+        return self.flow.is_filled(self.node.input[position])
 
+    def is_weight(self, dim: Dim) -> bool:
+        return self.solver.is_weight(dim)
 
-Row = Callable[[NodeReading], "list[DimList]"]
-"""What an operator makes of the sizes of its inputs."""
+    def padded(self, dim: Dim, before: Dim, after: Dim) -> Dim:
+        return self.flow.padded(self, dim, before, after)
+
+    def divided(self, whole: Dim, outer: int, inner: int) -> tuple[Dim, Dim]:
+        return self.solver.split(self.label, whole, outer, inner).parts
+
+    @property
+    def splits(self) -> Sequence[Split]:
+        return self.solver.splits
+
+    @property
+    def producer(self) -> str:
+        return str(self.flow.view.model.producer_name)
+
+    def readers(self, name: str) -> Sequence[NodeProto]:
+        return self.flow.operands.readers(name)
+
+    def cuts_of(self, node: NodeProto) -> list[Array | None]:
+        operands = self.flow.operands
+        return [operands.array(name) for name in node.input[1:4] if operands.is_constant(name)]

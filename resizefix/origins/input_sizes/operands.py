@@ -25,8 +25,8 @@ from resizefix.document.operator_semantics.operand import Call, Known
 from resizefix.document.operator_semantics.table import SHAPE_READERS, apply, has_row, sizes_read
 from resizefix.document.scopes import is_operator
 from resizefix.document.values import Array
-from resizefix.origins.input_sizes.dim import Dim, Sizes
 from resizefix.scope_path import MAIN
+from resizefix.shapes.dim import Dim, Sizes
 
 # Lists of sizes are short; what is longer is data.
 MOST_LISTED = 64

@@ -15,13 +15,13 @@ import numpy as np
 from onnx import NodeProto
 
 from resizefix.document.values import Array
-from resizefix.origins.input_sizes.dim import Dim
 from resizefix.origins.input_sizes.flow import Flow
 from resizefix.origins.input_sizes.operands import Place
 from resizefix.origins.input_sizes.own_numbers import is_own
 from resizefix.origins.input_sizes.refusal import refuse
 from resizefix.origins.input_sizes.scalar_use import ScalarUse, alike, distinct, reading
 from resizefix.origins.input_sizes.taints import Taint
+from resizefix.shapes.dim import Dim
 
 SMALL = 4  # numbers up to here stand for themselves
 _LONGEST_LIST = 8

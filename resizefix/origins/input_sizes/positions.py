@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from resizefix.document.values import Array
-from resizefix.origins.input_sizes.dim import Dim, Sizes
+from resizefix.shapes.dim import Dim, Sizes
 
 _SHARPNESS = -0.75  # torch/aten upsample_bicubic2d; the default of ONNX's cubic_coeff_a, too
 

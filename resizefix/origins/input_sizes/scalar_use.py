@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from resizefix.document.values import Array
-from resizefix.origins.input_sizes.dim import Dim, Sizes
+from resizefix.shapes.dim import Dim, Sizes
 
 FORMS: dict[str, Callable[[Any], Any]] = {
     "whole": lambda n: n,

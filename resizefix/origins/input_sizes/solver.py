@@ -7,24 +7,13 @@ is kept: at a given size of the input it may fail, which is a rule about the inp
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.origins.input_sizes.dim import Dim, Sizes
 from resizefix.origins.input_sizes.refusal import refuse
-
-
-@dataclass
-class Split:
-    """A size that a Reshape divides in two: one of `parts` is fixed, and which one is not known at first."""
-
-    node: str
-    whole: Dim
-    parts: tuple[Dim, Dim]
-    leading: list[bool] = field(default_factory=list)
-    """For each time that a part became one with the first axis of a tensor: whether it was the outer one."""
+from resizefix.shapes.dim import Dim, Sizes
+from resizefix.shapes.notes import Split
 
 
 class Solver:

@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from resizefix.document.values import Array
-from resizefix.origins.input_sizes.dim import Dim, Sizes
 from resizefix.origins.input_sizes.sequences import Sequence, chosen, readings
+from resizefix.shapes.dim import Dim, Sizes
 
 Length = Callable[[Dim], int]
 

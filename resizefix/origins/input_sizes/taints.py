@@ -10,10 +10,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from resizefix.origins.input_sizes.dim import Dim, Sizes
-from resizefix.origins.input_sizes.node_reading import NodeReading, UnknownRankError, axis_of
+from resizefix.origins.input_sizes.node_reading import NodeReading
 from resizefix.origins.input_sizes.operands import Place
 from resizefix.origins.input_sizes.tables import Grid, Joined, Table
+from resizefix.shapes.dim import Dim, Sizes
+from resizefix.shapes.reading import UnknownRankError, axis_of
 
 _ELEMENTWISE = frozenset(
     {"Add", "Sub", "Mul", "Div", "Mod", "Pow", "Min", "Max", "Clip", "Cast", "Floor", "Ceil", "Round", "Neg", "Abs"}

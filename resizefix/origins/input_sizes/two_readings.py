@@ -5,11 +5,11 @@ from fractions import Fraction
 
 import numpy as np
 
-from resizefix.origins.input_sizes.cutting_rows import FEW
 from resizefix.origins.input_sizes.flow import MOST_IN_A_TABLE, Flow
 from resizefix.origins.input_sizes.operands import Place
 from resizefix.origins.input_sizes.refusal import refuse
 from resizefix.origins.input_sizes.tables import may_be_grid
+from resizefix.shapes.cutting_rows import FEW
 
 _SHARES = (2, 3, 4, 5, 8, 10, 16)  # of all values, where that many are chosen
 

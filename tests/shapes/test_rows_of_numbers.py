@@ -9,8 +9,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from onnx import helper
 from ort_runs import run
-
-from resizefix.origins.size_rows import ROWS, ConflictError, UnknownSizesError, View
+from resizefix.shapes.number_reading import ConflictError, NumberReading, Numbers, UnknownSizesError
 
 OPSET = 17
 SHAPE = st.lists(st.integers(1, 4), min_size=1, max_size=4).map(tuple)
@@ -18,15 +17,13 @@ IMAGE = st.tuples(st.just(1), st.sampled_from((2, 4)), st.integers(3, 9), st.int
 
 
 class Tensors:
-    """What a row asks of the flow of sizes, where the inputs of a node are `arrays`."""
+    """What a row asks of tensors, where the inputs of a node are `arrays`."""
 
     def __init__(self, node: onnx.NodeProto, arrays: list[np.ndarray[Any, Any]]) -> None:
         self._arrays = dict(zip(node.input, arrays, strict=True))
 
     def dims(self, name, case=0):
         return self._arrays[name].shape
-
-    old = dims
 
     def value(self, name, case):
         return self._arrays.get(name)
@@ -159,7 +156,7 @@ def test_a_row_says_what_onnxruntime_does(operator):
     def holds(made):
         node, arrays = made
         try:
-            said = ROWS[operator](View(Tensors(node, arrays), node, OPSET, 0))
+            said = NumberReading(Tensors(node, arrays), Numbers(), node, OPSET).made(0)
         except ConflictError:
             said = None
         except UnknownSizesError:

@@ -5,32 +5,35 @@ from functools import partial
 
 from resizefix.document.operator_semantics.operand import attribute_of
 from resizefix.document.output_lengths import windows
-from resizefix.origins.input_sizes.cutting_rows import FEW
-from resizefix.origins.input_sizes.dim import Dim
-from resizefix.origins.input_sizes.node_reading import DimList, NodeReading, Row, UnknownRankError, axis_of
+from resizefix.shapes.cutting_rows import FEW
+from resizefix.shapes.dim import Dim
+from resizefix.shapes.notes import DimList
+from resizefix.shapes.reading import Reading, Row, UnknownRankError, axis_of
 
 LEAST_MULTIPLE = 8  # that maps are padded up to
 
 
-def transpose(n: NodeReading) -> list[DimList]:
+def transpose(n: Reading) -> list[DimList]:
     """perm, by default reversed."""
     dims = n.dims(0)
     perm = n.attribute("perm", list(range(len(dims)))[::-1])
     return [tuple(dims[axis] for axis in perm)]
 
 
-def squeeze(n: NodeReading) -> list[DimList]:
+def squeeze(n: Reading) -> list[DimList]:
     """Drops axes of one sample."""
     dims = n.dims(0)
     given = n.numbers(1, "axes")
     ones = [axis for axis, dim in enumerate(dims) if dim.old == 1]
     axes = ones if given is None else [axis_of(axis, len(dims)) for axis in given]
+    if any(dims[axis].old not in (1, None) for axis in axes):
+        raise n.misfit(0)
     for axis in axes:
         n.require(dims[axis], "origins.one-sample")
     return [tuple(dim for axis, dim in enumerate(dims) if axis not in axes)]
 
 
-def unsqueeze(n: NodeReading) -> list[DimList]:
+def unsqueeze(n: Reading) -> list[DimList]:
     """New axes of one sample."""
     dims = n.dims(0)
     given = n.numbers(1, "axes") or []
@@ -40,7 +43,7 @@ def unsqueeze(n: NodeReading) -> list[DimList]:
     return [tuple(n.const(1) if axis in new else old.pop(0) for axis in range(rank))]
 
 
-def concat(n: NodeReading) -> list[DimList]:
+def concat(n: Reading) -> list[DimList]:
     """Sizes agree on every other axis."""
     many = [n.dims(position) for position in range(len(n)) if n.has(position)]
     many = [dims for dims in many if not (len(dims) == 1 and dims[0].old == 0)] or many[:1]
@@ -55,28 +58,29 @@ def concat(n: NodeReading) -> list[DimList]:
             made.append(n.sizes.joined(column))
             continue
         for dim in column[1:]:
-            n.meet(column[0], dim)
+            n.meet(column[0], dim, *range(len(n)))
         moving = [dim for dim in column if n.sizes.varies(dim)]
         made.append(n.sizes.resolve((moving or column)[0]))
     return [tuple(made)]
 
 
-def gather(n: NodeReading) -> list[DimList]:
+def gather(n: Reading) -> list[DimList]:
     """The indices' sizes stand for the axis."""
     dims, indices = n.dims(0), n.dims(1)
     axis = axis_of(n.attribute("axis", 0), len(dims))
-    if n.sizes.fixed(dims[axis]) is None and n.flow.operands.is_constant(n.node.input[1]):
+    n.reaches(dims[axis])
+    if n.sizes.fixed(dims[axis]) is None and n.may_follow(1):
         numbers = n.numbers(1) or []
         whole = len(numbers) > 2 and 2 * max(numbers) >= (dims[axis].old or 0)
         if whole or any(number >= FEW for number in numbers):
-            n.flow.positions.append((n.label, dims[axis], indices))
+            n.notes.positions.append((n.label, dims[axis], indices))
             for dim in indices[:-1]:  # of unfold: as many as the kernel has, then the windows
                 n.require(dim, "origins.window-size")
             indices = tuple(n.sizes.resolve(dim) for dim in indices)
     return [(*dims[:axis], *indices, *dims[axis + 1 :])]
 
 
-def gather_elements(n: NodeReading) -> list[DimList]:
+def gather_elements(n: Reading) -> list[DimList]:
     """The sizes are those of the indices; beside the axis they are those of the data, where they are as large here."""
     dims, indices = n.dims(0), n.dims(1)
     axis = axis_of(n.attribute("axis", 0), len(dims))
@@ -86,47 +90,46 @@ def gather_elements(n: NodeReading) -> list[DimList]:
     return [tuple(n.sizes.resolve(dim) for dim in indices)]
 
 
-def gather_nd(n: NodeReading) -> list[DimList]:
+def gather_nd(n: Reading) -> list[DimList]:
     """The indices' sizes but the last, then what they leave of the data."""
     dims, indices = n.dims(0), n.dims(1)
     batch = n.attribute("batch_dims", 0)
     return [(*indices[:-1], *dims[batch + (indices[-1].old or 0) :])]
 
 
-def scatter(n: NodeReading) -> list[DimList]:
+def scatter(n: Reading) -> list[DimList]:
     """The sizes of the data; constant positions hold for one size alone."""
     dims = n.dims(0)
-    if any(n.sizes.fixed(dim) is None for dim in dims) and n.flow.operands.is_constant(n.node.input[1]):
-        shape = n.flow.operands.shape_of(n.node.input[1])
-        array = n.flow.operands.array(n.node.input[1])
-        if array is None or (len(shape) and array.size > 0 and int(array.max()) >= FEW):
+    if any(n.sizes.fixed(dim) is None for dim in dims) and n.may_follow(1):
+        array = n.array(1)
+        if array is None or (array.ndim and array.size > 0 and int(array.max()) >= FEW):
             raise n.refuse("origins.input-size-indices", old=max(dim.old or 0 for dim in dims))
-    elif not n.flow.is_moving(n.node.input[1]):
-        n.flow.scattered.append((n.label, dims, n.dims(1)))
+    elif not n.follows(1):
+        n.notes.scattered.append((n.label, dims, n.dims(1)))
     return [dims]
 
 
-def tile(n: NodeReading) -> list[DimList]:
+def tile(n: Reading) -> list[DimList]:
     """Each axis so many times, one after another."""
     dims = n.dims(0)
-    pattern = not n.flow.is_moving(n.node.input[0])
+    pattern = not n.follows(0)
     made: list[Dim] = []
     for count, dim in zip(n.listed(1), dims, strict=True):
         if pattern and (count.old != 1 or dim.old == 1):
             # A few numbers for each position: how often they are repeated may follow the input.
             n.require(dim, "origins.numbers-of-constant")
         elif dim.old != 1:  # what is longer than one sample is repeated so many times at any size
-            n.require(count, "origins.repeats")
+            n.fix(count, "origins.repeats")
         made.append(n.sizes.product([count, dim]))
     return [tuple(made)]
 
 
-def expand(n: NodeReading) -> list[DimList]:
+def expand(n: Reading) -> list[DimList]:
     """Broadcast to a shape: a 1 in it keeps the axis."""
-    return [n.broadcast([n.dims(0), tuple(n.listed(1))])]
+    return [n.broadcast([n.dims(0), tuple(n.listed(1))], (0, 1))]
 
 
-def pad(n: NodeReading) -> list[DimList]:
+def pad(n: Reading) -> list[DimList]:
     """Amounts before and behind each axis."""
     dims = n.dims(0)
     amounts = n.listed(1) if n.has(1) else n.listed_attribute("pads") or n.listed_attribute("paddings") or []
@@ -142,16 +145,16 @@ def pad(n: NodeReading) -> list[DimList]:
             if n.sizes.resolve(amount).kind == "var":
                 n.require(amount, "origins.pads")
     for place, axis in enumerate(axes):
-        made[axis] = n.flow.padded(n, dims[axis], amounts[place], amounts[place + count])
+        made[axis] = n.padded(dims[axis], amounts[place], amounts[place + count])
     return [tuple(made)]
 
 
-def _is_written(n: NodeReading, padded: Sequence[tuple[Dim, Dim, Dim]]) -> bool:
+def _is_written(n: Reading, padded: Sequence[tuple[Dim, Dim, Dim]]) -> bool:
     """Whether as much on both sides was written so: what lacks on one side, or nothing at all, can be what a size
     lacked; so can what leads up to a multiple, unless a window behind takes it away."""
     found = [(dim, 2 * (before.old or 0)) for dim, before, after in padded if before.old or after.old]
     even = bool(found) and all(before.old == after.old for _, before, after in padded)
-    taken = {(dim, extent - 1) for label, dim, _, extent, _ in n.flow.even_pads if label == n.label}
+    taken = {(dim, extent - 1) for label, dim, _, extent, _ in n.notes.even_pads if label == n.label}
     up = [(dim.old or 0, total) for dim, total in found if (dim, total) not in taken]
     return even and not (len(up) == len(found) and lead_up(up))
 
@@ -164,19 +167,19 @@ def lead_up(padded: Sequence[tuple[int, int]]) -> bool:
     )
 
 
-def _note_windows(n: NodeReading, axis: int, dim: Dim, amount: int) -> None:
+def _note_windows(n: Reading, axis: int, dim: Dim, amount: int) -> None:
     """An axis that is padded evenly in front of a convolution or pool that pads nothing itself."""
-    for reader in n.flow.operands.readers(n.node.output[0]):
+    for reader in n.readers(n.node.output[0]):
         place, attribute = axis - 2, partial(attribute_of, reader)
         kernel = attribute("kernel_shape", [])
         if reader.op_type in ("Conv", "MaxPool", "AveragePool") and 0 <= place < len(kernel):
             found = windows(attribute, len(kernel))
             if not any(found.pads):
                 extent = found.extent(place, kernel[place])
-                n.flow.even_pads.append((n.label, dim, amount, extent, found.strides[place]))
+                n.notes.even_pads.append((n.label, dim, amount, extent, found.strides[place]))
 
 
-def range_(n: NodeReading) -> list[DimList]:
+def range_(n: Reading) -> list[DimList]:
     """From a number in steps of another: as many as the limit says."""
     start, limit, step = (n.listed(position)[0] for position in range(3))
     for dim in (start, step):
@@ -192,18 +195,19 @@ def range_(n: NodeReading) -> list[DimList]:
     return [(n.sizes.opaque(),)]
 
 
-def top_k(n: NodeReading) -> list[DimList]:
+def top_k(n: Reading) -> list[DimList]:
     """K of an axis; all of them where K is its length."""
     dims = n.dims(0)
     axis = axis_of(n.attribute("axis", -1), len(dims))
+    n.reaches(dims[axis])
     count = n.listed(1)[0] if n.has(1) else n.const(n.attribute("k", 1))
     if count.old == dims[axis].old and n.sizes.fixed(dims[axis]) is None:
         raise n.refuse("origins.input-size-all-of-axis", old=count.old)
-    n.flow.chosen.append((n.label, dims[axis], count))
+    n.notes.chosen.append((n.label, dims[axis], count))
     return [(*dims[:axis], count, *dims[axis + 1 :])] * len(n.node.output)
 
 
-def depth_to_space(n: NodeReading) -> list[DimList]:
+def depth_to_space(n: Reading) -> list[DimList]:
     """Blocks of channels become blocks of samples."""
     dims, block = n.dims(0), n.attribute("blocksize")
     n.require(dims[1], "origins.block-size")
@@ -211,9 +215,11 @@ def depth_to_space(n: NodeReading) -> list[DimList]:
     return [(dims[0], n.const((dims[1].old or 0) // block**2), *sides)]
 
 
-def space_to_depth(n: NodeReading) -> list[DimList]:
+def space_to_depth(n: Reading) -> list[DimList]:
     """Blocks of samples become channels."""
     dims, block = n.dims(0), n.attribute("blocksize")
+    if any((dim.old or 0) % block for dim in dims[2:]):
+        raise n.misfit(0)
     channels = n.sizes.product([dims[1], n.const(block**2)])
     return [(dims[0], channels, *(n.sizes.quotient(d, n.const(block)) for d in dims[2:]))]
 

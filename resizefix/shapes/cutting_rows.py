@@ -5,27 +5,25 @@ from collections.abc import Sequence
 from onnx import NodeProto
 
 from resizefix.document.operator_semantics.moving import slice_positions
-from resizefix.origins.input_sizes.dim import Dim
-from resizefix.origins.input_sizes.node_reading import DimList, NodeReading, UnknownRankError, axis_of
+from resizefix.shapes.dim import Dim
+from resizefix.shapes.notes import DimList
+from resizefix.shapes.reading import Reading, UnknownRankError, axis_of
 
 _ENDLESS = 2**31 - 1
 # Up to here the first or last samples of an axis are tokens, margins and shifts rather than a part of an image.
 FEW = 8
 
 
-def split(n: NodeReading) -> list[DimList]:
+def split(n: Reading) -> list[DimList]:
     """Parts of given or of equal length."""
     dims = n.dims(0)
     axis = axis_of(n.attribute("axis", 0), len(dims))
     dim = dims[axis]
     listed = n.numbers(1, "split")
     if listed is None:
-        count = len(n.node.output)
-        part = n.sizes.quotient(dim, n.const(count))
-        if dim.old is None or dim.old % count:
-            raise UnknownRankError
-        n.flow.shared_out.append((n.label, dim, count))
-        return [(*dims[:axis], part, *dims[axis + 1 :])] * count
+        return [(*dims[:axis], part, *dims[axis + 1 :]) for part in _even_parts(n, dim, len(n.node.output))]
+    if dim.old is not None and sum(listed) != dim.old:
+        raise n.misfit(0)
     parts = _parts(n, dim, listed)
     lengths = n.listed(1) if n.has(1) else n.listed_attribute("split") or []
     for found, given in zip(parts, lengths, strict=True):
@@ -33,7 +31,20 @@ def split(n: NodeReading) -> list[DimList]:
     return [(*dims[:axis], part, *dims[axis + 1 :]) for part in parts]
 
 
-def _parts(n: NodeReading, dim: Dim, lengths: Sequence[int]) -> list[Dim]:
+def _even_parts(n: Reading, dim: Dim, count: int) -> list[Dim]:
+    """The last is shorter where the length has a remainder, since opset 18."""
+    if dim.old is None:
+        raise UnknownRankError
+    if dim.old % count == 0:
+        n.notes.shared_out.append((n.label, dim, count))
+        return [n.sizes.quotient(dim, n.const(count))] * count
+    if n.opset < 18 or n.sizes.fixed(dim) is None:
+        raise n.misfit(0)
+    part = -(-dim.old // count)
+    return [*[n.const(part)] * (count - 1), n.const(dim.old - part * (count - 1))]
+
+
+def _parts(n: Reading, dim: Dim, lengths: Sequence[int]) -> list[Dim]:
     """The parts of an axis: those that it was joined of, where their lengths say so; else the last takes the rest."""
     if n.sizes.fixed(dim) is not None:
         return [n.const(length) for length in lengths]
@@ -54,7 +65,7 @@ def _parts(n: NodeReading, dim: Dim, lengths: Sequence[int]) -> list[Dim]:
     raise n.refuse("origins.input-size-cut", old=dim.old, numbers=list(lengths))
 
 
-def _prefix(n: NodeReading, dim: Dim, length: int) -> Dim | None:
+def _prefix(n: Reading, dim: Dim, length: int) -> Dim | None:
     """The first `length` samples of an axis, where that is where one of its joined parts ends."""
     if length == dim.old:
         return dim
@@ -70,7 +81,7 @@ def _prefix(n: NodeReading, dim: Dim, length: int) -> Dim | None:
     return None
 
 
-def slice_(n: NodeReading) -> list[DimList]:
+def slice_(n: Reading) -> list[DimList]:
     """Cuts axes; what is cut off at numbers that depend on the input's size follows it."""
     dims = list(n.dims(0))
     in_attributes = n.attribute("starts") is not None
@@ -84,7 +95,7 @@ def slice_(n: NodeReading) -> list[DimList]:
         steps = n.numbers(4) or [1] * len(starts)
     for axis, start, end, step in zip(axes, starts, ends, steps, strict=True):
         place = axis_of(axis, len(dims))
-        if n.solver.is_weight(dims[place]):
+        if n.is_weight(dims[place]):
             n.require(dims[place], "origins.numbers-of-constant")
         shift = _shift(n, place, dims[place]) if len(axes) == 1 and step == 1 else 0
         if shift:
@@ -94,13 +105,13 @@ def slice_(n: NodeReading) -> list[DimList]:
     return [tuple(dims)]
 
 
-def _shift(n: NodeReading, axis: int, dim: Dim) -> int:
+def _shift(n: Reading, axis: int, dim: Dim) -> int:
     """How few last samples of an axis a Concat puts before all others, as torch.roll does; 0 where it does not."""
     data, old = n.node.input[0], dim.old or 0
     if n.sizes.fixed(dim) is not None or not n.has(1):
         return 0
-    cuts = {name: ends for node in n.flow.operands.readers(data) for name, ends in _whole_cut(n, node, axis, old)}
-    for reader in n.flow.operands.readers(n.node.output[0]):
+    cuts = {name: ends for node in n.readers(data) for name, ends in _whole_cut(n, node, axis, old)}
+    for reader in n.readers(n.node.output[0]):
         parts = [cuts.get(name) for name in reader.input]
         if reader.op_type == "Concat" and len(parts) == 2 and None not in parts:
             (first, end), (begin, last) = parts[0] or (0, 0), parts[1] or (0, 0)
@@ -109,9 +120,9 @@ def _shift(n: NodeReading, axis: int, dim: Dim) -> int:
     return 0
 
 
-def _whole_cut(n: NodeReading, node: NodeProto, axis: int, old: int) -> list[tuple[str, tuple[int, int]]]:
+def _whole_cut(n: Reading, node: NodeProto, axis: int, old: int) -> list[tuple[str, tuple[int, int]]]:
     """The output of a Slice of one axis by numbers of the file, and from where to where it cuts."""
-    arrays = [n.flow.operands.array(name) for name in node.input[1:4] if n.flow.operands.is_constant(name)]
+    arrays = n.cuts_of(node)
     if node.op_type != "Slice" or len(arrays) != 3 or any(array is None or array.size != 1 for array in arrays):
         return []
     first, last, at = (int(array.flat[0]) for array in arrays if array is not None)
@@ -119,7 +130,7 @@ def _whole_cut(n: NodeReading, node: NodeProto, axis: int, old: int) -> list[tup
     return [(node.output[0], (first, min(last, old)))] if axis_of(at, rank) == axis else []
 
 
-def _rolled(n: NodeReading, dim: Dim, start: Dim, end: Dim, shift: int) -> Dim:
+def _rolled(n: Reading, dim: Dim, start: Dim, end: Dim, shift: int) -> Dim:
     """The last samples of an axis that is rolled, or all others: the shift stays, and the cut follows the axis."""
     cut = n.sizes.plus(dim, -shift)
     if start.old == 0:
@@ -131,7 +142,7 @@ def _rolled(n: NodeReading, dim: Dim, start: Dim, end: Dim, shift: int) -> Dim:
     return n.const(shift)
 
 
-def _cut(n: NodeReading, dim: Dim, start: Dim, end: Dim, step: int) -> Dim:
+def _cut(n: Reading, dim: Dim, start: Dim, end: Dim, step: int) -> Dim:
     sizes, old = n.sizes, dim.old
     if old is None or start.old is None or end.old is None:
         return sizes.opaque()
@@ -147,8 +158,8 @@ def _cut(n: NodeReading, dim: Dim, start: Dim, end: Dim, step: int) -> Dim:
         raise n.refuse("origins.input-size-cut", old=old, numbers=[start.old, end.old])
     if _may_be_tail(n, dim, start, end):
         # How much is left is what it meets; it begins where the rest ends.
-        left = sizes.var(old - start.old)
-        n.flow.tails.append((n.label, start, dim, left))
+        left = n.unknown(old - start.old)
+        n.notes.tails.append((n.label, start, dim, left))
         n.meet(start, sizes.minus(dim, left))
         if sizes.resolve(end).kind == "var" and end.old == old:
             n.meet(end, dim)
@@ -163,16 +174,15 @@ def _cut(n: NodeReading, dim: Dim, start: Dim, end: Dim, step: int) -> Dim:
         return n.const(1)  # the last sample alone, however long the axis is
     if last is None:
         # A part in the middle or at the beginning: how long it is, something else decides.
-        length = sizes.var((end.old if end.old >= 0 else end.old + old) - (first.old or 0))
-        n.solver.candidates[length] = []
-        n.flow.cuts.append((n.label, dim, first, length))
+        length = n.unknown((end.old if end.old >= 0 else end.old + old) - (first.old or 0), [])
+        n.notes.cuts.append((n.label, dim, first, length))
         n.meet(end, sizes.total([first, length]))
         return sizes.ceil_div(length, step)
     found = sizes.minus(last, first) if sizes.fixed(first) != 0 else last
     return sizes.ceil_div(found, step)
 
 
-def _may_be_tail(n: NodeReading, dim: Dim, start: Dim, end: Dim) -> bool:
+def _may_be_tail(n: Reading, dim: Dim, start: Dim, end: Dim) -> bool:
     """Whether it cuts off so many first samples that they may be a share of the axis, and keeps all others."""
     number, old = start.old or 0, dim.old or 0
     if not 0 < number < old or 2 * number == old or _is_few(number, old) or (end.old or 0) < old:
@@ -180,13 +190,13 @@ def _may_be_tail(n: NodeReading, dim: Dim, start: Dim, end: Dim) -> bool:
     return n.sizes.resolve(start).kind == "var" and _prefix(n, dim, number) is None
 
 
-def _is_cut_to_map(n: NodeReading, start: Dim, end: Dim, step: int, old: int) -> bool:
+def _is_cut_to_map(n: Reading, start: Dim, end: Dim, step: int, old: int) -> bool:
     """Whether the first numbers of a constant are taken: of a table of positions as many as the map has."""
-    unknown = n.sizes.resolve(end).kind == "var" and not n.flow.is_moving(n.node.input[0])
+    unknown = n.sizes.resolve(end).kind == "var" and not n.follows(0)
     return (unknown or n.sizes.varies(end)) and start.old == 0 and step == 1 and 0 < (end.old or 0) < old
 
 
-def _first(n: NodeReading, dim: Dim, start: Dim) -> Dim:
+def _first(n: Reading, dim: Dim, start: Dim) -> Dim:
     old, number = dim.old or 0, start.old or 0
     if number < 0:
         _margin(n, dim, -number)
@@ -200,15 +210,15 @@ def _first(n: NodeReading, dim: Dim, start: Dim) -> Dim:
     if n.sizes.resolve(start).kind == "var" and not _is_few(number, old):
         if 2 * number != old or number <= FEW:
             raise n.refuse("origins.input-size-cut", old=old, numbers=[number])
-        n.flow.halves.append((n.label, start, dim))
+        n.notes.halves.append((n.label, start, dim))
     return start
 
 
-def _margin(n: NodeReading, dim: Dim, number: int) -> None:
+def _margin(n: Reading, dim: Dim, number: int) -> None:
     """Raises SizeRefusedError for samples counted from the end that are half of an axis or many, since they may be no
     margin; not where a window of the model has that length."""
     old = dim.old or 0
-    windows = (split.parts[1] for split in n.solver.splits if split.parts[1].old == number)
+    windows = (split.parts[1] for split in n.splits if split.parts[1].old == number)
     if any(n.sizes.fixed(window) is not None for window in windows):
         return
     if 1 < number < old and n.sizes.fixed(dim) is None and (2 * number == old or number > FEW):
@@ -220,7 +230,7 @@ def _is_few(number: int, old: int) -> bool:
     return number <= 1 or (number <= FEW and 4 * number <= old)
 
 
-def _last(n: NodeReading, dim: Dim, start: Dim, end: Dim) -> Dim | None:
+def _last(n: Reading, dim: Dim, start: Dim, end: Dim) -> Dim | None:
     """Where a cut ends; None for a number before the end of the axis that nothing explains."""
     old, number = dim.old or 0, end.old or 0
     if number >= _ENDLESS or number > old:
@@ -246,9 +256,9 @@ def _last(n: NodeReading, dim: Dim, start: Dim, end: Dim) -> Dim | None:
     return _noted(n, end) if _is_few(number, old) else None
 
 
-def _noted(n: NodeReading, end: Dim) -> Dim:
+def _noted(n: Reading, end: Dim) -> Dim:
     """The end of a cut of few first samples, noted for `margins.few`: it stays unless other nodes decide it."""
-    n.flow.few.append(end)
+    n.notes.few.append(end)
     return end
 
 

@@ -6,31 +6,34 @@ whose inputs no longer fit together, which is where onnxruntime would stop, or a
 they do: an operator without a row, a body, a local function, a size that depends on data.
 """
 
+import math
 from collections import ChainMap
-from collections.abc import Iterable, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache, partial
 from typing import NamedTuple
 
 import numpy as np
 from onnx import NodeProto, TensorProto, TypeProto, helper
 
 from resizefix.dialects.model_view import ModelView
-from resizefix.document.operator_semantics.operand import MISFITS
+from resizefix.dialects.resized_length import kernel_length
 from resizefix.document.operator_semantics.table import SHAPE_READERS, has_row, values_or_none
 from resizefix.document.output_lengths import BROADCASTING
 from resizefix.document.scopes import DEFAULT_DOMAINS, Scope, in_order, node_label
 from resizefix.document.values import Array
 from resizefix.interpolation import ExtentKind
-from resizefix.origins.size_reach import SizeReach
-from resizefix.origins.size_rows import PASSING, ConflictError, Dims, UnknownSizesError, View, resized_by, row_of
 from resizefix.scope_path import Key
+from resizefix.shapes.number_reading import ConflictError, Dims, NumberReading, Numbers, UnknownSizesError
+from resizefix.shapes.reach import SizeReach
+from resizefix.shapes.table import PASSING
 
 OLD = -1  # the case in which every resize keeps its operand
 _MOST_VALUES = 1024  # of a tensor that lists sizes
 _ONE = frozenset({1})
 _DEEPEST = 100  # nodes between a Shape and what reads the list that is made of it
 _DEEPEST_SCOPE = 16  # bodies in bodies, functions that call functions
+_EXACT = 2**24  # up to here every size is a float32
 _MOST_STEPS = 200_000  # nodes times cases: a file may multiply them; what is left then is unknown
 
 
@@ -70,6 +73,7 @@ class _Inquiry:
     cases: frozenset[int]
     ended: dict[int, Ended] = field(default_factory=dict)
     steps: int = 0
+    numbers: Numbers = field(default_factory=Numbers)
 
 
 class SizeFlow:
@@ -133,7 +137,7 @@ class SizeFlow:
         cases = {*self._reach.inside.get(index, ()), *(() if moved is None else moved.cases)}
         for name in self._reach.read(index, node):
             cases.update(self._varied.get(name, ()), self._listing.get(name, ()))
-        cases.difference_update(self._inquiry.ended)
+        cases = {case for case in cases if case not in self._inquiry.ended}
         if not cases and not self._is_open:
             return
         label = node_label(node, index)
@@ -146,22 +150,13 @@ class SizeFlow:
             self._compute(node, moved, cases, label)
 
     def _compute(self, node: NodeProto, moved: Moved | None, cases: set[int], label: str) -> None:
-        row = row_of(node) if moved is None else None
-        view = View(self, node, self._scope.opset, OLD)
-
-        def made(case: int) -> Sequence[Dims | None]:
-            view.case = case
-            if moved is not None:
-                return [resized_by(view.dims(0), moved.kind, moved.axes, moved.at(case))]
-            if row is None:
-                raise UnknownSizesError
-            try:
-                return row(view)
-            except MISFITS:
-                raise UnknownSizesError from None
-
+        made: Callable[[int], list[Dims | None]] = (
+            NumberReading(self, self._inquiry.numbers, node, self._scope.opset).made
+            if moved is None
+            else partial(self._resized, node, moved)
+        )
         try:
-            old = list(made(OLD))
+            old = made(OLD)
         except ConflictError as conflict:
             if self._is_open and self._is_certain:
                 raise OldSizesError from conflict
@@ -186,6 +181,12 @@ class SizeFlow:
         differs = cases.difference(self._inquiry.ended)
         if differs and (node.op_type in SHAPE_READERS or self._lists(node)):
             self._listing.update(dict.fromkeys(filter(None, node.output), frozenset(differs)))
+
+    def _resized(self, node: NodeProto, moved: Moved, case: int) -> list[Dims | None]:
+        dims = self.dims(node.input[0], case)
+        if dims is None:
+            raise UnknownSizesError
+        return [resized_by(dims, moved.kind, moved.axes, moved.at(case))]
 
     # ---- branches and functions ----
 
@@ -363,3 +364,20 @@ def _common(shapes: Iterable[Dims | None]) -> Dims | None:
     """What they all are; None where they differ."""
     found = set(shapes)
     return found.pop() if len(found) == 1 else None
+
+
+@lru_cache(maxsize=1024)
+def resized_by(dims: Dims, kind: ExtentKind, axes: tuple[int, ...] | None, operand: tuple[float, ...]) -> Dims:
+    """What a resize makes of sizes, as onnxruntime's kernels do. Raises UnknownSizesError for what does not run."""
+    named = range(len(dims)) if axes is None else axes
+    if len(named) != len(operand) or not all(-len(dims) <= axis < len(dims) for axis in named):
+        raise UnknownSizesError
+    if not all(map(math.isfinite, operand)):
+        raise UnknownSizesError
+    made = list(dims)
+    for axis, number in zip(named, operand, strict=True):
+        if kind is ExtentKind.SIZES:
+            made[axis] = int(number)
+        elif number != 1 or dims[axis] > _EXACT:
+            made[axis] = kernel_length(number, dims[axis])
+    return tuple(made)

@@ -2,17 +2,21 @@
 
 import math
 from collections.abc import Sequence
+from operator import gt
 
 from resizefix.document.output_lengths import Windows, same_padding, windows
-from resizefix.origins.input_sizes.dim import Dim
-from resizefix.origins.input_sizes.node_reading import AttributeUse, DimList, NodeReading, UnknownRankError
+from resizefix.shapes.dim import Dim
+from resizefix.shapes.notes import AttributeUse, DimList
+from resizefix.shapes.reading import Reading, UnknownRankError
 
 
-def _window(n: NodeReading, dims: DimList, kernel: Sequence[int]) -> DimList:
+def _window(n: Reading, dims: DimList, kernel: Sequence[int]) -> DimList:
     """floor((size + pads - extent) / stride) + 1 on each spatial axis."""
     count, found = len(kernel), windows(n.attribute, len(kernel))
     made: list[Dim] = []
     was_same = n.attribute("auto_pad", b"NOTSET") == b"NOTSET" and _was_same(n, dims, kernel, found)
+    # Windows that skip elements, padded as the size wants it: onnxruntime refuses some.
+    n.leave_to_runtime(found.is_same and any(map(gt, found.strides, kernel)))
     for axis, dim in enumerate(dims[2:]):
         extent, stride = found.extent(axis, kernel[axis]), found.strides[axis]
         before, after = found.pads[axis], found.pads[axis + count]
@@ -21,39 +25,40 @@ def _window(n: NodeReading, dims: DimList, kernel: Sequence[int]) -> DimList:
         elif found.is_same:
             made.append(n.sizes.ceil_div(dim, stride))
         else:
-            if before != after and n.flow.view.model.producer_name == "pytorch":
-                n.flow.uneven_windows.append((n.label, dim))  # a Pad that the exporter put into the window
+            if before != after and n.producer == "pytorch":
+                n.notes.uneven_windows.append((n.label, dim))  # a Pad that the exporter put into the window
             made.append(_slid(n, dim, before, after, extent, stride))
+    n.leave_to_runtime(any(dim.old is not None and dim.old < 1 for dim in made))
     return tuple(made)
 
 
-def _was_same(n: NodeReading, dims: DimList, kernel: Sequence[int], found: Windows) -> bool:
+def _was_same(n: Reading, dims: DimList, kernel: Sequence[int], found: Windows) -> bool:
     """Whether the pads are those that "SAME" makes of the size here, which a converter wrote as numbers: more behind
     than before, or any in a file of tf2onnx. No other exporter pads a window unevenly."""
     count, pads = len(kernel), found.pads
-    if all(stride == 1 for stride in found.strides) or any(dim.old is None for dim in dims[2:]):
+    if n.sizes.are_numbers or all(stride == 1 for stride in found.strides) or any(dim.old is None for dim in dims[2:]):
         return False
     for axis, dim in enumerate(dims[2:]):
         total = max(same_padding(dim.old or 0, found.strides[axis], found.extent(axis, kernel[axis])), 0)
         if (pads[axis], pads[axis + count]) != (total // 2, total - total // 2):
             return False
     uneven = any(pads[axis] != pads[axis + count] for axis in range(count))
-    return uneven or (n.flow.view.model.producer_name == "tf2onnx" and any(pads))
+    return uneven or (n.producer == "tf2onnx" and any(pads))
 
 
-def _same_padded(n: NodeReading, dim: Dim, axis: int, count: int, extent: int, stride: int) -> Dim:
+def _same_padded(n: Reading, dim: Dim, axis: int, count: int, extent: int, stride: int) -> Dim:
     """The size that "SAME" makes; the pads follow."""
     sizes = n.sizes
     made = sizes.ceil_div(dim, stride)
     reach = sizes.plus(sizes.product([made, n.const(stride)]), extent - stride)
     total = sizes.greatest(sizes.minus(reach, dim), n.const(0))
     before = sizes.floor_div(total, 2)
-    n.flow.attributes[AttributeUse(n.index, "pads", axis)] = before
-    n.flow.attributes[AttributeUse(n.index, "pads", axis + count)] = sizes.minus(total, before)
+    n.notes.attributes[AttributeUse(n.index, "pads", axis)] = before
+    n.notes.attributes[AttributeUse(n.index, "pads", axis + count)] = sizes.minus(total, before)
     return made
 
 
-def _slid(n: NodeReading, dim: Dim, before: int, after: int, extent: int, stride: int) -> Dim:
+def _slid(n: Reading, dim: Dim, before: int, after: int, extent: int, stride: int) -> Dim:
     sizes = n.sizes
     change = before + after - extent
     if not n.attribute("ceil_mode", 0):
@@ -65,7 +70,7 @@ def _slid(n: NodeReading, dim: Dim, before: int, after: int, extent: int, stride
     return sizes.least(rounded, sizes.ceil_div(sizes.plus(dim, before), stride))
 
 
-def col2im(n: NodeReading) -> list[DimList]:
+def col2im(n: Reading) -> list[DimList]:
     """Blocks put together to an image of the listed size: as many as slide over it."""
     dims, image, block = n.dims(0), n.listed(1), n.numbers(2) or []
     count, found = len(block), windows(n.attribute, len(block))
@@ -77,17 +82,20 @@ def col2im(n: NodeReading) -> list[DimList]:
     return [(dims[0], n.const((dims[1].old or 0) // math.prod(block)), *image)]
 
 
-def conv(n: NodeReading) -> list[DimList]:
+def conv(n: Reading) -> list[DimList]:
     """Conv and its relatives: the weight is input 1, or 3 of QLinearConv."""
     dims = n.dims(0)
     weight = n.weight_shape(3 if n.node.op_type == "QLinearConv" else 1)
     if weight is None or len(weight) != len(dims):
         raise UnknownRankError
+    # FusedConv's fourth input is a sum that must have the output's sizes.
+    is_plain = n.node.op_type != "FusedConv" or not n.has(3)
+    n.leave_to_runtime(not is_plain or dims[1].old != weight[1] * n.attribute("group", 1))
     n.require(dims[1], "origins.weights")
     return [(dims[0], n.const(weight[0]), *_window(n, dims, weight[2:]))]
 
 
-def conv_transpose(n: NodeReading) -> list[DimList]:
+def conv_transpose(n: Reading) -> list[DimList]:
     """stride·(size - 1) + output_padding + extent - pads"""
     dims, weight = n.dims(0), n.weight_shape(1)
     if weight is None or len(weight) != len(dims):
@@ -104,19 +112,20 @@ def conv_transpose(n: NodeReading) -> list[DimList]:
         change = extra[axis] + found.extent(axis, weight[2 + axis]) - padded - found.strides[axis]
         made.append(scaled if found.is_same else n.sizes.plus(scaled, change))
     if len(set(extra)) > 1 and len(set(found.strides)) == 1:
-        n.flow.padded_outputs.append((n.label, tuple(made)))
+        n.notes.padded_outputs.append((n.label, tuple(made)))
     return [(dims[0], n.const(weight[1] * n.attribute("group", 1)), *made)]
 
 
-def global_pool(n: NodeReading) -> list[DimList]:
+def global_pool(n: Reading) -> list[DimList]:
     """One sample is left on each spatial axis."""
     dims = n.dims(0)
     return [(*dims[:2], *(n.const(1) for _ in dims[2:]))]
 
 
-def pool(n: NodeReading) -> list[DimList]:
+def pool(n: Reading) -> list[DimList]:
     """A window as large as the whole map takes all of it at any size; one that divides it may be an adaptive pool."""
     dims, kernel = n.dims(0), n.attribute("kernel_shape")
+    n.leave_to_runtime(n.attribute("ceil_mode", 0))  # versions differ in whether a window in the padding counts
     made = list(_window(n, dims, kernel))
     count, found = len(kernel), windows(n.attribute, len(kernel))
     strides, plain = found.strides, not found.is_same and not any(found.pads) and set(found.dilations) == {1}
@@ -134,13 +143,12 @@ def pool(n: NodeReading) -> list[DimList]:
         if part == "whole" and (kernel[axis] > STEP_DOWN or n.node.op_type in _AVERAGING):
             bins.append(n.const(1))
         else:
-            bins.append(n.sizes.var(window.old or 1))
-            n.solver.candidates[bins[-1]] = [window, n.const(window.old or 1)]
-        n.flow.attributes[AttributeUse(n.index, "kernel_shape", axis)] = n.sizes.quotient(size, bins[-1])
+            bins.append(n.unknown(window.old or 1, [window, n.const(window.old or 1)]))
+        n.notes.attributes[AttributeUse(n.index, "kernel_shape", axis)] = n.sizes.quotient(size, bins[-1])
         if strides[axis] == kernel[axis]:
-            n.flow.attributes[AttributeUse(n.index, "strides", axis)] = n.sizes.quotient(size, bins[-1])
+            n.notes.attributes[AttributeUse(n.index, "strides", axis)] = n.sizes.quotient(size, bins[-1])
     if any(n.sizes.resolve(size).kind == "var" for size in bins):
-        n.flow.pools.append((n.index, n.node.input[0], tuple(bins), tuple(made)))
+        n.notes.pools.append((n.index, n.node.input[0], tuple(bins), tuple(made)))
     return [(*dims[:2], *bins)] * len(n.node.output)
 
 

@@ -1,7 +1,5 @@
 """Upsample and Resize: sizes that are numbers follow something, and so may a scale that was computed from them."""
 
-from typing import NamedTuple
-
 import numpy as np
 
 from resizefix.diagnostics import Diagnostic
@@ -9,30 +7,12 @@ from resizefix.dialects.dialect import dialect_of
 from resizefix.dialects.read import read
 from resizefix.document.operator_semantics.expression import Number
 from resizefix.errors import RefusedError
-from resizefix.origins.input_sizes.dim import Dim
-from resizefix.origins.input_sizes.node_reading import DimList, NodeReading, UnknownRankError, axis_of
-from resizefix.origins.input_sizes.operands import Place
-
-COMPUTED = -1
+from resizefix.shapes.dim import Dim
+from resizefix.shapes.notes import COMPUTED, DimList, ResizeUse
+from resizefix.shapes.reading import Reading, UnknownRankError, axis_of
 
 
-class ResizeUse(NamedTuple):
-    """A resize whose output's sizes are numbers of the file.
-
-    `axes` has, for each axis that may follow the input, its position, the size before and the size after. `position` is
-    that of the operand, None for an attribute, COMPUTED where nodes make it; `is_scale`: it holds scales.
-    """
-
-    node: int
-    label: str
-    position: int | None
-    is_scale: bool
-    axes: tuple[tuple[int, Dim, Dim], ...]
-    listed: tuple[int, ...]
-    """The axes that the operand lists."""
-
-
-def resize(n: NodeReading) -> list[DimList]:
+def resize(n: Reading) -> list[DimList]:
     """The sizes that the operand gives, or those that scales make. Raises SizeRefusedError for an invalid node."""
     if not any(n.node.output[:1]):
         raise n.refuse("origins.input-size-resize-invalid", why=Diagnostic("operations.no-output"))
@@ -50,10 +30,12 @@ def resize(n: NodeReading) -> list[DimList]:
     sizes_at = 3 if n.node.op_type == "Resize" and n.opset >= 11 else None
     if sizes_at is not None and n.has(sizes_at):
         return [_by_sizes(n, dims, axes, sizes_at)]
+    if n.attribute("coordinate_transformation_mode") == b"tf_crop_and_resize":
+        raise UnknownRankError  # the crop decides the sizes, too
     return [_by_scales(n, dims, axes)]
 
 
-def _by_sizes(n: NodeReading, dims: DimList, axes: list[int], position: int) -> DimList:
+def _by_sizes(n: Reading, dims: DimList, axes: list[int], position: int) -> DimList:
     made = list(dims)
     moving: list[tuple[int, Dim, Dim]] = []
     listed = n.listed(position)
@@ -71,28 +53,25 @@ def _by_sizes(n: NodeReading, dims: DimList, axes: list[int], position: int) -> 
 
 
 def _note(
-    n: NodeReading, position: int | None, is_scale: bool, moving: list[tuple[int, Dim, Dim]], axes: list[int]
+    n: Reading, position: int | None, is_scale: bool, moving: list[tuple[int, Dim, Dim]], axes: list[int]
 ) -> None:
     """Remember the node where some of its axes may follow the input."""
     if moving:
-        n.flow.resizes.append(ResizeUse(n.index, n.label, position, is_scale, tuple(moving), tuple(axes)))
+        n.notes.resizes.append(ResizeUse(n.index, n.label, position, is_scale, tuple(moving), tuple(axes)))
 
 
-def _by_scales(n: NodeReading, dims: DimList, axes: list[int]) -> DimList:
+def _by_scales(n: Reading, dims: DimList, axes: list[int]) -> DimList:
     position = None if n.attribute("scales") is not None else (2 if n.node.op_type == "Resize" and n.opset >= 11 else 1)
-    if position is None:
-        scales = np.array(n.attribute("scales"), np.float32)
-    elif not n.has(position) or not n.flow.operands.is_constant(n.node.input[position]):
-        return _computed(n, dims, axes, position)
-    else:
-        array = n.flow.operands.array(n.node.input[position])
-        if array is None:
-            raise UnknownRankError
-        scales = array.astype(np.float32)
+    given = np.array(n.attribute("scales")) if position is None else n.scales(position)
+    if given is None:
+        return _computed(n, dims, axes, position or 1)
+    scales = given.astype(np.float32)
     if scales.size != len(axes):
         raise n.refuse("origins.input-size-resize-numbers", numbers=scales.size, axes=len(axes))
     if not np.all(np.isfinite(scales) & (scales > 0)):
         raise n.refuse("faults.scales-impossible", scales=scales.ravel().tolist())
+    if position is not None and n.node.op_type == "Upsample" and scales.min(initial=1) < 1:
+        raise n.misfit()  # it does not shrink, in onnxruntime
     made = list(dims)
     moving: list[tuple[int, Dim, Dim]] = []
     for axis, scale in zip(axes, scales.ravel(), strict=True):
@@ -103,30 +82,26 @@ def _by_scales(n: NodeReading, dims: DimList, axes: list[int]) -> DimList:
         if scale == 1 or (n.sizes.varies(dim) and scale == np.floor(scale)) or grown.old is None:
             made[axis] = n.sizes.product([dim, n.const(int(scale))]) if scale == np.floor(scale) else grown
             continue
-        made[axis] = n.sizes.var(grown.old)
-        n.solver.candidates[made[axis]] = [grown]
+        made[axis] = n.unknown(grown.old, [grown])
         moving.append((axis, dim, made[axis]))
     _note(n, position, True, moving, axes)
     return tuple(made)
 
 
-def _computed(n: NodeReading, dims: DimList, axes: list[int], position: int) -> DimList:
+def _computed(n: Reading, dims: DimList, axes: list[int], position: int) -> DimList:
     """Scales that the model computes: a size over the size that is resized makes that size."""
-    operands = n.flow.operands
-    known = operands.known(Place(n.index, position), n.node.input[position]) if n.has(position) else None
-    if known is None or len(known.shape) != 1 or known.shape[0] != len(axes):
+    elements = n.elements(position)
+    if len(elements) != len(axes):
         raise UnknownRankError
     made = list(dims)
     moving: list[tuple[int, Dim, Dim]] = []
-    for axis, scale in zip(axes, known.elements, strict=True):
+    for axis, scale in zip(axes, elements, strict=True):
         dim = dims[axis]
         if isinstance(scale, Number):
             made[axis] = n.sizes.scaled(dim, float(scale.value))
             continue
-        made[axis] = operands.scaled_by(scale, dim)
-        if made[axis].kind == "opaque" and not n.sizes.is_opaque(dim) and not operands.is_opaque(scale):
-            raise n.refuse("origins.input-size-scales")
-        n.flow.quotients.append((n.label, dim, made[axis]))
+        made[axis] = n.scaled_by(scale, dim)
+        n.notes.quotients.append((n.label, dim, made[axis]))
         if n.sizes.resolve(made[axis]).kind == "var":
             moving.append((axis, dim, made[axis]))
     _note(n, COMPUTED, False, moving, axes)

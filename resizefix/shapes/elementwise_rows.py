@@ -4,34 +4,36 @@ import numpy as np
 
 from resizefix.document.operator_semantics.table import sizes_read
 from resizefix.document.output_lengths import BROADCASTING, KEEPING, REDUCTIONS
-from resizefix.origins.input_sizes.dim import Dim
-from resizefix.origins.input_sizes.node_reading import DimList, NodeReading, Row, UnknownRankError, axis_of
+from resizefix.shapes.dim import Dim
+from resizefix.shapes.notes import DimList
+from resizefix.shapes.reading import Reading, Row, UnknownRankError, axis_of
 
 
-def keep(n: NodeReading) -> list[DimList]:
+def keep(n: Reading) -> list[DimList]:
     """The sizes of the first input, for every output."""
     return [n.dims(0)] * len(n.node.output)
 
 
-def broadcast(n: NodeReading) -> list[DimList]:
-    """Elementwise over several inputs."""
-    return [n.broadcast([n.dims(position) for position in range(len(n)) if n.has(position)])]
+def broadcast(n: Reading) -> list[DimList]:
+    """Elementwise over several inputs; those of a quantized operator are 0 and 3."""
+    positions = (0, 3) if n.node.op_type.startswith("QLinear") else [at for at in range(len(n)) if n.has(at)]
+    return [n.broadcast([n.dims(position) for position in positions], positions)]
 
 
-def channelwise(n: NodeReading) -> list[DimList]:
+def channelwise(n: Reading) -> list[DimList]:
     """BatchNormalization and its like: a weight for each channel."""
     dims = n.dims(0)
     if len(dims) > 1 and n.sizes.varies(dims[1]):
         # Keras normalises positions with weights that are 1 and 0 for each.
         for position in range(1, len(n)):
-            if n.flow.operands.is_constant(n.node.input[position]):
+            if n.may_follow(position):
                 n.meet(dims[1], n.dims(position)[0])
     elif len(dims) > 1:
         n.require(dims[1], "origins.weights")
     return [dims] + [(dims[1],)] * (len(n.node.output) - 1) if len(dims) > 1 else [dims] * len(n.node.output)
 
 
-def layer_normalization(n: NodeReading) -> list[DimList]:
+def layer_normalization(n: Reading) -> list[DimList]:
     """Weights for the last axes."""
     dims = n.dims(0)
     axis = axis_of(n.attribute("axis", -1), len(dims))
@@ -45,18 +47,31 @@ def layer_normalization(n: NodeReading) -> list[DimList]:
         for dim, length in zip(dims[len(dims) - len(weight) :], weight, strict=True):
             if length != 1:
                 n.require(dim, "origins.weights")
+    for dim in dims[axis:]:
+        if n.sizes.fixed(dim) is not None:
+            n.require(dim, "origins.weights")
     ones = tuple(n.const(1) if place >= axis else dim for place, dim in enumerate(dims))
     return [dims] + [ones] * (len(n.node.output) - 1)
 
 
-def _is_plain_weight(n: NodeReading, position: int) -> bool:
+def _is_plain_weight(n: Reading, position: int) -> bool:
     """Whether a constant is 1 everywhere, or 0 as a bias."""
-    name, plain = n.node.input[position], 1 if position == 1 else 0
-    array = n.flow.operands.array(name) if n.flow.operands.is_constant(name) else None
+    plain = 1 if position == 1 else 0
+    array = n.array(position) if n.may_follow(position) else None
     return array is not None and array.size > 0 and bool(np.all(array == plain))
 
 
-def matmul(n: NodeReading) -> list[DimList]:
+def quantize(n: Reading) -> list[DimList]:
+    """QuantizeLinear, DequantizeLinear: one scale, or those along `axis` or behind it."""
+    dims, scale = n.dims(0), n.weight_shape(1)
+    if scale is None or scale not in ((), (1,)):
+        for dim in dims[n.attribute("axis", 1) :]:
+            if n.sizes.fixed(dim) is not None:
+                n.require(dim, "origins.weights")
+    return [dims]
+
+
+def matmul(n: Reading) -> list[DimList]:
     """[…, M, K] × […, K, N]"""
     at = 3 if n.node.op_type == "QLinearMatMul" else 1
     left, right = n.summed(0, -1, None), n.summed(at, -2, None)
@@ -64,17 +79,17 @@ def matmul(n: NodeReading) -> list[DimList]:
         raise UnknownRankError
     left = n.summed(0, -1, right[-2 if len(right) > 1 else 0])
     right = n.summed(at, -2, left[-1])
-    n.meet(left[-1], right[-2] if len(right) > 1 else right[0])
-    outer = n.broadcast([left[:-2], right[:-2]]) if len(left) > 2 or len(right) > 2 else ()
+    n.meet(left[-1], right[-2] if len(right) > 1 else right[0], 0, at)
+    outer = n.broadcast([left[:-2], right[:-2]], (0, at)) if len(left) > 2 or len(right) > 2 else ()
     rows = (left[-2],) if len(left) > 1 else ()
     columns = (right[-1],) if len(right) > 1 else ()
     return [(*outer, *rows, *columns)]
 
 
-def gemm(n: NodeReading) -> list[DimList]:
+def gemm(n: Reading) -> list[DimList]:
     """A·B + C, each of A and B transposed or not."""
     left = n.dims(0)
-    weight = n.weight_shape(1) if n.flow.operands.is_constant(n.node.input[1]) else None
+    weight = n.weight_shape(1) if n.may_follow(1) else None
     right = n.dims(1) if weight is None else tuple(n.const(length) for length in weight)
     if len(left) != 2 or len(right) != 2:
         raise UnknownRankError
@@ -82,11 +97,22 @@ def gemm(n: NodeReading) -> list[DimList]:
     other, columns = right[::-1] if n.attribute("transB", 0) else right
     if weight is not None:
         n.require(depth, "origins.weights")
-    n.meet(depth, other)
+    n.meet(depth, other, 0, 1)
+    if n.has(2) and not n.may_follow(2):
+        _broadcast_to(n, n.dims(2), (rows, columns), 2)
     return [(rows, columns)]
 
 
-def einsum(n: NodeReading) -> list[DimList]:
+def _broadcast_to(n: Reading, dims: DimList, wanted: DimList, position: int) -> None:
+    """An operand that is broadcast to sizes, which it must not change."""
+    if len(dims) > len(wanted):
+        raise n.misfit(0, position)
+    for dim, size in zip(dims[::-1], wanted[::-1], strict=False):
+        if dim.old != 1:
+            n.meet(size, dim, 0, position)
+
+
+def einsum(n: Reading) -> list[DimList]:
     """Equal letters are equal sizes."""
     equation = n.attribute("equation").decode().replace(" ", "")
     if "." in equation:
@@ -101,7 +127,7 @@ def einsum(n: NodeReading) -> list[DimList]:
     return [tuple(found[letter] for letter in output)]
 
 
-def reduce(n: NodeReading) -> list[DimList]:
+def reduce(n: Reading) -> list[DimList]:
     """Reductions over axes: an attribute, or an operand since opset 13 or 18."""
     dims = n.dims(0)
     given = n.numbers(1, "axes")
@@ -111,19 +137,19 @@ def reduce(n: NodeReading) -> list[DimList]:
     return [_without(n, dims, axes)]
 
 
-def arg(n: NodeReading) -> list[DimList]:
+def arg(n: Reading) -> list[DimList]:
     """ArgMax, ArgMin."""
     dims = n.dims(0)
     return [_without(n, dims, {axis_of(n.attribute("axis", 0), len(dims))})]
 
 
-def _without(n: NodeReading, dims: DimList, axes: set[int]) -> DimList:
+def _without(n: Reading, dims: DimList, axes: set[int]) -> DimList:
     if n.attribute("keepdims", 1):
         return tuple(n.const(1) if axis in axes else dim for axis, dim in enumerate(dims))
     return tuple(dim for axis, dim in enumerate(dims) if axis not in axes)
 
 
-def recurrent(n: NodeReading) -> list[DimList]:
+def recurrent(n: Reading) -> list[DimList]:
     """LSTM, GRU, RNN: steps, batch and features, or with `layout` batch first."""
     dims = n.dims(0)
     n.require(dims[2], "origins.weights")
@@ -131,7 +157,7 @@ def recurrent(n: NodeReading) -> list[DimList]:
     both = n.const(2 if n.attribute("direction", b"forward") == b"bidirectional" else 1)
     steps, batch, _ = dims
     for position in (5, 6):
-        if n.has(position) and n.flow.operands.is_constant(n.node.input[position]):
+        if n.has(position) and n.may_follow(position):
             n.meet(batch, n.dims(position)[1])
     if n.attribute("layout", 0):
         steps, batch = batch, steps
@@ -141,43 +167,43 @@ def recurrent(n: NodeReading) -> list[DimList]:
     return made[: len(n.node.output)]
 
 
-def grid_sample(n: NodeReading) -> list[DimList]:
+def grid_sample(n: Reading) -> list[DimList]:
     """The spatial sizes of the grid."""
     dims, grid = n.dims(0), n.dims(1)
-    n.flow.samplings.append((n.label, dims[2:], grid[1:-1]))
+    n.notes.samplings.append((n.label, dims[2:], grid[1:-1]))
     return [(dims[0], dims[1], *grid[1:-1])]
 
 
-def affine_grid(n: NodeReading) -> list[DimList]:
+def affine_grid(n: Reading) -> list[DimList]:
     """A grid of the listed size: batch and spatial sizes, then one coordinate for each."""
     dims, listed = n.dims(0), n.listed(1)
     n.meet(dims[0], listed[0])
     return [(listed[0], *listed[2:], n.const(len(listed) - 2))]
 
 
-def one_hot(n: NodeReading) -> list[DimList]:
+def one_hot(n: Reading) -> list[DimList]:
     """One more axis, as long as `depth` says."""
     dims = n.dims(0)
     axis = axis_of(n.attribute("axis", -1), len(dims) + 1)
     return [(*dims[:axis], n.listed(1)[0], *dims[axis:])]
 
 
-def nonzero(n: NodeReading) -> list[DimList]:
+def nonzero(n: Reading) -> list[DimList]:
     """How many there are depends on data; but of a list of ones it is all (how torch wrote arange before opset 11)."""
     dims = n.dims(0)
-    if len(dims) == 1 and n.flow.is_filled(n.node.input[0]):
+    if len(dims) == 1 and n.is_filled(0):
         return [(n.const(1), dims[0])]
     return [(n.const(len(dims)), n.sizes.opaque())]
 
 
-def roi_align(n: NodeReading) -> list[DimList]:
+def roi_align(n: Reading) -> list[DimList]:
     """A fixed map for each region."""
     dims, regions = n.dims(0), n.dims(1)
     height, width = (n.const(n.attribute(name, 1)) for name in ("output_height", "output_width"))
     return [(regions[0], dims[1], height, width)]
 
 
-_CHANNELWISE = frozenset({"BatchNormalization", "InstanceNormalization", "GroupNormalization"})
+_CHANNELWISE = frozenset({"BatchNormalization", "InstanceNormalization", "GroupNormalization", "ImageScaler"})
 
 ROWS: dict[str, Row] = {
     **dict.fromkeys(KEEPING - _CHANNELWISE - {"LayerNormalization"}, keep),
@@ -185,6 +211,8 @@ ROWS: dict[str, Row] = {
     **dict.fromkeys(("Trilu", "Identity", "EyeLike", "RandomNormalLike", "RandomUniformLike", "Bernoulli"), keep),
     **dict.fromkeys(BROADCASTING, broadcast),
     **dict.fromkeys(("PRelu", "BitShift", "BitwiseAnd", "BitwiseOr", "BitwiseXor"), broadcast),
+    **dict.fromkeys(("QLinearAdd", "QLinearMul"), broadcast),
+    **dict.fromkeys(("QuantizeLinear", "DequantizeLinear"), quantize),
     **dict.fromkeys(_CHANNELWISE, channelwise),
     **dict.fromkeys(("LayerNormalization", "RMSNormalization"), layer_normalization),
     **dict.fromkeys(("MatMul", "MatMulInteger", "QLinearMatMul", "FusedMatMul"), matmul),

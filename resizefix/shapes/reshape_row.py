@@ -5,16 +5,21 @@ new sizes from the left: each takes as many as its number says. Where a factor m
 is fixed and the other follows; a `Split` remembers it until something decides.
 """
 
+import math
+
 import numpy as np
 
-from resizefix.origins.input_sizes.dim import Dim
-from resizefix.origins.input_sizes.node_reading import DimList, NodeReading, UnknownRankError, axis_of
+from resizefix.shapes.dim import Dim
+from resizefix.shapes.notes import DimList
+from resizefix.shapes.reading import Reading, UnknownRankError, axis_of
 
 
-def reshape(n: NodeReading) -> list[DimList]:
+def reshape(n: Reading) -> list[DimList]:
     """Reshape, with the sizes as an operand, or as an attribute (opset 1)."""
     dims = n.dims(0)
     given = n.listed(1) if n.has(1) else [n.const(value) for value in n.attribute("shape", [])]
+    if n.sizes.are_numbers:
+        return [_of_numbers(n, dims, [dim.old or 0 for dim in given])]
     if any(dim.old is None for dim in dims):
         behind = _behind_open_axis(n, dims, given)
         return [behind or tuple(dim if dim.old and dim.old > 0 else n.sizes.opaque() for dim in given)]
@@ -37,7 +42,22 @@ def reshape(n: NodeReading) -> list[DimList]:
     return [tuple(n.sizes.resolve(dim) for dim in made)]
 
 
-def _behind_open_axis(n: NodeReading, dims: DimList, given: list[Dim]) -> DimList | None:
+def _of_numbers(n: Reading, dims: DimList, wanted: list[int]) -> DimList:
+    """The new sizes where all are numbers: 0 is that of the same axis, and -1 what is left."""
+    count = math.prod(dim.old or 0 for dim in dims)
+    if not n.attribute("allowzero", 0):
+        wanted = [(dims[axis].old or 0) if size == 0 else size for axis, size in enumerate(wanted)]
+    if -1 in wanted:
+        rest = math.prod(size for size in wanted if size != -1)
+        if not rest or count % rest:
+            raise n.misfit(0, 1)
+        wanted[wanted.index(-1)] = count // rest
+    if math.prod(wanted) != count or min(wanted, default=0) < 0:
+        raise n.misfit(0, 1)
+    return tuple(map(n.const, wanted))
+
+
+def _behind_open_axis(n: Reading, dims: DimList, given: list[Dim]) -> DimList | None:
     """The new sizes where the first axis is a batch that the file leaves open, by itself or with windows: what stands
     behind it is dealt out by itself. None where that is not so."""
     atoms = [atom for dim in dims for atom in n.sizes.atoms(dim)]
@@ -61,7 +81,7 @@ def _behind_open_axis(n: NodeReading, dims: DimList, given: list[Dim]) -> DimLis
     return (n.sizes.product([atoms[0], *outer]), *(n.sizes.resolve(dim) for dim in made[len(outer) :]))
 
 
-def _lengths(n: NodeReading, dims: DimList, given: list[Dim | None]) -> list[int]:
+def _lengths(n: Reading, dims: DimList, given: list[Dim | None]) -> list[int]:
     """The old numbers of the new sizes, that of the one which is left out computed."""
     whole = 1
     for dim in dims:
@@ -77,7 +97,7 @@ def _lengths(n: NodeReading, dims: DimList, given: list[Dim | None]) -> list[int
     return [whole // known if size is None else size.old or 0 for size in given]
 
 
-def dealt(n: NodeReading, dims: DimList, lengths: list[int]) -> list[Dim]:
+def dealt(n: Reading, dims: DimList, lengths: list[int]) -> list[Dim]:
     """The new sizes, made of the factors of the old ones. Raises SizeRefusedError where they do not fit together."""
     sizes = n.sizes
     left = [atom for dim in dims for atom in sizes.atoms(dim)]
@@ -117,13 +137,13 @@ def dealt(n: NodeReading, dims: DimList, lengths: list[int]) -> list[Dim]:
     return [sizes.product(taken) for taken in made]
 
 
-def _divided(n: NodeReading, atom: Dim, outer: int, inner: int) -> tuple[Dim, Dim]:
+def _divided(n: Reading, atom: Dim, outer: int, inner: int) -> tuple[Dim, Dim]:
     if n.sizes.fixed(atom) is not None:
         return n.const(outer), n.const(inner)
-    return n.solver.split(n.label, atom, outer, inner).parts
+    return n.divided(atom, outer, inner)
 
 
-def _shared(n: NodeReading, atom: Dim, need: int, left: list[Dim]) -> Dim:
+def _shared(n: Reading, atom: Dim, need: int, left: list[Dim]) -> Dim:
     """Numbers whose factors lie across each other, as 6·4 and 8·3: only fixed ones can be dealt out."""
     together = [atom]
     size = atom.old or 1
@@ -140,16 +160,16 @@ def _shared(n: NodeReading, atom: Dim, need: int, left: list[Dim]) -> Dim:
     return n.const(need)
 
 
-def _note_leading(n: NodeReading, taken: list[Dim]) -> None:
+def _note_leading(n: Reading, taken: list[Dim]) -> None:
     if len(taken) < 2:
         return
-    for split in n.solver.splits:
+    for split in n.splits:
         for position, part in enumerate(split.parts):
             if n.sizes.resolve(part) in taken:
                 split.leading.append(position == 0)
 
 
-def flatten(n: NodeReading) -> list[DimList]:
+def flatten(n: Reading) -> list[DimList]:
     """Two axes: all before `axis`, and the rest."""
     dims = n.dims(0)
     axis = n.attribute("axis", 1)

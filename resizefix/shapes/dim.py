@@ -43,14 +43,16 @@ class Dim:
 class Sizes:
     """Makes sizes, each expression once, binds unknowns, and evaluates.
 
-    `symbols` gives the old value of every symbol that may change; `tied`: height and width stay equal, so that it does
-    not matter which of the two a size follows.
+    `symbols` gives the old value of every symbol that may change; without any, all sizes are numbers. `tied`: height
+    and width stay equal, so that it does not matter which of the two a size follows.
     """
 
     def __init__(self, symbols: Mapping[str, int], *, tied: bool = False) -> None:
         self.symbols, self.tied = dict(symbols), tied
+        self.are_numbers = not symbols
         self.bound: dict[Dim, Dim] = {}
         self._made: dict[tuple[str, tuple[int, ...], object], Dim] = {}
+        self._numbers: dict[int, Dim] = {}
         self._count = 0
         apart = {
             name: np.array([old + PERIOD * step for step in _STEPS[name]], np.int64) for name, old in symbols.items()
@@ -75,9 +77,12 @@ class Sizes:
 
     def const(self, value: int) -> Dim:
         """A number; not followed beyond int64, where no runtime has it."""
-        if not -_BEYOND <= value < _BEYOND:
-            return self.opaque()
-        return self._make("const", (), int(value), int(value))
+        made = self._numbers.get(value)
+        if made is None:
+            if not -_BEYOND <= value < _BEYOND:
+                return self.opaque()
+            made = self._numbers[value] = self._new("const", (), int(value), int(value))
+        return made
 
     def symbol(self, name: str) -> Dim:
         """A size of the input that may change."""
@@ -120,6 +125,8 @@ class Sizes:
 
     def plus(self, dim: Dim, amount: int) -> Dim:
         """dim + amount"""
+        if dim.kind == "const":
+            return self.const(dim.data + amount)
         return self.total([dim, self.const(amount)]) if amount else dim
 
     def minus(self, dim: Dim, other: Dim) -> Dim:
@@ -151,6 +158,8 @@ class Sizes:
 
     def floor_div(self, dim: Dim, divisor: int) -> Dim:
         """dim // divisor"""
+        if dim.kind == "const":
+            return self.const(dim.data // divisor)
         return dim if divisor == 1 else self._plain("floor", dim, self.const(divisor))
 
     def ceil_div(self, dim: Dim, divisor: int) -> Dim:
@@ -243,11 +252,15 @@ class Sizes:
 
     def fixed(self, dim: Dim) -> int | None:
         """The number that it is at every size of the input; None if it changes or is not known."""
+        if dim.kind == "const":
+            return int(dim.data)
         values = self.lengths(dim)
         return None if values is None or np.any(values != values[0]) else int(values[0])
 
     def varies(self, dim: Dim) -> bool:
         """Whether it is known to change with the input."""
+        if dim.kind == "const":
+            return False
         values = self.lengths(dim)
         return values is not None and bool(np.any(values != values[0]))
 

@@ -1,0 +1,49 @@
+"""The table of all operators, and which of them say of numbers all that a run says."""
+
+from onnx import NodeProto
+
+from resizefix.document.output_lengths import BROADCASTING, KEEPING
+from resizefix.document.scopes import DEFAULT_DOMAINS
+from resizefix.shapes import cutting_rows, elementwise_rows, moving_rows, reshape_row, resize_row, window_rows
+from resizefix.shapes.reading import Row
+
+ROWS: dict[str, Row] = {
+    **elementwise_rows.ROWS,
+    **moving_rows.ROWS,
+    **cutting_rows.ROWS,
+    **reshape_row.ROWS,
+    **resize_row.ROWS,
+    **window_rows.ROWS,
+}
+# Their rows give the sizes of what comes out, and not all that inputs must have in common.
+_UNCHECKED = frozenset(
+    {"AffineGrid", "Col2Im", "ConcatFromSequence", "Einsum", "GRU", "GatherElements", "GatherND", "GridSample", "LSTM"}
+    | {"NonMaxSuppression", "RNN", "RoiAlign", "Scatter", "ScatterElements", "ScatterND"}
+)
+# com.microsoft, onnxruntime's own operators: those whose rows are compared with it.
+_FOREIGN = frozenset(
+    {"FastGelu", "FusedConv", "Gelu", "QLinearAdd", "QLinearLeakyRelu", "QLinearMul", "QLinearSigmoid", "QuickGelu"}
+)
+RUNS_ANYWAY = frozenset(
+    {"ArgMax", "ArgMin", "Constant", "ConstantOfShape", "Flatten", "Gather", "GlobalAveragePool", "GlobalLpPool"}
+    | {"GlobalMaxPool", "OneHot", "Pad", "Range", "Resize", "Shape", "Size", "Slice", "Tile", "TopK", "Unsqueeze"}
+    | {"Upsample"}
+)
+"""Operators that run whatever their inputs' sizes are, also where it is not known what comes out."""
+PASSING = (KEEPING | BROADCASTING) - {
+    "PRelu",
+    *("BatchNormalization", "InstanceNormalization", "GroupNormalization", "ImageScaler"),
+    *("LayerNormalization", "RMSNormalization", "QuantizeLinear", "DequantizeLinear"),
+}
+"""Operators whose output has the sizes of the first input where no other input can change them."""
+
+
+def row_for_numbers(node: NodeProto, opset: int) -> Row | None:
+    """The row of a node that says of numbers whether they fit; None where there is none, or a function's call gives an
+    attribute."""
+    known = node.domain in DEFAULT_DOMAINS or (node.domain == "com.microsoft" and node.op_type in _FOREIGN)
+    # Before opset 7 operands were broadcast by other rules, which onnxruntime does not have.
+    known = known and (opset >= 7 or node.op_type not in BROADCASTING)
+    if not known or node.op_type in _UNCHECKED or any(attribute.ref_attr_name for attribute in node.attribute):
+        return None
+    return ROWS.get(node.op_type)

@@ -22,7 +22,7 @@ from resizefix.document.edits import set_shape
 from resizefix.document.scopes import DEFAULT_DOMAINS, Scope, Scopes, bodies, is_operator, node_label
 from resizefix.document.shapes import Key
 from resizefix.errors import UnreadableModelError
-from resizefix.origins.axis_sizes import AxisSizes
+from resizefix.shapes.axis_sizes import AxisSizes
 
 _MOST_NUMBERS = 64  # of an operand that decides about sizes: one or two for each axis
 

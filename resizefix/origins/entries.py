@@ -22,8 +22,8 @@ from resizefix.document.operator_semantics.expression import (
 )
 from resizefix.document.shapes import Key
 from resizefix.document.values import Array
-from resizefix.origins.axis_sizes import AxisSizes
 from resizefix.origins.measure import Chain
+from resizefix.shapes.axis_sizes import AxisSizes
 
 
 class DimResolver:

@@ -20,7 +20,7 @@ from resizefix.document.scopes import DEFAULT_DOMAINS, Definition, DefinitionKin
 from resizefix.document.shapes import Key
 from resizefix.document.values import Array
 from resizefix.opsets.node_schema import why_incomplete
-from resizefix.origins.axis_sizes import AxisSizes
+from resizefix.shapes.axis_sizes import AxisSizes
 
 
 class Untraced(NamedTuple):

@@ -9,7 +9,7 @@ equal. Whether they are equal at one given size is asked of `Sizes.at`.
 """
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Set
 from typing import Any
 
 import numpy as np
@@ -95,6 +95,10 @@ class Sizes:
     def opaque(self) -> Dim:
         """A size that depends on data."""
         return self._new("opaque", (), None, None)
+
+    def root(self, name: Hashable, old: int | None) -> Dim:
+        """A size of which only its name is known, and perhaps its value in the file."""
+        return self._make("root", (), name, old)
 
     def product(self, factors: Iterable[Dim]) -> Dim:
         """The length of merged axes, the outermost first."""
@@ -310,7 +314,7 @@ class Sizes:
             if current in memo:
                 pending.pop()
                 continue
-            if current.kind in ("var", "opaque"):
+            if current.kind in ("var", "opaque", "root"):
                 return None
             parts = [self.resolve(part) for part in current.parts]
             missing = [part for part in parts if part not in memo]
@@ -322,7 +326,7 @@ class Sizes:
         return memo[start]
 
     def _value(self, dim: Dim, parts: list[Lengths], sizes: Mapping[str, Lengths]) -> Lengths:
-        shape = next(iter(sizes.values())).shape
+        shape = next((lengths.shape for lengths in sizes.values()), (1,))
         if dim.kind == "const":
             return np.full(shape, dim.data, np.int64)
         if dim.kind == "symbol":

@@ -30,6 +30,8 @@ class Reading(ABC):
     label: str
     sizes: Sizes
     notes: Notes
+    numbers_may_follow = False
+    """Whether numbers of the file may follow the model's input."""
 
     def __len__(self) -> int:
         return len(self.node.input)

@@ -36,7 +36,11 @@ def _was_same(n: Reading, dims: DimList, kernel: Sequence[int], found: Windows) 
     """Whether the pads are those that "SAME" makes of the size here, which a converter wrote as numbers: more behind
     than before, or any in a file of tf2onnx. No other exporter pads a window unevenly."""
     count, pads = len(kernel), found.pads
-    if n.sizes.are_numbers or all(stride == 1 for stride in found.strides) or any(dim.old is None for dim in dims[2:]):
+    if (
+        not n.numbers_may_follow
+        or all(stride == 1 for stride in found.strides)
+        or any(dim.old is None for dim in dims[2:])
+    ):
         return False
     for axis, dim in enumerate(dims[2:]):
         total = max(same_padding(dim.old or 0, found.strides[axis], found.extent(axis, kernel[axis])), 0)
@@ -129,7 +133,7 @@ def pool(n: Reading) -> list[DimList]:
     made = list(_window(n, dims, kernel))
     count, found = len(kernel), windows(n.attribute, len(kernel))
     strides, plain = found.strides, not found.is_same and not any(found.pads) and set(found.dilations) == {1}
-    if not plain or all(n.sizes.fixed(size) is not None for size in dims[2:]):
+    if not plain or not n.numbers_may_follow or all(n.sizes.fixed(size) is not None for size in dims[2:]):
         return [(*dims[:2], *made)] * len(n.node.output)
     parts = [_part(size, length, step) for size, length, step in zip(dims[2:], kernel, strides, strict=True)]
     small = n.node.op_type in ("MaxPool", "LpPool") and max(kernel) <= STEP_DOWN

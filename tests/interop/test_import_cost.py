@@ -55,8 +55,10 @@ FOR_INSPECT = {
     "library": {"coupling", "plans", "resolution", "verdict"},
     "operations": {"forms", "site", "sites"},
     "opsets": {"evaluation", "inference", "node_schema", "signatures"},
-    "origins": {"classify", "origin", "size_flow", "size_reach", "size_rows"},
+    "origins": {"classify", "origin"},
     "runtimes": {"inputs"},
+    "shapes": {"dim", "notes", "number_reading", "reach", "reading", "table", "walk"}
+    | {"cutting_rows", "elementwise_rows", "moving_rows", "reshape_row", "resize_row", "window_rows"},
     "targets": {"catalogue", "facts", "collect_facts", "onnxruntime_target", "target", "tensorrt"}
     | {"conditions", "shared_rules"}
     | {"tensorrt_sampling"}
@@ -80,7 +82,7 @@ def modules_of(*words: str) -> tuple[set[str], set[str]]:
 @pytest.mark.parametrize("words", [(), ("--json",)])
 def test_inspect_imports_only_what_it_needs(words):
     own, heavy = modules_of("inspect", str(SRCNN), *words)
-    assert "origins.size_flow" in own  # the command has run
+    assert "shapes.walk" in own  # the command has run
     for room, needed in FOR_INSPECT.items():
         found = {name.partition(".")[2] for name in own if name.startswith(f"{room}.")}
         found = {name for name in found if name.partition(".")[0] != "input_sizes"}  # the line about the resolution

@@ -9,8 +9,8 @@ import resizefix
 from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
 from resizefix.operations.scan_ranks import store_scan_ranks
-from resizefix.origins.axis_sizes import AxisSizes
 from resizefix.runtimes.ort_session import open_session
+from resizefix.shapes.axis_sizes import AxisSizes
 
 SCAN = """(float[3,2,6,6] x) => (float[] rows, float[] ys) {
   t = Abs (x)

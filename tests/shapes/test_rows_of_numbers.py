@@ -9,6 +9,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from onnx import helper
 from ort_runs import run
+
 from resizefix.shapes.number_reading import ConflictError, NumberReading, Numbers, UnknownSizesError
 
 OPSET = 17

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 class NodeReading(Reading):
     """Sizes that must be equal are met by the solver; numbers of the file are unknowns that it binds."""
 
+    numbers_may_follow = True
+
     def __init__(self, flow: "Flow", index: int, node: NodeProto, label: str) -> None:
         self.flow, self.index, self.node, self.label = flow, index, node, label
         self.sizes, self.notes = flow.sizes, flow

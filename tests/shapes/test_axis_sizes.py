@@ -3,7 +3,7 @@ from onnx_text import document
 
 from resizefix.dialects.model_view import ModelView
 from resizefix.document.operator_semantics.expression import Number, Size, sizes_in
-from resizefix.origins.axis_sizes import AxisSizes
+from resizefix.shapes.axis_sizes import AxisSizes
 
 X = Size(((), "x"), 2)
 

@@ -120,7 +120,10 @@ def einsum(n: Reading) -> list[DimList]:
     inputs, _, output = equation.partition("->")
     found: dict[str, Dim] = {}
     for position, letters in enumerate(inputs.split(",")):
-        for letter, dim in zip(letters, n.dims(position), strict=True):
+        dims = n.dims(position)
+        if len(dims) != len(letters) or len(set(zip(letters, dims, strict=True))) != len(set(letters)):
+            raise n.misfit(position)
+        for letter, dim in zip(letters, dims, strict=True):
             found[letter] = n.common([found[letter], dim]) if letter in found else dim
     if "->" not in equation:
         output = "".join(sorted(letter for letter in found if inputs.count(letter) == 1))
@@ -170,6 +173,8 @@ def recurrent(n: Reading) -> list[DimList]:
 def grid_sample(n: Reading) -> list[DimList]:
     """The spatial sizes of the grid."""
     dims, grid = n.dims(0), n.dims(1)
+    if len(dims) != len(grid) or (dims[0].old != grid[0].old and n.sizes.are_numbers):
+        raise n.misfit(0, 1)
     n.notes.samplings.append((n.label, dims[2:], grid[1:-1]))
     return [(dims[0], dims[1], *grid[1:-1])]
 

@@ -84,6 +84,8 @@ def gather_elements(n: Reading) -> list[DimList]:
     """The sizes are those of the indices; beside the axis they are those of the data, where they are as large here."""
     dims, indices = n.dims(0), n.dims(1)
     axis = axis_of(n.attribute("axis", 0), len(dims))
+    n.reaches(dims[axis])
+    _require_within(n, dims, indices, axis)
     for place, (dim, index) in enumerate(zip(dims, indices, strict=True)):
         if place != axis and dim.old == index.old and index.kind == "var":
             n.meet(index, dim)
@@ -94,12 +96,53 @@ def gather_nd(n: Reading) -> list[DimList]:
     """The indices' sizes but the last, then what they leave of the data."""
     dims, indices = n.dims(0), n.dims(1)
     batch = n.attribute("batch_dims", 0)
+    _require_equal(n, dims[:batch], indices[:batch], 0, 1)
+    if batch >= min(len(dims), len(indices)) or batch + (indices[-1].old or 0) > len(dims):
+        raise n.misfit(0, 1)
+    for dim in dims[batch:]:
+        n.reaches(dim)
     return [(*indices[:-1], *dims[batch + (indices[-1].old or 0) :])]
+
+
+def _require_within(n: Reading, dims: DimList, indices: DimList, axis: int) -> None:
+    """Beside the axis, indices are no longer than the data."""
+    if len(dims) != len(indices) or any(
+        place != axis and (index.old or 0) > (dim.old or 0)
+        for place, (dim, index) in enumerate(zip(dims, indices, strict=True))
+    ):
+        raise n.misfit(0, 1)
+
+
+def _require_equal(n: Reading, one: DimList, other: DimList, *positions: int) -> None:
+    """Sizes that are equal in the file, if it runs."""
+    pairs = zip(one, other, strict=False)
+    if len(one) != len(other) or any(None not in (a.old, b.old) and a.old != b.old for a, b in pairs):
+        raise n.misfit(*positions)
+
+
+def _require_updates(n: Reading, dims: DimList) -> None:
+    """What is written must be there, as large as the positions say."""
+    indices, updates = n.dims(1), n.dims(2)
+    if n.node.op_type == "ScatterND":
+        count = indices[-1].old or 0
+        if count > len(dims):
+            raise n.misfit(0, 1)
+        _require_equal(n, updates, (*indices[:-1], *dims[count:]), 0, 1, 2)
+        for dim in dims[:count]:
+            n.reaches(dim)
+        return
+    axis = axis_of(n.attribute("axis", 0), len(dims))
+    n.reaches(dims[axis])
+    _require_within(n, dims, indices, axis)
+    _require_equal(n, updates, indices, 1, 2)
 
 
 def scatter(n: Reading) -> list[DimList]:
     """The sizes of the data; constant positions hold for one size alone."""
     dims = n.dims(0)
+    if n.sizes.are_numbers:
+        _require_updates(n, dims)
+        return [dims]
     if any(n.sizes.fixed(dim) is None for dim in dims) and n.may_follow(1):
         array = n.array(1)
         if array is None or (array.ndim and array.size > 0 and int(array.max()) >= FEW):

@@ -17,8 +17,7 @@ ROWS: dict[str, Row] = {
 }
 # Their rows give the sizes of what comes out, and not all that inputs must have in common.
 _UNCHECKED = frozenset(
-    {"AffineGrid", "Col2Im", "ConcatFromSequence", "Einsum", "GRU", "GatherElements", "GatherND", "GridSample", "LSTM"}
-    | {"NonMaxSuppression", "RNN", "RoiAlign", "Scatter", "ScatterElements", "ScatterND"}
+    {"AffineGrid", "Col2Im", "ConcatFromSequence", "GRU", "LSTM", "NonMaxSuppression", "RNN", "RoiAlign"}
 )
 # com.microsoft, onnxruntime's own operators: those whose rows are compared with it.
 _FOREIGN = frozenset(

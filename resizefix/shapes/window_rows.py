@@ -113,8 +113,10 @@ def conv_transpose(n: Reading) -> list[DimList]:
     for axis, dim in enumerate(dims[2:]):
         scaled = n.sizes.product([dim, n.const(found.strides[axis])])
         padded = found.pads[axis] + found.pads[axis + count]
-        change = extra[axis] + found.extent(axis, weight[2 + axis]) - padded - found.strides[axis]
-        made.append(scaled if found.is_same else n.sizes.plus(scaled, change))
+        change = found.extent(axis, weight[2 + axis]) - found.strides[axis]
+        # "SAME" takes away what is more than stride times the size, and adds nothing where windows leave gaps.
+        change = min(0, change) if found.is_same else change + extra[axis] - padded
+        made.append(n.sizes.plus(scaled, change))
     if len(set(extra)) > 1 and len(set(found.strides)) == 1:
         n.notes.padded_outputs.append((n.label, tuple(made)))
     return [(dims[0], n.const(weight[1] * n.attribute("group", 1)), *made)]

@@ -52,6 +52,10 @@ class Shapes:
             self._dims[key] = self._dims_of(key)
         return self._dims[key]
 
+    def state(self, key: Key, dims: Dims) -> None:
+        """Sizes that were worked out otherwise."""
+        self._dims[key] = dims
+
     def _dims_of(self, key: Key) -> Dims | None:
         found = self._type(key)
         if found is None and key in self._initializers:

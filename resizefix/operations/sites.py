@@ -26,6 +26,7 @@ from resizefix.operations.site import Extent, ReadSite, Site
 from resizefix.origins.classify import Classifier
 from resizefix.origins.origin import Origin, OriginKind
 from resizefix.scope_path import ScopePath
+from resizefix.shapes.fixed_sizes import know_fixed_sizes
 
 if TYPE_CHECKING:
     from resizefix.origins.recover import Recoverer
@@ -74,6 +75,7 @@ class _Finder:
     """Reads nodes against one state of the document."""
 
     def __init__(self, view: ModelView) -> None:
+        know_fixed_sizes(view)
         self._view = view
         self._scopes = view.scopes
         self._shapes = view.shapes

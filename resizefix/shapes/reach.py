@@ -1,6 +1,6 @@
 """Which nodes must be looked at to follow sizes: what stands behind resizes that move, and what decides their sizes."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import cached_property
 
 from onnx import NodeProto
@@ -33,12 +33,18 @@ class SizeReach:
                 reached.update(filter(None, node.output))
                 wanted.add(index)
                 pending += read
+        return wanted | self.behind(pending)
+
+    def behind(self, names: Iterable[str]) -> set[int]:
+        """The nodes that these tensors are made by."""
+        made_by: set[int] = set()
+        pending = list(names)
         while pending:
             index = self._scope.producers.get(pending.pop(), -1)
-            if index >= 0 and index not in wanted:
-                wanted.add(index)
+            if index >= 0 and index not in made_by:
+                made_by.add(index)
                 pending += self.read(index, self._scope.body.node[index])
-        return wanted
+        return made_by
 
     @cached_property
     def inside(self) -> dict[int, set[int]]:

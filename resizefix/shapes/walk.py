@@ -103,6 +103,13 @@ class SizeFlow:
         self._walk(self._reach.wanted() if self._is_open else None)
         return self._inquiry.ended
 
+    def work_out(self, names: Iterable[str]) -> None:
+        """Work out the sizes of these tensors, and of those that they are made of: then `old` says them.
+
+        Raises OldSizesError.
+        """
+        self._walk(self._reach.behind(names))
+
     def _walk(self, wanted: set[int] | None) -> None:
         places = self._scope.producers
         sites = {places[name]: found for (path, name), found in self._inquiry.moved.items() if path == self._scope.path}
@@ -123,7 +130,7 @@ class SizeFlow:
                 if read and node.op_type in PASSING and self._passed_on(node, read):
                     continue
             self._follow(index, node, sites.get(index))
-            if len(self._inquiry.ended) >= len(self._inquiry.cases):
+            if self._inquiry.cases and len(self._inquiry.ended) >= len(self._inquiry.cases):
                 break
 
     @cached_property

@@ -12,6 +12,7 @@ from resizefix.document.provenance import operands_first
 from resizefix.document.scopes import DEFAULT_DOMAINS, Definition, Scope
 from resizefix.document.shapes import Dims, Key
 from resizefix.document.values import Array
+from resizefix.shapes.fixed_sizes import know_fixed_sizes
 
 _USUAL_SIZES = (7, 10, 16, 25)
 
@@ -39,6 +40,7 @@ class StaticValues:
     taken to have."""
 
     def __init__(self, view: ModelView, supposed: Mapping[str, int] | None = None) -> None:
+        know_fixed_sizes(view)
         self._view = view
         self._supposed = supposed or {}
         self._scopes = view.scopes

@@ -236,7 +236,7 @@ def test_scales_that_inference_reads_already_stay_scales():
 def test_what_a_target_accepts_only_while_its_rank_is_not_known_is_looked_at_again(tmp_path):
     """Shape inference reads no numbers in another file."""
     nodes = "y = Upsample (x, s) u = Abs (y) z = Upsample (u, s) w = Flatten (z)"
-    before = resizing(nodes, "float[3] s = {1, 2, 2}", "float[1,2,3] x", "float[?,?] w", opset=9, ir=4)
+    before = resizing(nodes, "float[3] s = {1, 2, 2}", "float[n,2,3] x", "float[?,?] w", opset=9, ir=4)
     made = legal(in_another_file(before, tmp_path / "m.onnx"), "tensorrt-6.0")
     assert statuses(made) == [Status.CHANGED, Status.CHANGED]
     reason = made.outcomes[1].reason

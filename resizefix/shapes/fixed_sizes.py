@@ -1,0 +1,47 @@
+"""Sizes that the file fixes where onnx.shape_inference gave up: worked out by the rows, from the inputs on.
+
+Inference does not fold the small chains that exporters leave, as pads made by Shape, Concat and Split: behind them all
+sizes are open, though the inputs and constants of the file leave only one.
+"""
+
+from resizefix.dialects.model_view import ModelView
+from resizefix.document.values import Dims, dims_of
+from resizefix.scope_path import MAIN
+
+
+def know_fixed_sizes(view: ModelView) -> None:
+    """Let `view.shapes` say the sizes of tensors of the main graph that follow from those of its inputs, where a resize
+    reads or makes one of which inference leaves a size open."""
+    nodes = [scope.body.node[index] for scope, index in view.resizes if scope.path == MAIN]
+    names = [name for node in nodes for name in (*node.input[:1], *node.output[:1]) if name]
+    if all(_numbers(view.shapes.dims((MAIN, name))) is not None for name in names):
+        return
+    from resizefix.shapes.walk import OldSizesError, SizeFlow  # most models' sizes are stated
+
+    stated = {value.name: dims_of(value.type) for value in view.model.graph.input}
+    inputs = {name: numbers for name, dims in stated.items() if (numbers := _numbers(dims)) is not None}
+    if not inputs:
+        return
+    flow = SizeFlow(view, inputs)
+    try:
+        flow.work_out(names)
+    except OldSizesError:
+        return  # nothing runs it
+    for name in view.scopes.main.producers:
+        before, made = view.shapes.dims((MAIN, name)), flow.old(name)
+        if made is not None and _numbers(before) is None and _agrees(before, made):
+            view.shapes.state((MAIN, name), made)
+
+
+def _numbers(dims: Dims | None) -> tuple[int, ...] | None:
+    """The sizes if all are numbers."""
+    numbers = tuple(size for size in dims or () if isinstance(size, int))
+    return numbers if dims is not None and len(numbers) == len(dims) else None
+
+
+def _agrees(stated: Dims | None, made: tuple[int, ...]) -> bool:
+    """Whether sizes are those that are stated, as far as those are numbers."""
+    if stated is None:
+        return True
+    pairs = zip(stated, made, strict=False)
+    return len(stated) == len(made) and all(size == other for size, other in pairs if isinstance(size, int))

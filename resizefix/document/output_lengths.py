@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from resizefix.document.values import Dims
-
 # Operators whose first output has the sizes of their first input.
 KEEPING = frozenset(
     # activations and other functions of one number
@@ -30,14 +28,6 @@ BROADCASTING = frozenset(
 REDUCTIONS = frozenset(
     f"Reduce{name}" for name in ("Max", "Min", "Mean", "Sum", "Prod", "L1", "L2", "LogSum", "LogSumExp", "SumSquare")
 )
-
-
-class Window(NamedTuple):
-    """How a window changes a size: (size + before) // stride + after, in the fewest steps."""
-
-    before: int
-    stride: int
-    after: int
 
 
 class Windows(NamedTuple):
@@ -66,21 +56,3 @@ def same_padding(size: int, stride: int, extent: int) -> int:
     """How much "SAME" pads on both sides together, so that a window begins at every stride; below 0 where none is
     needed."""
     return (-(-size // stride) - 1) * stride + extent - size
-
-
-def window(attribute: Callable[[str, Any], Any], lengths: Dims | None, spatial: int) -> Window | None:
-    """floor((size + pads - extent) / stride) + 1 (ONNX's Conv and MaxPool) on a spatial axis, written as short as it
-    can be; None where the node does not say it. `lengths` are those of the window on all spatial axes."""
-    length = lengths[spatial] if lengths is not None and spatial < len(lengths) else None
-    if lengths is None or not isinstance(length, int):
-        return None
-    count, found = len(lengths), windows(attribute, len(lengths))
-    if not len(found.strides) == len(found.dilations) == count or found.strides[spatial] < 1:
-        return None
-    stride = found.strides[spatial]
-    if found.is_same:
-        return Window(stride - 1, stride, 0)
-    if len(found.pads) != 2 * count:
-        return None
-    change = found.pads[spatial] + found.pads[spatial + count] - found.extent(spatial, length)
-    return Window(change + 1, 1, 0) if stride == 1 else Window(change, stride, 1)

@@ -57,7 +57,7 @@ FOR_INSPECT = {
     "opsets": {"evaluation", "inference", "node_schema", "signatures"},
     "origins": {"classify", "origin"},
     "runtimes": {"inputs"},
-    "shapes": {"dim", "notes", "number_reading", "reach", "reading", "table", "walk"}
+    "shapes": {"dim", "fixed_sizes", "notes", "number_reading", "reach", "reading", "table", "walk"}
     | {"cutting_rows", "elementwise_rows", "moving_rows", "reshape_row", "resize_row", "window_rows"},
     "targets": {"catalogue", "facts", "collect_facts", "onnxruntime_target", "target", "tensorrt"}
     | {"conditions", "shared_rules"}

@@ -77,6 +77,7 @@ ROOMS = (
     "origins",
     "lowerings",
     "targets",
+    "shapes",
     "equivalences",
     "opsets",
     "dialects",

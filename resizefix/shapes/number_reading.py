@@ -85,11 +85,9 @@ class NumberReading(Reading):
         return made
 
     def _by_row(self) -> list[Dims | None]:
-        if self._row is None and self.node.op_type not in RUNS_ANYWAY:
+        if self._row is None:
             raise UnknownSizesError
         try:
-            if self._row is None:
-                raise UnknownRankError
             return [self._numbers.plain(dims) for dims in self._row(self)]
         except UnknownRankError:
             if self.node.op_type not in RUNS_ANYWAY:

@@ -5,9 +5,17 @@ from onnx import NodeProto
 from resizefix.document.output_lengths import BROADCASTING, KEEPING
 from resizefix.document.scopes import DEFAULT_DOMAINS
 from resizefix.shapes import cutting_rows, elementwise_rows, moving_rows, reshape_row, resize_row, window_rows
-from resizefix.shapes.reading import Row
+from resizefix.shapes.notes import DimList
+from resizefix.shapes.reading import Reading, Row, UnknownRankError
+
+
+def _by_inference(n: Reading) -> list[DimList]:
+    """What onnx's inference of the one node says."""
+    raise UnknownRankError
+
 
 ROWS: dict[str, Row] = {
+    "Constant": _by_inference,
     **elementwise_rows.ROWS,
     **moving_rows.ROWS,
     **cutting_rows.ROWS,

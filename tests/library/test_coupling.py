@@ -69,12 +69,12 @@ def test_a_scale_that_changes_no_partner_is_free_and_what_is_not_known_leaves_it
 
 
 @pytest.mark.parametrize(
-    ("fixed", "verdict"), [("3, 2", Freedom.COUPLED), ("12, 8", Freedom.FREE)], ids=["would shrink", "grows still"]
+    ("fixed", "verdict"), [("32, 48", Freedom.COUPLED), ("64, 96", Freedom.FREE)], ids=["would shrink", "grows still"]
 )
 def test_an_upsample_to_fixed_sizes_that_would_have_to_shrink_couples_what_is_before_it(fixed, verdict, tmp_path):
-    text = f"""(float[3,2] x) => (float[] y)
-      <float[2] same = {{3, 2}}, float[2] fixed = {{{fixed}}}, float[u,v] a> {{
-        n = Shape (x) f = Cast <to: int = 1> (n) r = Div (same, f) [up] a = Upsample (x, r)
+    """Of an input that the file leaves open, sizes of 32 and 48 are assumed first."""
+    text = f"""(float[h,w] x) => (float[] y)
+      <float[2] same = {{1, 1}}, float[2] fixed = {{{fixed}}}, float[u,v] a> {{ [up] a = Upsample (x, same)
         m = Shape (a) g = Cast <to: int = 1> (m) q = Div (fixed, g) [here] y = Upsample (a, q) }}"""
     onnx.save(model(text, 9, ir=4), tmp_path / "m.onnx")
     before = next(site for site in resizefix.inspect(str(tmp_path / "m.onnx")) if site.node.name == "up")

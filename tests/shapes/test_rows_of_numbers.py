@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given, settings
 from onnx import helper
 from ort_runs import run
-from row_nodes import NODES
+from row_nodes import NODES, floats
 
+from resizefix.shapes import cutting_rows, elementwise_rows, moving_rows, reshape_row, resize_row, window_rows
 from resizefix.shapes.number_reading import ConflictError, NumberReading, Numbers, UnknownSizesError
 
 OPSET = 17
@@ -71,3 +72,31 @@ def test_a_row_says_what_onnxruntime_does(operator):
         assert said == sizes, (node, [array.shape for array in arrays])
 
     holds()
+
+
+@pytest.mark.parametrize(
+    "node",
+    [
+        helper.make_node("Relu", ["i0"], ["o0"], domain="acme"),
+        helper.make_node("Constant", ["i0"], ["o0"], domain="acme"),
+        helper.make_node("Flatten", ["i0"], ["o0"], domain="com.microsoft"),
+        helper.make_node("Acme", ["i0"], ["o0"]),
+    ],
+    ids=lambda node: f"{node.domain or 'ai.onnx'} {node.op_type}",
+)
+def test_of_an_operator_that_is_not_in_the_table_nothing_is_said(node):
+    with pytest.raises(UnknownSizesError):
+        NumberReading(Tensors(node, floats((2, 3))), Numbers(), node, OPSET).made(0)
+
+
+def test_an_attribute_that_the_call_of_a_function_gives_is_not_taken_for_its_default():
+    node = helper.make_node("Flatten", ["i0"], ["o0"])
+    node.attribute.add(name="axis", ref_attr_name="axis", type=onnx.AttributeProto.INT)
+    with pytest.raises(UnknownSizesError):
+        NumberReading(Tensors(node, floats((2, 3))), Numbers(), node, OPSET).made(0)
+
+
+def test_no_operator_has_two_rows():
+    parts = (cutting_rows, elementwise_rows, moving_rows, reshape_row, resize_row, window_rows)
+    operators = [operator for part in parts for operator in part.ROWS]
+    assert len(operators) == len(set(operators))

@@ -23,7 +23,6 @@ from resizefix.opsets.node_schema import why_incomplete
 from resizefix.shapes.dim import Dim, Sizes
 from resizefix.shapes.notes import DimList, Notes
 from resizefix.shapes.reading import Reading, UnknownRankError
-from resizefix.shapes.table import ROWS
 
 # Their rows hold for every input; those of others say what an image of another size would most probably give.
 _FOLLOWED = KEEPING | BROADCASTING | {"Transpose", "Concat", "Conv", "FusedConv", "MaxPool", "AveragePool", "LpPool"}
@@ -97,6 +96,8 @@ class AxisSizes:
         return tuple(dim if self._is_said(dim) else self._root(tensor, axis) for axis, dim in enumerate(by_row))
 
     def _by_row(self, definition: Definition) -> DimList | None:
+        from resizefix.shapes.table import ROWS  # most models compute no scale from sizes
+
         assert definition.node is not None
         try:
             return ROWS[definition.node.op_type](_SourceReading(self, definition, definition.node))[0]

@@ -4,6 +4,8 @@ Inference does not fold the small chains that exporters leave, as pads made by S
 sizes are open, though the inputs and constants of the file leave only one.
 """
 
+from collections.abc import Set
+
 from resizefix.dialects.model_view import ModelView
 from resizefix.document.values import Dims, dims_of
 from resizefix.scope_path import MAIN
@@ -11,20 +13,19 @@ from resizefix.scope_path import MAIN
 
 def know_fixed_sizes(view: ModelView) -> None:
     """Let `view.shapes` say the sizes of tensors of the main graph that follow from those of its inputs, where a resize
-    reads or makes one of which inference leaves a size open."""
+    reads one of which inference leaves a size open."""
     nodes = [scope.body.node[index] for scope, index in view.resizes if scope.path == MAIN]
-    names = [name for node in nodes for name in (*node.input[:1], *node.output[:1]) if name]
-    if all(_numbers(view.shapes.dims((MAIN, name))) is not None for name in names):
+    stated = {value.name: dims_of(value.type) for value in view.model.graph.input}
+    inputs = {name: numbers for name, dims in stated.items() if (numbers := _numbers(dims)) is not None}
+    left_open = {size for dims in stated.values() for size in dims or () if not isinstance(size, int)} - {None}
+    names = {name for node in nodes for name in node.input[:1] if name and name not in stated}
+    if not inputs or all(_is_said(view.shapes.dims((MAIN, name)), left_open) for name in names):
         return
     from resizefix.shapes.walk import OldSizesError, SizeFlow  # most models' sizes are stated
 
-    stated = {value.name: dims_of(value.type) for value in view.model.graph.input}
-    inputs = {name: numbers for name, dims in stated.items() if (numbers := _numbers(dims)) is not None}
-    if not inputs:
-        return
     flow = SizeFlow(view, inputs)
     try:
-        flow.work_out(names)
+        flow.work_out([name for node in nodes for name in (*node.input[:1], *node.output[:1]) if name])
     except OldSizesError:
         return  # nothing runs it
     for name in view.scopes.main.producers:
@@ -37,6 +38,11 @@ def _numbers(dims: Dims | None) -> tuple[int, ...] | None:
     """The sizes if all are numbers."""
     numbers = tuple(size for size in dims or () if isinstance(size, int))
     return numbers if dims is not None and len(numbers) == len(dims) else None
+
+
+def _is_said(dims: Dims | None, left_open: Set[object]) -> bool:
+    """Whether each size is a number or one that the file leaves open."""
+    return dims is not None and all(isinstance(size, int) or size in left_open for size in dims)
 
 
 def _agrees(stated: Dims | None, made: tuple[int, ...]) -> bool:

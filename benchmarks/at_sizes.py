@@ -48,13 +48,13 @@ def judged(path: Path, wanted: tuple[int, int]) -> tuple[str, str] | None:
         return None
     try:
         # Without verification no size is worth a proof yet: only the refusal counts.
-        before = refused(resizefix.trt_legacy(str(path), verify=False).outcomes)
+        before = refused(resizefix.trt_legacy(str(path), verify=False, on_refusal="return").outcomes)
     except ResizefixError:
         return None
     if not any(NO_CONSTANT in (one.reason or "") for one in before):
         return None
     try:
-        result = resizefix.trt_legacy(str(path), size=size)
+        result = resizefix.trt_legacy(str(path), size=size, on_refusal="return")
     except VerificationFailedError as error:
         return "verification failed", str(error)
     except ResizefixError as error:

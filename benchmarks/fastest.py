@@ -71,7 +71,7 @@ class Row:
 
 def timed(name: str, path: Path, size: tuple[int, int] | None) -> tuple[Row, str]:
     """The row of a model, and the runtime's title."""
-    result = resizefix.legalize(str(path), fastest=True, allow_inexact=True, size=size)
+    result = resizefix.legalize(str(path), fastest=True, allow_inexact=True, size=size, on_refusal="return")
     document = Document.open(path)
     base = document if size is None else fixed_at(document, size)
     speed = result.speed

@@ -124,7 +124,7 @@ def judged(path: Path) -> dict[str, object]:
 def _converted(path: Path, old: dict[str, int], new: dict[str, int]) -> dict[str, object]:
     size = f"{new['height']}x{new['width']}"
     try:
-        result = resizefix.input_size(str(path), size=(new["height"], new["width"]))
+        result = resizefix.input_size(str(path), size=(new["height"], new["width"]), on_refusal="return")
     except VerificationFailedError as error:
         return {"verdict": "verification failed", "size": size, "reason": str(error)}
     except ResizefixError as error:

@@ -31,7 +31,7 @@ ANSWERS = {
 def promoted(path: str, folder: str) -> str:
     """As on docs/how-to/pipelines.md."""
     try:
-        result = resizefix.promote_scales(path)
+        result = resizefix.promote_scales(path, on_refusal="return")
     except resizefix.ResizefixError as error:
         return type(error).__name__
     if result.changed:

@@ -219,10 +219,10 @@ def resizes_alone(before: Document, after: Document, runtime: Runtime, values: M
 
 def legalized(document: Document, target: str) -> Result:
     """The model for the target; raised first where every refusal says that this helps."""
-    made = resizefix.legalize(document, target=target, verify=False)
+    made = resizefix.legalize(document, target=target, verify=False, on_refusal="return")
     advice = {one.retry_args for one in made.outcomes if one.status.value == "refused"}
     if len(advice) == 1 and (told := advice.pop())[:1] == ("--opset",):
-        return resizefix.legalize(document, target=target, verify=False, opset=int(told[1]))
+        return resizefix.legalize(document, target=target, verify=False, opset=int(told[1]), on_refusal="return")
     return made
 
 

@@ -274,7 +274,9 @@ def judged(seed: int, *, anything: bool, verify: bool) -> tuple[str, str]:
     except Exception:
         return "no truth", ""
     try:
-        result = resizefix.input_size(model, size="any" if anything else (new[0], new[1]), verify=verify)
+        result = resizefix.input_size(
+            model, size="any" if anything else (new[0], new[1]), verify=verify, on_refusal="return"
+        )
     except ResizefixError as error:
         return "failed", str(error)[:300]
     refused = [outcome for outcome in result.outcomes if outcome.status is Status.REFUSED]

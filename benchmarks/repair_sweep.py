@@ -42,7 +42,7 @@ def sweep(folder: Path, patterns: list[str]) -> int:
             continue
         files["with such a site"] += 1
         try:
-            result = resizefix.repair(path, timeout=120)
+            result = resizefix.repair(path, timeout=120, on_refusal="return")
         except resizefix.VerificationFailedError as error:
             files["verification failed, nothing written"] += 1
             counts.update((fault, "refused") for _, fault in found)

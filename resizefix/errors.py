@@ -72,7 +72,12 @@ class CannotWriteError(ResizefixError):
 
 
 class RefusedError(ResizefixError):
-    """The model cannot be changed as asked without changing what it computes; the text says which rule forbids it."""
+    """The model cannot be changed as asked without changing what it computes; the text says which rule forbids it.
+
+    Of a call that changes models, `result` holds the outcomes; its model is the unchanged original.
+    """
+
+    result: Any = None
 
 
 def _rebuilt(kind: type[ResizefixError], arguments: tuple[Any, ...], state: dict[str, Any]) -> ResizefixError:

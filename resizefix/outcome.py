@@ -1,4 +1,4 @@
-"""What happened to one site: changed, left as it is, or refused, each with its reason."""
+"""What happened to one site (changed, left as it is, or refused, each with its reason), and to a model as a whole."""
 
 from __future__ import annotations
 
@@ -13,6 +13,16 @@ class Status(str, Enum):
     CHANGED = "changed"
     UNCHANGED = "unchanged"
     REFUSED = "refused"
+
+
+class ModelOutcome(str, Enum):
+    """What happened to a model: `already`: what was asked for is there, and nothing was needed; `refused`: nothing of
+    it could be done; `failed`: a verification refuted the result."""
+
+    CHANGED = "changed"
+    ALREADY = "already"
+    REFUSED = "refused"
+    FAILED = "failed"
 
 
 @dataclass(frozen=True)

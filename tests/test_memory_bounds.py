@@ -7,12 +7,14 @@ import pytest
 from child_python import ended
 from onnx import TensorProto, helper
 
+from resizefix.document.document import Document
 from resizefix.document.wire import encode_header
 
 MEGABYTE = 1 << 20
 SIZE = 150 * MEGABYTE
 WEIGHTS = 30
 MOST = 120 * MEGABYTE
+SIZE_OF_ONE = 512 * MEGABYTE
 
 # The command line, then the most memory that the process ever held (not ru_maxrss: a child's begins at its parent's).
 RUN = """
@@ -28,11 +30,15 @@ finally:
 @pytest.fixture(scope="module")
 def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A model with one resize and 150 MB of weights, which are holes in the file."""
+    return written(tmp_path_factory.mktemp("large") / "large.onnx", WEIGHTS, SIZE)
+
+
+def written(path: Path, weights: int, size: int) -> Path:
+    """A model with one resize, and weights of that many bytes together, which are holes in the file."""
     if not Path("/proc/self/status").exists():
         pytest.skip("how much memory a process held is only known on Linux")
-    path = tmp_path_factory.mktemp("large") / "large.onnx"
-    each = SIZE // WEIGHTS
-    names = [f"w{i}" for i in range(WEIGHTS)]
+    each = size // weights
+    names = [f"w{i}" for i in range(weights)]
     nodes = [helper.make_node("Resize", ["x", "", "s"], ["y"], name="up", mode="nearest")]
     nodes += [helper.make_node("ReduceSum", [name], [f"{name}_sum"], name=f"{name}_sum") for name in names]
     nodes.append(helper.make_node("Sum", ["y", *(f"{name}_sum" for name in names)], ["out"], name="sum"))
@@ -51,7 +57,7 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
     model.ir_version = 8
     model.ClearField("graph")
     with path.open("wb") as file:
-        file.write(model.SerializeToString() + encode_header(7, len(graph) + sum(map(len, heads)) + WEIGHTS * each))
+        file.write(model.SerializeToString() + encode_header(7, len(graph) + sum(map(len, heads)) + weights * each))
         file.write(graph)
         for head in heads:
             file.write(head)
@@ -60,10 +66,10 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def peak_of(*arguments: object) -> int:
-    """The most memory, in bytes, that the command held; it must succeed."""
+def peak_of(*arguments: object, code: int = 0) -> int:
+    """The most memory, in bytes, that the command held; it must end with that exit code."""
     done = ended("-c", RUN, *arguments)
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == code, done.stderr
     found = re.search(r"peak (\d+)", done.stderr)
     assert found is not None
     return int(found[1]) * 1024
@@ -86,6 +92,32 @@ def test_a_model_of_150_megabytes_is_worked_on_in_120(name, large, tmp_path):
     assert large.stat().st_size > SIZE
     assert peak_of(*(places.get(word, word) for word in COMMANDS[name])) <= MOST
     assert "OUT" not in COMMANDS[name] or places["OUT"].stat().st_size > SIZE
+
+
+@pytest.mark.parametrize("external", [False, True])
+def test_one_tensor_of_half_a_gigabyte_is_compared_in_120_megabytes(external, tmp_path):
+    before, after = (written(tmp_path / name, 1, SIZE_OF_ONE) for name in ("before.onnx", "after.onnx"))
+    if external:
+        for path in (before, after):
+            moved_out(path, tmp_path / f"{path.stem}.bin")
+    assert peak_of("diff", before, after, "--meaning-only") <= MOST
+    last = (tmp_path / "after.bin" if external else after).open("r+b")
+    with last:
+        last.seek(-1, 2)
+        last.write(b"\1")
+    assert peak_of("diff", before, after, code=1) <= MOST
+
+
+def moved_out(path: Path, data: Path) -> None:
+    """The one tensor of the model gets its data in another file, holes again."""
+    document = Document.open(path)
+    references = document.proto.graph.initializer[1].external_data
+    del references[:]
+    for key, value in (("location", data.name), ("offset", "0"), ("length", str(SIZE_OF_ONE))):
+        references.add(key=key, value=value)
+    path.write_bytes(document.proto.SerializeToString())
+    with data.open("wb") as file:
+        file.truncate(SIZE_OF_ONE)
 
 
 @pytest.mark.parametrize("name", ["promote-scales", "legalize"])

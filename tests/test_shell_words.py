@@ -1,5 +1,6 @@
 """A suggested command can be typed as it stands: in a POSIX shell, in cmd and in PowerShell."""
 
+import os
 import shlex
 import subprocess
 
@@ -41,3 +42,22 @@ def test_what_powershell_would_take_for_a_comment_or_a_list_is_quoted():
 
 def test_words_are_joined_for_this_system():
     assert shlex.split(joined(["a b", "c"])) == ["a b", "c"]
+
+
+NOT_SHOWN = [
+    b"mod\xe9le.onnx",
+    b"it's \xff\\7.onnx",
+    b"a\nb.onnx",
+    b"\x1b[31m.onnx",
+    b"\xe2\x80\xaex.onnx",
+    b"\xe9" * 3 + b"1",
+]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="file names are text there")
+@pytest.mark.parametrize("name", NOT_SHOWN)
+def test_a_shell_reads_back_a_name_that_cannot_be_shown(name):
+    word = quoted(os.fsdecode(name), windows=False)
+    assert word.isprintable()
+    said = subprocess.run(["bash", "-c", f"printf %s {word}"], capture_output=True, check=True)
+    assert said.stdout == name

@@ -95,7 +95,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if unprinted is not None:
         why = Diagnostic("cli.not-printed", why=unprinted.strerror or unprinted)
         click.echo(f"resizefix: {why}", err=True)
-        code = 2
+        code = code if call.wrote else 2
         note(answered=code)
     end(code)
 
@@ -122,5 +122,5 @@ def _run(call: Call) -> int:
     except (click.Abort, KeyboardInterrupt):
         code = emit_error(call, INTERRUPTED, 130)
     except (ImportError, OSError, MemoryError) as error:  # a command's modules could not be loaded
-        code = emit_error(call, why_unforeseen(error), 2)
+        code = emit_error(call, Diagnostic("cli.ended", why=why_unforeseen(error)), 2)
     return code

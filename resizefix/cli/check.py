@@ -13,6 +13,7 @@ from resizefix.cli.option_types import SHAPES
 from resizefix.cli.options import F, number_option, runtime_python, subcommand, target_option
 from resizefix.cli.piped_model import model_argument, shown
 from resizefix.cli.report_files import pages, report_files_of, reporting
+from resizefix.errors import UsageError
 
 
 def _shapes(*names: str, text: str) -> Callable[[F], F]:
@@ -31,8 +32,8 @@ def _shapes(*names: str, text: str) -> Callable[[F], F]:
 @click.option(
     "--live",
     is_flag=True,
-    help="Also ask the runtime of the target, if installed; for TensorRT 10 that is TensorRT-RTX (pip install "
-    "'resizefix[tensorrt]').",
+    help="Also ask the runtime of the target, which must be installed; for TensorRT 10 that is TensorRT-RTX (pip "
+    "install 'resizefix[tensorrt]').",
 )
 @runtime_python
 @click.option("--build", is_flag=True, help="Like --live, and build the engine; no GPU is needed.")
@@ -49,8 +50,8 @@ def _shapes(*names: str, text: str) -> Callable[[F], F]:
 def command(model: str, targets: tuple[str, ...], **options: Any) -> Answer:
     """Say whether TARGET accepts the Upsample/Resize nodes of MODEL, rule by rule.
 
-    Exit code 0: every target accepts them, and with --live the real parser accepts the whole model. Exit code 1: one
-    does not.
+    Exit code 0: every target accepts them, and with --live its real parser accepts the whole model. Exit code 1: one
+    does not. Exit code 2: with --live, a named target cannot be asked here.
     """
     reports = report_files_of(options, model)
     from resizefix.document.document import Document
@@ -61,7 +62,8 @@ def command(model: str, targets: tuple[str, ...], **options: Any) -> Answer:
     own = {name: options[name] for name in ("live", "build", "timeout")}
     pythons = dict(options["runtime_python"])
     verdicts = check_all(model, targets, profile=_profile(options), runtime_python=pythons, **own)
-    for reason in dict.fromkeys(verdict.live_reason for verdict in verdicts if verdict.live_reason):
+    unanswered = list(dict.fromkeys(verdict.live_reason for verdict in verdicts if verdict.live_reason))
+    for reason in () if targets else unanswered:  # of all targets, those that can be asked are
         click.echo(f"resizefix check: {reason}", err=True)
     faults = known_faults(model)
 
@@ -88,13 +90,14 @@ def command(model: str, targets: tuple[str, ...], **options: Any) -> Answer:
         "targets": {verdict.target.name: verdict_json(verdict) for verdict in verdicts},
         **files,
     }
-    return Answer(fields, reports.beside(show), exit_code=0 if all(verdict.taken for verdict in verdicts) else 1)
+    if targets and unanswered:
+        return Answer(fields, reports.beside(show), error=". ".join(unanswered), exit_code=UsageError.exit_code)
+    is_taken = all(verdict.taken or (verdict.accepted and verdict.live is None) for verdict in verdicts)
+    return Answer(fields, reports.beside(show), exit_code=0 if is_taken else 1)
 
 
 def _profile(options: dict[str, Any]) -> dict[str, dict[str, tuple[int, ...]]]:
     """The three shape options as one optimization profile."""
-    from resizefix.errors import UsageError
-
     profile: dict[str, dict[str, tuple[int, ...]]] = {}
     for bound in ("min", "opt", "max"):
         for given in options[f"{bound}_shapes"]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import click
+
 from resizefix.cli.envelope import Answer, answering
 from resizefix.cli.options import bounds, subcommand
 from resizefix.cli.piped_model import model_argument, require_whole
@@ -13,12 +15,18 @@ from resizefix.cli.report_files import pages_of_two, report_files_of, reporting
 @subcommand("diff", example="resizefix diff x3.onnx any.onnx --html changes.html")
 @model_argument("before")
 @model_argument("after")
+@click.option(
+    "--meaning-only",
+    is_flag=True,
+    help="Leave out what no runtime reads: doc strings, metadata, the producer, how tensors are stored.",
+)
 @reporting
 @bounds
 @answering
-def command(before: str, after: str, **options: Any) -> Answer:
+def command(before: str, after: str, meaning_only: bool, **options: Any) -> Answer:
     """Show what changed between BEFORE and AFTER, node by node; what is not listed is the same.
 
+    Doc strings, metadata and how tensors are stored count too, unless --meaning-only leaves them out.
     Exit code 0: the models are the same; 1: they differ. Reports are written in both cases.
     """
     reports = report_files_of(options, before, after)
@@ -27,13 +35,13 @@ def command(before: str, after: str, **options: Any) -> Answer:
     from resizefix.operations.diff import diff
     from resizefix.reports.json import change_json
 
-    changes = tuple(diff(Document.open(before), Document.open(after)))
+    changes = tuple(diff(Document.open(before), Document.open(after), meaning_only=meaning_only))
 
     def show() -> None:
         from resizefix.reports.terminal import show_changes
 
-        show_changes(changes)
+        show_changes(changes, meaning_only=meaning_only)
 
-    written = reports.write(*pages_of_two(before, after, changes=changes))
+    written = reports.write(*pages_of_two(before, after, changes=changes, meaning_only=meaning_only))
     fields = {"changes": [change_json(change) for change in changes], **written}
     return Answer(fields, reports.beside(show), exit_code=1 if changes else 0)

@@ -15,7 +15,7 @@ import click
 
 from resizefix import process
 from resizefix.cli.next_command import after_error, after_no, after_wrong_words, show_error
-from resizefix.cli.piped_model import as_typed, shown
+from resizefix.cli.piped_model import DASH, as_typed, shown
 from resizefix.cli.progress import close_progress
 from resizefix.diagnostics import Diagnostic
 from resizefix.errors import ResizefixError
@@ -49,6 +49,8 @@ class Call:
 
     typed: tuple[str, ...] = ()
     document: dict[str, Any] | None = None
+    wrote: bool = False
+    """Whether OUT is written: then the answer is yes, whether or not it can be shown."""
 
     @property
     def as_json(self) -> bool:
@@ -90,6 +92,10 @@ def run_command(model: str, work: Callable[[], Answer], mode: OutputMode | None 
     verifies = "shape" in params and not params.get("no_verify")
     model = shown(model)
     Diagnostic("cli.memory-is-out")  # whose table is read now: a process without memory reads none
+    if model:
+        import numpy as np  # which every command that reads a model imports
+
+        context.with_resource(np.errstate(all="ignore"))  # what overflows is judged, and no warning leaks
     try:
         process.bound(params.get("timeout"), params.get("memory_limit"), 1 if verifies else 2)
         answer = work()
@@ -100,11 +106,12 @@ def run_command(model: str, work: Callable[[], Answer], mode: OutputMode | None 
         step = after_error(error, command, model, call.typed)
         answer = Answer(error=str(error), exit_code=error.exit_code)
     except Exception as error:  # the last resort, for files that no rule foresees: the one place that catches all
-        answer = Answer(error=f"{model}: {why_unforeseen(error)}", exit_code=2)
+        answer = Answer(error=f"{model}: {Diagnostic('cli.ended', why=why_unforeseen(error))}", exit_code=2)
         if mode.verbose:
             traceback.print_exc()
     close_progress()
     answer = replace(answer, fields=as_typed(answer.fields), error=as_typed(answer.error))
+    call.wrote = answer.output not in (None, DASH) and answer.exit_code == 0
     if mode.as_json:
         call.document = _envelope(command, model, answer)
     elif answer.show is not None and not mode.quiet:
@@ -112,7 +119,10 @@ def run_command(model: str, work: Callable[[], Answer], mode: OutputMode | None 
         try:
             answer.show()
         except Exception as error:  # as above
-            answer = Answer(error=Diagnostic("cli.not-shown", model=model, why=why_unforeseen(error)), exit_code=2)
+            why = {"model": model, "why": why_unforeseen(error)}
+            answer = Answer(error=Diagnostic("cli.not-shown", **why), exit_code=2)
+            if call.wrote:
+                answer = Answer(error=Diagnostic("cli.written-not-shown", **why))
     if answer.error is not None:
         show_error(f"resizefix {command}: {printable(answer.error)}", None if mode.as_json or mode.quiet else step)
     raise click.exceptions.Exit(answer.exit_code)
@@ -160,7 +170,7 @@ def why_unforeseen(error: Exception) -> str:
             cause = inner
         return Diagnostic("cli.library-not-loaded", why=cause)
     if isinstance(cause, OSError):
-        return Diagnostic("cli.system-error", why=_what_failed(cause))
+        return _what_failed(cause)
     place = traceback.extract_tb(error.__traceback__)[-1]
     return Diagnostic(
         "cli.error-in-resizefix",

@@ -16,9 +16,10 @@ from resizefix.cli.options import (
     target_option,
     writing,
 )
-from resizefix.cli.written import More, calling, why_not_all, writes, written
+from resizefix.cli.written import More, No, calling, why_not_all, writes, written
 from resizefix.diagnostics import Diagnostic
 from resizefix.errors import UsageError
+from resizefix.outcome import Status
 
 if TYPE_CHECKING:
     from resizefix.library.result import Result
@@ -56,7 +57,10 @@ def command(model: str, **options: Any) -> Answer:
     pythons = dict(options["runtime_python"])
     make = calling("legalize", model, runtime_python=pythons, **own_options(options, *_OWN))
     nothing = "cli.nothing-faster" if options["fastest"] else "cli.nothing-to-legalize"
-    why_not = why_not_all(options, "rewritten", Diagnostic(nothing, target=options["target"]))
+    why_not_any = why_not_all(options, "rewritten", Diagnostic(nothing, target=options["target"]))
+
+    def why_not(result: Result) -> No | None:
+        return why_not_any(result) or (None if options["node"] else _still_rejected(result, options["target"]))
 
     def more(result: Result, path: str | None, is_yes: bool) -> More | None:
         speed = result.speed
@@ -68,3 +72,17 @@ def command(model: str, **options: Any) -> Answer:
         return More({"speed": speed_json(speed)}, lambda: show_speed(speed))
 
     return written(model, options, make, why_not, more=more)
+
+
+def _still_rejected(result: Result, target: str) -> No | None:
+    """Why the target would not accept a model of which some nodes were rewritten."""
+    refused = next((outcome for outcome in result.outcomes if outcome.status is Status.REFUSED), None)
+    if refused is not None:
+        from resizefix.reports.wording import reason
+
+        why = {"node": refused.node, "why": reason(refused)}
+    elif result.blockers:
+        why = {"node": result.blockers[0].node, "why": f"{result.blockers[0].reason}; {result.blockers[0].fix}"}
+    else:
+        return None
+    return No(Diagnostic("cli.still-rejected", target=target, **why), outcome=refused)

@@ -158,7 +158,8 @@ def _report(
             for line in _violations(answer):
                 click.echo(f"         {printable(line)}")
     worst = max(answer["exit_code"] for answer in known)
-    click.get_current_context().ensure_object(Call).document = _envelope(command, worst, None, known)
+    call = click.get_current_context().ensure_object(Call)
+    call.document, call.wrote = _envelope(command, worst, None, known), any(answer.get("output") for answer in known)
     if not as_json and not quiet:
         counts = [(sum(answer["exit_code"] == code for answer in known), word) for code, word in _WORDS.items()]
         summary = ", ".join(f"{count} {word}" for count, word in counts if count)

@@ -116,7 +116,12 @@ def pages(
 
 
 def pages_of_two(
-    before: str, after: str, *, verification: Verification | None = None, changes: Sequence[Change] | None = None
+    before: str,
+    after: str,
+    *,
+    verification: Verification | None = None,
+    changes: Sequence[Change] | None = None,
+    meaning_only: bool = False,
 ) -> tuple[Callable[[], str], Callable[[], str]]:
     """What makes the page and the Markdown of two models, with what came of running both."""
 
@@ -124,7 +129,8 @@ def pages_of_two(
         from resizefix.document.document import Document
         from resizefix.reports.comparison import compare
 
-        return shown(before), shown(after), compare(Document.open(before), Document.open(after), changes), verification
+        models = Document.open(before), Document.open(after)
+        return shown(before), shown(after), compare(*models, changes, meaning_only=meaning_only), verification
 
     return pages("html.diff_page", "markdown.diff_markdown", compared)
 

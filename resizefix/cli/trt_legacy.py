@@ -26,7 +26,7 @@ _TARGETS = ("tensorrt-5.0", "tensorrt-5.1", "tensorrt-6.0", "tensorrt-7.0", "ten
     only=_TARGETS,
     default=_TARGETS[0],
     show_default=True,
-    help="Report whether this TensorRT (5.0 to 7.2) accepts the result; `list` prints the names.",
+    help="The TensorRT (5.0 to 7.2) that must accept the result; `list` prints the names.",
 )
 @click.option(
     "--hybrid",
@@ -66,7 +66,7 @@ def command(model: str, **options: Any) -> Answer:
         return More(answer, show)
 
     out = DASH if isinstance(model, PipedModel) else os.path.splitext(model)[0] + ".trt-legacy.onnx"
-    make = calling("trt_legacy", model, **own_options(options, "hybrid", "size", "allow_inexact", "lower"))
+    make = calling("trt_legacy", model, **own_options(options, "target", "hybrid", "size", "allow_inexact", "lower"))
     return written(model, options, make, _why_not, out=out, more=verdicts)
 
 

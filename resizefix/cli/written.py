@@ -57,7 +57,7 @@ def writes(
 
 def calling(call: str, model: str, **options: Any) -> Callable[[], Result]:
     """A call of the library, which is imported when it is made."""
-    return lambda: getattr(resizefix, call)(model, **options)
+    return lambda: getattr(resizefix, call)(model, on_refusal="return", **options)
 
 
 def written(
@@ -83,7 +83,7 @@ def written(
 
     try:
         result = make()
-        no = why_not(result)
+        no = why_not(result) if result.refusal is None else No(str(result.refusal))
     except VerificationFailedError as error:
         result, no = error.result, No(Diagnostic("cli.nothing-written", why=str(error)))
     copied = no is not None and no.unchanged and options["copy_unchanged"]

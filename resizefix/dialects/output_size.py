@@ -102,6 +102,6 @@ def shapes_of(model: ModelProto) -> Shapes:
     return Shapes(model, RESIZED)
 
 
-def rederive(model: ModelProto, seeds: Mapping[Key, Dims | None]) -> None:
+def rederive(model: ModelProto, seeds: Mapping[Key, Dims | None], *, names_hold: bool = False) -> None:
     """`document.shapes.rederive`: every stored shape that depends on the seeded tensors is made true again."""
-    shapes.rederive(model, seeds, RESIZED)
+    shapes.rederive(model, seeds, RESIZED, names_hold=names_hold)

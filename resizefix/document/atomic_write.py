@@ -84,6 +84,13 @@ class AtomicWrite:
             raise _cannot_write(path, error) from error
         return temporary
 
+    def make_folder(self, folder: Path) -> None:
+        """Makes a folder that is not there yet; it goes again if nothing is committed. Raises CannotWriteError."""
+        try:
+            self._make_folder(folder)
+        except OSError as error:
+            raise _cannot_write(folder, error) from error
+
     def commit(self) -> None:
         """Gives the staged files their names. Raises UsageError, CannotWriteError; then no new file is left behind."""
         with process.uninterrupted():

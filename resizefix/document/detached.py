@@ -92,10 +92,13 @@ class Detached(NamedTuple):
             raise RefusedError("document.data-given-twice", name=tensor.name)
         return self.payloads[int(reference.offset)]
 
-    def content(self, payload: Payload) -> bytes:
-        """The bytes of a payload, which are those of `raw_data` whatever field they stand in."""
+    def span(self, payload: Payload) -> Span:
+        """Where the bytes of a payload are, which are those of `raw_data` whatever field they stand in.
+
+        Raises UnreadableModelError if the file was written to since it was opened.
+        """
         self.source.require_unchanged()
-        return self.source.read(payload.start, payload.end)
+        return Span(self.source, payload.start, payload.end)
 
     def with_references_replaced(self, model: bytes, instead: Callable[[Payload, int], bytes]) -> bytes:
         """A serialised light model with `instead(payload, data_type)` where a tensor referred to a payload."""

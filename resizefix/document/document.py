@@ -29,7 +29,8 @@ from resizefix.document.external_data import (
 )
 from resizefix.document.externalize import DataFile, externalized
 from resizefix.document.foreign_formats import HEAD, describe
-from resizefix.document.pieces import Piece, as_bytes
+from resizefix.document.payloads import Payload
+from resizefix.document.pieces import Piece, Span, as_bytes
 from resizefix.document.schema import FIELDS, number_of
 from resizefix.document.source import Source
 from resizefix.document.structure import require_sound, require_utf8
@@ -121,22 +122,31 @@ class Document:
         if not self._detached.source.is_at(self.folder / self._detached.location):
             raise UnreadableModelError("document.changed-on-disk", path=self.path)
 
+    def payload(self, tensor: onnx.TensorProto) -> Payload | None:
+        """Where the model's own file holds the data of a tensor; None if `proto` or another file does."""
+        return self._detached.payload_of(tensor) if self._detached else None
+
+    def span(self, tensor: onnx.TensorProto) -> Span | None:
+        """The bytes of a tensor's data in the file that holds them, as `raw_data` has them; None if `proto` holds them.
+
+        Raises UnreadableModelError, RefusedError.
+        """
+        payload = self.payload(tensor)
+        if self._detached and payload:
+            return self._detached.span(payload)
+        reference = reference_of(tensor)
+        if reference is None:
+            return None
+        if self._home is None:
+            raise UnreadableModelError("document.data-folder-unknown", name=tensor.name, location=reference.location)
+        if reference.is_of_payload and self._detached:
+            require_own(self._new([reference]))
+        return span_of(reference, self._home.open(reference))
+
     def array(self, tensor: onnx.TensorProto) -> np.ndarray:
         """The value of a tensor of this document, wherever its data lie. Raises UnreadableModelError, RefusedError."""
-        whole = tensor
-        payload = self._detached.payload_of(tensor) if self._detached else None
-        reference = reference_of(tensor)
-        if self._detached and payload:
-            whole = _with_raw_data(tensor, self._detached.content(payload))
-        elif reference is not None:
-            if self._home is None:
-                raise UnreadableModelError(
-                    "document.data-folder-unknown", name=tensor.name, location=reference.location
-                )
-            if self._detached:
-                require_own(self._new([reference]))
-            span = span_of(reference, self._home.open(reference))
-            whole = _with_raw_data(tensor, span.source.read(span.start, span.end))
+        span = self.span(tensor)
+        whole = tensor if span is None else _with_raw_data(tensor, as_bytes([span]))
         try:
             return onnx.numpy_helper.to_array(whole)
         except (ValueError, TypeError, KeyError) as error:

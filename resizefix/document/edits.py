@@ -108,8 +108,8 @@ class Change(NamedTuple):
 
     `node` takes the place of the node; `before` and `after` are put beside it. `initializers` are added to the main
     graph. `others` replaces nodes of the same scope, by the position in its list. `types` sets the stored element type
-    of tensors of the same scope. `opset` is the version of ai.onnx that the model imports afterwards. `resized`: the
-    output may be of another size than the file states.
+    of tensors of the same scope; what is stored of those `forgotten` goes. `opset` is the version of ai.onnx that the
+    model imports afterwards. `resized`: the output may be of another size than the file states.
     """
 
     node: NodeProto | None = None
@@ -118,6 +118,7 @@ class Change(NamedTuple):
     initializers: Sequence[TensorProto] = ()
     others: Mapping[int, NodeProto] = {}
     types: Mapping[str, int] = {}
+    forgotten: Sequence[str] = ()
     opset: int | None = None
     resized: bool = False
 
@@ -135,6 +136,7 @@ def apply_around(model: ModelProto, body: GraphProto | FunctionProto, index: int
     for value in body.value_info:
         if value.name in change.types:
             value.type.tensor_type.elem_type = change.types[value.name]
+    drop_named(body.value_info, change.forgotten)
 
 
 def set_input(node: NodeProto, position: int, name: str) -> None:

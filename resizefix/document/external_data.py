@@ -35,6 +35,11 @@ class Reference(NamedTuple):
     length: str | None
     checksum: str
 
+    @property
+    def is_of_payload(self) -> bool:
+        """Whether it stands for a payload of a document, this one or another."""
+        return self.checksum.startswith(TOKEN_PREFIX)
+
 
 class Home(NamedTuple):
     """Where the references of a model resolve: `folder`, and where the file really lies if a link led to it."""
@@ -60,7 +65,7 @@ class Home(NamedTuple):
             not location.parts
             or "\0" in reference.location
             or location.is_absolute()
-            or ".." in location.parts
+            or Path(os.path.normpath(location)).parts[:1] == ("..",)
             or not any(_is_inside(path, folder) for folder in self)
         ):
             raise UnreadableModelError(
@@ -145,7 +150,7 @@ def relocated(model: bytes, home: Home, except_for: Callable[[Reference], bool])
 def require_own(references: Iterable[Reference]) -> None:
     """Raises RefusedError for a tensor of another document: its payload is known there and not here."""
     for reference in references:
-        if reference.checksum.startswith(TOKEN_PREFIX):
+        if reference.is_of_payload:
             raise RefusedError("document.tensor-of-another-document", tensor=reference.tensor)
 
 
@@ -165,6 +170,10 @@ def stage_data_files(write: AtomicWrite, references: list[Reference], home: Home
     by_file: dict[str, list[Reference]] = defaultdict(list)
     for reference in references:
         by_file[os.path.normpath(reference.location)].append(reference)
+    for reference in references:
+        parts = Path(reference.location).parts
+        for count in range(1, len(parts) if ".." in parts else 0):  # `sub/../w.bin` is found where there is a `sub`
+            write.make_folder(out.parent / os.path.normpath(os.path.join(*parts[:count])))
     for location, inside in by_file.items():
         source = home.open(inside[0])
         for reference in inside:

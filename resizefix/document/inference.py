@@ -31,10 +31,7 @@ _UNFOLLOWED = "resizefix.unfollowed"
 
 def infer_shapes(model: ModelProto) -> ModelProto:
     """A copy with every type and shape that onnx can derive; the model itself where it cannot."""
-    model = _with_default_domain(model)
-    slices = places_of(model, "Slice")
-    if slices:
-        model = open_negative_sizes(model)
+    model, slices = _given(model)
     by_types = _inferred(model, slices, follow_values=False)
     if by_types is None:
         return model
@@ -44,6 +41,19 @@ def infer_shapes(model: ModelProto) -> ModelProto:
     elsewhere = vectors.unfollowed.union(_of_many_axes(by_types, slices))
     by_values = _inferred(model, elsewhere, follow_values=True)
     return by_types if by_values is None else by_values
+
+
+def infer_without_values(model: ModelProto) -> ModelProto:
+    """What `infer_shapes` finds before it follows values, in a twentieth of the time."""
+    model, slices = _given(model)
+    return _inferred(model, slices, follow_values=False) or model
+
+
+def _given(model: ModelProto) -> tuple[ModelProto, list[Place]]:
+    """What onnx is given, and where Slice nodes are in it."""
+    model = _with_default_domain(model)
+    slices = list(places_of(model, "Slice"))
+    return (open_negative_sizes(model) if slices else model), slices
 
 
 def _inferred(model: ModelProto, elsewhere: Collection[Place], *, follow_values: bool) -> ModelProto | None:

@@ -9,8 +9,11 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Callable, Iterable, Iterator
+from itertools import zip_longest
 from pathlib import Path
 from typing import NamedTuple
+
+import numpy as np
 
 from resizefix.document.source import Source
 from resizefix.document.wire import encode_header
@@ -24,6 +27,10 @@ class Span(NamedTuple):
     start: int
     end: int
 
+    def is_same_place(self, other: Span) -> bool:
+        """Whether these are the same bytes of the same file."""
+        return self.source.token == other.source.token and self[1:] == other[1:]
+
 
 Piece = bytes | Span
 
@@ -36,6 +43,13 @@ def size_of(pieces: Iterable[Piece]) -> int:
 def as_bytes(pieces: Iterable[Piece]) -> bytes:
     """The pieces joined, spans read from their files."""
     return b"".join(piece.source.read(piece.start, piece.end) if isinstance(piece, Span) else piece for piece in pieces)
+
+
+def part_of(piece: Piece, start: int, end: int) -> Piece:
+    """The bytes `start` to `end` of a piece, as far as it has them."""
+    if isinstance(piece, bytes):
+        return piece[start:end]
+    return Span(piece.source, min(piece.start + start, piece.end), min(piece.start + end, piece.end))
 
 
 def framed(number: int, content: list[Piece]) -> list[Piece]:
@@ -105,6 +119,20 @@ def is_already(path: Path, pieces: list[Piece]) -> bool:
             return False
         position += len(chunk)
     return True
+
+
+def first_difference(before: Piece, after: Piece) -> int | None:
+    """The first byte in which two pieces differ, or at which one of them ends; None if they are the same."""
+    if isinstance(before, Span) and isinstance(after, Span) and before.is_same_place(after):
+        return None
+    position = 0
+    for old, new in zip_longest(_chunks([before]), _chunks([after]), fillvalue=b""):
+        if old != new:
+            length = min(len(old), len(new))
+            unequal = np.frombuffer(old, np.uint8, length) != np.frombuffer(new, np.uint8, length)
+            return position + (int(unequal.argmax()) if unequal.any() else length)
+        position += len(old)
+    return None
 
 
 def _chunks(pieces: list[Piece]) -> Iterator[bytes]:

@@ -41,7 +41,8 @@ def _is_repeated(field: FieldDescriptor) -> bool:
     return bool(successor) if successor is not None else bool(field.label == FieldDescriptor.LABEL_REPEATED)
 
 
-def _kind(descriptor: Descriptor) -> str:
+def kind_of(descriptor: Descriptor) -> str:
+    """The kind of message that a descriptor is of, as `FIELDS` names it."""
     return str(descriptor.full_name).removeprefix(f"{descriptor.file.package}.")
 
 
@@ -50,9 +51,9 @@ def _rows(root: Descriptor) -> dict[str, dict[int, Field]]:
     pending = [root]
     while pending:
         descriptor = pending.pop()
-        if _kind(descriptor) in rows:
+        if kind_of(descriptor) in rows:
             continue
-        fields = rows[_kind(descriptor)] = {}
+        fields = rows[kind_of(descriptor)] = {}
         for field in descriptor.fields:
             message = field.message_type
             oneof = field.containing_oneof
@@ -60,7 +61,7 @@ def _rows(root: Descriptor) -> dict[str, dict[int, Field]]:
                 name=field.name,
                 repeated=_is_repeated(field),
                 wire_type=_WIRE_TYPES.get(field.type, VARINT),
-                message=_kind(message) if message is not None else None,
+                message=kind_of(message) if message is not None else None,
                 oneof=oneof.name if oneof is not None else None,
             )
             if message is not None:

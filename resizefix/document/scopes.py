@@ -146,7 +146,7 @@ class Scopes:
             outer = pending.pop()
             bodies = [
                 _scope(path, graph, outer.opset, outer, index, (*outer.order, index, position))
-                for path, graph, index, position in _inside(outer.path, outer.body)
+                for path, graph, index, position in bodies_in(outer.path, outer.body)
             ]
             self.all.extend(bodies)
             pending.extend(bodies)
@@ -275,12 +275,12 @@ def bodies(model: ModelProto) -> Iterator[tuple[ScopePath, GraphProto | Function
         yield start
         pending = [start]
         while pending:
-            found = [(path, graph) for path, graph, _, _ in _inside(*pending.pop())]
+            found = [(path, graph) for path, graph, _, _ in bodies_in(*pending.pop())]
             yield from found
             pending += found
 
 
-def _inside(path: ScopePath, body: GraphProto | FunctionProto) -> list[tuple[ScopePath, GraphProto, int, int]]:
+def bodies_in(path: ScopePath, body: GraphProto | FunctionProto) -> list[tuple[ScopePath, GraphProto, int, int]]:
     """The bodies that nodes of a body hold: path, graph, which node, and which of that node's."""
     # Most nodes of large models hold none, and this is asked of every node, many times: so first from C.
     if _WITHOUT_GRAPHS.issuperset(map(_TYPE, chain.from_iterable(map(_ATTRIBUTES, body.node)))):

@@ -9,6 +9,7 @@ from seeds that say which sizes are still fixed.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from functools import cached_property
 
@@ -23,7 +24,9 @@ from resizefix.document.values import Dims, dims_in, dims_of, known_types, store
 from resizefix.document.view import View
 from resizefix.scope_path import MAIN, Key, ScopePath
 
-__all__ = ["Dims", "Key", "Shapes", "dims_of", "rederive"]
+__all__ = ["Dims", "Key", "Shapes", "dims_of", "is_invented", "rederive"]
+
+_INVENTED = re.compile(r"unk__\d+")
 
 
 class Shapes:
@@ -84,13 +87,15 @@ class Shapes:
         return {name for names in rarer for name in names}
 
 
-def rederive(model: ModelProto, seeds: Mapping[Key, Dims | None], rule: SizeRule | None = None) -> None:
+def rederive(
+    model: ModelProto, seeds: Mapping[Key, Dims | None], rule: SizeRule | None = None, *, names_hold: bool = False
+) -> None:
     """Make every stored shape that depends on the seeded tensors true again; all others stay as they are.
 
     `seeds` gives, for each edited tensor, the sizes that are still fixed (None: no longer; no sizes at all: not even
-    the rank is known). Dynamic sizes get fresh
-    symbolic names. Tensors that had no stored shape get none. Where inference knows nothing, the rank is all that
-    stays.
+    the rank is known). Dynamic sizes get fresh symbolic names. With `names_hold` they keep the names that are stored:
+    the edit fixed sizes alone, so that what the file called equal still is. Tensors that had no stored shape get none.
+    Where inference knows nothing, the rank is all that stays. No name that inference invents is stored.
     """
     shaped = [
         ((path, value.name), tensor)
@@ -111,17 +116,23 @@ def rederive(model: ModelProto, seeds: Mapping[Key, Dims | None], rule: SizeRule
             stored.append((key, tensor, old))
     if not stored:
         return
-    symbols = FreshNames(_symbols(model))
+    own_symbols = _symbols(model)
+    symbols = FreshNames(own_symbols)
     for _, tensor, _ in stored:
         tensor.ClearField("shape")
     derived = _derive_from(model, seeds, rule)
     renamed: dict[str, str] = {}
-    known_symbols = _symbols(model) | {size for dims in seeds.values() for size in dims or () if isinstance(size, str)}
+    seeded = {size for dims in seeds.values() for size in dims or () if isinstance(size, str)}
+    known_symbols = _symbols(model) | {name for name in seeded if name in own_symbols or not is_invented(name)}
     for key, tensor, old in stored:
         dims = derived.inner_dims(key)
+        held = dims_in(old) if names_hold and (dims is None or len(dims) == len(old.dim)) else ()
         named: list[int | str | None] = []
         for axis, size in enumerate((None,) * len(old.dim) if dims is None else dims):
-            if size is None:
+            was = held[axis] if held else None
+            if isinstance(was, str) and not isinstance(size, int):
+                size = was
+            elif size is None:
                 size = symbols.fresh(f"{key[1]}_dim_{axis}")
             elif isinstance(size, str) and size not in known_symbols:
                 if size not in renamed:
@@ -149,6 +160,11 @@ def _derive_from(model: ModelProto, seeds: Mapping[Key, Dims | None], rule: Size
         for value in present:
             set_shape(value, wanted[value.name])
     return Shapes(copy, rule)
+
+
+def is_invented(symbol: str) -> bool:
+    """Whether onnx.shape_inference made the symbol up, for a size that it knows nothing of."""
+    return _INVENTED.fullmatch(symbol) is not None
 
 
 def _symbols(model: ModelProto) -> set[str]:

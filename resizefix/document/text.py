@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 import onnx.printer
-from onnx import GraphProto, NodeProto, TensorProto, ValueInfoProto
+from onnx import GraphProto, NodeProto, TensorProto, TypeProto, ValueInfoProto
 
-from resizefix.document.values import dims_of
+from resizefix.document.values import dims_in
 
 _SHOWN_ELEMENTS = 16
 # Tensors that onnx prints as the bits of their numbers.
@@ -87,17 +87,26 @@ def _as_numbers(printed: re.Match[str]) -> str:
 
 def value_text(value: ValueInfoProto | str) -> str:
     """`float[1,3,h,w] name`; a function's inputs and outputs have names alone."""
-    if isinstance(value, str):
-        return value
-    kind = value.type.WhichOneof("value")
-    inner = value.type
-    prefix = ""
-    while inner.WhichOneof("value") in ("sequence_type", "optional_type"):
-        prefix += f"{str(inner.WhichOneof('value')).removesuffix('_type')} of "
-        inner = inner.sequence_type.elem_type if inner.HasField("sequence_type") else inner.optional_type.elem_type
-    if not inner.HasField("tensor_type"):
-        return f"{kind or 'untyped'} {value.name}"
-    text = prefix + TensorProto.DataType.Name(inner.tensor_type.elem_type).lower()
-    if inner.tensor_type.HasField("shape"):
-        text += f"[{','.join('?' if size is None else str(size) for size in dims_of(inner))}]"
-    return f"{text} {value.name}"
+    return value if isinstance(value, str) else f"{_type_text(value.type)} {value.name}"
+
+
+def elem_type_text(number: int) -> str:
+    """The name of an element type, its number where onnx has no such type."""
+    return TensorProto.DataType.Name(number).lower() if number in TensorProto.DataType.values() else str(number)
+
+
+def _type_text(value: TypeProto) -> str:
+    kind = value.WhichOneof("value")
+    if kind == "sequence_type":
+        return f"sequence of {_type_text(value.sequence_type.elem_type)}"
+    if kind == "optional_type":
+        return f"optional of {_type_text(value.optional_type.elem_type)}"
+    if kind == "map_type":
+        return f"map of {elem_type_text(value.map_type.key_type)} to {_type_text(value.map_type.value_type)}"
+    if kind not in ("tensor_type", "sparse_tensor_type"):
+        return kind or "untyped"
+    tensor = getattr(value, kind)
+    text = elem_type_text(tensor.elem_type)
+    if tensor.HasField("shape"):
+        text += f"[{','.join('?' if size is None else str(size) for size in dims_in(tensor.shape))}]"
+    return text if kind == "tensor_type" else f"sparse {text}"

@@ -106,7 +106,7 @@ def duplicate_output(node: ResizeNode, _: Preferences) -> Fault | None:
     because = Diagnostic("faults.output-twice", name=min(own & double))
     outside = {value if isinstance(value, str) else value.name for value in body.output}
     others: dict[int, NodeProto] = {}
-    stored: dict[str, int] = {}
+    parted: list[str] = []
     for name in sorted(double):
         writers = [index for index, link in enumerate(body.node) if name in link.output]
         readers = [index for index, link in enumerate(body.node) for read in link.input if read == name]
@@ -120,16 +120,15 @@ def duplicate_output(node: ResizeNode, _: Preferences) -> Fault | None:
             _rename(others, body.node, writer, "output", name, fresh)
             if paired:
                 _rename(others, body.node, readers[place], "input", name, fresh)
-            found = node.stored_type(name)
-            if found is not None:
-                stored[fresh] = found
+        if not alike:
+            parted.append(name)  # what is stored of it is true of one of the tensors, and it is not known of which
     names = Counter(link.name for link in body.node if link.name)
     for index, link in sorted(others.items()):
         if names[link.name] > 1 and link.op_type == "Cast":
             link.name = node.names.fresh(link.name)
         others[index] = link
     fix = Diagnostic("faults.writers-renamed")
-    return Fault(DUPLICATE_OUTPUT, because, fix, Change(others=others), stops_loading=True)
+    return Fault(DUPLICATE_OUTPUT, because, fix, Change(others=others, forgotten=parted), stops_loading=True)
 
 
 def _behind_its_inputs(node: ResizeNode) -> set[str]:

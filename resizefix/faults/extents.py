@@ -14,7 +14,7 @@ from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.resized_length import inference_length, kernel_length, sampled_scale
 from resizefix.document.edits import Change
 from resizefix.document.text import numbers_text
-from resizefix.document.values import Array
+from resizefix.document.values import Array, dims_of
 from resizefix.faults.fault import Fault, Preferences
 from resizefix.faults.operators import integers, left_out, sizes_of_input
 from resizefix.faults.output_sizes import met
@@ -32,6 +32,7 @@ IMPOSSIBLE = "impossible-extent"
 LOST_PIXEL = "lost-pixel"
 
 _FEW_PIXELS = 1 << 22  # one more of fewer changes a quotient of lengths by more than a float32 is rounded
+_LONGEST = 1 << 31
 _NEARLY_ONE = 1e-3  # farther than a 16-bit or fixed-point format moves 1
 _ONE_IN_8_BITS = 8e-3  # farther than 8 bits move 1; read as 1 only where a stored shape says so
 
@@ -303,6 +304,8 @@ def lost_pixel(node: ResizeNode, preferences: Preferences) -> Fault | None:
             continue
         scale = given[place]
         made = kernel_length(scale, size)
+        if made >= _LONGEST:
+            continue  # no runtime makes that
         if made == scale * size < _FEW_PIXELS:
             continue  # the product is whole, and no other length has a quotient next to this scale
         stored = node.stored_dims[axis] if node.stored_dims is not None and axis < len(node.stored_dims) else None
@@ -353,7 +356,7 @@ def frozen_batch(node: ResizeNode, _: Preferences) -> Fault | None:
     if sizes is None or sizes.value is None or scales is not None or "axes" in node.attributes:
         return None
     dims, value = node.input_dims, sizes.value
-    if dims is None or len(dims) != len(value) or isinstance(dims[0], int) or dims[0] is None or value[0] < 1:
+    if dims is None or len(dims) != len(value) or not _is_free_batch(node, dims[0]) or value[0] < 1:
         return None
     policy = node.attributes.get("keep_aspect_ratio_policy", "stretch")  # torch's dynamo exporter writes every default
     if len(dims) < 3 or policy != "stretch" or not np.all(value > 0):
@@ -363,6 +366,16 @@ def frozen_batch(node: ResizeNode, _: Preferences) -> Fault | None:
     because = Diagnostic("faults.batch-fixed", sizes=value.tolist(), batch=value[0], free=dims[0])
     fix = Diagnostic("faults.batch-of-input")
     return Fault(FROZEN_BATCH, because, fix, _sizes_behind(node, kept, value), keeps_numbers=False)
+
+
+def _is_free_batch(node: ResizeNode, size: int | str | None) -> bool:
+    """Whether the size may be that of a batch which the file leaves open: it has the name of an input's first axis, or
+    inference could not follow it, and the model is fed a batch."""
+    fed = [dims_of(value.type) for value in node.view.model.graph.input]
+    first = [dims[0] for dims in fed if dims and not isinstance(dims[0], int)]
+    if not isinstance(size, str) or size in first:
+        return isinstance(size, str)
+    return any(len(dims) > 2 or dims is fed[0] for dims in fed if dims and not isinstance(dims[0], int))
 
 
 def identity(node: ResizeNode, preferences: Preferences) -> Fault | None:

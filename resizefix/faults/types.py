@@ -41,19 +41,22 @@ _HALF_DTYPES = tuple(np.dtype(helper.tensor_dtype_to_np_dtype(half)) for half in
 
 
 def empty_operand(node: ResizeNode, _: Preferences) -> Fault | None:
-    """Empty scales or sizes that onnxruntime does not see to be empty: behind a Cast, or in float16.
+    """Empty scales or sizes that onnxruntime does not see to be empty: behind a Cast, in float16, or fed.
 
     An empty roi does no harm: nothing reads it, and it may be of any floating-point type.
     """
     for what, place in node.places.items():
         operand = node.operands.get(place)
-        if what == "roi" or operand is None or operand.value is None or not operand.is_empty:
+        if what == "roi" or operand is None or not operand.is_empty:
             continue
-        if operand.is_direct and operand.elem_type == (INT64 if what == "sizes" else FLOAT):
+        is_typed = operand.elem_type == (INT64 if what == "sizes" else FLOAT)
+        if operand.is_direct and operand.value is not None and is_typed:
             continue
         because = Diagnostic("faults.empty-behind-cast", what=what)
-        if operand.is_direct:
+        if not is_typed and (operand.is_direct or operand.value is None):
             because = Diagnostic("faults.empty-of-type", what=what, kind=_type_name(operand.elem_type))
+        elif operand.value is None:
+            because = Diagnostic("faults.empty-when-fed", what=what)
         name, initializers = left_out(node) if what == "scales" else ("", [])
         change = Change(node.with_input(place, name), initializers=initializers)
         fix = Diagnostic("faults.reads-empty-float32" if name else "faults.operand-removed")

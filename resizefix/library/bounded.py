@@ -10,19 +10,24 @@ import functools
 import importlib
 import inspect
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, overload
 
+import numpy as np
 from onnx import ModelProto
 
 from resizefix import process
 from resizefix.diagnostics import Diagnostic
 from resizefix.document.document import Document
+from resizefix.errors import RefusedError
 from resizefix.interop import Model, OfAnotherPackage, opened, returned
 from resizefix.library.options import checked_options, with_run_options
-from resizefix.library.result import Result, failed
-from resizefix.verification.verification import Status, Verification
+from resizefix.library.result import Result, failed, refusal_of, skipped
+from resizefix.operations.sites import find_sites, select
+from resizefix.outcome import ModelOutcome, Status
+from resizefix.verification.verification import Status as Proven
+from resizefix.verification.verification import Verification
 from resizefix.worker import Worker, WorkerEndedError
 
 P = ParamSpec("P")
@@ -40,6 +45,7 @@ def bounded(function: F) -> F:
     """
 
     @functools.wraps(function)
+    @np.errstate(all="ignore")  # numbers of a file may be anything: what overflows is judged, and no warning leaks
     def call(*models: Any, **options: Any) -> Any:
         signature.bind(*models, **options)  # raises TypeError for an option that the call does not have
         options = checked_options(options, function.__name__)
@@ -52,7 +58,7 @@ def bounded(function: F) -> F:
         if isinstance(answer, MemoryError):
             answer = Diagnostic("library.memory-limit-reached")
         if isinstance(answer, str):
-            verification = Verification(Status.FAILED, answer)
+            verification = Verification(Proven.FAILED, answer)
             if function.__name__ == "verify":
                 return verification
             raise failed(Result(documents[0], (), (), verification))
@@ -86,14 +92,47 @@ def operation(function: Callable[Concatenate[Document, P], Result[Document]]) ->
 
     @functools.wraps(function)
     def call(model: Model, **options: Any) -> Result:
-        result: Result = function(opened(model), **options)  # type: ignore[call-arg]
-        return replace(result, model=returned(result.model, model))
+        document = opened(model)
+        try:
+            result: Result = function(document, **options)  # type: ignore[call-arg]
+        except RefusedError as error:
+            result = _refused_as_a_whole(document, options.get("node", ()), error)
+        made = result.model
+        is_other = made is not document and (result.changed or made.light_bytes() != document.light_bytes())
+        return replace(result, model=returned(made, model), is_other_model=is_other)
 
     signature = inspect.signature(function)
     document, *options = signature.parameters.values()
     model = document.replace(name="model", annotation="Model")
     vars(call)["__signature__"] = signature.replace(parameters=[model, *options], return_annotation="Result")
-    return bounded(call)  # type: ignore[arg-type]
+    limited = bounded(call)
+
+    @functools.wraps(limited)
+    def call_or_raise(*models: Any, on_refusal: str = "raise", **options: Any) -> Result:
+        on_refusal = checked_options({"on_refusal": on_refusal})["on_refusal"]
+        result: Result = limited(*models, **options)
+        if on_refusal == "raise" and result.outcome is ModelOutcome.REFUSED:
+            raise refusal_of(result)
+        return result
+
+    vars(call_or_raise)["__wrapped__"] = call  # what a worker calls
+    vars(call_or_raise)["__signature__"] = _with_on_refusal(inspect.signature(limited))
+    return call_or_raise  # type: ignore[return-value]
+
+
+def _with_on_refusal(signature: inspect.Signature) -> inspect.Signature:
+    kind = inspect.Parameter.KEYWORD_ONLY
+    added = inspect.Parameter("on_refusal", kind, default="raise", annotation="Literal['raise', 'return']")
+    return signature.replace(parameters=[*signature.parameters.values(), added])
+
+
+def _refused_as_a_whole(document: Document, patterns: Sequence[str], error: RefusedError) -> Result[Document]:
+    """The result where a step refused the model: every selected site is refused for that reason."""
+    outcomes = tuple(
+        site.outcome(Status.REFUSED, str(error), retry_args=error.retry_args)
+        for site in select(find_sites(document), patterns)
+    )
+    return Result(document, outcomes, (), skipped("library.nothing-changed"), refusal=error)
 
 
 def _ask(

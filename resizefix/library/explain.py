@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from inspect import signature
 from typing import NamedTuple
 
+import numpy as np
+
 from resizefix.beside import beside, operand
 from resizefix.diagnostics import Diagnostic
 from resizefix.document.document import Document
@@ -21,7 +23,6 @@ from resizefix.messages.plain_text import plain
 from resizefix.messages.rows import RUNTIMES
 from resizefix.messages.speaker import speaker
 from resizefix.messages.table import messages_in, nearest_to
-from resizefix.printable import printable
 from resizefix.shell_words import quoted
 from resizefix.targets.catalogue import releases_with, target_named
 
@@ -57,6 +58,7 @@ class Explanation:
     distance: float | None = None
 
 
+@np.errstate(all="ignore")  # as `bounded`
 def explain(message: str, model: Model | None = None) -> list[Explanation]:
     """The known messages that a text holds, the most specific first; an empty list where it holds none.
 
@@ -221,4 +223,4 @@ def _out(fix: Fix, model: str | None, otherwise: str) -> str:
 
 
 def _line(name: str, model: str, out: str, options: Sequence[str]) -> str:
-    return " ".join(["resizefix", *(quoted(printable(word)) for word in (name, operand(model), out, *options))])
+    return " ".join(["resizefix", *(quoted(word) for word in (name, operand(model), out, *options))])

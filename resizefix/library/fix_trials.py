@@ -172,7 +172,7 @@ def fed_words(fed: FedSizes, document: Document | None = None) -> tuple[str, ...
 def run(fix: Fix, words: tuple[str, ...], model: Model) -> Trial:
     """What the command makes of the model with these options."""
     try:
-        result = CALLS[fix[0]](model, **_keywords(words))
+        result = CALLS[fix[0]](model, on_refusal="return", **_keywords(words))
     except ResizefixError as error:
         return Trial(words, reason=str(error))
     refused = next((one for one in result.outcomes if one.status is Happened.REFUSED), None)

@@ -16,7 +16,7 @@ from resizefix.operations.site import Site
 from resizefix.operations.sites import select, sites_in
 from resizefix.outcome import Outcome, Status
 from resizefix.verification.bounds import half_units
-from resizefix.verification.conditions import RunOptions, Unpack, conditions
+from resizefix.verification.conditions import ChangeOptions, Unpack, conditions
 
 
 @operation
@@ -28,7 +28,7 @@ def freeze_scales(
     node: Sequence[str] = (),
     size: tuple[int, int] | None = None,
     verify: bool = True,
-    **run: Unpack[RunOptions],
+    **run: Unpack[ChangeOptions],
 ) -> Result[Document]:
     """Make scales constants that are fed or computed: the way back from `promote_scales`.
 

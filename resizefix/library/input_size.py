@@ -24,7 +24,7 @@ from resizefix.origins.input_sizes.input_axes import ImageInput, image_inputs, i
 from resizefix.origins.input_sizes.refusal import Choices, SizeRefusedError
 from resizefix.outcome import Outcome
 from resizefix.outcome import Status as Happened
-from resizefix.verification.conditions import Conditions, RunOptions, Unpack, conditions
+from resizefix.verification.conditions import ChangeOptions, Conditions, Unpack, conditions
 from resizefix.verification.touched_nodes import Step, unplanned
 from resizefix.verification.verification import Status, Verification
 
@@ -44,7 +44,7 @@ def input_size(
     follow_input: Sequence[str] = (),
     interpolate_positions: bool = False,
     verify: bool = True,
-    **run: Unpack[RunOptions],
+    **run: Unpack[ChangeOptions],
 ) -> Result[Document]:
     """Give the model's image inputs another height and width, or let them be "any"; the batch likewise.
 
@@ -260,5 +260,5 @@ class _Work:
         found = ((index, node_text(node)) for index, node in nodes if node_label(node, index) == error.node)
         index, text = next(found, (0, ""))
         outcome = Outcome(index, error.node, Happened.REFUSED, error.reason, text, retry_args=error.retry_args)
-        nothing = skipped("library.nothing-set")
+        nothing = skipped("library.nothing-changed")
         return Result(self.before, (outcome,), (), nothing, resolution=resolution)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from resizefix.dialects.model_view import ModelView
 from resizefix.interop import Model, opened
 from resizefix.library.coupling import sites_with_coupling
 from resizefix.operations.site import Site
 
 
+@np.errstate(all="ignore")  # as `bounded`
 def inspect(model: Model) -> list[Site]:
     """Every Upsample/Resize of the model: what it computes, where its scales come from, whether they can be promoted,
     and whether they can change alone (`coupling`)."""

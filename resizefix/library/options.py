@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any, TypeVar
 
+import numpy as np
+
 from resizefix.errors import UsageError
 from resizefix.faults.fault import COORDINATES, EXTENTS
 from resizefix.opsets.newest import NEWEST_RAISED
@@ -32,6 +34,7 @@ def checked(function: F) -> F:
     """Makes a call raise UsageError for an option whose type or value it cannot use, before it looks at the model."""
 
     @functools.wraps(function)
+    @np.errstate(all="ignore")  # as `bounded`
     def call(*models: Any, **options: Any) -> Any:
         return function(*models, **checked_options(options, function.__name__))
 
@@ -105,6 +108,14 @@ def _text(value: Any) -> str:
     return str(value)
 
 
+def _one_of(*words: str) -> Reader:
+    def read(value: Any) -> str:
+        _require(isinstance(value, str) and value in words)
+        return str(value)
+
+    return read
+
+
 def _path(value: Any) -> str:
     return os.fsdecode(value)
 
@@ -132,11 +143,6 @@ def _ranges(value: Any) -> dict[str, tuple[int, ...]]:
     found: dict[str, tuple[int, ...]] = _by_name(_each(_whole(0)))(value)
     _require(found.keys() <= {"min", "opt", "max"})
     return found
-
-
-def _runtime(value: Any) -> str:
-    _require(isinstance(value, str) and value in RUNTIMES)
-    return str(value)
 
 
 def _target(value: Any) -> str:
@@ -180,7 +186,7 @@ _OPTIONS: dict[str, tuple[Reader, str]] = {
     **dict.fromkeys(_FLAGS, (_flag, "True or False")),
     "form": (Form, f"one of {', '.join(form.value for form in Form)}"),
     "input_name": (_text, "a name: text, not empty, without control characters"),
-    "for_": (_runtime, " or ".join(RUNTIMES)),
+    "for_": (_one_of(*RUNTIMES), " or ".join(RUNTIMES)),
     "runtime": (lambda value: runtime_named(value).name, ""),
     "runtime_python": (_by_name(_path), 'the Python of a runtime by its name, as {"opencv-4": "/path/to/python"}'),
     "opset": (_whole(9, NEWEST_RAISED), f"an opset from 9 to {NEWEST_RAISED}"),
@@ -194,6 +200,7 @@ _OPTIONS: dict[str, tuple[Reader, str]] = {
     "timeout": (_number(0, threading.TIMEOUT_MAX / 2, above=True), "a number of seconds above 0"),
     "memory_limit": (_whole(1, 1 << 60), "a number of bytes above 0"),
     "progress": (_callable, "what can be called with three arguments"),
+    "on_refusal": (_one_of("raise", "return"), "'raise' or 'return'"),
     "target": (_target, ""),
     "profile": (_by_name(_ranges), 'ranges as {"input": {"min": (1, 3, 8, 8), "opt": …, "max": …}}'),
     "size": (_or_any(_fixed_size), 'height and width, as (720, 1280), or "any"'),

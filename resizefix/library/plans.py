@@ -21,7 +21,7 @@ from resizefix.operations.site import ReadSite, Site
 from resizefix.opsets.signatures import pairs, schema_of
 from resizefix.origins.origin import OriginKind
 from resizefix.promotion import Form, Freedom
-from resizefix.targets.collect_facts import facts_in, facts_of
+from resizefix.targets.collect_facts import facts_in
 from resizefix.targets.onnxruntime_target import ONNXRUNTIME
 from resizefix.targets.target import Target, accepted, judge, taken
 from resizefix.targets.tensorrt import LEGACY_TARGETS
@@ -87,14 +87,17 @@ class Plans:
             self._legal[target.name] = rewritable(self._view, self._sites, target, exactly=self._rounds)
         return site.index in self._legal[target.name]
 
+    def taken_as_they_are(self, target: Target) -> list[bool]:
+        """Of each site, whether the target accepts it."""
+        return [accepted(judge(target, facts)) for facts in facts_in(self._view)]
+
     def has_legacy_form(self, target: Target) -> bool:
         """Whether `trt-legacy` writes a model that the target accepts."""
         if target not in LEGACY_TARGETS or not self._sites or not self.all_run:
             return False
         from resizefix.operations.trt_legacy import trt_legacy
 
-        made = trt_legacy(self._view.document)
-        return made.complete and all(accepted(judge(target, facts)) for facts in facts_of(made.document))
+        return trt_legacy(self._view.document, target=target).complete
 
     def mistakes_nodes(self, target: str) -> bool:
         """Whether the target takes nodes of another domain for resizes."""

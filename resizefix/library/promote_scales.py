@@ -35,7 +35,7 @@ from resizefix.printable import one_paragraph
 from resizefix.promotion import Coupling, Form, Freedom
 from resizefix.runtimes.limits import BrokenOffError
 from resizefix.targets.tensorrt import TENSORRT_TARGETS
-from resizefix.verification.conditions import RunOptions, Unpack, conditions
+from resizefix.verification.conditions import ChangeOptions, Unpack, conditions
 from resizefix.verification.scale_points import asked_points
 from resizefix.verification.verification import Status, Verification
 
@@ -61,7 +61,7 @@ def promote_scales(
     opset: int | None = None,
     verify: bool = True,
     at: Sequence[Sequence[float]] = (),
-    **run: Unpack[RunOptions],
+    **run: Unpack[ChangeOptions],
 ) -> Result[Document]:
     """Turn constant scales into graph inputs, and verify in onnxruntime that nothing else changed.
 
@@ -104,7 +104,7 @@ class _Call:
     verify: bool
     at: Sequence[Sequence[float]]
 
-    def unverified(self, candidate: Promotion, run: RunOptions) -> Result[Document]:
+    def unverified(self, candidate: Promotion, run: ChangeOptions) -> Result[Document]:
         """The result without a run of a model."""
         candidate = self._planned(candidate)
         return self._result(candidate, NOT_VERIFIED if candidate.inputs else _NOTHING, run.get("shape") or {})
@@ -124,7 +124,7 @@ class _Call:
         asked_points(candidate.inputs, self.at)
         return candidate
 
-    def verified(self, candidate: Promotion, run: RunOptions) -> Result[Document]:
+    def verified(self, candidate: Promotion, run: ChangeOptions) -> Result[Document]:
         """The promotion of the sites that a run shows to be free, compared with the original."""
         from resizefix.verification.proof import Prover  # onnxruntime is imported where something is run
 

@@ -5,10 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from resizefix.diagnostics import Diagnostic
+from resizefix.dialects.dialect import RESIZES
 from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
+from resizefix.errors import RefusedError
 from resizefix.faults.fault import COORDINATES, EXTENTS, Fault, Preferences
 from resizefix.faults.table import faults_in
 from resizefix.interop import Model, opened
@@ -16,13 +19,18 @@ from resizefix.library.bounded import operation
 from resizefix.library.raising import is_later, raised, require_raised_alike, with_raised
 from resizefix.library.result import NOT_VERIFIED, Result, VerificationFailedError, failed, skipped
 from resizefix.operations.repair import repair as make_repair
-from resizefix.operations.repair import why_not_loaded
+from resizefix.operations.repair import why_not_loaded, why_resizes_refused
 from resizefix.operations.site import ReadSite, Site
 from resizefix.operations.sites import find_sites, select, sites_in
+from resizefix.origins.origin import OriginKind
 from resizefix.outcome import Outcome, Status
-from resizefix.verification.conditions import Conditions, RunOptions, Unpack, conditions
+from resizefix.runtimes.limits import BrokenOffError
+from resizefix.verification.conditions import ChangeOptions, Conditions, Unpack, conditions
 from resizefix.verification.verification import Status as Verdict
 from resizefix.verification.verification import Verification
+
+if TYPE_CHECKING:
+    from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError
 
 _MOST_NAMED = 3
 
@@ -43,7 +51,7 @@ def repair(
     remove_identity: bool = False,
     opset: int | None = None,
     verify: bool = True,
-    **run: Unpack[RunOptions],
+    **run: Unpack[ChangeOptions],
 ) -> Result[Document]:
     """Fix resizes that a converter broke or left fragile, keeping the meaning that was intended, and verify the result.
 
@@ -62,7 +70,7 @@ def repair(
     coordinates = next((word for word in prefer or () if word in COORDINATES), None)
     preferences = Preferences(extent, remove_identity, coordinates)
     found = _repaired(document, sites, preferences, rules if verify else None)
-    if not raises:
+    if not raises or found.refusal is not None:
         return found
     later = raised(found.model, opset)
     outcomes = with_raised(found.outcomes, sites, later, opset or 0)
@@ -93,8 +101,13 @@ def _repaired(
     """The repaired document, verified unless there are no `rules` for it."""
     made = make_repair(document, sites, preferences)
     changed = [outcome for outcome in made.outcomes if outcome.status is Status.CHANGED]
-    if not changed:
+    if not changed and any(outcome.status is Status.REFUSED for outcome in made.outcomes):
         return Result(document, made.outcomes, (), skipped("library.nothing-repaired"))
+    if not changed:
+        answer = _why_not_loaded(document) if rules is None else _as_it_is(document, rules)
+        refusal = answer if isinstance(answer, RefusedError) else None
+        verification = skipped("library.nothing-repaired") if isinstance(answer, RefusedError) else answer
+        return Result(document, made.outcomes, (), verification, refusal=refusal)
     left = _left(made.document)
     if rules is None:
         why = why_not_loaded(made.document)
@@ -124,6 +137,65 @@ def _repaired(
         for outcome in made.outcomes
     )
     return Result(made.document, outcomes, (), verification)
+
+
+def _why_not_loaded(document: Document) -> Verification | RefusedError:
+    """What onnx.checker and the rules of onnxruntime say of a model in which nothing was repaired."""
+    why = why_not_loaded(document)
+    return NOT_VERIFIED if why is None else RefusedError("library.unrepaired-not-loaded", why=why, left=_left(document))
+
+
+def _as_it_is(document: Document, rules: Conditions) -> Verification | RefusedError:
+    """What onnxruntime makes of a model in which nothing was repaired: it must load, and run if it can be fed.
+
+    A run that fails at both levels and at no resize may be the fault of what was fed.
+    """
+    # onnxruntime is imported where it runs
+    from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError
+    from resizefix.verification.engine import Engine, OverBudgetError
+
+    engine = Engine(rules, "the model")
+    first: CannotRunError | None = None
+    for optimized in (False, True):
+        try:
+            engine.fit(document, optimized=optimized)
+        except (BrokenOffError, OverBudgetError) as error:
+            return skipped("library.unrepaired-not-run", why=str(error))
+        except CannotLoadError as error:
+            return _refused_by_runtime(document, error)
+        except CannotRunError as error:
+            site = _site_at(document, error)
+            is_fed = site is None or site.origin.kind in (OriginKind.GRAPH_INPUT, OriginKind.RUNTIME)
+            if optimized != (first is not None) or not is_fed:
+                return _refused_by_runtime(document, error)
+            first = error
+        else:
+            if first is not None:
+                return _refused_by_runtime(document, first)
+    return skipped("library.unrepaired-runs" if first is None else "library.unrepaired-not-run", why=first)
+
+
+def _refused_by_runtime(document: Document, error: CannotLoadError | CannotRunError) -> RefusedError:
+    """What onnxruntime says of the model, and whether it is about a resize."""
+    site = _site_at(document, error)
+    by_rules = None if site is not None or error.op_type else why_resizes_refused(document)
+    if site is not None:
+        about = Diagnostic("library.unrepaired-resize", label=site.label, left=_left(document))
+    elif by_rules is not None:
+        about = Diagnostic("library.unrepaired-rule", **by_rules)
+    else:
+        about = Diagnostic("library.unrepaired-elsewhere" if error.op_type else "library.unrepaired-nowhere")
+    why = str(error).rstrip(".")
+    return RefusedError("library.unrepaired-refused", node=None if site is None else site.label, why=why, about=about)
+
+
+def _site_at(document: Document, error: CannotLoadError | CannotRunError) -> Site | None:
+    """The resize that onnxruntime complains of."""
+    if error.op_type not in RESIZES:
+        return None
+    sites = [site for site in find_sites(document) if site.op_type == error.op_type]
+    named = (site for site in sites if error.node in (site.label, site.node.name))
+    return next(named, sites[0] if sites else None)
 
 
 def _failed(document: Document, outcomes: tuple[Outcome, ...], verification: Verification) -> VerificationFailedError:

@@ -5,14 +5,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Generic
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.model_view import ModelView
 from resizefix.document.values import Dims
-from resizefix.errors import ResizefixError
-from resizefix.outcome import Outcome, Status
+from resizefix.errors import RefusedError, ResizefixError
+from resizefix.outcome import ModelOutcome, Outcome, Status
 from resizefix.printable import summary
 from resizefix.promotion import PromotedInput
 from resizefix.verification.verification import Run, Verification
@@ -34,9 +35,9 @@ else:
     ModelT = TypeVar("ModelT")
 
 
-def skipped(code: str) -> Verification:
-    """Nothing was run, for the reason that the code says."""
-    return Verification(VerificationStatus.SKIPPED, Diagnostic(code))
+def skipped(code: str, **arguments: Any) -> Verification:
+    """Nothing was compared, for the reason that the code says."""
+    return Verification(VerificationStatus.SKIPPED, Diagnostic(code, **arguments))
 
 
 NOT_VERIFIED = skipped("library.no-verify")
@@ -62,7 +63,7 @@ class Result(Generic[ModelT]):
 
     `model` is of the type given, as type checkers know; for a path it is a document with `.save(path)`. `outcomes`
     holds one entry for each selected node. `inputs` holds the new graph inputs, each with the value that gives the old
-    numbers.
+    numbers. It is true where `model` is not the model that was given.
     """
 
     model: ModelT
@@ -82,6 +83,13 @@ class Result(Generic[ModelT]):
     """What was measured (`legalize` with `fastest`)."""
     seen: tuple[ModelView, ModelView] | None = None
     """The documents before and after with what was worked out of them, for reports that look again."""
+    refusal: RefusedError | None = None
+    """Why nothing could be done, where that concerns the model as a whole."""
+    is_other_model: bool = False
+    """Whether `model` is not the one that was given; the call sets it."""
+
+    def __bool__(self) -> bool:
+        return self.is_other_model
 
     def __repr__(self) -> str:
         counts = Counter(outcome.status.value for outcome in self.outcomes)
@@ -99,6 +107,16 @@ class Result(Generic[ModelT]):
         """Whether any site was changed."""
         return any(outcome.status is Status.CHANGED for outcome in self.outcomes)
 
+    @property
+    def outcome(self) -> ModelOutcome:
+        """What happened to the model as a whole."""
+        if self.verification.status is VerificationStatus.FAILED:
+            return ModelOutcome.FAILED
+        if self.is_other_model:
+            return ModelOutcome.CHANGED
+        refused = any(outcome.status is Status.REFUSED for outcome in self.outcomes)
+        return ModelOutcome.REFUSED if refused or self.blockers or self.refusal else ModelOutcome.ALREADY
+
 
 class VerificationFailedError(ResizefixError):
     """The changed model did not compute what the original computes, or could not be run. Nothing was written.
@@ -114,6 +132,23 @@ class VerificationFailedError(ResizefixError):
 def failed(result: Result, code: str = "library.verification-failed", **arguments: Any) -> VerificationFailedError:
     """The error that says why the result was not verified, and holds it."""
     return VerificationFailedError(code, **{"why": result.verification.reason, **arguments}, result=result)
+
+
+def refusal_of(result: Result) -> RefusedError:
+    """The error of a call that could do nothing of what was asked: it names the first node in the way, and holds the
+    result."""
+    error = result.refusal
+    refused = next((one for one in result.outcomes if one.status is Status.REFUSED), None)
+    if error is None and refused is not None:
+        node, args = refused.node, refused.retry_args
+        error = RefusedError("library.node-refused", node=node, retry_args=args, label=node, why=refused.reason)
+    elif error is None:
+        first = result.blockers[0]
+        said = {"label": first.node, "why": first.reason, "fix": first.fix}
+        error = RefusedError("library.operator-refused", node=first.node, retry_args=(), **said)
+    raised = copy(error)
+    raised.result = result
+    return raised
 
 
 def measured(outcomes: Sequence[Outcome], moved: Collection[Site], verification: Verification) -> tuple[Outcome, ...]:

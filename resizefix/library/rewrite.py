@@ -34,8 +34,9 @@ from resizefix.scope_path import Key
 from resizefix.targets.catalogue import target_named
 from resizefix.targets.foreign_domain import foreign_domain_resizes
 from resizefix.targets.target import Target
+from resizefix.targets.tensorrt import LEGACY_TARGETS
 from resizefix.verification.bounds import half_units
-from resizefix.verification.conditions import Conditions, RunOptions, Unpack, conditions
+from resizefix.verification.conditions import ChangeOptions, Conditions, Unpack, conditions
 from resizefix.verification.verification import Status, Verification
 
 # Of an output's largest value, where a node was replaced by others that add in another order.
@@ -61,7 +62,7 @@ def legalize(
     runtime_python: Mapping[str, str] | None = None,
     size: tuple[int, int] | None = None,
     verify: bool = True,
-    **run: Unpack[RunOptions],
+    **run: Unpack[ChangeOptions],
 ) -> Result[Document]:
     """Rewrite the resizes that `target` does not accept into ones that it does, in the model's own opset.
 
@@ -162,22 +163,30 @@ def _advised(
 def trt_legacy(
     document: Document,
     *,
+    target: str = "tensorrt-5.0",
     node: Sequence[str] = (),
     hybrid: bool = False,
     allow_inexact: bool = False,
     lower: bool = True,
     size: tuple[int, int] | None = None,
     verify: bool = True,
-    **run: Unpack[RunOptions],
+    **run: Unpack[ChangeOptions],
 ) -> Result[Document]:
     """Bring the model into the form of TensorRT's first parsers: Upsample-7 with a `scales` attribute, opset 8, IR 3.
 
-    Where any node or operator stands in the way nothing is converted: `result.changed` is False and the outcomes and
-    `result.blockers` name everything at once. `hybrid` imports opset 9 all the same, as old tutorials do: invalid ONNX,
-    so the same model at opset 8 is verified. `size` is the height and width that open axes of image inputs get first,
-    so that sizes computed from them are constants. Raises VerificationFailedError where the verification fails.
+    `target`, a TensorRT from 5.0 to 7.2, accepts the result by its rules: other operators take the place of an
+    Upsample-7 that it would refuse or compute otherwise. Where any node or operator stands in the way nothing is
+    converted: the outcomes and `result.blockers` name everything at once. `hybrid` imports opset 9 all the same, as old
+    tutorials do: invalid ONNX, so the same model at opset 8 is verified. `size` is the height and width that open axes
+    of image inputs get first, so that sizes computed from them are constants. Raises VerificationFailedError where the
+    verification fails.
     """
-    made = make_legacy(document, allowance=Allowance(allow_inexact, lower), patterns=node)
+    wanted = target_named(target)
+    if wanted not in LEGACY_TARGETS:
+        raise UsageError(
+            "library.no-legacy-target", target=wanted.name, known=", ".join(x.name for x in LEGACY_TARGETS)
+        )
+    made = make_legacy(document, allowance=Allowance(allow_inexact, lower), patterns=node, target=wanted)
     if not verify:  # else a run shows whether branches give one size
         made = replace(made, blockers=(*made.blockers, *open_branches(ModelView(document))))
     if not made.complete:

@@ -20,7 +20,7 @@ from resizefix.operations.settings import Settings, settings_of
 from resizefix.operations.sites import find_sites, select
 from resizefix.outcome import Outcome, Status
 from resizefix.runtimes.inputs import model_inputs
-from resizefix.verification.conditions import RunOptions, Unpack, conditions
+from resizefix.verification.conditions import ChangeOptions, Unpack, conditions
 
 if TYPE_CHECKING:
     from resizefix.verification.changed_nodes import Measured
@@ -42,7 +42,7 @@ def set_interpolation(
     opset: int | None = None,
     feed: Mapping[str, object] | None = None,
     verify: bool = True,
-    **run: Unpack[RunOptions],
+    **run: Unpack[ChangeOptions],
 ) -> Result[Document]:
     """Change the interpolation of the selected resizes on purpose, and measure what that changes.
 
@@ -71,7 +71,7 @@ def set_interpolation(
     base, made = _made(document, settings, node, opset)
     fed = read_feeds(feed or {}, model_inputs(document.proto))
     if not made.intended:
-        return Result(document, made.outcomes, (), skipped("library.nothing-set"))
+        return Result(document, made.outcomes, (), skipped("library.nothing-changed"))
     if not verify:
         return Result(made.document, made.outcomes, (), NOT_VERIFIED)
     rules = conditions(**run)

@@ -46,5 +46,6 @@ class Verdict:
 
     @property
     def taken(self) -> bool:
-        """Whether the rules and, where it was asked, the real parser (and builder) have nothing against the model."""
-        return self.accepted and (self.live is None or self.live.taken)
+        """Whether the rules and, where it was asked for, the real parser (and builder) have nothing against the model;
+        one that gave no answer does not take it."""
+        return self.accepted and self.live_reason is None and (self.live is None or self.live.taken)

@@ -1,26 +1,40 @@
 """What changed between two models, message by message; what is not in the list is the same.
 
-Nodes are matched by what they write, everything else by name; order counts where it can mean something
-(inputs, outputs, nodes). Tensors are compared by value, wherever each file keeps them.
+Every field that the descriptors of the ONNX messages list is compared, and what the installed onnx does not know of.
+Nodes are matched by what they write, most else by name (compared_fields.py says which, and where order counts).
+Tensors are compared by value, wherever each file keeps them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-from onnx import AttributeProto, ModelProto, NodeProto, TensorProto
+from google.protobuf.message import Message
+from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, TensorProto
 
 from resizefix.document.document import Document
-from resizefix.document.scopes import Scope, subgraphs
-from resizefix.document.text import counted, node_text, value_text
-from resizefix.document.view import View
-from resizefix.scope_path import MAIN, ScopePath
+from resizefix.document.scopes import bodies_in, in_order, subgraphs
+from resizefix.operations.change_texts import message_text, tensor_text
+from resizefix.operations.compared_fields import MATCHED, UNREAD, Pair, numbered, pairs
+from resizefix.operations.message_differences import (
+    UNKNOWN,
+    Comparison,
+    Difference,
+    FieldPair,
+    differing,
+    of_unknown_fields,
+    settled,
+)
+from resizefix.scope_path import MAIN, FunctionName, ScopePath
 
-_SHOWN_ELEMENTS = 16
-_LISTS = ("metadata_props", "quantization_annotation", "sparse_initializer", "attribute", "attribute_proto")
+_WHAT = {"opset_import": "opset", "functions": "function"}
+_LAST = ("initializer",)  # behind inputs and outputs, as readers expect them
+_MOST_PARTS = 8  # of one change
+# Where a body is compared: its path, and the messages of both models.
+_Body = tuple[ScopePath, GraphProto | FunctionProto, GraphProto | FunctionProto]
 
 
 @dataclass(frozen=True)
@@ -35,156 +49,157 @@ class Change:
     scope: ScopePath = MAIN
 
 
-def diff(before: Document, after: Document) -> list[Change]:
-    """All differences between two models, the model's own fields first, then scope by scope."""
-    changes = list(_model_fields(before.proto, after.proto))
-    old_scopes, new_scopes = View(before.proto).scopes.by_path, View(after.proto).scopes.by_path
-    for path in dict.fromkeys((*old_scopes, *new_scopes)):
-        old, new = old_scopes.get(path), new_scopes.get(path)
-        if old is None or new is None:
-            text = str(path)
-            changes.append(Change("scope", text, None if old is None else text, None if new is None else text, path))
-        else:
-            changes.extend(_Scopes(before, after, old, new).changes())
-    return changes
+def diff(before: Document, after: Document, *, meaning_only: bool = False) -> list[Change]:
+    """All differences between two models, the model's own fields first, then scope by scope.
+
+    `meaning_only` leaves out what no runtime reads to compute: texts, metadata, who made the model, how a tensor is
+    stored, another valid order of the nodes.
+    """
+    return list(_Models(before, after, meaning_only).changes())
 
 
-def _model_fields(before: ModelProto, after: ModelProto) -> Iterator[Change]:
-    for field in ("ir_version", "producer_name", "producer_version", "domain", "model_version", "doc_string"):
-        old, new = getattr(before, field), getattr(after, field)
-        if old != new:
-            yield Change(field, field, str(old), str(new))
-    models = before, after
-    was, now = ({entry.domain or "ai.onnx": str(entry.version) for entry in of.opset_import} for of in models)
-    yield from _by_name("opset", was, now)
-    was, now = ({entry.key: entry.value for entry in of.metadata_props} for of in models)
-    yield from _by_name("metadata_props", was, now)
-    yield from _entries(("training_info", "configuration"), before, after)
+class _Models:
+    """Two models, compared from the outside in."""
 
-
-def _entries(fields: Iterable[str], before: Any, after: Any, path: ScopePath = MAIN) -> Iterator[Change]:
-    """Lists of messages that are compared as a whole."""
-    for field in fields:
-        old, new = ([_serialized(entry) for entry in getattr(owner, field, ())] for owner in (before, after))
-        if old != new:
-            was, now = (counted(len(entries), "entry", "entries") for entries in (old, new))
-            yield Change(field, field, was, now, path)
-
-
-def _by_name(what: str, old: dict[str, str], new: dict[str, str], scope: ScopePath = MAIN) -> Iterator[Change]:
-    for name in dict.fromkeys((*old, *new)):
-        if old.get(name) != new.get(name):
-            yield Change(what, name, old.get(name), new.get(name), scope)
-
-
-class _Scopes:
-    """One scope of each model, of the same path."""
-
-    def __init__(self, before: Document, after: Document, old: Scope, new: Scope) -> None:
+    def __init__(self, before: Document, after: Document, meaning_only: bool) -> None:
         self._documents = before, after
-        self._old = old
-        self._new = new
+        self._meaning_only = meaning_only
+        self._comparison = Comparison(before, after)
 
     def changes(self) -> Iterator[Change]:
-        """Everything in which the two scopes differ, bodies of nodes left to their own scopes."""
-        path, old, new = self._old.path, self._old.body, self._new.body
-        for field in ("name", "doc_string"):
-            if getattr(old, field) != getattr(new, field):
-                yield Change(field, field, getattr(old, field), getattr(new, field), path)
-        yield from self._nodes()
-        for what in ("input", "output", "value_info"):
-            before, after = ({_name(value): value_text(value) for value in getattr(of, what)} for of in (old, new))
-            yield from _by_name(what, before, after, path)
-            if what != "value_info":
-                yield from self._order(what, list(before), list(after))
-        yield from self._initializers()
-        yield from _entries(_LISTS, old, new, path)
+        """Every change; bodies are compared after the scope that holds them."""
+        before, after = (document.proto for document in self._documents)
+        yield from self._of_owner(before, after, MAIN)
+        pending: deque[_Body] = deque([(MAIN, before.graph, after.graph), *_functions(before, after)])
+        while pending:
+            path, old, new = pending.popleft()
+            if settled(old, new):
+                continue
+            yield from self._of_owner(old, new, path)
+            both, one_sided = _bodies(path, old, new)
+            yield from one_sided
+            pending.extendleft(reversed(both))
 
-    def _nodes(self) -> Iterator[Change]:
-        old = {_node_key(node, index): node for index, node in enumerate(self._old.body.node)}
-        new = {_node_key(node, index): node for index, node in enumerate(self._new.body.node)}
-        for key in dict.fromkeys((*old, *new)):
-            before, after = old.get(key), new.get(key)
-            if before is None or after is None or not self._same_node(before, after):
-                named = before or after
-                assert named is not None
-                old_text, new_text = (None if node is None else node_text(node) for node in (before, after))
-                yield Change("node", named.name or key, old_text, new_text, self._old.path)
-        yield from self._order("node", list(old), list(new))
+    def _of_owner(self, before: Message, after: Message, path: ScopePath) -> Iterator[Change]:
+        """The fields of a model, a graph or a function, but for the main graph and the functions' bodies."""
+        for pair in sorted(differing(before, after), key=lambda pair: pair.field.name in _LAST):
+            name, what = pair.field.name, _WHAT.get(pair.field.name, pair.field.name)
+            if (self._meaning_only and (pair.kind, name) in UNREAD) or name == "graph":
+                continue
+            if (pair.kind, name) in MATCHED or (pair.is_repeated and pair.field.message_type is not None):
+                yield from self._of_list(what, pair, path)
+                continue
+            for one in self._wanted(self._comparison.of_field(pair)):
+                yield Change(what, ".".join(one.path), one.before, one.after, path)
+        for one in of_unknown_fields(before, after):
+            yield Change(UNKNOWN, UNKNOWN, one.before, one.after, path)
 
-    def _order(self, what: str, old: list[str], new: list[str]) -> Iterator[Change]:
-        both = set(old) & set(new)
-        common_old, common_new = ([name for name in names if name in both] for names in (old, new))
-        if common_old != common_new:
-            first = next(k for k in range(len(common_old)) if common_old[k] != common_new[k])
-            yield Change(f"order of {what}s", common_old[first], common_old[first], common_new[first], self._old.path)
+    def _of_list(self, what: str, pair: FieldPair, path: ScopePath) -> Iterator[Change]:
+        old, new = pair.values
+        rows, moved = pairs(MATCHED.get((pair.kind, pair.field.name)), old, new)
+        for row in rows:
+            if row.before is None or row.after is None:
+                yield Change(what, _name(row), *self._texts(row), path)
+            elif what != "function" and not isinstance(row.before, str):
+                yield from self._of_entry(what, row, path)
+        if moved is not None and not (self._meaning_only and what == "node" and _runs(old) and _runs(new)):
+            yield Change(f"order of {what}s", moved[0], *moved, path)
 
-    def _same_node(self, before: NodeProto, after: NodeProto) -> bool:
-        plain = [_without_bodies_and_tensors(node) for node in (before, after)]
-        if plain[0] != plain[1] or [name for name, _ in subgraphs(before)] != [name for name, _ in subgraphs(after)]:
-            return False
-        tensors = [_tensors(node) for node in (before, after)]
-        return len(tensors[0]) == len(tensors[1]) and all(map(self._same_tensor, *tensors))
+    def _of_entry(self, what: str, row: Pair, path: ScopePath) -> Iterator[Change]:
+        old, new = row.before, row.after
+        if isinstance(old, NodeProto) and not settled(old, new):
+            old, new = _without_bodies(old), _without_bodies(new)
+        found = list(self._wanted(self._comparison.differences(old, new)))
+        read = [one for one in found if one.unread is None]
+        if read:
+            texts = self._texts(row)
+            if texts[0] == texts[1]:
+                texts = _with_parts(texts[0], read)
+            yield Change(what, _name(row), *texts, path)
+        for one in found:
+            if one.unread is not None:
+                where = one.path[:-1] if one.path[-1] == one.unread else one.path
+                before, after = (_in(where, text) for text in (one.before, one.after))
+                yield Change(f"{one.unread} of {what}", _name(row), before, after, path)
 
-    def _initializers(self) -> Iterator[Change]:
-        old, new = self._old.initializers, self._new.initializers
-        for name in dict.fromkeys((*old, *new)):
-            before, after = old.get(name), new.get(name)
-            if before is None or after is None or not self._same_tensor(before, after):
-                old_text, new_text = (
-                    None if tensor is None else _tensor_text(document, tensor)
-                    for document, tensor in zip(self._documents, (before, after), strict=True)
-                )
-                yield Change("initializer", name, old_text, new_text, self._old.path)
+    def _texts(self, row: Pair) -> tuple[str | None, str | None]:
+        old, new = (
+            None
+            if entry is None
+            else tensor_text(document, entry)
+            if isinstance(entry, TensorProto)
+            else message_text(entry)
+            for document, entry in zip(self._documents, (row.before, row.after), strict=True)
+        )
+        return old, new
 
-    def _same_tensor(self, before: TensorProto, after: TensorProto) -> bool:
-        if before.data_type != after.data_type or before.dims != after.dims or before.doc_string != after.doc_string:
-            return False
-        inline = [tensor.data_location != TensorProto.EXTERNAL for tensor in (before, after)]
-        if all(inline) and _serialized(before) == _serialized(after):
-            return True
-        arrays = [document.array(tensor) for document, tensor in zip(self._documents, (before, after), strict=True)]
-        if arrays[0].dtype == object:  # strings
-            return bool(np.array_equal(arrays[0], arrays[1]))
-        return arrays[0].tobytes() == arrays[1].tobytes()
-
-
-def _name(value: Any) -> str:
-    return str(value if isinstance(value, str) else value.name)
-
-
-def _serialized(message: Any) -> bytes:
-    if isinstance(message, str):
-        return message.encode()
-    data: bytes = message.SerializeToString(deterministic=True)
-    return data
+    def _wanted(self, differences: Iterable[Difference]) -> Iterator[Difference]:
+        return (one for one in differences if one.unread is None or not self._meaning_only)
 
 
-def _node_key(node: NodeProto, index: int) -> str:
-    return ", ".join(node.output) or f"{node.op_type}#{index}"
+def _name(row: Pair) -> str:
+    entry = row.after if row.before is None else row.before
+    return (entry.name if isinstance(entry, NodeProto) else "") or row.name
 
 
-def _tensors(node: NodeProto) -> list[TensorProto]:
-    found: list[TensorProto] = []
-    for attribute in node.attribute:
-        if attribute.type == AttributeProto.TENSOR:
-            found.append(attribute.t)
-        found.extend(attribute.tensors)
-    return found
+def _with_parts(text: str | None, differences: list[Difference]) -> tuple[str, str]:
+    """A text that does not show what differs, with what differs behind it."""
+    more = f", and {len(differences) - _MOST_PARTS} more" if len(differences) > _MOST_PARTS else ""
+    before, after = (
+        "; ".join(_in(one.path, shown) or f"no {'.'.join(one.path)}" for one, shown in parts) + more
+        for parts in (
+            [(one, one.before) for one in differences[:_MOST_PARTS]],
+            [(one, one.after) for one in differences[:_MOST_PARTS]],
+        )
+    )
+    return f"{text}; {before}", f"{text}; {after}"
 
 
-def _without_bodies_and_tensors(node: NodeProto) -> bytes:
-    plain = NodeProto()
-    plain.CopyFrom(node)
-    for attribute in plain.attribute:
-        for field in ("g", "graphs", "t", "tensors"):
-            attribute.ClearField(field)
-    return _serialized(plain)
+def _in(path: tuple[str, ...], text: str | None) -> str | None:
+    return text if text is None or not path else f"{'.'.join(path)}: {text}"
 
 
-def _tensor_text(document: Document, tensor: TensorProto) -> str:
-    kind = TensorProto.DataType.Name(tensor.data_type).lower()
-    text = f"{kind}[{','.join(map(str, tensor.dims))}]"
-    if int(np.prod(tensor.dims)) <= _SHOWN_ELEMENTS:
-        text += f" {document.array(tensor).tolist()}"
-    return text
+def _runs(nodes: Sequence[NodeProto]) -> bool:
+    """Whether every node stands behind those that it reads."""
+    return in_order(list(nodes)) == list(range(len(nodes)))
+
+
+def _without_bodies(node: NodeProto) -> NodeProto:
+    """The node with empty bodies in place of those that it holds."""
+    hollow = NodeProto()
+    hollow.CopyFrom(node)
+    for _, body in subgraphs(hollow):
+        if body.ListFields():
+            body.Clear()
+    return hollow
+
+
+def _functions(before: ModelProto, after: ModelProto) -> list[_Body]:
+    """The local functions that both models have."""
+    rows, _ = pairs(MATCHED["ModelProto", "functions"], before.functions, after.functions)
+    both = [row for row in rows if row.before is not None and row.after is not None]
+    return [(ScopePath([FunctionName.of(row.before)]), row.before, row.after) for row in both]
+
+
+def _bodies(
+    path: ScopePath, before: GraphProto | FunctionProto, after: GraphProto | FunctionProto
+) -> tuple[list[_Body], list[Change]]:
+    """The bodies that nodes of both scopes hold, and those that only one of two nodes has."""
+    old, new = _held(path, before), _held(path, after)
+    both = [(old[key][0], old[key][1], new[key][1]) for key in old if key in new]
+    nodes = [numbered(MATCHED["GraphProto", "node"], body.node).keys() for body in (before, after)]
+    alone = [key for key in dict.fromkeys((*old, *new)) if (key in old) != (key in new)]
+    changes = []
+    for key in alone:
+        if all(key[0] in keys for keys in nodes):
+            body = (old.get(key) or new[key])[0]
+            text = str(body)
+            changes.append(Change("scope", text, text if key in old else None, text if key in new else None, body))
+    return both, changes
+
+
+def _held(path: ScopePath, body: GraphProto | FunctionProto) -> dict[tuple[Any, str], tuple[ScopePath, GraphProto]]:
+    """The bodies in a scope by what tells their node from others, and the attribute: path and content."""
+    inside = bodies_in(path, body)
+    keys = list(numbered(MATCHED["GraphProto", "node"], body.node)) if inside else []
+    return {(keys[index], str(inner.attribute)): (inner, graph) for inner, graph, index, _ in inside}

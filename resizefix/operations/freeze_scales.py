@@ -7,35 +7,32 @@ removed, and shapes that became fixed are written down again.
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
+from onnx import ModelProto, NodeProto, TensorProto
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.model_view import ModelView
 from resizefix.dialects.output_size import rederive
 from resizefix.dialects.read import read
-from resizefix.dialects.resized_length import kernel_length
 from resizefix.document.document import Document
 from resizefix.document.edits import (
-    FIRST_IR_WITH_DEFAULTS,
-    add_initializer,
     drop_named,
     drop_unread_arguments,
-    insert_nodes,
     remove_unread,
     set_input,
 )
-from resizefix.document.node_builder import FreshNames
-from resizefix.document.scopes import Definition, Scope, Scopes, names_in
+from resizefix.document.scopes import DefinitionKind, Scope, Scopes
 from resizefix.document.shapes import Dims, Key
 from resizefix.document.text import counted, node_text
-from resizefix.document.values import Array
+from resizefix.document.values import Array, numbers_in
 from resizefix.document.view import View
+from resizefix.equivalences.resize_spec import Axis, ResizeSpec
 from resizefix.interpolation import ExtentKind
-from resizefix.operations.given_values import GivenValues
+from resizefix.operations.constant_writer import ConstantWriter
+from resizefix.operations.given_values import GivenValues, named
 from resizefix.operations.replacement import why_unverifiable
 from resizefix.operations.rewriter import Operation, Rewritten, rewrite
 from resizefix.operations.site import ReadSite, Site
@@ -59,7 +56,8 @@ class Freezing(Rewritten):
 class _Plan:
     """What a site's operand becomes: `value`, as scales or sizes.
 
-    Without a value the chain stays and its inputs become constants, of which `note` tells the user.
+    Without a value the chain stays and its inputs become constants, of which `note` tells the user. `rois` are inputs
+    behind the roi, which become constants too.
     """
 
     site: ReadSite
@@ -68,6 +66,12 @@ class _Plan:
     inputs: tuple[str, ...] = ()
     note: str | None = None
     conditions: tuple[str, ...] = ()
+    rois: tuple[str, ...] = ()
+
+    @property
+    def fixed(self) -> tuple[str, ...]:
+        """The inputs that become constants themselves, for all who read them."""
+        return self.rois if self.value is not None else (*self.inputs, *self.rois)
 
 
 def freeze_scales(
@@ -108,11 +112,12 @@ class _Freeze(Operation[_Plan]):
 
     def apply(self, document: Document, plans: Sequence[tuple[Site, _Plan]]) -> Sequence[Outcome]:
         nodes = _apply(document, [plan for _, plan in plans], self._given)
-        self.used = {name: self._given.numbers(name) for _, plan in plans for name in plan.inputs}
+        self.used = {name: self._given.numbers(name) for _, plan in plans for name in (*plan.inputs, *plan.rois)}
+        staying = _staying(document.proto, self.used)
         return [
             site.outcome(
                 Status.CHANGED,
-                "; ".join(filter(None, (plan.note, *plan.conditions))) or None,
+                "; ".join(filter(None, (plan.note, *map(staying.get, plan.inputs), *plan.conditions))) or None,
                 after=(node_text(nodes[site.key]),),
                 condition=", ".join(plan.conditions) or None,
             )
@@ -120,7 +125,22 @@ class _Freeze(Operation[_Plan]):
         ]
 
     def _plan(self, site: Site) -> _Plan | Outcome:
-        """What the site's operand becomes; or why it stays as it is."""
+        """What the site's operands become; or why they stay as they are."""
+        plan, rois = self._plan_of_extent(site), self._given.behind_roi(site.index)
+        if not rois or not isinstance(site, ReadSite):
+            return plan
+        missing = [name for name in rois if name not in self._given.arrays]
+        if missing:
+            why = Diagnostic("operations.input-without-value", extent="roi", name=repr(missing[0]))
+            return site.outcome(Status.REFUSED, why)
+        if isinstance(plan, _Plan):
+            return replace(plan, rois=rois)
+        if plan.status is Status.REFUSED:
+            return plan
+        note = Diagnostic("operations.roi-became-constant", inputs=", ".join(map(repr, rois)))
+        return _Plan(site, site.extent.kind, None, note=note, rois=rois)
+
+    def _plan_of_extent(self, site: Site) -> _Plan | Outcome:
         kind = site.origin.kind
         if not isinstance(site, ReadSite):
             return site.outcome(Status.REFUSED, site.reason)
@@ -213,18 +233,18 @@ def _apply(document: Document, plans: Sequence[_Plan], given: GivenValues) -> Ma
     model = document.proto
     scopes = View(model).scopes
     nodes = {plan.site.key: _node(scopes, plan.site) for plan in plans}
-    writer = _ConstantWriter(model, scopes, defaults_kept=given.defaults)
+    writer = ConstantWriter(model, scopes, defaults_kept=given.defaults)
     operands: list[Key] = []
     for plan in plans:
         found = scopes.sources(_scope(scopes, plan.site), nodes[plan.site.key], 1)
         operands.extend(definition.key for definition in found)
     for group in _by_operand(plans, scopes):
         _write(group, nodes, scopes, writer)
-    for name in dict.fromkeys(name for plan in plans if plan.value is None for name in plan.inputs):
+    for name in dict.fromkeys(name for plan in plans for name in plan.fixed):
         writer.fix_input(name, given.arrays[name])
     writer.finish()
     remove_unread(model, [*operands, *writer.orphans])
-    inputs = {name for plan in plans for name in plan.inputs}
+    inputs = {name for plan in plans for name in (*plan.inputs, *plan.rois)}
     drop_unread_arguments(model, inputs)
     _drop_inputs(model, inputs)
     for plan in plans:
@@ -246,7 +266,7 @@ def _by_operand(plans: Sequence[_Plan], scopes: Scopes) -> list[list[_Plan]]:
     return list(groups.values())
 
 
-def _write(group: Sequence[_Plan], nodes: Mapping[Key, NodeProto], scopes: Scopes, writer: _ConstantWriter) -> None:
+def _write(group: Sequence[_Plan], nodes: Mapping[Key, NodeProto], scopes: Scopes, writer: ConstantWriter) -> None:
     """Under the operand's own name if only these sites read it and as what they are: then no node changes."""
     first = group[0]
     assert first.value is not None
@@ -274,6 +294,20 @@ def _drop_inputs(model: ModelProto, names: set[str]) -> None:
     remove_unread(model, [(MAIN, name) for name in unread])
 
 
+def _staying(model: ModelProto, names: Iterable[str]) -> dict[str, str]:
+    """Of inputs that are graph inputs yet, what says so and names who reads them."""
+    scopes = View(model).scopes
+    held = [scopes.definition(scopes.main, name) for name in names]
+    fed = [
+        one for one in held if one is not None and one.kind in (DefinitionKind.INPUT, DefinitionKind.DEFAULTED_INPUT)
+    ]
+    readers = {one.name: (one, scopes.readers(one)[0]) for one in fed if scopes.readers(one)}
+    return {
+        name: Diagnostic("operations.input-stays", name=repr(name), other=named(reader, one))
+        for name, (one, reader) in readers.items()
+    }
+
+
 def _write_shapes(document: Document, plans: Sequence[_Plan]) -> None:
     """Shapes that hold at the frozen values. Again as long as the output of one site fixes the input of the next."""
     seeds: dict[Key, Dims | None] = {}
@@ -283,41 +317,36 @@ def _write_shapes(document: Document, plans: Sequence[_Plan]) -> None:
         if found == seeds:
             return
         seeds = found
-        rederive(document.proto, seeds)
+        rederive(document.proto, seeds, names_hold=True)
 
 
 def _output_dims(plan: _Plan, view: ModelView) -> Dims | None:
     """Sizes on axes that the constants fix; on the others their names, None for one that may not be true now."""
     dims = view.dims(_scope(view.scopes, plan.site), _node(view.scopes, plan.site).input[0])
     stored = view.shapes.dims(plan.site.key)
-    by_axis = None if dims is None else _by_axis(plan, len(dims))
-    if dims is None or by_axis is None:
+    axes = None if dims is None else _frozen_axes(plan, dims)
+    if dims is None or axes is None:
         return None if stored is None else tuple(size if isinstance(size, str) else None for size in stored)
+    names = stored if stored is not None and len(stored) == len(dims) else (None,) * len(dims)
     out: list[int | str | None] = []
-    for axis, size in enumerate(dims):
-        value = by_axis.get(axis)
-        if axis not in by_axis:
-            out.append(size)
-        elif plan.kind is ExtentKind.SIZES and value is not None:
-            out.append(int(value))
-        elif value is not None and isinstance(size, int):
-            out.append(kernel_length(value, size))
-        elif value == 1:
-            out.append(size)
+    for axis, size, name in zip(axes, dims, names, strict=True):
+        if axis.out is not None:
+            out.append(axis.out)
         else:
-            name = stored[axis] if stored is not None and axis < len(stored) else None
-            out.append(name if isinstance(name, str) else None)
+            out.append(size if axis.is_copied else name if isinstance(name, str) else None)
     return tuple(out)
 
 
-def _by_axis(plan: _Plan, rank: int) -> dict[int, float | None] | None:
-    """The constant for each axis of the operand, None where the chain stays; no dict for a rank that the operand does
-    not fit."""
-    axes = plan.site.interpolation.axes or tuple(range(rank))
-    values = [None] * len(axes) if plan.value is None else plan.value.tolist()
-    if len(values) != len(axes) or not all(-rank <= axis < rank for axis in axes):
+def _frozen_axes(plan: _Plan, dims: Dims) -> tuple[Axis, ...] | None:
+    """What the constant makes of each axis, nothing being known where the chain stays; None for a rank that the
+    operand does not fit."""
+    meaning = plan.site.interpolation
+    count = len(dims if meaning.axes is None else meaning.axes)
+    values = (None,) * count if plan.value is None else tuple(plan.value.tolist())
+    try:
+        return ResizeSpec(meaning, plan.kind, values, numbers_in(dims)).axes
+    except ValueError:
         return None
-    return {axis % rank: value for axis, value in zip(axes, values, strict=True)}
 
 
 def _scope(scopes: Scopes, site: Site) -> Scope:
@@ -328,70 +357,3 @@ def _node(scopes: Scopes, site: Site) -> NodeProto:
     scope = _scope(scopes, site)
     node: NodeProto = scope.body.node[scope.producers[site.output]]
     return node
-
-
-class _ConstantWriter:
-    """Writes constants into a model. Only `finish` removes and inserts nodes, so that `scopes` is valid until then.
-
-    `orphans` are what the replaced names were computed from.
-    """
-
-    def __init__(self, model: ModelProto, scopes: Scopes, *, defaults_kept: Container[str] = ()) -> None:
-        self._model = model
-        self._scopes = scopes
-        self._names = FreshNames(names_in(model))
-        self._defaults_kept = defaults_kept  # inputs whose default is the value they get
-        self._replaced: list[int] = []
-        self._inserted: list[tuple[Scope, NodeProto]] = []
-        self.orphans: list[Key] = []
-
-    def replace(self, definition: Definition, value: Array, readers: Sequence[tuple[NodeProto, int]]) -> bool:
-        """Give the name itself the value, if only `readers` (nodes and input positions) read it: no node changes.
-
-        Returns False, and does nothing, if others read it or if it is not a name of the main graph.
-        """
-        wanted = {(id(node), position) for node, position in readers}
-        found = {(id(reader.node), reader.position) for reader in self._scopes.readers(definition)}
-        if found != wanted or definition.scope is not self._scopes.main:
-            return False
-        if definition.node is None:
-            self.fix_input(definition.name, value)
-            return True
-        if sum(bool(name) for name in definition.node.output) > 1:
-            return False
-        self.orphans.extend(source.key for source in self._scopes.sources(definition.scope, definition.node))
-        self._replaced.append(definition.scope.producers[definition.name])
-        add_initializer(self._model, numpy_helper.from_array(value, definition.name))
-        return True
-
-    def fix_input(self, name: str, value: Array) -> None:
-        """Make a graph input the constant `value`; up to IR 3 it stays listed, as all initializers are."""
-        graph = self._model.graph
-        tensor = numpy_helper.from_array(value, name)
-        kept = next((old for old in graph.initializer if old.name == name), None)
-        if kept is None:
-            graph.initializer.append(tensor)
-        elif name not in self._defaults_kept or kept.data_location == TensorProto.EXTERNAL:
-            # a default may lie in another file; a constant extent may not: shape inference refuses to open it
-            kept.CopyFrom(tensor)
-        if self._model.ir_version >= FIRST_IR_WITH_DEFAULTS:
-            drop_named(self._model.graph.input, {name})
-
-    def add(self, scope: Scope, wanted: str, value: Array) -> str:
-        """A new constant that `scope` sees; returns its name."""
-        name = self._names.fresh(wanted)
-        tensor = numpy_helper.from_array(value, name)
-        if not scope.in_function:
-            add_initializer(self._model, tensor)
-            return name
-        while scope.parent is not None:
-            scope = scope.parent
-        self._inserted.append((scope, helper.make_node("Constant", [], [name], value=tensor)))
-        return name
-
-    def finish(self) -> None:
-        """Remove the nodes whose outputs became constants, and write the constants of local functions."""
-        for index in sorted(self._replaced, reverse=True):
-            del self._model.graph.node[index]
-        for scope, node in self._inserted:
-            insert_nodes(scope.body, 0, [node])

@@ -10,7 +10,7 @@ from onnx import TensorProto, ValueInfoProto, helper
 
 from resizefix.dialects.model_view import ModelView
 from resizefix.document.provenance import readers_first
-from resizefix.document.scopes import Definition, DefinitionKind
+from resizefix.document.scopes import Definition, DefinitionKind, Reader
 from resizefix.document.shapes import Key, dims_of
 from resizefix.document.text import counted
 from resizefix.document.values import Array
@@ -19,6 +19,8 @@ from resizefix.operations.site import ReadSite, Site
 from resizefix.origins.origin import OriginKind
 from resizefix.origins.trace import Tracer
 from resizefix.scope_path import MAIN
+
+_INPUTS = (DefinitionKind.INPUT, DefinitionKind.DEFAULTED_INPUT)
 
 
 class GivenValues:
@@ -36,14 +38,17 @@ class GivenValues:
             for site in sites
             if site.origin.kind is OriginKind.GRAPH_INPUT and isinstance(site, ReadSite)
         }
+        rois = {site.index: self._inputs_of_roi(site) for site in sites if isinstance(site, ReadSite)}
+        self._rois = {index: names for index, names in rois.items() if not values.keys().isdisjoint(names)}
         self._selected = {site.key for site in sites}
         self.arrays: dict[str, Array] = {}
         self.defaults: set[str] = set()  # names that keep the value they have in the file
         declared = {value.name: value for value in view.model.graph.input}
         behind = dict.fromkeys(name for index in self._chains for name in self.behind(index))
+        behind |= dict.fromkeys(name for names in self._rois.values() for name in names)
         for name in values:
             if name not in behind:
-                known = ", ".join(behind) or "none"
+                known = ", ".join(behind | dict.fromkeys(name for names in rois.values() for name in names)) or "none"
                 raise UsageError("operations.set-drives-nothing", name=name, known=known)
         for name in behind:
             if name in values:
@@ -54,9 +59,22 @@ class GivenValues:
 
     def behind(self, index: int) -> tuple[str, ...]:
         """The graph inputs that the operand of the site with this index is computed from."""
-        kinds = (DefinitionKind.INPUT, DefinitionKind.DEFAULTED_INPUT)
-        chain = self._chains[index].values()
-        names = {found.name for found in chain if found.scope is self.scopes.main and found.kind in kinds}
+        return self._inputs_among(self._chains[index])
+
+    def behind_roi(self, index: int) -> tuple[str, ...]:
+        """The graph inputs that the roi of the site with this index is computed from, where one is given a value."""
+        return self._rois.get(index, ())
+
+    def _inputs_of_roi(self, site: ReadSite) -> tuple[str, ...]:
+        roi = site.reading.operands.roi
+        start = self.scopes.definition(self.scopes.by_path[site.scope.path], roi) if roi else None
+        if start is None:
+            return ()
+        return self._inputs_among({source.key: source for source in readers_first(start, self._tracer.sources)})
+
+    def _inputs_among(self, chain: Mapping[Key, Definition]) -> tuple[str, ...]:
+        found = chain.values()
+        names = {one.name for one in found if one.scope is self.scopes.main and one.kind in _INPUTS}
         return tuple(value.name for value in self.scopes.model.graph.input if value.name in names)
 
     def numbers(self, name: str) -> tuple[float, ...]:
@@ -72,14 +90,14 @@ class GivenValues:
             definition = pending.pop()
             for reader in self.scopes.readers(definition):
                 if reader.node is None:
-                    return f"the graph output {definition.name!r}"
+                    return named(reader, definition)
                 outputs = [self.scopes.definition(reader.scope, name) for name in reader.node.output if name]
                 found = [output for output in outputs if output is not None]
                 if any(output.key in inside for output in found):
                     pending.extend(output for output in found if output.key not in seen)
                     seen.update(output.key for output in found)
                 elif not any(output.key in self._selected for output in found):
-                    return f"the node {reader.node.name or reader.node.output[0]!r} ({reader.node.op_type})"
+                    return named(reader, definition)
         return None
 
     def _chain(self, site: Site) -> dict[Key, Definition]:
@@ -88,6 +106,13 @@ class GivenValues:
         start = self.scopes.definition(scope, site.read.operand[1])
         assert start is not None
         return {source.key: source for source in readers_first(start, self._tracer.sources)}
+
+
+def named(reader: Reader, definition: Definition) -> str:
+    """What reads the definition, in words."""
+    if reader.node is None:
+        return f"the graph output {definition.name!r}"
+    return f"the node {reader.node.name or reader.node.output[0]!r} ({reader.node.op_type})"
 
 
 def _as_array(declared: ValueInfoProto, values: Sequence[float]) -> Array:

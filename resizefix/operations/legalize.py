@@ -251,7 +251,7 @@ def _facts_as(facts: SiteFacts, subject: ResizeSpec, node: NodeProto) -> SiteFac
     by_sizes = subject.extent is ExtentKind.SIZES
     values = tuple(float(value) for value in subject.values if value is not None)
     attribute_form = "scales" in attributes or "height_scale" in attributes
-    roi = Roi.ABSENT if len(node.input) < 2 or facts.opset < 11 else Roi.TENSOR if node.input[1] else Roi.UNNAMED
+    roi = Roi.ABSENT if len(node.input) < 2 or facts.opset < 11 else Roi.EMPTY if node.input[1] else Roi.UNNAMED
     return replace(
         facts,
         attributes=frozenset(attributes),
@@ -269,7 +269,7 @@ def _facts_as(facts: SiteFacts, subject: ResizeSpec, node: NodeProto) -> SiteFac
         # from IR 4 on a new initializer is not listed as an input
         initializers_are_inputs=facts.initializers_are_inputs
         and (attribute_form or facts.ir_version < FIRST_IR_WITH_DEFAULTS),
-        roi=roi,
+        roi=facts.roi if facts.crops and roi is Roi.EMPTY else roi,  # a crop keeps its own
         unnamed_scales=by_sizes and len(node.input) > 2 and not node.input[2],
         trailing_empty_input=False,
         reads_ahead=False,

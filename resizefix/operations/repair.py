@@ -85,8 +85,15 @@ def why_not_loaded(document: Document) -> str | None:
     proto = document.copy().proto
     spell_default_domain(proto)
     sort_nodes(proto)
+    broken = why_resizes_refused(document)
+    return validity.why_not_loaded(proto) or (None if broken is None else broken["why"])
+
+
+def why_resizes_refused(document: Document) -> dict[str, str] | None:
+    """The first resize that onnxruntime refuses by its rules, `label`, and `why`; None: there is none."""
     broken = (violation for facts in facts_in(ModelView(document)) for violation in judge(ONNXRUNTIME, facts))
-    return validity.why_not_loaded(proto) or next((str(one.because) for one in broken if not taken([one])), None)
+    first = next((one for one in broken if not taken([one])), None)
+    return None if first is None else {"label": first.node, "why": str(first.because)}
 
 
 def _applied(document: Document, found: Sequence[tuple[int, ResizeNode, Fault]]) -> Document:

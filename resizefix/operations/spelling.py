@@ -15,7 +15,8 @@ from resizefix.operations.site import Site
 
 
 def operands_of(subject: ResizeSpec, site: Site, dialect: Dialect, extent: str, roi: str, empty: str) -> Operands:
-    """Named as the targets want them: nothing trailing; a roi where the dialect or the meaning needs one."""
+    """Named as the targets want them: nothing trailing; a roi where the meaning reads it, an empty one where
+    the dialect alone wants one, since some converters take numbers there for a crop."""
     if dialect.scales_input is None:
         values = tuple(value for value in subject.values if value is not None)
         return Operands(site.input, scales_attribute=values)
@@ -45,8 +46,7 @@ def spelled(
     node = write(subject.interpolation, operands, dialect, name=site.node.name, output=site.output)
     initializers: list[TensorProto] = []
     if operands.roi == roi_name:
-        assert subject.rank is not None
-        initializers.append(numpy_helper.from_array(np.array([0, 1], np.float32).repeat(subject.rank), roi_name))
+        initializers.append(numpy_helper.from_array(np.zeros(0, np.float32), roi_name))
     if extent_name in node.input:
         dtype = np.float32 if subject.extent is ExtentKind.SCALES else np.int64
         initializers.append(numpy_helper.from_array(np.array(subject.values, dtype), extent_name))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import attrgetter
 
@@ -21,6 +21,7 @@ from resizefix.document.shapes import Key
 from resizefix.equivalences.resize_spec import ResizeSpec
 from resizefix.errors import RefusedError
 from resizefix.interpolation import ExtentKind
+from resizefix.operations.legalize import legalize as make_legal
 from resizefix.operations.replacement import (
     Allowance,
     Fresh,
@@ -47,6 +48,8 @@ from resizefix.opsets.verdict import Step as OpsetStep
 from resizefix.outcome import Outcome, Status
 from resizefix.targets.collect_facts import facts_in
 from resizefix.targets.facts import SiteFacts
+from resizefix.targets.foreign_domain import foreign_domain_resizes
+from resizefix.targets.target import Target
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,10 +68,17 @@ class LegacyForm:
         return not self.blockers and all(outcome.status is not Status.REFUSED for outcome in self.outcomes)
 
 
-def trt_legacy(document: Document, *, allowance: Allowance | None = None, patterns: Sequence[str] = ()) -> LegacyForm:
+def trt_legacy(
+    document: Document,
+    *,
+    allowance: Allowance | None = None,
+    patterns: Sequence[str] = (),
+    target: Target | None = None,
+) -> LegacyForm:
     """A copy of the document in the old form, as far as that goes; `document` stays as it is.
 
-    `patterns` (as in `sites.select`) say which sites may be rewritten; another that needs it stands in the way.
+    `patterns` (as in `sites.select`) say which sites may be rewritten; another that needs it stands in the way. Where
+    `target` does not accept an Upsample-7, other operators take its place, or it stands in the way.
 
     Nodes in local functions are inlined first, since functions came with IR 8. Every blocker is found in one go: a site
     that has no Upsample-7 form does not keep the other operators from being looked at.
@@ -103,7 +113,51 @@ def trt_legacy(document: Document, *, allowance: Allowance | None = None, patter
     changed = {key for key, what in status.items() if what is Status.CHANGED}
     legacy = made.document
     steps, blockers = _to_opset_8(legacy, [] if lost else sites, changed)
-    return LegacyForm(legacy, tuple(outcomes), blockers, (*folded, *steps))
+    form = LegacyForm(legacy, tuple(outcomes), blockers, (*folded, *steps))
+    if target is None or not form.complete:
+        return form
+    indices = {site.key: called_site.index for site, called_site in zip(sites, called, strict=True)}
+    return _accepted(form, target, allowance, indices, {site.index for site in select(called, patterns)})
+
+
+def _accepted(
+    form: LegacyForm, target: Target, allowance: Allowance, indices: Mapping[Key, int], named: Container[int]
+) -> LegacyForm:
+    """The form with other operators in the place of resizes that the target does not accept; what has none, or may not
+    be rewritten, stands in the way. `indices` are those of the outcomes, by the sites' keys."""
+    view = ModelView(form.document)
+    sites = sites_in(view)
+    made = make_legal(form.document, sites, target, allowance=allowance, view=view)
+    outcomes = {outcome.index: outcome for outcome in form.outcomes}
+    blockers = [Blocker(one.node, "", 0, one.because, one.fix) for one in foreign_domain_resizes(view, target)]
+    for site, now in zip(sites, made.outcomes, strict=True):
+        index = indices.get(site.key)
+        if now.status is Status.UNCHANGED:
+            continue
+        if index is None:  # a resize that a lowering kept
+            reason = now.reason if now.status is Status.REFUSED else Diagnostic("operations.lowered-form-refused")
+            blockers.append(Blocker(site.label, site.op_type, site.since_version, reason or "", ""))
+        elif now.status is Status.REFUSED or index not in named:
+            refused = now.reason if now.status is Status.REFUSED else Diagnostic("operations.not-named")
+            outcomes[index] = replace(outcomes[index], status=Status.REFUSED, reason=refused, after=())
+        else:
+            outcomes[index] = _in_two_steps(outcomes[index], now)
+    return LegacyForm(made.document, tuple(outcomes.values()), tuple(blockers), form.steps)
+
+
+def _in_two_steps(first: Outcome, then: Outcome) -> Outcome:
+    """The outcome of a site that was rewritten, and then once more."""
+    conditions = dict.fromkeys(one.condition for one in (first, then) if one.condition)
+    bounds = [one.bound for one in (first, then) if not one.exact]
+    return replace(
+        first,
+        status=Status.CHANGED,
+        reason=then.reason,
+        after=then.after,
+        exact=first.exact and then.exact,
+        condition=", ".join(conditions) or None,
+        bound=None if None in bounds else sum(bound or 0.0 for bound in bounds),
+    )
 
 
 def _as_called_before(before: Sequence[Site], after: Sequence[Site]) -> Sequence[Site]:

@@ -30,6 +30,8 @@ from resizefix.opsets.node_schema import why_incomplete
 from resizefix.opsets.signatures import since_version, violation
 from resizefix.scope_path import FunctionName
 
+_MANTISSA_OF_POWER = 0.5  # as numpy.frexp splits a power of 2
+
 
 @dataclass
 class Raised:
@@ -119,11 +121,14 @@ def _resize_11(raised: Raised) -> None:
 
 
 def _rounding(scales: Array | None) -> str:
-    if scales is None or scales.dtype.kind in "OSU":  # strings are no scales
+    """How all axes round. Where an axis shrinks by a power of 2 every sample lies on one of the input's."""
+    if scales is None or scales.dtype.kind not in "fiu":  # strings are no scales
         raise RefusedError("opsets.raise-rounding")
-    if not (np.all(scales >= 1) or np.all(scales[scales != 1] < 1)):
-        raise RefusedError("opsets.raise-rounding")
-    return "floor" if np.all(scales >= 1) else "ceil"
+    grows, shrinks = scales > 1, scales < 1
+    rounded = shrinks & (np.frexp(scales)[0] != _MANTISSA_OF_POWER)
+    if np.any(grows) and np.any(rounded):
+        raise RefusedError("opsets.raise-rounding-both", scales=scales.tolist())
+    return "ceil" if np.any(shrinks) and not np.any(grows) else "floor"
 
 
 def _pad_11(raised: Raised) -> None:

@@ -64,10 +64,14 @@ class Comparison:
     after: Survey
     changes: tuple[Change, ...]
     pairs: tuple[Pair, ...]
+    meaning_only: bool = False
 
 
-def compare(before: Document, after: Document, changes: Iterable[Change] | None = None) -> Comparison:
-    """Compare two models, whose differences are `changes` if known. Sites are matched by the tensor that they make."""
+def compare(
+    before: Document, after: Document, changes: Iterable[Change] | None = None, *, meaning_only: bool = False
+) -> Comparison:
+    """Compare two models, whose differences are `changes` if known: those of their meaning alone with `meaning_only`.
+    Sites are matched by the tensor that they make."""
     old = Survey(before, _marker(before, after, Mark.REMOVED))
     new = Survey(after, _marker(after, before, Mark.NEW))
     later = {surveyed.site.key: surveyed for surveyed in new.sites}
@@ -78,7 +82,8 @@ def compare(before: Document, after: Document, changes: Iterable[Change] | None 
         pairs.append(Pair(_fate(surveyed, match, picture), surveyed, match, picture))
     pairs.extend(Pair(Fate.NEW, None, surveyed, surveyed.picture) for surveyed in later.values())
     pairs.sort(key=lambda pair: not pair.is_touched)
-    return Comparison(old, new, tuple(diff(before, after) if changes is None else changes), tuple(pairs))
+    listed = diff(before, after, meaning_only=meaning_only) if changes is None else changes
+    return Comparison(old, new, tuple(listed), tuple(pairs), meaning_only)
 
 
 def sizes_after(pair: Pair) -> str | None:

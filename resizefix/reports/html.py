@@ -17,7 +17,16 @@ from resizefix.reports.next_step import NextStep, next_step, steps_of
 from resizefix.reports.page import NOTHING, header, page, wide_table
 from resizefix.reports.pictures import pictures
 from resizefix.reports.survey import Survey, Surveyed, grouped
-from resizefix.reports.wording import Standing, numbered, place, runs_of_targets, standing, titled
+from resizefix.reports.wording import (
+    Standing,
+    are_the_same,
+    is_the_same,
+    numbered,
+    place,
+    runs_of_targets,
+    standing,
+    titled,
+)
 from resizefix.targets.catalogue import TARGETS
 from resizefix.verification.verification import Status, Verification
 
@@ -47,10 +56,10 @@ def inspect_page(model: str, survey: Survey) -> str:
 def diff_page(before: str, after: str, comparison: Comparison, verification: Verification | None = None) -> str:
     """The page of two models, `before` and `after` as the user named the files; with what came of running both."""
     names = PurePath(before).name, PurePath(after).name
-    changes, pairs = comparison.changes, comparison.pairs
+    pairs = comparison.pairs
     command = "resizefix diff" if verification is None else "resizefix verify"
     heading = element("bdi", names[0]), " → ", element("bdi", names[1])
-    line = f"{command} · what is not listed below is the same"
+    line = f"{command} · what is not listed below {is_the_same(comparison.meaning_only)}"
     begun = header(heading, _verdict(comparison, verification), line)
     title = f"{names[0]} → {names[1]} – {command}"
     groups = grouped(list(enumerate(pairs)), lambda numbered: _looks(numbered[1]))
@@ -59,7 +68,7 @@ def diff_page(before: str, after: str, comparison: Comparison, verification: Ver
     surveys = {"before": comparison.before, "after": comparison.after}
     found = [_list(cards_of, _FATES), _targets(surveys)] if pairs else [element("div", NOTHING, id="sites")]
     banners = _banners(comparison) if pairs else []
-    return page(title, begun, element("main", *banners, proof_section(verification), *found, _changes(changes)))
+    return page(title, begun, element("main", *banners, proof_section(verification), *found, _changes(comparison)))
 
 
 def _verdict(comparison: Comparison, verification: Verification | None) -> Headline:
@@ -67,7 +76,7 @@ def _verdict(comparison: Comparison, verification: Verification | None) -> Headl
     touched = sum(pair.is_touched for pair in pairs)
     sized = sum(pair.fate is Fate.SIZED for pair in pairs)
     if not changes:
-        what = "the models are the same"
+        what = f"the models {are_the_same(comparison.meaning_only)}"
     elif touched:
         what = "the resize changed" if len(pairs) == 1 else f"{touched} of {len(pairs)} resizes changed"
     elif sized:
@@ -321,10 +330,11 @@ def _moved(pair: Pair) -> list[Markup | str]:
     return [old if old == new else join(old, " → ", new) for old, new in zip(*rows, strict=True)]
 
 
-def _changes(changes: Sequence[Change]) -> Markup:
+def _changes(comparison: Comparison) -> Markup:
+    changes = comparison.changes
     heading = element("h2", "Every change")
     if not changes:
-        return element("section", heading, element("p", "The models are the same."))
+        return element("section", heading, element("p", f"The models {are_the_same(comparison.meaning_only)}."))
     shown = [_change(change) for change in changes[:_MOST_CHANGES]]
     left = len(changes) - len(shown)
     more = element("p", f"{left} more are not shown; resizefix diff lists them all.") if left else None

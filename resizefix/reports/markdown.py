@@ -16,9 +16,11 @@ from resizefix.reports.next_step import next_step
 from resizefix.reports.survey import Broken, Survey, Surveyed
 from resizefix.reports.wording import (
     Standing,
+    are_the_same,
     coupling,
     extent,
     fault_text,
+    is_the_same,
     meaning,
     operator,
     origin,
@@ -73,9 +75,10 @@ def diff_markdown(before: str, after: str, comparison: Comparison, verification:
             parts.append(table(["target", "before", "after"], moved))
     parts.extend(_pair(pair, is_open=len(touched) == 1) for pair in touched)
     if not comparison.changes:
-        parts.append("The models are the same.")
+        parts.append(f"The models {are_the_same(comparison.meaning_only)}.")
     else:
-        parts.append(folded("Every change; what is not listed is the same", _changes(comparison.changes)))
+        rest = is_the_same(comparison.meaning_only)
+        parts.append(folded(f"Every change; what is not listed {rest}", _changes(comparison.changes)))
     return "\n\n".join(parts) + "\n"
 
 

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from resizefix.beside import operand, reads_and_writes
-from resizefix.printable import printable
 from resizefix.shell_words import quoted
 
 if TYPE_CHECKING:
@@ -30,7 +29,7 @@ class NextStep(NamedTuple):
     @property
     def quoted(self) -> tuple[str, ...]:
         """The words of the line for a shell, the program's name first."""
-        return (_PROGRAM, *(quoted(printable(word)) for word in self.words))
+        return (_PROGRAM, *(quoted(word) for word in self.words))
 
     @property
     def command(self) -> str:
@@ -82,7 +81,9 @@ def after_check(model: str, document: Document, verdicts: Sequence[Verdict]) -> 
     for target in refusing:
         chosen = [site for site in sites if survey.plans.is_rewritable(site, target)]
         if chosen:
+            accepts = survey.plans.taken_as_they_are(target)
             whole = len(chosen) == len(sites) or survey.plans.every_rewrite_passes
+            whole = whole and all(accepts[site.index] for site in sites if site not in chosen)
             return rewriting(model, target.name, [] if whole else chosen, len(sites if whole else chosen))
         if survey.plans.has_legacy_form(target):
             return NextStep(f"write the model for {target.name}", reads_and_writes("trt-legacy", model))

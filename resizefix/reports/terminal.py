@@ -17,12 +17,14 @@ from resizefix.reports.screen import Screen, screen
 from resizefix.reports.survey import Survey, Surveyed, grouped
 from resizefix.reports.wording import (
     Standing,
+    are_the_same,
     columns,
     coupled_at,
     coupling_advice,
     extent,
     fault_text,
     few_targets,
+    is_the_same,
     meaning,
     numbered,
     operator,
@@ -140,11 +142,11 @@ def _summary(survey: Survey) -> str:
     return f"{text}not accepted by {listed(few_targets(refusing))}; resizefix check says why"
 
 
-def show_changes(changes: Sequence[Change]) -> None:
+def show_changes(changes: Sequence[Change], *, meaning_only: bool = False) -> None:
     """Each difference with its before and after; a sentence where there is none."""
     out = screen(2)
     if not changes:
-        out.line("the models are the same")
+        out.line(f"the models {are_the_same(meaning_only)}")
         return
     for change in changes:
         where = f" in {printable(' / '.join(change.scope.steps))}" if change.scope else ""
@@ -152,4 +154,4 @@ def show_changes(changes: Sequence[Change]) -> None:
         for sign, value, style in (("-", change.before, "red"), ("+", change.after, "green")):
             if value is not None:
                 out.below((f"{sign} {printable(value)}", style))
-    out.line(f"{counted(len(changes), 'change')}; what is not listed is the same")
+    out.line(f"{counted(len(changes), 'change')}; what is not listed {is_the_same(meaning_only)}")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from onnx import TensorProto
 
-from resizefix.document.shapes import Dims
+from resizefix.document.shapes import Dims, is_invented
 from resizefix.faults.fault import Fault
 from resizefix.interpolation import Interpolation
 from resizefix.operations.site import Extent, Site
@@ -30,7 +30,6 @@ _MOST_NAMES = 3
 _MOST_OPERATORS = 6
 _MOST_RUNS = 3  # of targets, in a summary
 _DEFAULT_CUBIC_COEFF_A = -0.75
-_INVENTED = "unk__"  # what onnx.shape_inference calls sizes that it knows nothing of
 
 
 def operator(site: Site) -> str:
@@ -251,7 +250,7 @@ def shortened(text: str, most: int) -> str:
 
 def is_named(size: float | int | str | None) -> bool:
     """Whether the file says this size, by a number or a name of its own."""
-    return size is not None and not (isinstance(size, str) and size.startswith(_INVENTED))
+    return size is not None and not (isinstance(size, str) and is_invented(size))
 
 
 def _size(value: float | int | str | None) -> str:
@@ -277,3 +276,13 @@ def live_verdict(live: LiveVerdict) -> str:
     if any(node.ending is Ending.RAN and not node.agrees for node in live.nodes):
         return "computes something else, without an error"
     return "refuses the model"
+
+
+def is_the_same(meaning_only: bool) -> str:
+    """What `diff` says of all that it does not list: of the meaning alone, or of everything."""
+    return "means the same" if meaning_only else "is the same"
+
+
+def are_the_same(meaning_only: bool) -> str:
+    """What `diff` says of two models of which it lists nothing."""
+    return "mean the same" if meaning_only else "are the same"

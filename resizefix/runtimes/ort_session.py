@@ -5,6 +5,7 @@ from __future__ import annotations
 import _thread
 import ctypes
 import math
+import os
 import threading
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
@@ -23,8 +24,10 @@ from resizefix.document.scopes import bodies
 from resizefix.document.values import Array
 from resizefix.errors import ResizefixError, UsageError
 from resizefix.process import is_watched
+from resizefix.runtimes import ORT_DISABLE_TELEMETRY
 from resizefix.runtimes.inputs import Feeds, TensorInput, Value
 from resizefix.runtimes.limits import Limits, OutOfMemoryError
+from resizefix.runtimes.ort_crashes import crashing_optimizers
 from resizefix.runtimes.ort_error import read_ort_error
 from resizefix.runtimes.prepared_model import PreparedModel, prepare_for_ort
 from resizefix.scope_path import FunctionName
@@ -37,7 +40,7 @@ _NO_MEMORY = ("std::bad_alloc", "bad allocation", "Failed to allocate memory")
 # From this size on weights stay where they are, mapped from the file. onnxruntime would copy them: for matrix products
 # at every level ("prepacking"), for convolutions at the default one (its optimizer's NCHWc layout).
 MAPPED_FROM = 2**27
-UNCHANGED_LAYOUT = Diagnostic("runtimes.unchanged-layout")
+_UNCHANGED_LAYOUT = Diagnostic("runtimes.unchanged-layout")
 
 # onnxruntime's own exceptions share no base class; the rest is what its bindings raise for values they cannot convert.
 _ORT_EXCEPTIONS: tuple[type[Exception], ...] = (
@@ -66,6 +69,8 @@ _WITHOUT_NUMPY: dict[str, tuple[int, type[np.generic] | None]] = {
 
 MOST_PLANNED = 1000  # nodes of a model whose buffers are reused as in a usual session: 0.3 s
 
+if os.environ.get(ORT_DISABLE_TELEMETRY) == "1":  # where the caller had imported onnxruntime before this package
+    ort.disable_telemetry_events()
 
 _CALLED = attrgetter("domain", "op_type", "overload")  # asked from C, of thousands of nodes
 _ORT_TYPE = attrgetter("type")
@@ -93,8 +98,8 @@ class CannotRunError(_RefusedByOrtError):
 class Session:
     """A model opened for running. A run is a function of its feeds, also where the model draws random numbers.
 
-    `inputs`: what to feed, in the graph's order; `outputs`: the names of the results, extra ones last. `maps_weights`:
-    they are too large to be copied, and so none is laid out anew.
+    `inputs`: what to feed, in the graph's order; `outputs`: the names of the results, extra ones last; `notes`: how it
+    differs from a user's session. `maps_weights`: they are too large to be copied, and so none is laid out anew.
     """
 
     def __init__(
@@ -110,10 +115,13 @@ class Session:
         self.label = label
         self._brief = brief
         self._limits = limits
-        self.maps_weights = maps_weights
         self._prepared = model
         self.outputs = model.outputs
         self._options = options
+        crashing = crashing_optimizers(model.model, ort.__version__)
+        self._left_out = crashing | ({"NchwcTransformer"} if maps_weights else set())
+        crash = Diagnostic("runtimes.default-level-ends-the-process", version=ort.__version__)
+        self.notes = (*((_UNCHANGED_LAYOUT,) if maps_weights else ()), *((crash,) if crashing else ()))
         self._session = self._load()
         fed_and_made = (*self._session.get_inputs(), *self._session.get_outputs())
         kinds = list(map(_ORT_TYPE, fed_and_made))
@@ -132,7 +140,7 @@ class Session:
             self._options,
             providers=["CPUExecutionProvider"],
             enable_fallback=0,
-            disabled_optimizers={"NchwcTransformer"} if self.maps_weights else None,
+            disabled_optimizers=self._left_out or None,
         )
 
     def taken(self, feeds: Feeds) -> dict[str, Value]:
@@ -146,6 +154,9 @@ class Session:
         Types without a numpy counterpart (bfloat16, float8, int4) come and go as onnx represents them (ml_dtypes).
         Raises CannotRunError, TimeIsUpError.
         """
+        if (crash := self._prepared.forecast.in_run(feeds)) is not None:
+            where = f" at node '{crash.node}' ({crash.op_type})"
+            raise CannotRunError("runtimes.cannot-run", label=self.label, where=where, **crash.facts)
         try:
             results = self._invoke(feeds)
         except _ORT_EXCEPTIONS as error:
@@ -272,6 +283,9 @@ def open_session(
     label = label or (str(document.path) if document.path is not None else "the model")
     prepared = prepared or prepare_for_ort(document, extra_outputs)
     document.require_in_place()
+    if (crash := prepared.forecast.at_load) is not None:
+        where = f" (node '{crash.node}', {crash.op_type})"
+        raise CannotLoadError("verification.does-not-load", label=label, where=where, **crash.facts)
     maps_weights = prepared.external_bytes >= MAPPED_FROM
     if maps_weights:
         options.add_session_config_entry("session.disable_prepacking", "1")

@@ -18,6 +18,7 @@ from onnx import GraphProto, ModelProto, NodeProto, TensorProto, helper
 from resizefix.document.document import Document
 from resizefix.document.scopes import DEFAULT_DOMAINS, bodies, node_label
 from resizefix.runtimes.inputs import TensorInput, model_inputs
+from resizefix.runtimes.ort_crashes import Forecast
 
 # Operators with a `seed` attribute and the type of a seed. Without one, onnxruntime seeds each node with its position
 # in the graph (core/providers/cpu/generator/random.h), which every edit moves.
@@ -75,6 +76,11 @@ class PreparedModel:
             for name, tensor in tensors
             if tensor.HasField("shape")
         }
+
+    @cached_property
+    def forecast(self) -> Forecast:
+        """Where onnxruntime will end the process."""
+        return Forecast(self.model)
 
     @cached_property
     def serialized(self) -> bytes:

@@ -25,6 +25,7 @@ _KERNEL = f"{_MEASURED}; upsamplebase.h"
 _LAST_OPSET = 28
 _MODES = frozenset({"nearest", "linear", "cubic"})
 _INTEGERS = frozenset({TensorProto.INT32, TensorProto.INT8, TensorProto.UINT8})
+_MOST_ELEMENTS = 1 << 63
 _FLOATS = frozenset({TensorProto.FLOAT, TensorProto.FLOAT16})
 _COORDINATES = frozenset(mode.value for mode in CoordinateTransformationMode)
 _NEAREST_MODES = frozenset({"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"})
@@ -60,6 +61,19 @@ def _scales(f: SiteFacts) -> tuple[float | None, ...] | None:
     if f.keep_aspect_ratio_policy != "stretch":
         _follow_policy(f, scales)
     return tuple(scales)
+
+
+def _least_count(f: SiteFacts) -> float:
+    """The fewest elements that the output of an input with samples has; 0 where that is not known."""
+    scales = _scales(f)
+    if scales is None or None in scales or f.values is None:
+        return 0
+    shape = f.input_shape or (None,) * len(scales)
+    known = [scale or 0 for scale in scales]
+    lengths = [1 if size is None else size for size in shape]
+    if any(size is None and scale < 1 for size, scale in zip(shape, known, strict=False)):
+        return 0
+    return math.prod(math.floor(scale * size) for scale, size in zip(known, lengths, strict=False) if scale < math.inf)
 
 
 def _follow_policy(f: SiteFacts, scales: list[float | None]) -> None:
@@ -255,6 +269,13 @@ RULES = (
         ),
         because="the scales are {f.values}; Resize takes finite ones above 0, Upsample from 1 on",
         fix="for a shrinking Upsample write Resize-10",
+    ),
+    Rule(
+        name="output-is-countable",
+        holds=lambda f: _least_count(f) < _MOST_ELEMENTS,
+        because="the output would have more elements than int64 counts",
+        source=f"core/framework/tensor.cc, CalculateTensorStorageSize; {_MEASURED}",
+        fix="give the scales that are meant",
     ),
     Rule(
         name="sizes-in-range",

@@ -28,6 +28,12 @@ class RunOptions(TypedDict, total=False):
     progress: ProgressCallback | None
 
 
+class ChangeOptions(RunOptions, total=False):
+    """The options of every library call that changes a model: also what comes of one that cannot be changed."""
+
+    on_refusal: str
+
+
 DEFAULTS: Mapping[str, Any] = {
     "shape": None,
     "seed": 0,
@@ -81,7 +87,7 @@ class Conditions:
     sessions: SessionCount = field(default_factory=SessionCount, compare=False)
 
 
-def conditions(at: Sequence[Sequence[float]] = (), **run: Unpack[RunOptions]) -> Conditions:
+def conditions(at: Sequence[Sequence[float]] = (), **run: Unpack[ChangeOptions]) -> Conditions:
     """The options of a library call as one value; the time begins now."""
     return Conditions(
         {name: tuple(dims) for name, dims in (run.get("shape") or {}).items()},

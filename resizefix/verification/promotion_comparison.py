@@ -21,7 +21,6 @@ from resizefix.promotion import Coupling, PromotedInput
 from resizefix.runtimes.inputs import Feeds, Value
 from resizefix.runtimes.limits import OutOfMemoryError
 from resizefix.runtimes.ort_session import (
-    UNCHANGED_LAYOUT,
     CannotLoadError,
     CannotRunError,
     Session,
@@ -126,8 +125,7 @@ class PromotionComparison:
         if not self._runs_optimised():
             return
         session = self._open(promoted, optimized=True)
-        if session.maps_weights:
-            self.engine.notes.append(UNCHANGED_LAYOUT)
+        self.engine.notes.extend(session.notes)
         for point in points:
             point.found = self._result(session, point.scales, point.feeds)
         del session

@@ -24,7 +24,6 @@ from resizefix.errors import UsageError
 from resizefix.runtimes.inputs import Feeds, Value
 from resizefix.runtimes.limits import BrokenOffError
 from resizefix.runtimes.ort_session import (
-    UNCHANGED_LAYOUT,
     CannotLoadError,
     CannotRunError,
     Session,
@@ -176,8 +175,8 @@ class Pair:
 
     def _fused(self, feeds: Sequence[Feeds]) -> list[dict[str, Value]]:
         session = self._open("BEFORE", self.before, optimized=True)
-        if session.maps_weights:
-            self.engine.notes = [UNCHANGED_LAYOUT]
+        if session.notes:
+            self.engine.notes = list(session.notes)
         fused = []
         for one in feeds:
             fused.append(session.run(session.taken(one)))

@@ -10,7 +10,9 @@ import pytest
 from fixture_models import DYNAMIC, FIXTURES, SRCNN, UNET
 from live_parser import missing, needs_tensorrt
 
+import resizefix
 from resizefix.runtimes import tensorrt as tensorrt_live
+from resizefix.runtimes.catalogue import RUNTIMES
 from resizefix.runtimes.tensorrt import LiveError, LiveVerdict, NetworkInput
 from resizefix.targets.catalogue import TARGETS
 
@@ -82,24 +84,47 @@ def test_a_stand_in_is_called_one(judged, stand_in):
     assert "standing in for TensorRT 10" in target["live"]["parser"]
 
 
-def test_older_targets_are_judged_by_rules_and_stderr_says_so(check):
+def test_a_target_that_no_parser_stands_for_is_not_accepted_live(check):
     code, text, err = check(SRCNN, "--target", "tensorrt-8.5", "--live", "--json")
     target = json.loads(text)["targets"]["tensorrt-8.5"]
-    assert (code, target["live"]) == (0, None)
+    assert (code, target["accepted"], target["live"]) == (2, True, None)
     assert "no parser of tensorrt-8.5 can run here" in target["live_reason"]
     assert err == f"resizefix check: {target['live_reason']}\n"
 
 
-def test_without_the_extra_one_sentence_says_how_to_install_it_and_the_rules_decide(check, monkeypatch):
+def test_without_the_extra_one_sentence_says_how_to_install_it_and_nothing_is_accepted(check, monkeypatch):
     monkeypatch.setattr(tensorrt_live, "MODULE", "no_such_bindings")
     monkeypatch.setattr(tensorrt_live.platform, "machine", lambda: "x86_64")
     monkeypatch.setattr(tensorrt_live.sys, "platform", "linux")
-    for model, expected in ((SRCNN, 0), (ANTIALIAS, 1)):
+    for model, by_rules in ((SRCNN, True), (ANTIALIAS, False)):
         code, text, err = check(model, "--target", "tensorrt-rtx", "--target", "tensorrt-10", "--build", "--json")
-        assert code == expected
-        assert [target["live"] for target in json.loads(text)["targets"].values()] == [None, None]
+        assert code == 2
+        answer = json.loads(text)
+        assert [(one["accepted"], one["live"]) for one in answer["targets"].values()] == [(by_rules, None)] * 2
+        assert answer["error"] in err
         assert err.count("\n") == 1
         assert "pip install 'resizefix[tensorrt]'" in err
+    verdict = resizefix.check(SRCNN, target="tensorrt-rtx", live=True)
+    assert (verdict.accepted, verdict.taken) == (True, False)
+
+
+@pytest.mark.parametrize("name", sorted(RUNTIMES.keys() & {target.name for target in TARGETS} - {"onnxruntime"}))
+def test_no_runtime_that_is_not_there_accepts_a_model(check, monkeypatch, name, tmp_path):
+    monkeypatch.setenv(RUNTIMES[name].variable, str(tmp_path / "python"))
+    code, _, err = check(SRCNN, "--target", name, "--live")
+    assert code == 2
+    assert RUNTIMES[name].title in err
+
+
+def test_without_a_target_those_are_asked_that_are_there(check, monkeypatch, tmp_path):
+    monkeypatch.setattr(tensorrt_live, "MODULE", "no_such_bindings")
+    for row in RUNTIMES.values():
+        monkeypatch.setenv(row.variable, str(tmp_path / "python"))
+    code, text, err = check(SRCNN, "--live", "--json")
+    verdicts = json.loads(text)["targets"]
+    assert code == (0 if all(one["accepted"] for one in verdicts.values()) else 1)
+    assert verdicts["onnxruntime"]["live"]["accepted"]
+    assert "TensorRT" in err
 
 
 def test_shapes_are_read_as_trtexec_writes_them(check, stand_in):

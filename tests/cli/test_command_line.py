@@ -9,6 +9,7 @@ import onnx
 import pytest
 from child_python import printed
 from fixture_models import FIXTURES, SRCNN, UNET
+from onnx_text import model
 
 import resizefix
 
@@ -145,6 +146,25 @@ def test_verify_and_diff_answer_with_their_exit_code(call, answered, tmp_path):
     assert {change["what"] for change in answer["changes"]} <= {"node", "input", "output", "initializer"}
 
 
+def test_diff_of_the_meaning_alone_says_so_everywhere(call, answered, tmp_path):
+    model = onnx.load(SRCNN)
+    model.doc_string = "copied"
+    noted, other = tmp_path / "noted.onnx", tmp_path / "other.onnx"
+    onnx.save(model, noted)
+    model.graph.node[0].op_type = "Other"
+    onnx.save(model, other)
+    assert [change["what"] for change in answered("diff", SRCNN, noted)["changes"]] == ["doc_string"]
+    assert answered("diff", SRCNN, noted, "--meaning-only")["changes"] == []
+    page = tmp_path / "page.html"
+    code, out, err = call("diff", SRCNN, noted, "--meaning-only", "--html", page)
+    assert (code, err) == (0, "")
+    assert "the models mean the same" in out
+    assert "The models mean the same." in page.read_text(encoding="utf-8")
+    assert "The models mean the same." in call("diff", SRCNN, noted, "--meaning-only", "--markdown")[1]
+    assert "1 change; what is not listed means the same" in call("diff", SRCNN, other, "--meaning-only")[1]
+    assert "what is not listed means the same" in call("diff", SRCNN, other, "--meaning-only", "--markdown")[1]
+
+
 def test_escape_codes_in_a_model_never_reach_the_terminal(call, tmp_path):
     model = onnx.load(SRCNN)
     (resize,) = (node for node in model.graph.node if node.op_type == "Resize")
@@ -192,3 +212,46 @@ def test_a_file_of_the_name_of_a_command_is_no_model(tmp_path, monkeypatch, call
     code, _, error = call("check")
     assert code == 2
     assert "Missing argument" in error
+
+
+HALF_SOLVED = model(
+    "(float[1,3,8,8] x, float[4] d) => (float[?,?,?,?] y) <float[4] s = {1, 1, 2, 2}> "
+    '{ [a] r = Resize <mode = "linear"> (x, , s) k = Relu (d) [b] y = Resize (r, , k) }'
+)
+
+
+def test_a_model_that_its_target_still_rejects_is_not_written(call, tmp_path):
+    given, out = tmp_path / "m.onnx", tmp_path / "out.onnx"
+    onnx.save(HALF_SOLVED, given)
+    words = ("legalize", given, out, "--target", "tensorrt-7.0", "--no-verify")
+    code, _, said = call(*words)
+    assert (code, out.exists()) == (1, False)
+    assert "nothing was written, because tensorrt-7.0 would reject the result. b: " in " ".join(said.split())
+    assert call(*words, "-n", "a")[0] == 0
+    assert call("check", out, "--target", "tensorrt-7.0")[0] == 1
+
+
+@pytest.mark.parametrize("scale", ["1e38", "3.4e38", "1e18", "1e-45", "0.0"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("inspect",),
+        ("check",),
+        ("check", "--target", "onnxruntime"),
+        *((name, "--dry-run") for name in ("promote-scales", "trt-legacy", "repair")),
+        ("legalize", "--dry-run", "--target", "tensorrt-8.0"),
+        ("set", "--dry-run", "mode=linear"),
+    ],
+    ids=" ".join,
+)
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_no_number_of_a_file_is_too_large_to_be_answered(call, tmp_path, scale, words):
+    graph = (
+        f"(float[1,1,2,2] x) => (float[?,?,?,?] y) <float[4] s = {{1, 1, {scale}, {scale}}}> {{ y = Resize (x, , s) }}"
+    )
+    onnx.save(model(graph), tmp_path / "m.onnx")
+    code, text, said = call(words[0], tmp_path / "m.onnx", *words[1:], "--json")
+    assert code in (0, 1)
+    assert "error in resizefix" not in said
+    if words[-1] == "onnxruntime" and float(scale) >= 1e18:
+        assert json.loads(text)["targets"]["onnxruntime"]["violations"][0]["rule"] == "output-is-countable"

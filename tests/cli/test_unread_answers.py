@@ -11,11 +11,12 @@ from pathlib import Path
 
 import onnx
 import pytest
-from fixture_models import FIXTURES
+from fixture_models import FIXTURES, SRCNN
 from forked_commands import Commands
 
 import resizefix
 from resizefix.cli import streams
+from resizefix.reports import text
 
 RESIZEFIX = [sys.executable, "-m", "resizefix"]
 # The code is that of the answer, whoever reads it.
@@ -199,3 +200,47 @@ def test_a_windows_console_keeps_its_stream_that_takes_characters(windows, monke
     made._outlets = []
     assert (made._through_an_outlet(console) is console) == windows
     assert console.errors == ("backslashreplace" if windows else "strict")
+
+
+@pytest.fixture
+def full(commands: Commands, place: Path) -> Callable[[str], tuple[int, str]]:
+    """The exit code and stderr of a command whose stdout is a full disk."""
+
+    def run(line: str) -> tuple[int, str]:
+        done = commands.run(line.split(), place, stdout=os.open("/dev/full", os.O_WRONLY))
+        return done.code, done.stderr
+
+    return run
+
+
+needs_full = pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
+
+
+@needs_full
+@pytest.mark.parametrize("line", [*WRITING, "legalize model.onnx out.onnx --target onnxruntime", "repair model.onnx -"])
+def test_on_a_full_disk_out_is_there_if_and_only_if_the_exit_code_is_0(line, place, full):
+    before = (place / "model.onnx").read_bytes()
+    code, said = full(line)
+    written = (place / "out.onnx").exists() or (place / "model.onnx").read_bytes() != before
+    assert (code == 0) == written
+    assert "cannot be printed: No space left on device" in said or "cannot be written" in said or code == 1
+
+
+@needs_full
+def test_on_a_full_disk_a_command_that_reads_fails(full):
+    code, said = full("inspect model.onnx")
+    assert code == 2
+    assert "cannot be printed" in said
+
+
+def test_an_answer_that_cannot_be_shown_unwrites_nothing(tmp_path, call, monkeypatch):
+    def broken(*_: object, **__: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(text, "show_written", broken)
+    code, _, said = call("promote-scales", SRCNN, tmp_path / "out.onnx", "--no-verify")
+    assert (code, (tmp_path / "out.onnx").exists()) == (0, True)
+    assert "the result is written, and cannot be shown: this is an error in resizefix (ZeroDivisionError" in " ".join(
+        said.split()
+    )
+    assert "Nothing was written" not in said

@@ -3,8 +3,10 @@
 import json
 
 import jsonschema
+import onnx
 import pytest
 from fixture_models import FIXTURES, SRCNN
+from onnx_text import model as model_of
 from referencing import Registry, Resource
 
 from resizefix.cli import group
@@ -61,6 +63,19 @@ def test_what_is_printed_is_what_the_schema_says(answered, model, arguments):
     found = answered(*(path if word == "MODEL" else word for word in arguments))
     assert found["exit_code"] in (0, 1)
     validator(arguments[0]).validate(found)
+
+
+@pytest.mark.parametrize("words", [["promote-scales"], ["legalize", "--target", "onnxruntime"], ["set", "mode=linear"]])
+def test_a_model_that_is_refused_as_a_whole_is_answered_in_full(answered, tmp_path, words):
+    nodes = "a = Softmax <axis = 1> (x) y = Resize (a, s)"
+    graph = f"(float[2,3,8,8] x) => (float[?,?,?,?] y) <float[4] s = {{1, 1, 2, 2}}> {{ {nodes} }}"
+    onnx.save(model_of(graph, 10), tmp_path / "m.onnx")
+    found = answered(words[0], tmp_path / "m.onnx", "--dry-run", "--opset", "13", *words[1:])
+    assert found["exit_code"] == 1
+    assert "Softmax node 'a' cannot be raised" in found["error"]
+    assert [outcome["status"] for outcome in found["outcomes"]] == ["refused"]
+    assert found.keys() >= {"inputs", "verification", "blockers"}
+    validator(words[0]).validate(found)
 
 
 def test_a_proof_is_as_the_schema_says(answered):

@@ -112,7 +112,8 @@ def test_a_tensor_that_was_deleted_takes_no_file_along(home, away):
 
 
 @pytest.mark.parametrize(
-    "location", ["../secret", "/etc/hostname", "link/secret", "symlink", "a/../weights.bin", "", "."]
+    "location",
+    ["../secret", "/etc/hostname", "link/secret", "symlink", "a/../../secret", "link/../weights.bin", "", "."],
 )
 def test_locations_that_leave_the_folder_are_neither_read_nor_copied(home, away, tmp_path, location):
     (tmp_path / "secret").write_bytes(DATA)
@@ -126,6 +127,23 @@ def test_locations_that_leave_the_folder_are_neither_read_nor_copied(home, away,
     assert names(away) == []
     opened.save(home / "out.onnx")
     assert (home / "out.onnx").read_bytes() == (home / "m.onnx").read_bytes()
+
+
+def test_a_location_that_goes_down_and_up_again_is_inside_and_found_beside_the_copy(home, away):
+    (home / "a" / "b").mkdir(parents=True)
+    opened = document(home, reference("a/b/../../weights.bin"))
+    np.testing.assert_array_equal(first_array(opened), W)
+    opened.save(away / "out.onnx")
+    np.testing.assert_array_equal(first_array(Document.open(away / "out.onnx")), W)
+    assert (away / "out.onnx").read_bytes() == (home / "m.onnx").read_bytes()
+
+
+def test_folders_on_the_way_to_a_data_file_go_where_the_model_cannot_be_written(home, away):
+    (home / "a").mkdir()
+    (away / "weights.bin").write_bytes(b"other")
+    with pytest.raises(UsageError):
+        document(home, reference("a/../weights.bin")).save(away / "out.onnx")
+    assert names(away) == ["weights.bin"]
 
 
 def test_data_are_not_written_through_a_link_out_of_the_new_folder(home, away, tmp_path):

@@ -124,3 +124,19 @@ def test_a_size_that_changes_keeps_its_denotation_and_unknown_fields_and_the_oth
         for dim in (*tensor.shape.dim, *sizes_aside.dim):
             dim.ClearField("value")
         assert tensor.shape == sizes_aside
+
+
+@pytest.mark.parametrize("held", [False, True])
+def test_no_name_that_inference_invents_is_stored_and_one_of_the_file_is_kept_where_it_holds(held):
+    made = model(CHAIN.replace("float[1,3,16,16] y", "float[batch,c,h,w] y"))
+    rederive(made, {((), "up"): ("unk__7", "mine", 4, None)}, names_hold=held)
+    shapes = stored(made)
+    assert not any(str(size).startswith("unk__") for dims in shapes.values() for size in dims)
+    assert shapes["y"][1:3] == ["c" if held else "mine", 4]
+    assert (shapes["y"] == ["batch", "c", 4, "w"]) == held
+
+
+def test_a_name_of_the_file_that_looks_invented_is_one_of_the_file():
+    made = model(CHAIN.replace("float[1,3,8,8] x", "float[unk__0,3,8,8] x"))
+    rederive(made, {((), "up"): ("unk__0", 3, None, None)})
+    assert stored(made)["y"][0] == "unk__0"

@@ -113,7 +113,7 @@ def assert_follows(
 
 def refused(model: ModelProto, size: tuple[int, int] | str, **options) -> tuple[str, str]:
     """The node that is refused and the code of the reason."""
-    result = resizefix.input_size(model, size=size, **options)
+    result = resizefix.input_size(model, size=size, on_refusal="return", **options)
     (outcome,) = result.outcomes
     assert outcome.status is Status.REFUSED
     return outcome.node, outcome.reason.code

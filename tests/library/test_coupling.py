@@ -131,7 +131,7 @@ def test_a_site_in_a_function_is_followed_through_its_call(node, breaks_at):
 def test_a_node_without_a_name_is_called_by_its_place_in_the_users_file():
     """The promoted model, which is run, has no Constant node any more, and so other places."""
     nodes = "s = Constant <value = float[4] {1, 1, 2, 2}> () a = Resize (x, , s) y = Add (a, skip)"
-    (outcome,) = resizefix.promote_scales(model(f"{HEAD} {{ {nodes} }}", 18)).outcomes
+    (outcome,) = resizefix.promote_scales(model(f"{HEAD} {{ {nodes} }}", 18), on_refusal="return").outcomes
     assert "breaks the model at 'Add#2', where its size must be that of 'skip'" in (outcome.reason or "")
 
 
@@ -190,7 +190,7 @@ OF_TWO = {
 @pytest.mark.parametrize("what", OF_TWO)
 def test_a_site_whose_scale_breaks_the_model_is_refused_and_no_other(what):
     text, statuses = OF_TWO[what]
-    result = resizefix.promote_scales(model(text, 18))
+    result = resizefix.promote_scales(model(text, 18), on_refusal="return")
     assert [outcome.status for outcome in result.outcomes] == statuses
     assert all("breaks the model" in outcome.reason for outcome in result.outcomes if outcome.status is REFUSED)
     assert result.verification.passed == (CHANGED in statuses)
@@ -202,8 +202,8 @@ def test_a_site_whose_scale_breaks_the_model_is_refused_and_no_other(what):
 @pytest.mark.parametrize("name", ["unet_nearest_opset11", "unet_linear_dynamo23"])
 def test_without_verification_what_sizes_show_to_be_coupled_is_refused_too(name):
     path = FIXTURES / f"{name}.onnx"
-    unverified = resizefix.promote_scales(path, verify=False)
-    verified = resizefix.promote_scales(path)
+    unverified = resizefix.promote_scales(path, verify=False, on_refusal="return")
+    verified = resizefix.promote_scales(path, on_refusal="return")
     said, proven = ([(one.status, one.reason) for one in result.outcomes] for result in (unverified, verified))
     assert said == proven
     assert resizefix.promote_scales(path, verify=False, allow_coupled=True).changed
@@ -213,7 +213,9 @@ def test_where_a_model_does_not_run_as_a_whole_what_sizes_show_to_be_coupled_is_
     """The Sum of two element types keeps onnxruntime from loading it."""
     text = """(float[1,1,4,4] x, float16[1] h) => (float[1,1,8,8] y) <float[4] s = {1, 1, 2, 2}>
         { [first] a = Resize (x, , s) [second] b = Resize (x, , s) [add] y = Add (a, b) [bad] z = Mul (y, h) }"""
-    alone, together = (resizefix.promote_scales(model(text, 18), shared=shared) for shared in (False, True))
+    alone, together = (
+        resizefix.promote_scales(model(text, 18), shared=shared, on_refusal="return") for shared in (False, True)
+    )
     assert [outcome.status for outcome in alone.outcomes] == [REFUSED, REFUSED]
     assert all(outcome.retry_args == ("--shared",) for outcome in alone.outcomes)
     assert together.changed

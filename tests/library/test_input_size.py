@@ -86,7 +86,7 @@ def halved(n, h, w):
 @pytest.mark.parametrize(("build", "old"), [(decimal, OLD), (halved, (32, 32))], ids=["decimal", "halved"])
 def test_two_readings_are_refused_until_the_user_chooses_one(build, old):
     model = built(build, old)
-    (outcome,) = resizefix.input_size(model, size=NEW).outcomes
+    (outcome,) = resizefix.input_size(model, size=NEW, on_refusal="return").outcomes
     assert (outcome.status, outcome.node) == (Status.REFUSED, "Resize_1")
     assert "--keep NODE" in (outcome.reason or "")
     assert "--follow NODE" in (outcome.reason or "")
@@ -185,7 +185,9 @@ def to_a_fixed_size(n, h, w):
 
 def test_a_size_that_no_factor_makes_stays_and_cannot_be_asked_to_follow():
     assert run(resizefix.input_size(built(to_a_fixed_size, OLD), size=NEW).model, NEW).shape == (1, 2, 37, 41)
-    (outcome,) = resizefix.input_size(built(to_a_fixed_size, OLD), size=NEW, follow_input=["Resize_1"]).outcomes
+    (outcome,) = resizefix.input_size(
+        built(to_a_fixed_size, OLD), size=NEW, follow_input=["Resize_1"], on_refusal="return"
+    ).outcomes
     assert "no factor makes these numbers" in (outcome.reason or "")
 
 
@@ -202,7 +204,7 @@ INVALID = """(float[1, 1, 8, 8] x) => (float[1, 1, h, w] y) <float[4] s = {1, 1,
 )
 def test_a_resize_that_its_opset_does_not_have_is_refused_with_the_rule(operator, keep, why):
     model = onnx_text.model(INVALID.replace("OPERATOR", operator), 9)
-    result = resizefix.input_size(model, size=(16, 16), keep=keep, verify=False)
+    result = resizefix.input_size(model, size=(16, 16), keep=keep, verify=False, on_refusal="return")
     assert [(outcome.status, outcome.node) for outcome in result.outcomes] == [(Status.REFUSED, "up")]
     assert why in (result.outcomes[0].reason or "")
 
@@ -220,7 +222,7 @@ def test_a_table_that_does_not_fit_the_new_size_is_refused():
         up = Resize <mode: string = "nearest"> (x, , , sizes)
         [add] y = Add (up, table)
     }}"""
-    (outcome,) = resizefix.input_size(onnx_text.model(text), size=(64, 48), verify=False).outcomes
+    (outcome,) = resizefix.input_size(onnx_text.model(text), size=(64, 48), verify=False, on_refusal="return").outcomes
     assert (outcome.status, outcome.node) == (Status.REFUSED, "add")
     assert "learned or unknown table of positions" in outcome.reason
 
@@ -247,7 +249,7 @@ def test_a_size_that_scales_make_and_a_constant_fixes_stays():
     ],
 )
 def test_a_resize_without_a_size_is_refused_with_what_is_wrong(name, why):
-    result = resizefix.input_size(FIXTURES / "hostile" / f"{name}.hostile", size=(24, 32))
+    result = resizefix.input_size(FIXTURES / "hostile" / f"{name}.hostile", size=(24, 32), on_refusal="return")
     assert [str(outcome.reason) for outcome in result.outcomes] == [why]
 
 
@@ -259,7 +261,7 @@ def strided(n, h, w):
 
 
 def test_sizes_that_do_not_fit_are_refused_with_the_nearest_that_do():
-    (outcome,) = resizefix.input_size(built(strided, OLD), size=(33, 48)).outcomes
+    (outcome,) = resizefix.input_size(built(strided, OLD), size=(33, 48), on_refusal="return").outcomes
     assert (outcome.status, outcome.node) == (Status.REFUSED, "Add_3")
     assert "multiple of 2" in (outcome.reason or "")
     assert "32 and 34" in (outcome.reason or "")

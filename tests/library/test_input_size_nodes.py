@@ -65,7 +65,7 @@ def test_a_dynamic_model_that_runs_at_no_size_is_refused_with_the_node_that_does
     model.opset_import[0].version = 7
     for axis in (2, 3):
         model.graph.input[0].type.tensor_type.shape.dim[axis].dim_param = "hw"[axis - 2]
-    result = resizefix.input_size(model, size=NEW)
+    result = resizefix.input_size(model, size=NEW, on_refusal="return")
     (outcome,) = result.outcomes
     assert (outcome.status, outcome.node) == (Status.REFUSED, "Upsample_0")
     assert "does not run the model at its own size" in (outcome.reason or "")

@@ -44,7 +44,7 @@ def test_the_export_of_another_size_is_reached(pair, kind):
 @pytest.mark.parametrize("kind", ["fixed", "any"])
 def test_weights_and_rules_that_are_not_in_the_file_are_refused_with_their_node(pair, kind):
     model = loaded(pair, "a")
-    result = resizefix.input_size(model, size="any" if kind == "any" else tuple(pair["size_b"]))
+    result = resizefix.input_size(model, size="any" if kind == "any" else tuple(pair["size_b"]), on_refusal="return")
     (outcome,) = result.outcomes
     assert outcome.status is Status.REFUSED
     assert outcome.node in {node.name for node in model.graph.node}

@@ -50,12 +50,14 @@ def test_the_table_is_interpolated_and_the_class_token_stays(size):
 
 @pytest.mark.parametrize("size", [NEW, "any"])
 def test_without_the_option_the_refusal_offers_it(size):
-    (outcome,) = resizefix.input_size(built(transformer, OLD), size=size).outcomes
+    (outcome,) = resizefix.input_size(built(transformer, OLD), size=size, on_refusal="return").outcomes
     assert (outcome.status, outcome.node) == (Status.REFUSED, "Add_4")
     assert outcome.retry_args == ("--interpolate-positions",)
 
 
 def test_weights_that_are_no_positions_are_refused_with_the_option_too():
-    (outcome,) = resizefix.input_size(built(dense, OLD), size=NEW, interpolate_positions=True).outcomes
+    (outcome,) = resizefix.input_size(
+        built(dense, OLD), size=NEW, interpolate_positions=True, on_refusal="return"
+    ).outcomes
     assert outcome.status is Status.REFUSED
     assert outcome.retry_args == ()

@@ -14,7 +14,7 @@ def model(nodes, scales="1, 1, 2, 2", *, opset=13, x="1,3,8,8", extra=None):
 
 
 def promoted(*words, opset=13, x="1,3,8,8", **options):
-    return resizefix.promote_scales(model(*words, opset=opset, x=x), for_="tensorrt", **options)
+    return resizefix.promote_scales(model(*words, opset=opset, x=x), for_="tensorrt", on_refusal="return", **options)
 
 
 def refused(*words, **options):
@@ -87,7 +87,7 @@ def test_a_scale_of_one_is_tried_at_no_numerator_of_zero(mode):
 def test_a_scale_that_no_small_denominator_holds_is_reported_with_the_digits_that_make_it_none():
     nodes = "shape = Shape (x) kept = Gather (shape, k) s = Concat <axis = 0> (kept, hw) y = Resize (x, , , s)"
     text = model(nodes, x="n,3,10,10", extra="<int64[2] k = {0, 1}, int64[2] hw = {23, 20}>")
-    (outcome,) = resizefix.promote_scales(text, for_="tensorrt", verify=False).outcomes
+    (outcome,) = resizefix.promote_scales(text, for_="tensorrt", verify=False, on_refusal="return").outcomes
     assert outcome.reason == "its scale 2.3000002 is not a whole number over 1000, nor over any other up to 10,000"
     assert outcome.retry_args == ("--for", "onnxruntime")
 
@@ -213,7 +213,7 @@ def test_a_scale_that_leaves_nothing_of_an_axis_is_no_size():
         f"(float[1,3,1,8] x) => (float[1,3,0,4] y, float[] x) <float[4] s = {{1, 1, 0.5, 0.5}}> {{ {LINEAR} }}"
     )
     halved.graph.output[1].type.tensor_type.ClearField("shape")
-    result = resizefix.promote_scales(halved, for_="tensorrt", verify=False)
+    result = resizefix.promote_scales(halved, for_="tensorrt", verify=False, on_refusal="return")
     assert not result.changed
     assert "makes 1 into 0" in (result.outcomes[0].reason or "")
 
@@ -226,6 +226,6 @@ def test_where_an_axis_may_become_empty_it_is_said():
 
 def test_scales_that_follow_a_float_input_are_refused_with_what_to_do():
     fed = resizefix.promote_scales(model(RESIZE), input_name="fed").model
-    (outcome,) = resizefix.promote_scales(fed, for_="tensorrt").outcomes
+    (outcome,) = resizefix.promote_scales(fed, for_="tensorrt", on_refusal="return").outcomes
     assert outcome.status.value == "refused"
     assert "promote the frozen scales with --for tensorrt" in outcome.reason

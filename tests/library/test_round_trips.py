@@ -34,7 +34,7 @@ def test_frozen_at_the_old_values_it_is_the_original_bit_for_bit(name, form):
 
 def test_a_fed_scale_without_a_value_is_refused_with_the_option():
     promoted = resizefix.promote_scales(SRCNN, input_name="s")
-    frozen = resizefix.freeze_scales(promoted.model)
+    frozen = resizefix.freeze_scales(promoted.model, on_refusal="return")
     assert not frozen.changed
     assert frozen.outcomes[0].retry_args[0] == "--set"
 

@@ -31,7 +31,7 @@ PAIR = (
 def refused(case, **options):
     """The first outcome, which is a refusal."""
     opset, text = case
-    outcome = resizefix.promote_scales(model(text, opset), **options).outcomes[0]
+    outcome = resizefix.promote_scales(model(text, opset), on_refusal="return", **options).outcomes[0]
     assert outcome.status is Status.REFUSED
     return outcome
 
@@ -79,12 +79,12 @@ DOUBLES = {
 }
 DOUBLES["a pair"] = (PAIR[0], PAIR[1].replace("float[1,1,4,4] x", "double[1,1,4,4] x").replace("float[?", "double[?"))
 UNRUN = [
-    (lambda made: resizefix.promote_scales(made, form="factor"), 16),
-    (lambda made: resizefix.promote_scales(made, form="sizes"), 9),
-    (resizefix.promote_scales, "a pair"),
-    (lambda made: resizefix.set_interpolation(made, antialias=True), 16),
-    (lambda made: resizefix.set_interpolation(made, form="axes"), 16),
-    (lambda made: resizefix.legalize(made, target="migraphx"), 9),
+    (lambda made: resizefix.promote_scales(made, form="factor", on_refusal="return"), 16),
+    (lambda made: resizefix.promote_scales(made, form="sizes", on_refusal="return"), 9),
+    (lambda made: resizefix.promote_scales(made, on_refusal="return"), "a pair"),
+    (lambda made: resizefix.set_interpolation(made, antialias=True, on_refusal="return"), 16),
+    (lambda made: resizefix.set_interpolation(made, form="axes", on_refusal="return"), 16),
+    (lambda made: resizefix.legalize(made, target="migraphx", on_refusal="return"), 9),
 ]
 
 
@@ -105,7 +105,7 @@ def test_nothing_is_proposed_for_a_wrong_count_in_a_function(form, held):
     text = f"""(float[1,1,h,w] x) => (float[?,?,?,?] z) {{ z = my.Up (x) }}
         <domain: "my", opset_import: ["" : 13]> Up (x) => (y) {{ {node} }}"""
     made = model(text, 13, "my")
-    (outcome,) = resizefix.promote_scales(made, form=form).outcomes
+    (outcome,) = resizefix.promote_scales(made, form=form, on_refusal="return").outcomes
     assert (outcome.status, outcome.retry_args) == (Status.REFUSED, ())
 
 

@@ -1,7 +1,9 @@
+import numpy as np
 import onnx
 import onnx.printer
 import pytest
 from onnx_text import document
+from ort_runs import run
 from resize_texts import BY_2, ONE, in_another_file, inputs, operators, refusal, resizing, statuses
 
 import resizefix
@@ -271,9 +273,67 @@ def test_a_length_that_no_file_can_say_is_left_open(scale, size):
 
 def test_the_advice_sets_every_open_input():
     model = resizing("t = Resize (x, , s) y = Resize (t, , r)", x="float[1,3,8,8] x, float[4] s, float[4] r")
-    outcomes = resizefix.freeze_scales(model).outcomes
+    outcomes = resizefix.freeze_scales(model, on_refusal="return").outcomes
     assert [outcome.status for outcome in outcomes] == [Status.REFUSED] * 2
     words = [word.partition("=") for word in outcomes[0].retry_args[1::2]]
     assert [name for name, _, _ in words] == ["s", "r"]
     values = {name: [float(value) for value in listed.split(",")] for name, _, listed in words}
     assert statuses(resizefix.freeze_scales(model, set=values)) == [Status.CHANGED] * 2
+
+
+@pytest.mark.parametrize("policy", ["stretch", "not_larger", "not_smaller"])
+@pytest.mark.parametrize("shape", [(1, 1, 2, 4), (2, 3, 5, 3)])
+@pytest.mark.parametrize("axes", ["[2, 3]", "[3, 2]"])
+@pytest.mark.parametrize("sizes", [(1, 3), (8, 3), (7, 11)])
+def test_the_declared_shape_is_that_which_the_policy_makes(policy, shape, axes, sizes):
+    dims = ",".join(map(str, shape))
+    node = f'y = Resize <axes = {axes}, keep_aspect_ratio_policy = "{policy}"> (x, , , k) z = Shape (y)'
+    before = resizing(node, "", f"float[{dims}] x, int64[2] k", "float[a,b,c,d] y, int64[4] z", opset=18)
+    after = resizefix.freeze_scales(before, set={"k": sizes}).model
+    x = np.random.default_rng(0).random(shape, np.float32)
+    want = run(before, {"x": x, "k": np.array(sizes, np.int64)})
+    for optimized in (False, True):
+        y, z = run(after, {"x": x}, optimized=optimized)
+        np.testing.assert_array_equal(y, want[0])
+        assert list(z) == list(y.shape) == list(dims_of(after.graph.output[0].type))
+
+
+def test_a_dimension_keeps_its_name_behind_what_inference_does_not_follow():
+    nodes = "r = Reshape (x, to) y = Resize (r, , s) q = Neg (y)"
+    before = resizing(nodes, "", "float[batch,3,8,8] x, int64[4] to, float[4] s", "float[batch,c,h,w] q")
+    after = frozen(Document.from_proto(before), s=[1, 1, 2, 2]).document.proto
+    assert list(dims_of(after.graph.output[0].type)) == ["batch", "c", "h", "w"]
+
+
+CROPPED = 'y = Resize <coordinate_transformation_mode = "tf_crop_and_resize", mode = "linear"> (x, %s, s)'
+
+
+@pytest.mark.parametrize("roi", ["r", "q"])
+@pytest.mark.parametrize("fed", [False, True])
+def test_a_roi_that_is_fed_becomes_a_constant(roi, fed):
+    nodes = ("" if roi == "r" else "q = Neg (r) ") + CROPPED % roi
+    x = "float[1,3,8,8] x, float[8] r" + (", float[4] s" if fed else "")
+    before = resizing(nodes, "" if fed else BY_2, x)
+    values = {"r": [0, 0, 0.25, 0.25, 1, 1, 0.75, 0.75], **({"s": [1, 1, 2, 2]} if fed else {})}
+    result = resizefix.freeze_scales(before, set=values)
+    assert [value.name for value in result.model.graph.input] == ["x"]
+    feeds = {"x": np.random.default_rng(0).random((1, 3, 8, 8), np.float32)}
+    want = run(before, {**feeds, **{name: np.array(value, np.float32) for name, value in values.items()}})
+    np.testing.assert_array_equal(run(result.model, feeds)[0], want[0])
+
+
+def test_a_roi_without_a_value_stays_and_is_no_reason_to_refuse():
+    before = resizing(CROPPED % "r", "", "float[1,3,8,8] x, float[8] r, float[4] s")
+    made = frozen(Document.from_proto(before), s=[1, 1, 2, 2])
+    assert statuses(made) == [Status.CHANGED]
+    assert inputs(made) == ["x", "r"]
+
+
+def test_what_reads_an_input_that_stays_is_named():
+    before = resizing(
+        "k = Cast <to = 7> (s) y = Resize (x, , , k) [else] z = Neg (s)", "", "float[1,3,8,8] x, float[4] s"
+    )
+    before.graph.output.append(onnx.helper.make_tensor_value_info("z", 1, [4]))
+    made = frozen(Document.from_proto(before), s=[1, 3, 16, 16])
+    assert inputs(made) == ["x", "s"]
+    assert "the input 's' stays, because the node 'else' (Neg) reads it too" in made.outcomes[0].reason

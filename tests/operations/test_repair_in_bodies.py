@@ -43,7 +43,7 @@ def in_a_function(scales: str) -> onnx.ModelProto:
 
 
 def test_too_few_scales_in_a_function_are_named():
-    result = resizefix.repair(in_a_function("float[2] {2, 2}"))
+    result = resizefix.repair(in_a_function("float[2] {2, 2}"), on_refusal="return")
     assert "it has 2 scales, and its input has 4 axes" in refusal(result)
 
 
@@ -61,7 +61,7 @@ def test_scales_and_sizes_that_are_computed_are_counted(name):
     opset, inputs, nodes = COUNTS[name]
     function = f'<domain: "d", opset_import: ["" : {opset}]> F (x, s) => (y) {{ y = Resize (x, , s) }}'
     broken = model(f"({inputs}) => (float[h,i,j,k] b) {{ {nodes} }} {function if 'd.F' in nodes else ''}", opset, "d")
-    result = resizefix.repair(broken)
+    result = resizefix.repair(broken, on_refusal="return")
     assert result.outcomes[0].fault == "short-extent"
     assert "write one number for each axis" in refusal(result)
 
@@ -87,7 +87,7 @@ def test_what_cannot_be_counted_is_said(unseen):
     inputs, nodes = UNCOUNTED[unseen]
     function = '<domain: "d", opset_import: ["" : 13]> F (x, s) => (y) { y = Resize (x, , s) }'
     sound = model(f"({inputs}) => (float b) {{ {nodes} }} {function if 'd.F' in nodes else ''}", 13, "d")
-    (outcome,) = resizefix.repair(sound).outcomes
+    (outcome,) = resizefix.repair(sound, on_refusal="return").outcomes
     assert (outcome.status, outcome.reason) == (Status.UNCHANGED, f"it has no known fault; {unseen}")
 
 
@@ -125,9 +125,9 @@ def test_float32_scales_that_are_an_argument_are_right_as_they_are():
 def test_a_resize_of_two_inputs_is_refused_with_both_readings():
     """onnxscript writes one of today so, sclblonnx leaves one of opset 10: linear, they compute something else."""
     broken = resizing('[R] y = Resize <mode = "linear"> (x, s)', BY_2, "float[1,1,4,4] x", "float[a,b,c,d] y")
-    reason = refusal(resizefix.repair(broken))
+    reason = refusal(resizefix.repair(broken, on_refusal="return"))
     assert "as a node of opset 10 it samples asymmetrically, as one of opset 13 at half_pixel" in reason
-    assert refusal(resizefix.promote_scales(broken, verify=False))
+    assert refusal(resizefix.promote_scales(broken, verify=False, on_refusal="return"))
 
 
 def test_a_repaired_body_keeps_its_shapes_and_has_nothing_left_to_repair():

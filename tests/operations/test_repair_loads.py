@@ -1,8 +1,10 @@
 """Whether a repaired model loads in onnxruntime is seen without verification, too."""
 
+import numpy as np
 import onnx
 import pytest
 from onnx import ModelProto
+from ort_runs import opened, run
 from resize_texts import ONE, resizing, statuses
 
 import resizefix
@@ -61,3 +63,86 @@ def test_a_model_that_onnxruntime_loads_and_the_checker_refuses_is_repaired(name
     assert statuses(made) == [Status.CHANGED]
     with pytest.raises(onnx.checker.ValidationError):
         onnx.checker.check_model(made.model)
+
+
+# What has no fault that is known, and whether onnxruntime takes it; the words say whether a resize is to blame.
+UNREPAIRED = {
+    "it runs": (ONE, "float[4] s = {1, 1, 2, 2}", None),
+    "another node": (
+        f"{ONE} h = Cast <to = 10> (y) z = Add (h, x)", "float[4] s = {1, 1, 2, 2}", "repair fixes resizes only"),
+    "another operator": (f"{ONE} z = local.Foo (y)", "float[4] s = {1, 1, 2, 2}", "--custom-op-library"),
+    "a resize": (
+        'z = Resize <mode = "cubic", axes = [1, 2, 3]> (x, , s)', "float[3] s = {2, 2, 2}", "That may be the resize #0",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", UNREPAIRED)
+def test_a_model_without_a_known_fault_is_returned_only_if_onnxruntime_takes_it(name):
+    nodes, constants, why = UNREPAIRED[name]
+    given = resizing(nodes, constants, opset=18)
+    if why is None:
+        result = resizefix.repair(given)
+        assert "loads and runs the model as it is" in result.verification.reason
+        assert result.model == given
+        return
+    with pytest.raises(resizefix.RefusedError) as caught:
+        resizefix.repair(given)
+    assert "no selected node has a known fault" in str(caught.value)
+    assert why in str(caught.value)
+    with pytest.raises(Exception, match="ONNXRuntimeError"):
+        opened(given)
+
+
+def test_scales_computed_below_1_are_refused_with_the_message_of_the_upsample():
+    nodes = "h = Shape (x) f = Cast <to = 1> (h) s = Div (k, f) y = Upsample (x, s)"
+    with pytest.raises(resizefix.RefusedError, match=r"greater than or equal to 1.*That is the resize #0") as caught:
+        resizefix.repair(resizing(nodes, "float[4] k = {1, 3, 4, 4}", opset=9))
+    assert caught.value.node == "#0"
+
+
+def test_a_run_that_its_feeds_may_spoil_refuses_nothing():
+    result = resizefix.repair(resizing("y = Resize (x, , s)", "", "float[1,3,8,8] x, float[n] s"))
+    assert "it was not run" in result.verification.reason
+
+
+@pytest.mark.parametrize("kind", ["float16", "float"])
+@pytest.mark.parametrize("held", ["", "= {}"])
+def test_empty_scales_that_may_be_fed_are_removed(kind, held):
+    given = resizing(
+        "y = Resize (x, , e, k)", "int64[4] k = {1, 3, 16, 16}" + (f", {kind}[0] e {held}" if held else ""),
+        f"float[1,3,8,8] x, {kind}[0] e",
+    )  # fmt: skip
+    result = resizefix.repair(given)
+    assert [outcome.fault for outcome in result.outcomes] == ["empty-operand"]
+    for optimized in (False, True):
+        opened(result.model, optimized=optimized)
+
+
+def test_tensors_that_shared_a_name_share_no_stored_shape():
+    nodes = "t = Cast <to = 1> (x) u = Resize (t, , s) h = Cast <to = 10> (u) t = Cast <to = 1> (h) y = Relu (t)"
+    for stored in ("1,3,8,8", "1,3,16,16"):
+        given = resizing(nodes, f"float[4] s = {{1, 1, 2, 2}}, float[{stored}] t", "float16[1,3,8,8] x")
+        result = resizefix.repair(given)
+        assert [value.name for value in result.model.graph.value_info if value.name.startswith("t")] == []
+        for optimized in (False, True):
+            feeds = {"x": np.ones((1, 3, 8, 8), np.float16)}
+            assert run(result.model, feeds, optimized=optimized)[0].shape == (1, 3, 16, 16)
+
+
+@pytest.mark.parametrize(
+    ("x", "fed", "fault"),
+    [
+        ("float[1,3,64,64] x", "", None),
+        ("float[1,3,64,64] x", ", float[n,4] boxes", None),
+        ("float[batch,3,64,64] x", "", "frozen-batch"),
+        ("float[?,3,64,64] x", "", "frozen-batch"),
+    ],
+)
+def test_a_batch_is_free_only_in_a_model_that_is_fed_one(x, fed, fault):
+    given = resizing(
+        "c = Slice (x, k, end, ax) y = Resize (c, , , sz)",
+        "int64[1] k = {0}, int64[1] ax = {2}, int64[4] sz = {1, 3, 32, 32}",
+        f"{x}, int64[1] end{fed}",
+    )
+    assert [one.fault for one in resizefix.repair(given, verify=False).outcomes] == [fault]

@@ -145,7 +145,7 @@ def test_what_cannot_be_meant_is_a_usage_error_that_lists_what_can(settings, exp
     ],
 )
 def test_a_setting_that_the_mode_does_not_read_is_refused(settings, expected):
-    outcome = one(resizefix.set_interpolation(BEFORE, **settings))
+    outcome = one(resizefix.set_interpolation(BEFORE, on_refusal="return", **settings))
     assert outcome.status is Status.REFUSED
     assert expected in outcome.reason
 
@@ -165,7 +165,7 @@ def test_a_setting_that_the_mode_does_not_read_is_refused(settings, expected):
 def test_what_an_opset_cannot_say_is_refused_with_the_opset_that_can(opset, settings, needed):
     mode = "nearest" if "nearest_mode" in settings else "linear"
     before = resize_model(opset, SHAPE, scales=(1, 1, 2, 3), mode=mode)
-    outcome = one(resizefix.set_interpolation(before, **settings))
+    outcome = one(resizefix.set_interpolation(before, on_refusal="return", **settings))
     assert outcome.status is Status.REFUSED
     assert outcome.reason.startswith(f"opset {opset} has no ")
     assert outcome.retry_args == ("--opset", str(needed))
@@ -176,7 +176,11 @@ def test_what_an_opset_cannot_say_is_refused_with_the_opset_that_can(opset, sett
 
 
 def test_to_raise_is_advised_only_where_it_helps():
-    outcome = one(resizefix.set_interpolation(resize_model(9, SHAPE, scales=SCALES, mode="linear"), form="sizes"))
+    outcome = one(
+        resizefix.set_interpolation(
+            resize_model(9, SHAPE, scales=SCALES, mode="linear"), form="sizes", on_refusal="return"
+        )
+    )
     assert outcome.retry_args == ()
     assert outcome.reason.startswith("opset 9 has no form=sizes; opset 11 has, and form=sizes: scale 1.7")
 
@@ -190,7 +194,7 @@ def test_before_opset_11_the_rounding_is_that_of_the_scales(opset, scales, same)
     wanted = {"mode": "nearest", "coordinate_transformation_mode": "asymmetric", "nearest_mode": same}
     assert not apart(resize_model(13, IMAGE, scales=scales, **wanted), result.model, sample(IMAGE)).any()
     other = {"floor": "ceil", "ceil": "floor"}[same]
-    refused = one(resizefix.set_interpolation(before, mode="nearest", nearest_mode=other))
+    refused = one(resizefix.set_interpolation(before, mode="nearest", nearest_mode=other, on_refusal="return"))
     assert refused.retry_args == ("--opset", "11")
 
 
@@ -211,7 +215,7 @@ def test_a_change_that_keeps_the_meaning_is_verified_bit_for_bit():
 def test_a_form_computes_what_the_node_did(form, opset, mode):
     options = {"mode": mode, "coordinate_transformation_mode": "half_pixel"}
     before = resize_model(opset, IMAGE, scales=(1, 1, 2, 3), **options)
-    result = resizefix.set_interpolation(before, form=form)
+    result = resizefix.set_interpolation(before, form=form, on_refusal="return")
     outcome = one(result)
     lowering = {"gather": "nearest", "repeat": "nearest", "conv-transpose": "linear"}.get(form, mode)
     if form == "scales":
@@ -261,7 +265,7 @@ def test_a_volume_becomes_two_resizes_of_four_dimensions(mode, scales):
 
 def test_what_onnxruntime_would_not_run_is_refused():
     before = resize_model(13, (1, 2, 4, 5, 6), scales=(1, 1, 2, 2, 2), mode="linear")
-    outcome = one(resizefix.set_interpolation(before, mode="cubic"))
+    outcome = one(resizefix.set_interpolation(before, mode="cubic", on_refusal="return"))
     assert outcome.status is Status.REFUSED
     assert outcome.reason.startswith("onnxruntime would not run it (")
 
@@ -272,7 +276,7 @@ def test_scales_that_are_fed_stay_fed():
     result = resizefix.set_interpolation(fed, mode="nearest", feed={"scales": (1, 1, 3, 3)})
     assert result.verification.passed
     assert resizefix.inspect(result.model)[0].origin.kind.value == "graph-input"
-    refused = one(resizefix.set_interpolation(fed, form="sizes"))
+    refused = one(resizefix.set_interpolation(fed, form="sizes", on_refusal="return"))
     assert "its scales are not constant; freeze-scales makes them constants" in refused.reason
 
 

@@ -1,5 +1,6 @@
 import onnx
 import pytest
+from fixture_models import FIXTURES
 from onnx_text import model
 from resize_texts import BY_2, ONE, X, inputs, operators, refusal, resizing, statuses
 
@@ -7,7 +8,8 @@ import resizefix
 from resizefix.document.document import Document
 from resizefix.operations.replacement import Allowance
 from resizefix.operations.trt_legacy import trt_legacy
-from resizefix.outcome import Status
+from resizefix.outcome import ModelOutcome, Status
+from resizefix.targets.tensorrt import LEGACY_TARGETS
 
 LINEAR = 'y = Resize <mode = "linear"> (x, , s)'
 
@@ -180,3 +182,46 @@ def test_a_resize_in_a_branch_is_converted_where_the_nodes_before_the_if_become_
     made = legacy(model(text))
     assert made.complete
     assert statuses(made) == [Status.CHANGED] * 3
+
+
+@pytest.mark.parametrize("target", [target.name for target in LEGACY_TARGETS])
+@pytest.mark.parametrize("path", sorted(FIXTURES.glob("*.onnx")), ids=lambda path: path.stem)
+def test_the_target_accepts_every_file_that_is_written_for_it(path, target):
+    result = resizefix.trt_legacy(path, target=target, verify=False, on_refusal="return")
+    if result:
+        assert resizefix.check(result.model, target=target).accepted
+
+
+# Upsample-7 says it, and the first parsers refuse it or compute something else.
+REFUSED_AS_UPSAMPLE = {
+    "three dimensions": ("y = Resize (x, , s)", "float[1,3,8] x", "float[3] s = {1, 1, 2}"),
+    "channels": ("y = Resize (x, , s)", "float[1,3,8,8] x", "float[4] s = {1, 2, 2, 2}"),
+    "by 1.5": (
+        'y = Resize <coordinate_transformation_mode = "asymmetric", nearest_mode = "floor"> (x, , s)',
+        "float[1,3,8,8] x", "float[4] s = {1, 1, 1.5, 1.5}"),
+    "linear": (
+        'y = Resize <coordinate_transformation_mode = "asymmetric", mode = "linear"> (x, , s)',
+        "float[1,3,8,8] x", "float[4] s = {1, 1, 2, 2}"),
+    "an Upsample-7 already": ('y = Upsample <scales = [1.0, 2.0, 2.0, 2.0]> (x)', "float[1,3,8,8] x", ""),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("target", ["tensorrt-5.0", "tensorrt-7.0"])
+@pytest.mark.parametrize("name", REFUSED_AS_UPSAMPLE)
+def test_what_the_target_does_not_take_as_upsample_7_is_lowered_or_not_written(name, target):
+    nodes, x, constants = REFUSED_AS_UPSAMPLE[name]
+    given = resizing(nodes, constants, x, opset=8 if not constants else 13)
+    result = resizefix.trt_legacy(given, target=target, on_refusal="return")
+    if result:
+        assert resizefix.check(result.model, target=target).accepted
+        assert result.verification.passed
+    else:
+        assert result.outcomes[0].reason
+    legal = resizefix.legalize(given, target=target, verify=False, on_refusal="return")
+    accepted = resizefix.check(legal.model, target=target).accepted
+    assert result.outcome is ModelOutcome.ALREADY or bool(result) == accepted
+
+
+def test_a_newer_target_is_the_callers_mistake():
+    with pytest.raises(resizefix.UsageError, match="not for tensorrt-8"):
+        resizefix.trt_legacy(resizing(ONE, BY_2), target="tensorrt-8.0")

@@ -168,9 +168,21 @@ def test_what_is_not_said_in_the_later_opset_is_refused_with_the_node():
         raised(REFUSED[13, "Softmax"], 13)
     assert "adds in another order" in (why_not_raised(Document.from_proto(REFUSED[19, "AveragePool"]), 19) or "")
     assert "opsets up to" in (why_not_raised(Document.from_proto(CASES[9, "Upsample"]), NEWEST + 1) or "")
-    for scales in ("float[4] s = {1, 1, 0.5, 2}", 'string[4] s = {"1", "1", "2", "2"}'):
+    for scales, why in (
+        ("float[4] s = {1, 1, 0.3, 2}", "its scales [1.0, 1.0, 0.30000001192092896, 2.0] do both"),
+        ('string[4] s = {"1", "1", "2", "2"}', "its scales are not known"),
+    ):
         mixed = model(10, "y = Resize (x, s)", scales)
-        assert "rounds down where an axis grows" in (why_not_raised(Document.from_proto(mixed), 11) or "")
+        assert why in (why_not_raised(Document.from_proto(mixed), 11) or "")
+
+
+@pytest.mark.parametrize(
+    "scales", ["1, 1, 0.5, 2", "1, 1, 0.25, 1.7", "1, 1, 3, 0.125", "1, 1, 0.5, 0.3", "1, 1, 1, 1"]
+)
+def test_nearest_of_opset_10_is_raised_where_one_rounding_suits_every_axis(scales):
+    before = model(10, "y = Resize (x, s)", f"float[4] s = {{{scales}}}")
+    after = raised(before, 11)
+    np.testing.assert_array_equal(run(before, {"x": X})[0], run(after, {"x": X})[0])
 
 
 def test_what_no_row_names_stays_byte_for_byte():

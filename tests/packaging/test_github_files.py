@@ -19,8 +19,9 @@ def test_the_workflow_runs_what_decides_on_linux_and_the_tests_elsewhere():
     versions = re.findall(
         r"Programming Language :: Python :: (3\.\d+)", (GITHUB.parent / "pyproject.toml").read_text(encoding="utf-8")
     )
-    for job in jobs.values():
-        assert job["strategy"]["matrix"]["python"] == versions
+    for name in ("decide", "tests"):
+        assert jobs[name]["strategy"]["matrix"]["python"] == versions
+    assert jobs["oldest"]["steps"][1]["with"]["python-version"] == versions[0]
     runs = [step["run"] for step in jobs["decide"]["steps"] if "run" in step]
     assert runs == [".ci/run"]
     assert os.name == "nt" or (GITHUB.parent / runs[0]).stat().st_mode & 0o111

@@ -141,14 +141,16 @@ def broken(seed: int, tally: Counter[str]) -> list[str]:
     form, verify = draw.choice(FORMS), draw.random() < 0.5
     raised = draw.choice((None, 21)) if case.opset < 21 else None
     options = f"{seed} {case.place}, opset {case.opset}: {form}, opset={raised}, verify={verify}"
-    result = resizefix.promote_scales(case.model, form=form, opset=raised, shared=True, verify=verify)
+    result = resizefix.promote_scales(
+        case.model, form=form, opset=raised, shared=True, verify=verify, on_refusal="return"
+    )
     if not result.inputs:
         return [f"{options}: {[outcome.reason for outcome in result.outcomes]}"]
     found = []
     name = result.inputs[0].name
     for factor in (case.factor, 1.0, 2.5, 3.0):
         fed = {"scales": [1, 1, factor, factor], "spatial": [factor, factor], "factor": [factor]}[form]
-        frozen = resizefix.freeze_scales(result.model, set={name: fed}, verify=False).model
+        frozen = resizefix.freeze_scales(result.model, set={name: fed}, verify=False, on_refusal="return").model
         (wanted,) = run(case.alone(factor), {"x": image})
         feeds = {case.x: image, name: np.array(fed, np.float32)}
         for what, (made,) in (("promoted", run(result.model, feeds)), ("frozen", run(frozen, {case.x: image}))):

@@ -67,7 +67,9 @@ def inspected(case: Case, tally: Tally) -> None:
     if case.runs:
         contradicted = [answer for answer in answers(case.path) if answer.contradicts]
         assert not contradicted, f"sizes say otherwise than a run: {contradicted}"
-        mended = {outcome.fault for outcome in resizefix.repair(str(case.path), verify=False).outcomes}
+        mended = {
+            outcome.fault for outcome in resizefix.repair(str(case.path), verify=False, on_refusal="return").outcomes
+        }
         assert mended <= UNWISE, f"a right model was repaired: {mended}"
 
 
@@ -87,7 +89,7 @@ def promoted(case: Case, tally: Tally, **options: Any) -> None:
     name = asked("promote-scales", options)
 
     def call(path: Path, **more: Any) -> Any:
-        return resizefix.promote_scales(str(path), **{**options, **more})
+        return resizefix.promote_scales(str(path), on_refusal="return", **{**options, **more})
 
     result = called(case, tally, name, lambda **more: call(case.path, shape=case.shapes, **more))
     if result is None:
@@ -254,7 +256,7 @@ def frozen_again(case: Case, tally: Tally, promotion: Any, path: Path, runner: R
     fed the old values, which are those of the original where the promotion is exact."""
     values = {source.name: source.value for source in promotion.inputs}
     tally.operations["promote→freeze"] += 1
-    result = resizefix.freeze_scales(str(path), set=values, verify=False)
+    result = resizefix.freeze_scales(str(path), set=values, verify=False, on_refusal="return")
     frozen = {outcome.node for outcome in result.outcomes if outcome.status.value == "changed"}
     missing = {outcome.node for outcome in promotion.outcomes if outcome.status.value == "changed"} - frozen
     assert not missing, f"not frozen: {missing}"
@@ -285,7 +287,7 @@ def frozen_again(case: Case, tally: Tally, promotion: Any, path: Path, runner: R
         case.drawn.feeds | {source.name: fed_value(source, moved[source.name]) for source in promotion.inputs}
     )
     if fed.error is None:
-        result = resizefix.freeze_scales(str(path), set=moved, verify=False)
+        result = resizefix.freeze_scales(str(path), set=moved, verify=False, on_refusal="return")
         said = Runner(case.save(result, "elsewhere")).run(case.drawn.feeds)
         assert_as_claimed(case, result, fed, said, lowered=0.0, at=f"frozen at {moved}: ")
 
@@ -299,7 +301,9 @@ def frozen(case: Case, tally: Tally) -> None:
         case,
         tally,
         "freeze-scales",
-        lambda **more: resizefix.freeze_scales(str(case.path), set=values, shape=case.shapes, **more),
+        lambda **more: resizefix.freeze_scales(
+            str(case.path), set=values, shape=case.shapes, on_refusal="return", **more
+        ),
     )
     if result is None:
         return
@@ -328,7 +332,7 @@ def frozen(case: Case, tally: Tally) -> None:
             assert "at which onnxruntime does not run the model before" in told, f"not told: {said.error}"
             said = Runner(after, reuse=False).run(case.drawn.feeds)
         assert_as_claimed(case, result, case.ran, said, lowered=0.0)
-    again = resizefix.freeze_scales(str(after), verify=False)
+    again = resizefix.freeze_scales(str(after), verify=False, on_refusal="return")
     changed = {o.node for o in result.outcomes if o.status.value == "changed"}
     twice = {o.node for o in again.outcomes if o.status.value == "changed"}
     assert not twice & changed, f"frozen twice: {twice & changed}"

@@ -184,7 +184,7 @@ def assert_true_legalize_refusal(
     if "--no-lower forbids" in reason:
         assert options.get("lower") is False, reason
         allowed = {**options, "lower": True, "verify": False}
-        outcomes = resizefix.legalize(str(case.path), target=target, **allowed).outcomes
+        outcomes = resizefix.legalize(str(case.path), target=target, on_refusal="return", **allowed).outcomes
         assert outcomes[outcome.index].status.value == "changed", (
             f"not true: {reason}: {outcomes[outcome.index].reason}"
         )
@@ -212,7 +212,9 @@ def assert_true_legacy_refusal(case: Case, outcome: Any, options: dict[str, Any]
         assert not upsample or said.get("antialias"), f"not true: {reason}"
     if "--no-lower forbids" in reason:
         assert options.get("lower") is False, reason
-        outcomes = resizefix.trt_legacy(str(case.path), **{**options, "lower": True, "verify": False}).outcomes
+        outcomes = resizefix.trt_legacy(
+            str(case.path), on_refusal="return", **{**options, "lower": True, "verify": False}
+        ).outcomes
         assert outcomes[outcome.index].status.value != "refused", (
             f"not true: {reason}: {outcomes[outcome.index].reason}"
         )

@@ -19,7 +19,9 @@ def legalized(case: Case, tally: Tally, target: str, **options: Any) -> None:
         case,
         tally,
         name,
-        lambda **more: resizefix.legalize(str(case.path), target=target, shape=case.shapes, **{**options, **more}),
+        lambda **more: resizefix.legalize(
+            str(case.path), target=target, shape=case.shapes, on_refusal="return", **{**options, **more}
+        ),
     )
     if result is None:
         return
@@ -47,7 +49,7 @@ def legalized(case: Case, tally: Tally, target: str, **options: Any) -> None:
     refused = sum(outcome.status.value == "refused" for outcome in result.outcomes)
     left = [v for v in resizefix.check(str(after), target=target).violations if v.effect.value != "noted"]
     assert len({v.node for v in left}) <= refused, f"{target} still refuses {left[0].rule}: {left[0].because}"
-    again = resizefix.legalize(str(after), target=target, **{**options, "verify": False})
+    again = resizefix.legalize(str(after), target=target, on_refusal="return", **{**options, "verify": False})
     assert not again.changed, "legalized twice"
     assert case.save(again, "again").read_bytes() == after.read_bytes(), "a second run changed something"
 
@@ -56,7 +58,10 @@ def made_legacy(case: Case, tally: Tally, **options: Any) -> None:
     """A valid model of opset 8 at most, every resize an Upsample with attribute; or nothing at all."""
     name = asked("trt-legacy", options)
     result = called(
-        case, tally, name, lambda **more: resizefix.trt_legacy(str(case.path), shape=case.shapes, **options, **more)
+        case,
+        tally,
+        name,
+        lambda **more: resizefix.trt_legacy(str(case.path), shape=case.shapes, on_refusal="return", **options, **more),
     )
     if result is None:
         return
@@ -82,6 +87,6 @@ def made_legacy(case: Case, tally: Tally, **options: Any) -> None:
     if case.runs:
         lowered = APPROXIMATE if options.get("allow_inexact") else LOWERED
         assert_as_claimed(case, result, case.ran, Runner(after).run(case.drawn.feeds), lowered=lowered)
-    again = resizefix.trt_legacy(str(after), verify=False)
+    again = resizefix.trt_legacy(str(after), verify=False, on_refusal="return")
     assert again.verification.reason == "there is nothing to do", "converted twice"
     assert case.save(again, "again").read_bytes() == after.read_bytes(), "a second run changed something"

@@ -128,7 +128,7 @@ def with_safe_scales(valid: ModelProto, broken: ModelProto, repaired: ModelProto
 def judge(case: str, valid: ModelProto, broken: ModelProto, *, control: bool) -> Verdict:
     """The verdict on one broken model; of a control, which is valid, any change is harm."""
     try:
-        result = resizefix.repair(broken)
+        result = resizefix.repair(broken, on_refusal="return")
     except resizefix.ResizefixError as error:
         return Verdict(case, "refused", str(error)[:200])
     refused = "; ".join(one.reason or "" for one in result.outcomes if one.status.value == "refused")[:200]
@@ -140,7 +140,7 @@ def judge(case: str, valid: ModelProto, broken: ModelProto, *, control: bool) ->
         valid = with_safe_scales(valid, broken, result.model)
     pairs = [(outputs(valid, extra), outputs(result.model, extra)) for extra in (0, 5)]
     differing = [after for wanted, after in pairs if not isinstance(wanted, str) and not same(wanted, after)]
-    if result.changed and not refused and not differing and resizefix.repair(result.model).changed:
+    if result.changed and not refused and not differing and resizefix.repair(result.model, on_refusal="return").changed:
         return Verdict(case, "restless")
     if not differing and (result.changed or not refused):
         return Verdict(case, "right" if result.changed else "harmless")
@@ -173,7 +173,7 @@ def valid_models(rng: random.Random, cases: int, folder: Path | None, every: int
 def is_broken(model: ModelProto) -> bool:
     """Whether a model has no resize, or a fault of its own: then it is no judge."""
     try:
-        return not resizes(model) or resizefix.repair(model, verify=False).changed
+        return not resizes(model) or resizefix.repair(model, verify=False, on_refusal="return").changed
     except (NotHere, resizefix.ResizefixError):
         return True
 

@@ -131,7 +131,7 @@ def judged(case: Case, seed: int) -> str:
         options["opset"] = case.raise_to
     untouched = before.SerializeToString()
     try:
-        result = resizefix.set_interpolation(before, **case.settings, **options)
+        result = resizefix.set_interpolation(before, on_refusal="return", **case.settings, **options)
     except UsageError as error:
         law(is_contradictory(settings), f"a usage error without a contradiction: {error}")
         return "contradictory"
@@ -176,7 +176,7 @@ def why_refused(case: Case, outcome: Any, settings: dict[str, Any], x: np.ndarra
     law(not runs_edited, f"refused, and edited by hand it runs: {outcome.reason}")
     if outcome.retry_args:
         advised = {"opset": int(outcome.retry_args[1]), "feed": {"x": x}}
-        later = resizefix.set_interpolation(case.model(), **case.settings, **advised)
+        later = resizefix.set_interpolation(case.model(), on_refusal="return", **case.settings, **advised)
         law(later.outcomes[0].status.value != "refused", f"the advice {outcome.retry_args} does not help")
     return "refused: opset" if outcome.retry_args else "refused: does not run"
 
@@ -269,7 +269,9 @@ def set_back(case: Case, before: onnx.ModelProto, after: onnx.ModelProto, x: np.
     keys += ["cubic_coeff_a"] if has["mode"] == "cubic" else []
     keys += ["antialias"] if has["mode"] != "nearest" else []
     keys += ["exclude_outside"] if has["mode"] == "cubic" or (has["antialias"] and has["mode"] != "nearest") else []
-    back = resizefix.set_interpolation(after, **{key: has[key] for key in keys}, feed={"x": x}).model
+    back = resizefix.set_interpolation(
+        after, on_refusal="return", **{key: has[key] for key in keys}, feed={"x": x}
+    ).model
     law(run(back, x).tobytes() == run(before, x).tobytes(), "what was set back computes something else")
 
 

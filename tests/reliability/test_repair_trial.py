@@ -38,7 +38,7 @@ def test_a_wrong_repair_and_a_touched_model_are_noticed(monkeypatch):
     assert isinstance(outputs(broken, 0), str)
     assert judge("as it is", valid, broken, control=False) == Verdict("as it is", "right")
     assert judge("another", other, valid, control=False).verdict == "missed"
-    honest = resizefix.repair(broken)
+    honest = resizefix.repair(broken, on_refusal="return")
     for before, after, control, verdict in (
         (broken, other, False, "wrong"),
         (broken, elsewhere, False, "moved"),
@@ -60,7 +60,7 @@ def test_a_scale_that_is_made_safe_as_its_size_becomes_known_is_no_wrong_number(
     text = UNKNOWN_UNTIL_REPAIRED.replace("SCALE", "1.8")
     broken = model(text.replace("MADE", "given = Cast <to = 6> (sizes)"))
     valid = model(text.replace("MADE", "given = Identity (sizes)").replace("1.8", scale))
-    assert "lost-pixel" in {outcome.fault for outcome in resizefix.repair(broken).outcomes}
+    assert "lost-pixel" in {outcome.fault for outcome in resizefix.repair(broken, on_refusal="return").outcomes}
     assert judge("sizes cast to int32", valid, broken, control=False).verdict == verdict
 
 
@@ -69,6 +69,6 @@ def test_stored_sizes_that_a_rounded_scale_may_have_made_are_not_taken_in_silenc
         "(float[1,3,8,8] x) => (float[1,3,12,12] y)"
         ' <float[4] s = {1, 1, 0, 0}> { y = Resize <mode = "linear"> (x, "", s) }'
     )
-    (outcome,) = resizefix.repair(broken).outcomes
+    (outcome,) = resizefix.repair(broken, on_refusal="return").outcomes
     assert outcome.status.value == "refused"
     assert "--prefer sizes" in outcome.reason

@@ -21,7 +21,7 @@ from resizefix.document.node_builder import FreshNames, NodeBuilder
 from resizefix.document.scopes import names_in
 from resizefix.document.text import node_text
 from resizefix.document.values import Dims
-from resizefix.operations.input_size.fixed import Resized, set_inputs
+from resizefix.operations.input_size.fixed import Resized, names_of_open, set_inputs
 from resizefix.operations.input_size.size_nodes import Samples, SizeNodes
 from resizefix.operations.input_size.table_nodes import TableNodes
 from resizefix.origins.input_sizes.dim import Dim
@@ -106,6 +106,7 @@ class _Dynamic:
 
     def _shapes(self, symbols: Mapping[str, str]) -> dict[Key, Dims | None]:
         shapes: dict[Key, Dims | None] = {}
+        names = names_of_open(self.found)
         for name, dims in self.flow.dims.items():
             if dims is None:
                 continue
@@ -113,7 +114,8 @@ class _Dynamic:
             if all(dim.kind == "const" for dim in found):
                 continue
             shapes[MAIN, name] = tuple(
-                symbols[str(dim.data)] if dim.kind == "symbol" else self.samples.number(dim) for dim in found
+                symbols[str(dim.data)] if dim.kind == "symbol" else names.get(dim, self.samples.number(dim))
+                for dim in found
             )
         return shapes
 

@@ -59,7 +59,7 @@ def closed(document: Document, images: Sequence[ImageInput], wanted: Mapping[str
     """A copy in which sizes of the inputs that the file leaves open are these."""
     made = document.copy()
     sizes = {one.name: {name: length for name, length in wanted.items() if one.old(name) is None} for one in images}
-    rederive(made.proto, _set_axes(made, images, sizes))
+    rederive(made.proto, _set_axes(made, images, sizes), names_hold=True)
     return made
 
 
@@ -90,12 +90,27 @@ def fixed_shapes(found: Following, symbols: Mapping[str, int]) -> dict[Key, Dims
     point = {name: np.array([value], np.int64) for name, value in symbols.items()}
     memo: dict[Dim, npt.NDArray[np.int64]] = {}
     shapes: dict[Key, Dims | None] = {}
+    names = names_of_open(found)
     for name, dims in flow.dims.items():
         if dims is None or all(flow.sizes.fixed(dim) is not None for dim in dims):
             continue
         lengths = [flow.sizes.at(dim, point, memo) for dim in dims]
-        shapes[MAIN, name] = tuple(None if length is None else int(length[0]) for length in lengths)
+        shapes[MAIN, name] = tuple(
+            names.get(flow.sizes.resolve(dim)) if length is None else int(length[0])
+            for dim, length in zip(dims, lengths, strict=True)
+        )
     return shapes
+
+
+def names_of_open(found: Following) -> dict[Dim, str]:
+    """The names that the file has for sizes of inputs that stay open, as the batch."""
+    flow = found.flow
+    names: dict[Dim, str] = {}
+    for value in flow.view.model.graph.input:
+        for dim, size in zip(flow.dims.get(value.name) or (), dims_of(value.type), strict=False):
+            if isinstance(size, str) and flow.sizes.resolve(dim).kind == "opaque":
+                names.setdefault(flow.sizes.resolve(dim), size)
+    return names
 
 
 def _outcomes(document: Document, found: Following, numbers: Numbers, before: Mapping[int, str]) -> tuple[Outcome, ...]:

@@ -111,6 +111,7 @@ SENTENCES = {
     # element types
     "faults.no-numbers": "these are not numbers that a Cast makes; export the model again, or correct it",
     "faults.empty-behind-cast": "its {what} are empty and stand behind a Cast, where onnxruntime takes them for a value",
+    "faults.empty-when-fed": "its {what} are empty and known only when the model runs, so onnxruntime takes them for a value",
     "faults.empty-of-type": "its {what} are empty and of type {kind}",
     "faults.reads-empty-float32": "it reads an empty float32 tensor",
     "faults.operand-removed": "the operand is removed",

@@ -120,6 +120,7 @@ SENTENCES = {
     "opsets.raise-unread": "the model cannot be raised to opset {opset}: resizefix knows opsets up to {newest}",
     "opsets.raise-invalid": "it is not valid in opset {opset}: {why}",
     "opsets.raise-spatial": "spatial=0 has no newer form",
+    "opsets.raise-rounding-both": "its nearest mode rounds down where an axis grows and up where it shrinks, its scales {scales} do both, and no later Resize does",
     "opsets.raise-rounding": "its nearest mode rounds down where an axis grows and up where it shrinks, and its scales are not known",
     "opsets.raise-rank": "the rank of its input is not known",
     "opsets.raise-softmax": "it flattens its input of rank {rank} at axis {axis}, and the newer form normalises one axis",

@@ -1,0 +1,210 @@
+"""In what two messages of the ONNX schema differ, field by field, as their descriptors list the fields.
+
+Nothing that a message can say is skipped: fields that the installed onnx does not know are compared as well. Tensors
+are compared by their data, wherever each file keeps them, and by how they are stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+from google.protobuf.descriptor import FieldDescriptor
+from google.protobuf.message import Message
+from google.protobuf.unknown_fields import UnknownFieldSet
+from onnx import TensorProto
+
+from resizefix.document.document import Document
+from resizefix.document.schema import FIELDS, kind_of
+from resizefix.document.scopes import DEFAULT_DOMAINS
+from resizefix.document.stored import stored, where_data_differ
+from resizefix.document.wire import records
+from resizefix.operations.change_texts import (
+    bits_texts,
+    data_texts,
+    list_texts,
+    message_text,
+    scalar_text,
+    storage_text,
+    unknown_text,
+)
+from resizefix.operations.compared_fields import DOMAINS, MATCHED, UNREAD, pairs
+
+UNKNOWN = "unknown fields"
+# What no runtime reads, beside the fields of UNREAD: how a tensor is stored, "" or "ai.onnx", a default that is stated.
+STORAGE, DOMAIN, DEFAULT = "storage", "domain", "default value"
+
+
+class Difference(NamedTuple):
+    """One field that differs: the way to it, and its value in each message, None where the message has none.
+
+    `unread` says what kind of thing it is where no runtime reads it to compute; None where one does.
+    """
+
+    path: tuple[str, ...]
+    before: str | None
+    after: str | None
+    unread: str | None = None
+
+
+def serialized(message: Message) -> bytes:
+    """The one serialisation that equal messages share."""
+    data: bytes = message.SerializeToString(deterministic=True)
+    return data
+
+
+def settled(before: Message, after: Message) -> bool:
+    """Whether two messages are the same without another look: equal, and they refer to no file."""
+    data = serialized(before)
+    return data == serialized(after) and b"location" not in data
+
+
+def by_number(message: Message) -> dict[int, list[bytes]]:
+    """The records of a message by the number of their field."""
+    data = serialized(message)
+    found: dict[int, list[bytes]] = {}
+    for record in records(data, 0, len(data)):
+        found.setdefault(record.number, []).append(data[record.start : record.end])
+    return found
+
+
+class FieldPair(NamedTuple):
+    """One field of two messages of a kind, with the records that state it in each where it holds no messages."""
+
+    kind: str
+    field: FieldDescriptor
+    before: Message
+    after: Message
+    old: list[bytes]
+    new: list[bytes]
+
+    @property
+    def values(self) -> tuple[Any, Any]:
+        """What the field holds in each; a field that is not stated holds its default."""
+        return getattr(self.before, self.field.name), getattr(self.after, self.field.name)
+
+    @property
+    def is_repeated(self) -> bool:
+        """Whether the field is a list."""
+        return FIELDS[self.kind][self.field.number].repeated
+
+    @property
+    def is_stated(self) -> tuple[bool, bool]:
+        """Whether each message states the field, which is one that has a single value."""
+        return self.before.HasField(self.field.name), self.after.HasField(self.field.name)
+
+
+def differing(before: Message, after: Message) -> Iterator[FieldPair]:
+    """The fields that may differ between two messages of one kind, in the order of the schema."""
+    kind = kind_of(before.DESCRIPTOR)
+    was, now = by_number(before), by_number(after)
+    for field in before.DESCRIPTOR.fields:
+        old, new = was.get(field.number, []), now.get(field.number, [])
+        if old != new or any(b"location" in record for record in old):
+            yield FieldPair(kind, field, before, after, *((old, new) if field.message_type is None else ([], [])))
+
+
+class Comparison:
+    """Compares messages of two documents."""
+
+    def __init__(self, before: Document, after: Document) -> None:
+        self._documents = before, after
+
+    def differences(self, before: Message, after: Message, path: tuple[str, ...] = ()) -> Iterator[Difference]:
+        """Every field in which two messages of one kind differ; lists in an order that says nothing are the same."""
+        if settled(before, after):
+            return
+        if isinstance(before, TensorProto) and isinstance(after, TensorProto):
+            yield from self._of_tensors(before, after, path)
+        else:
+            yield from self._of_fields(before, after, path)
+
+    def of_field(self, pair: FieldPair, path: tuple[str, ...] = ()) -> Iterator[Difference]:
+        """What differs in one field."""
+        row = FIELDS[pair.kind][pair.field.number]
+        if row.message is None and pair.old == pair.new:
+            return
+        if row.repeated:
+            found = self._of_list(pair, path)
+        elif row.message is None:
+            found = _of_value(pair, path)
+        elif pair.is_stated == (True, True):
+            found = self.differences(*pair.values, (*path, pair.field.name))
+        elif any(pair.is_stated):
+            found = iter([Difference((*path, pair.field.name), *_if_stated(pair, message_text))])
+        else:
+            return
+        unread = pair.field.name if (pair.kind, pair.field.name) in UNREAD else None
+        yield from (one if unread is None else one._replace(unread=unread) for one in found)
+
+    def _of_fields(self, before: Message, after: Message, path: tuple[str, ...]) -> Iterator[Difference]:
+        for pair in differing(before, after):
+            yield from self.of_field(pair, path)
+        yield from of_unknown_fields(before, after, path)
+
+    def _of_list(self, pair: FieldPair, path: tuple[str, ...]) -> Iterator[Difference]:
+        name, (old, new) = pair.field.name, pair.values
+        matched = MATCHED.get((pair.kind, name))
+        if matched is None and pair.field.message_type is None:
+            yield _of_values(pair, path)
+            return
+        rows, moved = pairs(matched, old, new)
+        for row in rows:
+            place = (*path, f"{name}[{row.name}]")
+            if row.before is None or row.after is None:
+                yield Difference(place, *(None if one is None else message_text(one) for one in row[1:]))
+            elif not isinstance(row.before, str):
+                yield from self.differences(row.before, row.after, place)
+        if moved is not None:
+            yield Difference((*path, f"order of {name}s"), *moved)
+
+    def _of_tensors(self, before: TensorProto, after: TensorProto, path: tuple[str, ...]) -> Iterator[Difference]:
+        old, new = (stored(document, tensor) for document, tensor in zip(self._documents, (before, after), strict=True))
+        if serialized(old.rest) != serialized(new.rest):
+            yield from self._of_fields(old.rest, new.rest, path)
+        where = where_data_differ(old, new)
+        if where is not None:
+            yield Difference((*path, "data"), *data_texts(old, new, where))
+        elif old.fields != new.fields:
+            yield Difference((*path, STORAGE), storage_text(old), storage_text(new), STORAGE)
+        else:
+            for one in self._of_fields(old.place, new.place, path):
+                yield one._replace(unread=STORAGE)
+
+
+def of_unknown_fields(before: Message, after: Message, path: tuple[str, ...] = ()) -> Iterator[Difference]:
+    """What differs in the fields that the installed onnx does not know."""
+    old, new = unknown_text(UnknownFieldSet(before)), unknown_text(UnknownFieldSet(after))
+    if old != new:
+        yield Difference((*path, UNKNOWN), old, new)
+
+
+def _of_value(pair: FieldPair, path: tuple[str, ...]) -> Iterator[Difference]:
+    """A field with a single number or text, which is not the same."""
+    old, new = pair.values
+    texts = _if_stated(pair, lambda value: scalar_text(pair.field, value))
+    unread = None
+    if scalar_text(pair.field, old) == scalar_text(pair.field, new) and None in texts:
+        unread = DEFAULT if pair.field.containing_oneof is None else None
+    elif (pair.kind, pair.field.name) in DOMAINS and old in DEFAULT_DOMAINS and new in DEFAULT_DOMAINS:
+        unread = DOMAIN
+    yield Difference((*path, pair.field.name), *_told_apart(pair, *texts), unread)
+
+
+def _of_values(pair: FieldPair, path: tuple[str, ...]) -> Difference:
+    """A list of numbers or texts, which is not the same: all of it, or of a long one what stands where it differs."""
+    old, new = pair.values
+    where = next((k for k, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), min(len(old), len(new)))
+    return Difference((*path, pair.field.name), *_told_apart(pair, *list_texts(pair.field, old, new, where)))
+
+
+def _if_stated(pair: FieldPair, text: Callable[[Any], str]) -> tuple[str | None, str | None]:
+    """The texts of the two values, None where a message does not state the field."""
+    both = zip(pair.values, pair.is_stated, strict=True)
+    old, new = (text(value) if is_stated else None for value, is_stated in both)
+    return old, new
+
+
+def _told_apart(pair: FieldPair, old: str | None, new: str | None) -> tuple[str | None, str | None]:
+    """The texts, or the bits of a field whose values read alike: of numbers that are not a number, of long texts."""
+    return (old, new) if old != new else bits_texts(pair.old, pair.new)

@@ -100,7 +100,7 @@ def with_input(name):
     ("text", "model", "commands", "target"),
     [
         ("Attribute not found: height_scale", text_model(9, 'y = Upsample <mode = "linear"> (x, s)'),
-         ["legalize"], "tensorrt-5.0"),
+         ["trt-legacy"], "tensorrt-5.0"),
         ("Neither sizes nor scales makes sense", CONVOLVED, ["freeze-scales"], "tract"),
         ("is a shape tensor and must have type Int32 or Int64. Type is Float", with_input("s"),
          ["freeze-scales", "promote-scales"], "tensorrt-10"),

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from resizefix.messages.fixes import FREEZE
-from resizefix.messages.rows import RANK, WITHOUT, computed, coordinates, elsewhere, row
+from resizefix.messages.rows import RANK, WITHOUT, computed, coordinates, row
 
 MESSAGES = (
     computed("rknn", "need to be constant! It will cause the graph to be a dynamic graph!"),
@@ -26,13 +25,5 @@ MESSAGES = (
         RANK,
         "RKNN upsamples images of four axes alone. Other operators compute the same for other ranks.",
         "Meet unsupported upsample input dim !=4",
-    ),
-    elsewhere(
-        "Hailo",
-        WITHOUT,
-        "Hailo's compiler takes no resize of this form: it wants constant sizes, and coordinates that it has. Other operators compute the same.",
-        "UnsupportedResizeLayerError",
-        "UnsupportedUpsampleLayerError",
-        first=(FREEZE,),
     ),
 )

@@ -95,6 +95,7 @@ MESSAGES = (
         "Some releases of MNN take a Resize with two or four inputs alone, and this one has three. Sizes instead of scales are a fourth input.",
         "Onnx Resize should have 4 or 2 inputs!",
         "Onnx Resize should have 2/3/4 inputs!",
+        "Onnx Resize should have 4 inputs!",
     ),
     row(
         "tract",
@@ -102,7 +103,6 @@ MESSAGES = (
         "tract has no Upsample. Resize or other operators compute the same.",
         "Unimplemented(Upsample) ToTypedTranslator",
         "Unsupported operator set for Resize operator",
-        "Unimplemented(Resize)",
     ),
     computed("tract", "Neither sizes nor scales makes sense", "Can not compute output shape. inputs are"),
     coordinates(

@@ -140,7 +140,7 @@ MESSAGES = (
         "Other operators compute the same; the WebAssembly backend runs the file as it is.",
         "resize (packed) does not support mode: 'nearest'",
         "resize (packed) does not support mode: '…'",
-        "resize (packed) does not support coordTransformMode",
+        "resize (packed) does not support coordinateTransformMode",
         "coordinate_transform_mode '…' is not supported",
         "Coordinate transform mode … is not supported",
     ),

@@ -75,10 +75,9 @@ MESSAGES = (
         "A resized tensor meets another one of a different size, or one whose size TensorRT cannot prove to be equal. "
         "The resize can take the size of the tensor that it meets.",
         "all concat input tensors must have the same dimensions except on the concatenation axis",
-        "all inputs to concatenation must have the same dimensions except on the concatenation axis",
         "elementwise inputs must have same dimensions or follow broadcast rules",
         "dimensions not compatible for elementwise",
-        "inputs to ElementWise operation SUM must have same dimensions or follow broadcast rules",
+        "broadcast dimensions must be conformable",
         page="non-concat-axis-dimensions-must-match",
         fixes=(PARTNER, TOGETHER, ANY_SIZE, NEWEST),
         at_other_sizes=True,

@@ -280,6 +280,6 @@ PRINTED_OF = (
     (ONE_SCALE, "PARSE_RESIZE: ranks of input and scale are different!"),
     ("handmade/two_sites_together", "CONCAT: Non-axis dimensions should match"),
     (FIVE_AXES, "Meet unsupported upsample input dim !=4"),
-    (COMPUTED, "UnsupportedResizeLayerError"),
+    (LINEAR, "Unsupported operator Resize"),
 )
 OTHERS |= {text: model for model, text in PRINTED_OF}

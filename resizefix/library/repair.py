@@ -153,9 +153,12 @@ def _waiting(outcomes: Sequence[Outcome], asked: Sequence[Outcome]) -> tuple[Out
 
 
 def _why_not_loaded(document: Document) -> Verification | RefusedError:
-    """What onnx.checker and the rules of onnxruntime say of a model in which nothing was repaired."""
-    why = why_not_loaded(document)
-    return NOT_VERIFIED if why is None else RefusedError("library.unrepaired-not-loaded", why=why, left=_left(document))
+    """What the rules of onnxruntime say of a model in which nothing was repaired; onnx.checker ends the process on some
+    models that nobody loads, so it is not asked."""
+    broken = why_resizes_refused(document)
+    if broken is None:
+        return NOT_VERIFIED
+    return RefusedError("library.unrepaired-not-loaded", why=broken["why"], left=_left(document))
 
 
 def _as_it_is(document: Document, rules: Conditions) -> Verification | RefusedError:

@@ -71,9 +71,11 @@ def _least_count(f: SiteFacts) -> float:
     shape = f.input_shape or (None,) * len(scales)
     known = [scale or 0 for scale in scales]
     lengths = [1 if size is None else size for size in shape]
-    if any(size is None and scale < 1 for size, scale in zip(shape, known, strict=False)):
+    if not all(map(math.isfinite, known)) or any(
+        size is None and scale < 1 for size, scale in zip(shape, known, strict=False)
+    ):
         return 0
-    return math.prod(math.floor(scale * size) for scale, size in zip(known, lengths, strict=False) if scale < math.inf)
+    return math.prod(math.floor(scale * size) for scale, size in zip(known, lengths, strict=False))
 
 
 def _follow_policy(f: SiteFacts, scales: list[float | None]) -> None:

@@ -29,8 +29,8 @@ def verify(
 ) -> Verification:
     """Whether `after` computes in onnxruntime what `before` does.
 
-    There are as many feeds as the model needs, or `runs` of them: the first holds the likeliest values, the others are
-    drawn at random and kept where `before` runs on them (docs/verification.md, "What is fed").
+    There are as many feeds as the models need, or `runs` of them. The first holds the likeliest values. The others are
+    drawn at random, and kept where `before` runs on them.
 
     `feed` gives values, numbers or arrays, for inputs that only one of them has. The path of a picture or a .npy file
     feeds any input; `Verification.views` then holds planes of the outputs to look at.

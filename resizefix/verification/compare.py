@@ -184,7 +184,7 @@ def _parts(value: Value, where: str = "") -> Iterator[_Part]:
     elif isinstance(value, dict):
         keys = sorted(value)
         shown = ", ".join(map(repr, keys[:_MOST_KEYS])) + (", …" if len(keys) > _MOST_KEYS else "")
-        yield _Part(where, f"a map of {len(value)} ({shown})" if keys else "an empty map", ("map", *map(repr, keys)))
+        yield _Part(where, f"a map of {shown}" if keys else "an empty map", ("map", *map(repr, keys)))
         for key in keys:
             yield from _parts(value[key], f"{where}[{key!r}]")
     elif value is None:

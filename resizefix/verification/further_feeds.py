@@ -38,6 +38,7 @@ OF_LIGHT = (
     (2**18, 32),  # 1 ms
 )
 LIGHT = OF_LIGHT[-1][0]
+_SLOW = 0.25  # seconds: a model of few numbers that loops is as dear as one of many
 OF_ANY = 2  # the rows of usual numbers
 _OTHER_SIZES = 5  # of a light model with open sizes
 _SIZINGS = (*SMALL_SIZINGS, *SIZINGS[:6])
@@ -91,14 +92,18 @@ def weight(document: Document) -> int:
 
 @dataclass
 class FurtherFeeds:
-    """Draws feeds for a model that runs as `runner`. `first` is the feed that it is known to run with; `feeder` knows
-    the inputs. `tried`: how often the model was run for it; `ran`: the bodies that ran on the feeds that were kept."""
+    """Draws feeds for a model that runs as `runner`. `feeder` knows the inputs.
+
+    `first` is the feed that it is known to run with; finding it took so many `seconds` of the processor. `tried`: how
+    often the model was run for further ones; `ran`: the bodies that ran on the feeds that were kept.
+    """
 
     runner: Watched
     feeder: Feeder
     first: Fitted
     origin: Origin
     budget: MemoryBudget
+    seconds: float = 0.0
     bases: list[Fitted] = field(default_factory=list)
     tried: int = 0
     ran: frozenset[ScopePath] = frozenset()
@@ -128,7 +133,7 @@ class FurtherFeeds:
     @property
     def is_light(self) -> bool:
         """Whether a run costs next to nothing."""
-        return self._weight <= LIGHT
+        return self._weight <= LIGHT and self.seconds < _SLOW
 
     @property
     def is_brief(self) -> bool:
@@ -141,7 +146,7 @@ class FurtherFeeds:
             return 0
         if not exact:
             return OF_ANY
-        for most, feeds in OF_LIGHT:
+        for most, feeds in OF_LIGHT if self.is_light else ():
             if self._weight <= most:
                 return feeds
         usual = (self._usual(self.first, entry) for entry in self._drawn)

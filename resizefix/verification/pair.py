@@ -96,9 +96,9 @@ class Pair:
         feeder = self._feeder = self.engine.feeder(inputs, hints)
         self.engine.progress.expect(4)
         budget = MemoryBudget(self.before, self.engine.conditions.limits)
-        began = time.monotonic()
+        began, used = time.monotonic(), time.process_time()
         first = fit_feeds(session, feeder, budget=budget, is_part=self.is_part)
-        seconds = time.monotonic() - began
+        seconds, used = time.monotonic() - began, time.process_time() - used
         self.engine.say_equal(first)
         self.engine.progress.done("running the model before")
         self._unseen = {"BEFORE": session.arms_watched - session.ran}
@@ -107,7 +107,7 @@ class Pair:
         if self.feeding.runs == 1:
             return [first]
         self._origin = Origin.of(self.before, self.after)
-        further = FurtherFeeds(session, feeder, first, self._origin, budget)
+        further = FurtherFeeds(session, feeder, first, self._origin, budget, used)
         self._is_brief = session.session.brief = further.is_brief
         wanted = further.enough(exact=self.exact) if self.feeding.runs is None else self.feeding.runs - 1
         left = self.engine.conditions.limits.left()

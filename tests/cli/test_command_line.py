@@ -146,6 +146,25 @@ def test_verify_and_diff_answer_with_their_exit_code(call, answered, tmp_path):
     assert {change["what"] for change in answer["changes"]} <= {"node", "input", "output", "initializer"}
 
 
+def test_diff_of_the_meaning_alone_says_so_everywhere(call, answered, tmp_path):
+    model = onnx.load(SRCNN)
+    model.doc_string = "copied"
+    noted, other = tmp_path / "noted.onnx", tmp_path / "other.onnx"
+    onnx.save(model, noted)
+    model.graph.node[0].op_type = "Other"
+    onnx.save(model, other)
+    assert [change["what"] for change in answered("diff", SRCNN, noted)["changes"]] == ["doc_string"]
+    assert answered("diff", SRCNN, noted, "--meaning-only")["changes"] == []
+    page = tmp_path / "page.html"
+    code, out, err = call("diff", SRCNN, noted, "--meaning-only", "--html", page)
+    assert (code, err) == (0, "")
+    assert "the models mean the same" in out
+    assert "The models mean the same." in page.read_text(encoding="utf-8")
+    assert "The models mean the same." in call("diff", SRCNN, noted, "--meaning-only", "--markdown")[1]
+    assert "1 change; what is not listed means the same" in call("diff", SRCNN, other, "--meaning-only")[1]
+    assert "what is not listed means the same" in call("diff", SRCNN, other, "--meaning-only", "--markdown")[1]
+
+
 def test_escape_codes_in_a_model_never_reach_the_terminal(call, tmp_path):
     model = onnx.load(SRCNN)
     (resize,) = (node for node in model.graph.node if node.op_type == "Resize")

@@ -29,13 +29,15 @@ class Place(NamedTuple):
 @dataclass
 class Subject:
     """A candidate that may be changed: the model before and after, and the values that the tensors of its main graph
-    had in one run. `array` reads a tensor, wherever its numbers lie."""
+    had in one run. `array` reads a tensor, wherever its numbers lie. `inputs` are new inputs with their old values;
+    `planned` are tensors whose nodes may differ."""
 
     before: ModelProto
     after: ModelProto
     values: Mapping[str, np.ndarray]
     array: Callable[[TensorProto], np.ndarray]
     inputs: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    planned: frozenset[str] = frozenset()
 
     @cached_property
     def old_nodes(self) -> dict[str, NodeProto]:
@@ -47,9 +49,17 @@ class Subject:
         """The nodes of the candidate that are new, or are not what they were."""
         return [(place, node) for place, node in self.nodes if not self._stayed(node)]
 
+    @cached_property
+    def new_constants(self) -> set[str]:
+        """The names of constants that the model before had not, or that had other numbers there."""
+        old = {tensor.name: tensor.SerializeToString() for tensor in self.before.graph.initializer}
+        now = self.after.graph.initializer
+        return {tensor.name for tensor in now if old.get(tensor.name) != tensor.SerializeToString()}
+
     def _stayed(self, node: NodeProto) -> bool:
         old = self.old_nodes.get(next((name for name in node.output if name), ""))
-        return old is not None and old.SerializeToString() == node.SerializeToString()
+        same = old is not None and old.SerializeToString() == node.SerializeToString()
+        return same and self.new_constants.isdisjoint(node.input)
 
     @cached_property
     def nodes(self) -> list[tuple[Place, NodeProto]]:
@@ -61,7 +71,8 @@ class Subject:
     def stayed(self) -> list[tuple[Place, NodeProto]]:
         """The nodes that were to stay as they are."""
         changed = {place for place, _ in self.changed}
-        return [(place, node) for place, node in self.nodes if place not in changed]
+        others = [(place, node) for place, node in self.nodes if place not in changed]
+        return [(place, node) for place, node in others if self.planned.isdisjoint(node.output)]
 
     @cached_property
     def sites(self) -> list[tuple[Place, NodeProto]]:

@@ -35,8 +35,8 @@ class Judge:
     """One candidate with the feeds that it runs with. `fed` are the values of its new inputs that give the old
     numbers."""
 
-    def __init__(self, candidate: ModelProto, fed: Mapping[str, tuple[float, ...]]) -> None:
-        self._candidate, self._fed = candidate, fed
+    def __init__(self, before: ModelProto, candidate: ModelProto, fed: Mapping[str, tuple[float, ...]]) -> None:
+        self._before, self._candidate, self._fed = before, candidate, fed
         self._plain, self._optimised = session(candidate), session(candidate, optimised=True)
         self.feeds: list[Arrays] = []
         self.outputs: list[Arrays] = []
@@ -51,6 +51,7 @@ class Judge:
                 self.outputs.append(made)
                 self.fused.append(fused)
         self._shapes: list[dict[str, tuple[int, ...]]] | None = None
+        self._said: set[tuple[str, int, int]] | None = None
 
     def _tried(self) -> Iterator[Arrays]:
         for (place, sizes), factors in product(enumerate(SIZES), FACTORS):
@@ -81,9 +82,20 @@ class Judge:
         """What every tensor of the main graph is at the first feed."""
         return self._all_values(self.feeds[0]) or {}
 
-    def _all_values(self, feeds: Arrays) -> Arrays | None:
+    @property
+    def said_before(self) -> set[tuple[str, int, int]]:
+        """What the model before says wrongly of itself: tensor, axis (-1: the rank) and number."""
+        if self._said is None:
+            known = {value.name for value in self._before.graph.input}
+            feeds = {name: value for name, value in self.feeds[0].items() if name in known}
+            made = self._all_values(feeds, self._before) or {}
+            shapes = {name: value.shape for name, value in made.items()}
+            self._said = set(said_wrongly(self._before, shapes))
+        return self._said
+
+    def _all_values(self, feeds: Arrays, model: ModelProto | None = None) -> Arrays | None:
         shown = ModelProto()
-        shown.CopyFrom(self._candidate)
+        shown.CopyFrom(model or self._candidate)
         del shown.graph.value_info[:]
         given = {value.name for value in shown.graph.output}
         names = [name for node in shown.graph.node for name in node.output if name and name not in given]
@@ -112,21 +124,26 @@ class Judge:
 
     def is_stored_wrong(self, model: ModelProto) -> bool:
         """Whether a stored shape has a number that a run has not, a symbol that is two sizes, or another rank."""
-        for shapes in self.shapes:
-            sizes: dict[str, int] = {}
-            for value in stored(model):
-                shape = shapes.get(value.name)
-                if shape is None or not value.type.tensor_type.HasField("shape"):
-                    continue
-                dims = value.type.tensor_type.shape.dim
-                if len(dims) != len(shape):
-                    return True
-                for dim, size in zip(dims, shape, strict=True):
-                    if dim.HasField("dim_value") and dim.dim_value not in (size, -1):
-                        return True
-                    if dim.dim_param and sizes.setdefault(dim.dim_param, size) != size:
-                        return True
-        return False
+        return any(not self.said_before.issuperset(said_wrongly(model, shapes)) for shapes in self.shapes)
+
+
+def said_wrongly(model: ModelProto, shapes: Mapping[str, tuple[int, ...]]) -> Iterator[tuple[str, int, int]]:
+    """What stored shapes state and a run has not: tensor, axis (-1: the rank) and number; a symbol of two sizes is -2
+    and 0."""
+    sizes: dict[str, int] = {}
+    for value in stored(model):
+        shape = shapes.get(value.name)
+        if shape is None or not value.type.tensor_type.HasField("shape"):
+            continue
+        dims = value.type.tensor_type.shape.dim
+        if len(dims) != len(shape):
+            yield value.name, -1, len(dims)
+            continue
+        for axis, (dim, size) in enumerate(zip(dims, shape, strict=True)):
+            if dim.HasField("dim_value") and dim.dim_value not in (size, -1):
+                yield value.name, axis, dim.dim_value
+            if dim.dim_param and sizes.setdefault(dim.dim_param, size) != size:
+                yield dim.dim_param, -2, 0
 
 
 def session(model: ModelProto, *, optimised: bool = False) -> onnxruntime.InferenceSession | None:

@@ -58,6 +58,12 @@ def _raises(plan: Plan) -> bool:
     return plan.opset is not None and not plan.is_rebuilt and not plan.nodes
 
 
+def _frozen_again(path: str, **options: Any) -> Any:
+    """The way back from a promotion."""
+    promoted = resizefix.promote_scales(path, keep_default=True, allow_coupled=True, verify=False, **options)
+    return resizefix.freeze_scales(promoted.model)
+
+
 def _rows(name: str, call: Callable[..., Any], *options: dict[str, Any]) -> list[Command]:
     return [Command(name, call, one) for one in options]
 
@@ -69,6 +75,7 @@ COMMANDS = (
             {"for_": "tensorrt"}, {"for_": "tensorrt", "form": "sizes"},
         ))),
     *_rows("freeze-scales", resizefix.freeze_scales, {}),
+    *_rows("freeze-scales", _frozen_again, {}, {"form": "sizes"}, {"form": "factor"}),
     *_rows("trt-legacy", resizefix.trt_legacy, {}, {"size": (64, 96)}),
     *_rows("legalize", resizefix.legalize, *(
         {"target": target, "live": False} for target in ("tensorrt-7.0", "tensorrt-8.0", "opencv-4", "ncnn", "openvino")
@@ -138,8 +145,9 @@ def call(command: Command, path: Path) -> Any | ResizefixError:
 
 
 def subject_of(handed: Handed, judge: Judge, fed: dict[str, tuple[float, ...]]) -> Subject:
-    before, candidate, _ = handed
-    return Subject(before.proto, candidate.proto, judge.values(), candidate.array, fed)
+    before, candidate, plan = handed
+    planned = frozenset(name for _, name in plan.nodes)
+    return Subject(before.proto, candidate.proto, judge.values(), candidate.array, fed, planned)
 
 
 def mutants_of(
@@ -156,7 +164,7 @@ def mutants_of(
     at = places[-1]
     fed = {source.name: tuple(source.value) for source in result.inputs} if not _raises(seen.handed[at][2]) else {}
     candidate = seen.handed[at][1]
-    judge = Judge(candidate.to_proto(), fed)
+    judge = Judge(seen.handed[at][0].to_proto(), candidate.to_proto(), fed)
     if not judge.feeds:
         return
     subject = subject_of(seen.handed[at], judge, fed)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -25,6 +25,15 @@ if TYPE_CHECKING:
 Made = Mapping[str, tuple[int, ...]]
 
 
+class Conflict(NamedTuple):
+    """What a file says and a run does not bear out: a size of a tensor's axis, its rank (no axis), or a symbol (nothing
+    else)."""
+
+    name: str
+    axis: int | None = None
+    said: int | None = None
+
+
 @dataclass
 class StoredShapes:
     """What `candidate` stores of its main graph. `measured` are the names whose shapes a run must tell; `saw` takes
@@ -32,12 +41,13 @@ class StoredShapes:
 
     before: Document
     candidate: Document
-    wrong: dict[str, str] = field(default_factory=dict)
-    """What is wrong, by the name of the tensor or the symbol: how."""
+    wrong: dict[Conflict, str] = field(default_factory=dict)
+    """What is wrong, and how."""
     _feeds: Feeds | None = None
+    _wrong_anyway: set[Conflict] = field(default_factory=set)
 
     def __post_init__(self) -> None:
-        self._dims = _stored(self.candidate)
+        self._dims, self._old = _stored(self.candidate), _stored(self.before)
         made = {name for node in self.candidate.proto.graph.node for name in node.output}
         self.measured = tuple(name for name in self._dims if name in made)
 
@@ -47,19 +57,22 @@ class StoredShapes:
         wrong = contradictions(self._dims, {**fed, **made})
         if wrong and not self.wrong:
             self._feeds = feeds
+        if wrong:
+            self._wrong_anyway |= contradictions(self._old, {**fed, **made}).keys()
         self.wrong = {**wrong, **self.wrong}
 
     def why_wrong(self, engine: Engine) -> Diagnostic | None:
         """What is wrong in the candidate and not in the model before, which is run if there is anything."""
         if not self.wrong:
             return None
-        left = {name: how for name, how in self.wrong.items() if name not in self._wrong_before(engine)}
+        excused = self._wrong_before(engine)
+        left = {conflict.name: how for conflict, how in self.wrong.items() if conflict not in excused}
         name, how = next(iter(left.items()), ("", ""))
         return Diagnostic("verification.stored-shape", name=name, how=how) if left else None
 
-    def _wrong_before(self, engine: Engine) -> set[str]:
-        """What the model before says wrongly of itself; of one that does not run, all that the candidate left as it
-        was."""
+    def _wrong_before(self, engine: Engine) -> set[Conflict]:
+        """What the model before says wrongly of itself. Of one that does not run it is what the candidate's run shows
+        to be wrong there."""
         own = StoredShapes(self.before, self.before)
         session = engine.open_measured(self.before, own)
         if session is not None:
@@ -72,27 +85,26 @@ class StoredShapes:
                 except ResizefixError:
                     continue
                 return set(own.wrong)
-        old = _stored(self.before)
-        symbols = {dim for dims in old.values() for dim in dims if isinstance(dim, str)}
-        return symbols | {name for name, dims in self._dims.items() if old.get(name) == dims}
+        return self._wrong_anyway
 
 
-def contradictions(stored: Mapping[str, Dims], made: Made) -> dict[str, str]:
-    """What stored shapes say that a run does not bear out, by the name of the tensor or the symbol."""
-    wrong: dict[str, str] = {}
+def contradictions(stored: Mapping[str, Dims], made: Made) -> dict[Conflict, str]:
+    """What stored shapes say that a run does not bear out, and how."""
+    wrong: dict[Conflict, str] = {}
     sizes: dict[str, int] = {}
     for name, dims in stored.items():
         shape = made.get(name)
         if shape is None:
             continue
+        how = f"{_text(dims)}, and it is {list(shape)}"
         if len(dims) != len(shape):
-            wrong[name] = f"{_text(dims)}, and it is {list(shape)}"
+            wrong[Conflict(name, None, len(dims))] = how
             continue
-        for dim, size in zip(dims, shape, strict=True):
+        for axis, (dim, size) in enumerate(zip(dims, shape, strict=True)):
             if isinstance(dim, int) and dim != size:
-                wrong.setdefault(name, f"{_text(dims)}, and it is {list(shape)}")
+                wrong[Conflict(name, axis, dim)] = how
             elif isinstance(dim, str) and sizes.setdefault(dim, size) != size:
-                wrong.setdefault(dim, f"{sizes[dim]} and {size}")
+                wrong.setdefault(Conflict(dim), f"{sizes[dim]} and {size}")
     return wrong
 
 

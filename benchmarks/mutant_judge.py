@@ -90,7 +90,7 @@ class Judge:
             feeds = {name: value for name, value in self.feeds[0].items() if name in known}
             made = self._all_values(feeds, self._before) or {}
             shapes = {name: value.shape for name, value in made.items()}
-            self._said = set(wrong_numbers(self._before, shapes))
+            self._said = set(said_wrongly(self._before, shapes))
         return self._said
 
     def _all_values(self, feeds: Arrays, model: ModelProto | None = None) -> Arrays | None:
@@ -124,22 +124,13 @@ class Judge:
 
     def is_stored_wrong(self, model: ModelProto) -> bool:
         """Whether a stored shape has a number that a run has not, a symbol that is two sizes, or another rank."""
-        for shapes in self.shapes:
-            if not self.said_before.issuperset(wrong_numbers(model, shapes)):
-                return True
-            sizes: dict[str, int] = {}
-            for value in stored(model):
-                shape = shapes.get(value.name)
-                if shape is None or not value.type.tensor_type.HasField("shape"):
-                    continue
-                for dim, size in zip(value.type.tensor_type.shape.dim, shape, strict=False):
-                    if dim.dim_param and sizes.setdefault(dim.dim_param, size) != size:
-                        return True
-        return False
+        return any(not self.said_before.issuperset(said_wrongly(model, shapes)) for shapes in self.shapes)
 
 
-def wrong_numbers(model: ModelProto, shapes: Mapping[str, tuple[int, ...]]) -> Iterator[tuple[str, int, int]]:
-    """The sizes that stored shapes state and a run has not, and ranks: tensor, axis (-1: the rank) and number."""
+def said_wrongly(model: ModelProto, shapes: Mapping[str, tuple[int, ...]]) -> Iterator[tuple[str, int, int]]:
+    """What stored shapes state and a run has not: tensor, axis (-1: the rank) and number; a symbol of two sizes is -2
+    and 0."""
+    sizes: dict[str, int] = {}
     for value in stored(model):
         shape = shapes.get(value.name)
         if shape is None or not value.type.tensor_type.HasField("shape"):
@@ -151,6 +142,8 @@ def wrong_numbers(model: ModelProto, shapes: Mapping[str, tuple[int, ...]]) -> I
         for axis, (dim, size) in enumerate(zip(dims, shape, strict=True)):
             if dim.HasField("dim_value") and dim.dim_value not in (size, -1):
                 yield value.name, axis, dim.dim_value
+            if dim.dim_param and sizes.setdefault(dim.dim_param, size) != size:
+                yield dim.dim_param, -2, 0
 
 
 def session(model: ModelProto, *, optimised: bool = False) -> onnxruntime.InferenceSession | None:

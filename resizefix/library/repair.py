@@ -121,7 +121,7 @@ def _repaired(
         raise _failed(document, made.outcomes, Verification(Verdict.FAILED, reason))
 
     # onnxruntime is imported where it runs
-    from resizefix.verification.changed_nodes import Repair, prove_repair
+    from resizefix.verification.repaired import Repair, prove_repair
 
     keeps = all(outcome.exact for outcome in changed)
     alone = () if preferences.remove_identity else made.intended

@@ -1,8 +1,8 @@
-"""Nodes repaired, or changed on purpose: each alone computes what was intended, and the model is run as a whole.
+"""Nodes changed on purpose: each alone computes what was intended, and the model is run as a whole.
 
 What a node must compute is a model of that one node, written from the canonical meaning in the newest form of the
-operator, with the operands that it had. Where the broken file runs too, fixes that keep its numbers are held to its
-bits, and so are changes that keep what a node computes. Other changes are measured, before and after.
+operator, with the operands that it had. Changes that keep what a node computes are held to its bits. Other changes are
+measured, before and after.
 """
 
 from __future__ import annotations
@@ -20,151 +20,24 @@ from resizefix.dialects.model_view import ModelView
 from resizefix.dialects.row import Operands
 from resizefix.dialects.write import write
 from resizefix.document.document import Document
-from resizefix.document.scopes import bodies
 from resizefix.document.text import each_of
-from resizefix.errors import RefusedError, UsageError
+from resizefix.errors import RefusedError
 from resizefix.interpolation import Interpolation, NearestMode
 from resizefix.outcome import MeasuredDifference
 from resizefix.runtimes.inputs import Feeds, Value, model_inputs
 from resizefix.runtimes.limits import BrokenOffError
 from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError, only_without_optimisation
-from resizefix.scope_path import MAIN
-from resizefix.verification.bounds import FLOAT_BOUND, default_level_bounds, relative_bounds, within
+from resizefix.verification.bounds import default_level_bounds, relative_bounds, within
 from resizefix.verification.compare import compare, largest_finite
 from resizefix.verification.conditions import Conditions
 from resizefix.verification.engine import DifferenceError, Engine, run_of, shapes_of_feeds
 from resizefix.verification.extraction import Extraction
-from resizefix.verification.verification import Status, Verification
+from resizefix.verification.fitting import Fitted
+from resizefix.verification.verification import Verification
 from resizefix.verification.views import View, measured, view
 
 RANDOM = "random values"
-_DTYPES = {"roi": np.float32, "scales": np.float32, "sizes": np.int64}
 _NEWEST, _SIMPLE = 19, 10  # the opsets of Resize-19, and of the last form that rounds as Upsample does
-
-
-@dataclass(frozen=True)
-class Repair:
-    """What was repaired: `nodes` are those that can be run alone.
-
-    `keeps_numbers`: every fix leaves the numbers of a file that runs as they were. `left`: why the resizes of
-    `after` that are broken yet were not repaired.
-    """
-
-    before: Document
-    after: Document
-    nodes: Sequence[IntendedNode]
-    keeps_numbers: bool
-    left: str
-
-
-def prove_repair(repair: Repair, conditions: Conditions) -> tuple[Verification, float]:
-    """Run the repaired model at both optimisation levels, and each of its nodes alone; compare with the broken file if
-    that runs.
-
-    Where every fix keeps the numbers, they must agree bit for bit. Otherwise the largest difference from them comes
-    with the verdict (0 where the file did not run).
-    """
-    engine = Engine(conditions, "the repaired model")
-    engine.hold(repair.before, repair.after)
-    try:
-        difference = _compared_with_intended(repair, engine)
-        return engine.verdict(), difference
-    except DifferenceError as error:
-        return engine.verdict(str(error)), 0.0
-    except CannotLoadError as error:
-        why: str = Diagnostic("verification.repair-does-not-load", why=error.reason, cause=repair.left)
-    except (CannotRunError, BrokenOffError, UsageError) as error:
-        why = str(error)
-    return Verification(Status.FAILED, why, sessions=engine.sessions), 0.0
-
-
-def _compared_with_intended(repair: Repair, engine: Engine) -> float:
-    """By how much the repaired model computes something else than the file, where that was to be.
-
-    Raises DifferenceError where a comparison fails, CannotLoadError, CannotRunError, BrokenOffError.
-    """
-    after, nodes, notes = repair.after, repair.nodes, engine.notes
-    fitted = engine.fit(after)
-    feeds, found = fitted.feeds, fitted.outputs
-    optimized = engine.run(after, feeds, optimized=True)
-    level = compare(found, optimized)
-    if not within(level, default_level_bounds(found, optimized, level)):
-        failed = DifferenceError("verification.repair-optimised", why=level.reason)
-        # Optimised, nodes of a quantised model compute in integers; the repaired ones must do what they should.
-        if level.max_rel_diff == np.inf or not nodes or not _is_quantised(after):
-            raise failed
-        try:
-            _require_intended(repair, engine, feeds, optimized=True)
-        except DifferenceError as error:
-            raise failed from error
-        notes.append(Diagnostic("verification.quantised-moves", difference=level.max_rel_diff))
-    _require_intended(repair, engine, feeds, optimized=False)
-    notes.append(
-        Diagnostic("verification.repaired-alone", nodes=each_of(len(nodes), "repaired"))
-        if nodes
-        else Diagnostic("verification.repaired-none-alone")
-    )
-    try:
-        old = engine.run(repair.before, feeds, label="the file")
-    except (CannotLoadError, CannotRunError) as error:
-        notes.append(Diagnostic("verification.broken-does-not-run", why=error.reason))
-        return 0.0
-    comparison = compare(old, found)
-    if repair.keeps_numbers or comparison.bitwise:
-        engine.runs.append(run_of(comparison, feeds))
-    if comparison.bitwise:
-        notes.append(Diagnostic("verification.as-before"))
-        return 0.0
-    if repair.keeps_numbers and not within(comparison, relative_bounds(found, 0.0)):
-        raise DifferenceError("verification.repair-differs", why=comparison.reason)
-    notes.append(Diagnostic("verification.broken-computed-otherwise", why=comparison.reason))
-    return comparison.max_abs_diff  # what the repair is for: no run that had to agree
-
-
-def _require_intended(repair: Repair, engine: Engine, feeds: Feeds, *, optimized: bool) -> None:
-    """Each node computes its intended meaning at the values that the model computes.
-
-    `optimized`: those that it computes at the default level. Nodes whose values are asked for are not fused.
-    """
-    outer = [node for node in repair.nodes if node.key[0] == MAIN]
-    wanted = dict.fromkeys(name for node in outer for name in (*node.operands.names, node.key[1]))
-    values = engine.run(repair.after, feeds, optimized=optimized, extra_outputs=list(wanted)) if outer else {}
-    for node in outer:
-        _require_meaning(engine, node, values, feeds, optimized=optimized)
-    extraction = Extraction(*[ModelView(repair.after)] * 2)
-    for node in repair.nodes:
-        if node.key[0] != MAIN:  # in a body, whose tensors no run shows
-            alone, _ = extraction.extract({node.key: node.data}, sizes_stay=True)
-            names = [name for name in node.operands.names if name != node.operands.x]
-            try:
-                fitted = engine.fit(alone, shapes={}, optimized=optimized, extra_outputs=names, label=node.label)
-            except (CannotLoadError, CannotRunError) as error:
-                engine.notes.append(Diagnostic("verification.repaired-not-alone", label=node.label, why=error.reason))
-                continue
-            seen = {**fitted.feeds, **fitted.outputs}
-            _require_meaning(engine, node, seen, fitted.feeds, optimized=optimized)
-
-
-def _require_meaning(
-    engine: Engine, node: IntendedNode, values: Mapping[str, Value], feeds: Feeds, *, optimized: bool
-) -> None:
-    """The node made of these values what its fault says."""
-    intended = intended_model(node.wanted, node.operands, {**values, **_meant(node)})
-    made = engine.run(intended, {"x": values[node.operands.x]})
-    comparison = engine.compared({"y": made["y"]}, {"y": values[node.key[1]]}, feeds, optimized=optimized)
-    # Half precision is computed in float32 between casts whose places depend on the neighbours.
-    if not within(comparison, relative_bounds(made, FLOAT_BOUND if optimized else 0.0)):
-        raise DifferenceError("verification.repair-not-intended", label=node.label, why=comparison.reason)
-
-
-def _meant(node: IntendedNode) -> dict[str, Value]:
-    """The operands whose numbers the fault says, by the names that they have."""
-    names = {"roi": node.operands.roi, "scales": node.operands.scales, "sizes": node.operands.sizes}
-    return {
-        name: node.values[what].astype(_DTYPES[what]).reshape(-1)
-        for what, name in names.items()
-        if name and what in node.values
-    }
 
 
 def intended_model(meaning: Interpolation, operands: Operands, values: Mapping[str, Value]) -> Document:
@@ -192,10 +65,6 @@ def intended_model(meaning: Interpolation, operands: Operands, values: Mapping[s
     )
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=9)
     return Document.from_proto(model)
-
-
-def _is_quantised(document: Document) -> bool:
-    return any("quantizelinear" in node.op_type.lower() for _, body in bodies(document.proto) for node in body.node)
 
 
 @dataclass(frozen=True)
@@ -255,6 +124,7 @@ class _Work:
     def __init__(self, before: Document, after: Document, nodes: Sequence[IntendedNode], engine: Engine) -> None:
         self._before, self._after, self._nodes, self._engine = before, after, nodes, engine
         self._all_exact = all(node.exact for node in nodes)
+        self._first_made: Mapping[str, Value] = {}  # of the first feed, by the model after
         self.nodes: dict[int, list[MeasuredDifference]] = {}
         self.outputs: list[MeasuredDifference] = []
         self.views: list[View] = []
@@ -294,13 +164,14 @@ class _Work:
         old = {value.name: fitted.outputs[value.name] for value in graph.output}
         try:
             self._against(feed, fitted.feeds, old)
+            self._at_other_sizes(fitted, old)
         except (CannotLoadError, CannotRunError) as error:
             raise DifferenceError("verification.set-does-not-run", why=error) from error
         return {**fitted.feeds, **fitted.outputs}
 
     def _against(self, feed: Feed, feeds: Feeds, old: Mapping[str, Value]) -> None:
         """What the changed model computes, at both optimisation levels."""
-        new = self._engine.run(self._after, feeds, label="the changed model")
+        new = self._first_made = self._engine.run(self._after, feeds, label="the changed model")
         self.shapes = self.shapes or dict(shapes_of_feeds(feeds))
         for name, value in old.items():
             difference = measured(feed.name, name, value, new.get(name))
@@ -314,6 +185,22 @@ class _Work:
         elif comparison.max_abs_diff == np.inf:
             self._engine.notes.append(Diagnostic("verification.more-than-numbers", why=comparison.reason))
         self._optimised(feeds, old, new)
+
+    def _at_other_sizes(self, first: Fitted, old: Mapping[str, Value]) -> None:
+        """Both models at another batch and size, where the file leaves them open: outputs that kept their shape keep it
+        there, too, and stored shapes are held against this run."""
+        for feeds in first.others[:-1]:
+            try:
+                was = self._engine.run(self._before, feeds, label="the model before")
+            except CannotRunError:
+                continue
+            new = self._engine.run(self._after, feeds, label="the changed model")
+            kept = {name for name in old if _shape(old[name]) == _shape(self._first_made.get(name))}
+            moved = [name for name in kept if _shape(was.get(name)) != _shape(new.get(name))]
+            comparison = compare({name: was[name] for name in moved or was}, {name: new[name] for name in moved or was})
+            if moved or (self._all_exact and not within(comparison, relative_bounds(was, 0.0))):
+                raise DifferenceError("verification.set-outputs", why=comparison.reason)
+            return
 
     def _optimised(self, feeds: Feeds, old: Mapping[str, Value], new: Mapping[str, Value]) -> None:
         """At the default level the changed model computes what it does without optimisation, as far as the original
@@ -377,3 +264,7 @@ class _Work:
         found = view(difference, node, before, after)
         if found is not None:
             self.views.append(found)
+
+
+def _shape(value: Value) -> tuple[int, ...] | None:
+    return value.shape if isinstance(value, np.ndarray) else None

@@ -16,7 +16,8 @@ from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError, Sess
 from resizefix.runtimes.prepared_model import PreparedModel, prepare_for_ort
 from resizefix.verification.compare import Comparison, compare
 from resizefix.verification.conditions import Conditions, Progress
-from resizefix.verification.feeds import Feeder, feeds_from_declared_shapes
+from resizefix.verification.declared_shapes import feeds_from_declared_shapes
+from resizefix.verification.feeds import Feeder
 from resizefix.verification.fitting import Fitted, Runner, fit_feeds
 from resizefix.verification.memory_budget import MemoryBudget
 from resizefix.verification.signatures import Feeding

@@ -27,9 +27,9 @@ from resizefix.scope_path import Key
 from resizefix.verification.bounds import Tolerance
 from resizefix.verification.compare import compare
 from resizefix.verification.conditions import Conditions
+from resizefix.verification.declared_shapes import feeds_from_declared_shapes
 from resizefix.verification.engine import Engine
 from resizefix.verification.extraction import Extraction, may_be_passed_over
-from resizefix.verification.feeds import feeds_from_declared_shapes
 from resizefix.verification.fitting import Fitted, OverBudgetError
 from resizefix.verification.pair import Pair
 from resizefix.verification.signatures import Feeding, NotComparableError

@@ -1,0 +1,206 @@
+"""A repaired model: each repaired node computes what its fault says was meant, and the model runs as a whole.
+
+Where the broken file runs too, fixes that keep its numbers are held to its bits. Stored shapes are held against every
+run, at another batch and size too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+import numpy as np
+
+from resizefix.diagnostics import Diagnostic
+from resizefix.dialects.intended import IntendedNode
+from resizefix.dialects.model_view import ModelView
+from resizefix.document.document import Document
+from resizefix.document.scopes import bodies
+from resizefix.document.text import each_of
+from resizefix.errors import UsageError
+from resizefix.runtimes.inputs import Feeds, Value
+from resizefix.runtimes.limits import BrokenOffError
+from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError, only_without_optimisation
+from resizefix.scope_path import MAIN
+from resizefix.verification.bounds import FLOAT_BOUND, default_level_bounds, relative_bounds, within
+from resizefix.verification.changed_nodes import intended_model
+from resizefix.verification.compare import compare
+from resizefix.verification.conditions import Conditions
+from resizefix.verification.engine import DifferenceError, Engine, run_of
+from resizefix.verification.extraction import Extraction
+from resizefix.verification.fitting import Fitted
+from resizefix.verification.trial import moved_by_optimising
+from resizefix.verification.verification import Status, Verification
+
+_DTYPES = {"roi": np.float32, "scales": np.float32, "sizes": np.int64}
+
+
+@dataclass(frozen=True)
+class Repair:
+    """What was repaired: `nodes` are those that can be run alone.
+
+    `keeps_numbers`: every fix leaves the numbers of a file that runs as they were. `left`: why the resizes of
+    `after` that are broken yet were not repaired.
+    """
+
+    before: Document
+    after: Document
+    nodes: Sequence[IntendedNode]
+    keeps_numbers: bool
+    left: str
+
+
+def prove_repair(repair: Repair, conditions: Conditions) -> tuple[Verification, float]:
+    """Run the repaired model at both optimisation levels, and each of its nodes alone; compare with the broken file if
+    that runs.
+
+    Where every fix keeps the numbers, they must agree bit for bit. Otherwise the largest difference from them comes
+    with the verdict (0 where the file did not run).
+    """
+    engine = Engine(conditions, "the repaired model")
+    engine.hold(repair.before, repair.after)
+    try:
+        difference = _compared_with_intended(repair, engine)
+        return engine.verdict(), difference
+    except DifferenceError as error:
+        return engine.verdict(str(error)), 0.0
+    except CannotLoadError as error:
+        why: str = Diagnostic("verification.repair-does-not-load", why=error.reason, cause=repair.left)
+    except (CannotRunError, BrokenOffError, UsageError) as error:
+        why = str(error)
+    return Verification(Status.FAILED, why, sessions=engine.sessions), 0.0
+
+
+def _compared_with_intended(repair: Repair, engine: Engine) -> float:
+    """By how much the repaired model computes something else than the file, where that was to be.
+
+    Raises DifferenceError where a comparison fails, CannotLoadError, CannotRunError, BrokenOffError.
+    """
+    after, nodes, notes = repair.after, repair.nodes, engine.notes
+    fitted = engine.fit(after)
+    feeds, found = fitted.feeds, fitted.outputs
+    optimized = engine.run(after, feeds, optimized=True)
+    level = compare(found, optimized)
+    if not within(level, default_level_bounds(found, optimized, level)):
+        failed = DifferenceError("verification.repair-optimised", why=level.reason)
+        # Optimised, nodes of a quantised model compute in integers; the repaired ones must do what they should.
+        if level.max_rel_diff == np.inf or not nodes or not _is_quantised(after):
+            raise failed
+        try:
+            _require_intended(repair, engine, feeds, optimized=True)
+        except DifferenceError as error:
+            raise failed from error
+        notes.append(Diagnostic("verification.quantised-moves", difference=level.max_rel_diff))
+    _require_intended(repair, engine, feeds, optimized=False)
+    notes.append(
+        Diagnostic("verification.repaired-alone", nodes=each_of(len(nodes), "repaired"))
+        if nodes
+        else Diagnostic("verification.repaired-none-alone")
+    )
+    try:
+        old = engine.run(repair.before, feeds, label="the file")
+    except (CannotLoadError, CannotRunError) as error:
+        notes.append(Diagnostic("verification.broken-does-not-run", why=error.reason))
+        _at_other_sizes(repair, engine, fitted, runs_before=False)
+        return 0.0
+    _at_other_sizes(repair, engine, fitted, runs_before=True)
+    comparison = compare(old, found)
+    if repair.keeps_numbers or comparison.bitwise:
+        engine.runs.append(run_of(comparison, feeds))
+    if repair.keeps_numbers:
+        _require_as_optimised(repair, engine, feeds, old, optimized)
+    if comparison.bitwise:
+        notes.append(Diagnostic("verification.as-before"))
+        return 0.0
+    if repair.keeps_numbers and not within(comparison, relative_bounds(found, 0.0)):
+        raise DifferenceError("verification.repair-differs", why=comparison.reason)
+    notes.append(Diagnostic("verification.broken-computed-otherwise", why=comparison.reason))
+    return comparison.max_abs_diff  # what the repair is for: no run that had to agree
+
+
+def _at_other_sizes(repair: Repair, engine: Engine, first: Fitted, *, runs_before: bool) -> None:
+    """The same at another batch and size, where the file leaves them open and the repaired model takes them; it must
+    take what the file takes. Its stored shapes are held against this run, too."""
+    for feeds in first.others[:-1]:
+        old: Mapping[str, Value] | None = None
+        if runs_before:
+            with suppress(CannotRunError):
+                old = engine.run(repair.before, feeds, label="the file")
+        try:
+            found = engine.run(repair.after, feeds)
+        except CannotRunError as error:
+            if old is not None:
+                raise DifferenceError("verification.repair-differs", why=error.reason) from error
+            continue
+        _require_intended(repair, engine, feeds, optimized=False)
+        if old is not None and repair.keeps_numbers:
+            comparison = engine.compared(old, found, feeds)
+            if not within(comparison, relative_bounds(found, 0.0)):
+                raise DifferenceError("verification.repair-differs", why=comparison.reason)
+        return
+
+
+def _require_as_optimised(
+    repair: Repair, engine: Engine, feeds: Feeds, old: Mapping[str, Value], optimized: Mapping[str, Value]
+) -> None:
+    """At the default level the repaired model computes what the file does there, or what it really computes."""
+    try:
+        was = engine.run(repair.before, feeds, optimized=True, label="the file")
+    except (CannotLoadError, CannotRunError) as error:
+        engine.notes.append(only_without_optimisation("the file", error.reason))
+        return
+    moved = moved_by_optimising(old, was)
+    comparison = engine.compared(moved.expected, optimized, feeds, optimized=True)
+    if not within(comparison, moved.bounds) and not within(compare(old, optimized), moved.bounds):
+        raise DifferenceError("verification.repair-optimised", why=comparison.reason)
+
+
+def _require_intended(repair: Repair, engine: Engine, feeds: Feeds, *, optimized: bool) -> None:
+    """Each node computes its intended meaning at the values that the model computes.
+
+    `optimized`: those that it computes at the default level. Nodes whose values are asked for are not fused.
+    """
+    outer = [node for node in repair.nodes if node.key[0] == MAIN]
+    wanted = dict.fromkeys(name for node in outer for name in (*node.operands.names, node.key[1]))
+    values = engine.run(repair.after, feeds, optimized=optimized, extra_outputs=list(wanted)) if outer else {}
+    for node in outer:
+        _require_meaning(engine, node, values, feeds, optimized=optimized)
+    extraction = Extraction(*[ModelView(repair.after)] * 2)
+    for node in repair.nodes:
+        if node.key[0] != MAIN:  # in a body, whose tensors no run shows
+            alone, _ = extraction.extract({node.key: node.data}, sizes_stay=True)
+            names = [name for name in node.operands.names if name != node.operands.x]
+            try:
+                fitted = engine.fit(alone, shapes={}, optimized=optimized, extra_outputs=names, label=node.label)
+            except (CannotLoadError, CannotRunError) as error:
+                engine.notes.append(Diagnostic("verification.repaired-not-alone", label=node.label, why=error.reason))
+                continue
+            seen = {**fitted.feeds, **fitted.outputs}
+            _require_meaning(engine, node, seen, fitted.feeds, optimized=optimized)
+
+
+def _require_meaning(
+    engine: Engine, node: IntendedNode, values: Mapping[str, Value], feeds: Feeds, *, optimized: bool
+) -> None:
+    """The node made of these values what its fault says."""
+    intended = intended_model(node.wanted, node.operands, {**values, **_meant(node)})
+    made = engine.run(intended, {"x": values[node.operands.x]})
+    comparison = engine.compared({"y": made["y"]}, {"y": values[node.key[1]]}, feeds, optimized=optimized)
+    # Half precision is computed in float32 between casts whose places depend on the neighbours.
+    if not within(comparison, relative_bounds(made, FLOAT_BOUND if optimized else 0.0)):
+        raise DifferenceError("verification.repair-not-intended", label=node.label, why=comparison.reason)
+
+
+def _meant(node: IntendedNode) -> dict[str, Value]:
+    """The operands whose numbers the fault says, by the names that they have."""
+    names = {"roi": node.operands.roi, "scales": node.operands.scales, "sizes": node.operands.sizes}
+    return {
+        name: node.values[what].astype(_DTYPES[what]).reshape(-1)
+        for what, name in names.items()
+        if name and what in node.values
+    }
+
+
+def _is_quantised(document: Document) -> bool:
+    return any("quantizelinear" in node.op_type.lower() for _, body in bodies(document.proto) for node in body.node)

@@ -79,6 +79,10 @@ class AxisSizes:
             pending.pop()
         return self._dims[tensor]
 
+    def answered(self, tensor: Key) -> DimList | None:
+        """The answer of `dims`; None where there is none yet, in a file whose nodes depend on themselves."""
+        return self._dims.get(tensor)
+
     def _made(self, tensor: Key, definition: Definition | None, sources: "Sequence[_Source]") -> DimList | None:
         stored = self.view.shapes.dims(tensor)
         by_row = None if definition is None or not _is_followed(definition) else self._by_row(definition)
@@ -220,7 +224,7 @@ class _SourceReading(Reading):
 
     def dims(self, position: int) -> DimList:
         definition = self._sources.scopes.definition(self._scope, self.node.input[position])
-        dims = None if definition is None else self._sources.dims(definition.key)
+        dims = None if definition is None else self._sources.answered(definition.key)
         if dims is None:
             raise UnknownRankError
         return dims

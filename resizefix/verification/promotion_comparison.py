@@ -7,8 +7,8 @@ optimisation disabled, where every node runs as it stands; at the default level 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from itertools import islice, pairwise
+from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -28,6 +28,7 @@ from resizefix.verification.engine import DifferenceError, Engine, shapes_of_fee
 from resizefix.verification.jumps import agree_before_jumps
 from resizefix.verification.memory_budget import MemoryBudget
 from resizefix.verification.probe import Prober
+from resizefix.verification.promoted_point import PromotedPoint
 from resizefix.verification.reference_model import Operand
 from resizefix.verification.scale_points import (
     ScalePoint,
@@ -39,8 +40,6 @@ from resizefix.verification.scale_points import (
 )
 from resizefix.verification.trial import Answer, Outputs, Point, Trial, answer, moved_by_optimising
 from resizefix.verification.verification import Reference, Run
-
-_MOST_SAID = 8
 
 
 class PromotionComparison:
@@ -69,7 +68,7 @@ class PromotionComparison:
         self._others = list(fitted.others)  # feeds of other sizes and other values
         # What a node reads that a point does not move, also where the original computes it from a size that moves.
         self._as_exported: Mapping[Key, Operand] = {}
-        self._by_sizes: list[tuple[_ScalePoint, float]] = []  # that differ from the original with scales, by how much
+        self._by_sizes: list[tuple[PromotedPoint, float]] = []  # that differ from the original with scales, by how much
         self._promoted = original  # the one that is looked at
         self._probed: tuple[Document, Session] | None = None  # the last promoted model that was probed
         self._ran: dict[ScalePoint, tuple[Mapping[str, Value], Answer]] = {}  # by it
@@ -126,7 +125,7 @@ class PromotionComparison:
         trial.run(points)
         self._note_sizes(promoted)
 
-    def _moved(self, session: Session, coupling: Mapping[Key, Coupling]) -> list[_ScalePoint]:
+    def _moved(self, session: Session, coupling: Mapping[Key, Coupling]) -> list[PromotedPoint]:
         """Other values at which the model runs, every input moved if possible, and those asked for in any case."""
         asked = [self._point(scales, self._feeds) for scales in asked_points(self._inputs, self.engine.conditions.at)]
         for point in asked:
@@ -140,7 +139,7 @@ class PromotionComparison:
                 point.is_plain = bool(later)  # stale shapes show at any other scale
         return [*asked, *(point for points in moved for point in points)]
 
-    def _runnable(self, session: Session, scales: ScalePoint, turn: int) -> list[_ScalePoint]:
+    def _runnable(self, session: Session, scales: ScalePoint, turn: int) -> list[PromotedPoint]:
         """The scale point if the model runs at it, else its parts that do: inputs that are only free one at a time.
 
         The second point is fed other sizes and values, where the models run with them. Nodes alone that do not run
@@ -158,10 +157,10 @@ class PromotionComparison:
             return [whole]
         return self._one_by_one(session, scales, turn)
 
-    def _one_by_one(self, session: Session, scales: ScalePoint, turn: int) -> list[_ScalePoint]:
+    def _one_by_one(self, session: Session, scales: ScalePoint, turn: int) -> list[PromotedPoint]:
         """Points that move one input alone: by what the scale point says, or by a whole step, which keeps sizes even;
         for each input the first at which the model runs."""
-        found: list[_ScalePoint] = []
+        found: list[PromotedPoint] = []
         stuck: list[str] = []
         for source, value in scales.values:
             steps = other_values(source, self._fits)[:1] if turn == 0 else ()
@@ -177,12 +176,12 @@ class PromotionComparison:
             self.engine.not_tested.append(Diagnostic("verification.not-tested-scales", names=", ".join(stuck)))
         return found
 
-    def _takes(self, point: _ScalePoint) -> bool:
+    def _takes(self, point: PromotedPoint) -> bool:
         """Whether the original that holds the scales takes these feeds, too; what it makes of them is kept."""
         self._make_before(point)
         return isinstance(point.before[False], Mapping)
 
-    def _make_before(self, point: _ScalePoint) -> None:
+    def _make_before(self, point: PromotedPoint) -> None:
         try:
             session = self._open_before(point, False)
             point.before[False] = self._safely(session, point.feeds, point.cost)
@@ -201,10 +200,10 @@ class PromotionComparison:
 
     # ---- running ----
 
-    def _point(self, scales: ScalePoint, feeds: Mapping[str, Value]) -> _ScalePoint:
+    def _point(self, scales: ScalePoint, feeds: Mapping[str, Value]) -> PromotedPoint:
         fed = {**feeds, **scales.feeds(self._inputs)}
         operands = {**self._as_exported, **scales.baked}
-        return _ScalePoint(fed, (id(scales),), self._budget.cost(feeds, scales), scales=scales, operands=operands)
+        return PromotedPoint(fed, (id(scales),), self._budget.cost(feeds, scales), scales=scales, operands=operands)
 
     def _answer(self, session: Session, scales: ScalePoint, feeds: Mapping[str, Value]) -> Answer:
         """What the promoted model makes at a scale point without optimisation; each is run once."""
@@ -232,15 +231,15 @@ class PromotionComparison:
 
     def _open_before(self, point: Point, optimized: bool) -> Session:
         """The original that holds the scales or sizes of the point as constants."""
-        assert isinstance(point, _ScalePoint)
+        assert isinstance(point, PromotedPoint)
         prepared = None if self._is_old(point) else self._reference(point)
         return self._open(self._original, prepared, optimized=optimized)
 
     @staticmethod
-    def _is_old(point: _ScalePoint) -> bool:
+    def _is_old(point: PromotedPoint) -> bool:
         return all(tuple(value) == tuple(source.value) for source, value in point.scales.values)
 
-    def _reference(self, point: _ScalePoint) -> PreparedModel:
+    def _reference(self, point: PromotedPoint) -> PreparedModel:
         if point.prepared is None:  # each is opened at two levels
             prepared = self._prepared_of(self._original)
             point.prepared = self._budget.references.prepared(prepared, point.operands)
@@ -261,7 +260,7 @@ class PromotionComparison:
     # ---- judging ----
 
     def _judge(self, point: Point, optimized: bool) -> None:
-        assert isinstance(point, _ScalePoint)
+        assert isinstance(point, PromotedPoint)
         found, expected, at = point.after[optimized], point.before[optimized], point.at
         level = Diagnostic("verification.default-level" if optimized else "verification.optimisation-disabled")
         self.engine.progress.done(f"comparing at {at}")
@@ -289,7 +288,7 @@ class PromotionComparison:
         self._against(point, expected, found, bounds, level)
 
     def _against(
-        self, point: _ScalePoint, expected: Outputs, found: Outputs, bounds: Mapping[str, Bound] | None, level: str
+        self, point: PromotedPoint, expected: Outputs, found: Outputs, bounds: Mapping[str, Bound] | None, level: str
     ) -> None:
         reference, from_scales, at = Reference.SCALES, None, point.at
         verdict = self._judged(expected, found, bounds)
@@ -311,7 +310,7 @@ class PromotionComparison:
             # onnxruntime computes half precision between casts whose places depend on the neighbours
             self.engine.notes.append(Diagnostic("verification.last-bits-differ", at=at, why=why))
 
-    def _only_jumps(self, point: _ScalePoint) -> bool:
+    def _only_jumps(self, point: PromotedPoint) -> bool:
         """Whether the two differ, optimised, in what operators that jump make of the same; a note says so."""
         promoted = self._promoted
 
@@ -326,7 +325,7 @@ class PromotionComparison:
             self.engine.notes.append(why)
         return why is not None
 
-    def _by_computed_sizes(self, point: _ScalePoint, operands: Mapping[Key, Operand], optimized: bool) -> Answer:
+    def _by_computed_sizes(self, point: PromotedPoint, operands: Mapping[Key, Operand], optimized: bool) -> Answer:
         """What the original makes that computes sizes of an integer factor as the new model does."""
         prepared = self._budget.references.prepared(self._prepared_of(self._original), operands)
         try:
@@ -370,27 +369,6 @@ class PromotionComparison:
             lengths = session.run(point.feeds)
         shapes = {name: value.shape for name, value in lengths.items() if isinstance(value, np.ndarray)}
         self.engine.notes.append(sampled_by_sizes(point.scales, self._inputs, shapes, difference))
-
-
-@dataclass
-class _ScalePoint(Point):
-    """A point of the trial at some scales: the operands that they make in the original, which holds them."""
-
-    scales: ScalePoint = field(kw_only=True)
-    operands: Mapping[Key, Operand] = field(kw_only=True)
-    prepared: PreparedModel | None = None
-
-    @property
-    def values(self) -> dict[str, tuple[float, ...]]:
-        """The values of the promoted inputs."""
-        return {source.name: tuple(value) for source, value in self.scales.values}
-
-    @property
-    def at(self) -> str:
-        """The values of the inputs, or the first of them, as text."""
-        values = self.values
-        text = ", ".join(f"{name}={list(value)}" for name, value in islice(values.items(), _MOST_SAID))
-        return text if len(values) <= _MOST_SAID else f"{text}, …"
 
 
 @dataclass(frozen=True)

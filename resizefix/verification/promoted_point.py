@@ -1,0 +1,36 @@
+"""A point of the trial of a promotion: feeds, scales, and the original that holds them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import islice
+
+from resizefix.document.shapes import Key
+from resizefix.runtimes.prepared_model import PreparedModel
+from resizefix.verification.reference_model import Operand
+from resizefix.verification.scale_points import ScalePoint
+from resizefix.verification.trial import Point
+
+_MOST_SAID = 8
+
+
+@dataclass
+class PromotedPoint(Point):
+    """A point of the trial at some scales: the operands that they make in the original, which holds them."""
+
+    scales: ScalePoint = field(kw_only=True)
+    operands: Mapping[Key, Operand] = field(kw_only=True)
+    prepared: PreparedModel | None = None
+
+    @property
+    def values(self) -> dict[str, tuple[float, ...]]:
+        """The values of the promoted inputs."""
+        return {source.name: tuple(value) for source, value in self.scales.values}
+
+    @property
+    def at(self) -> str:
+        """The values of the inputs, or the first of them, as text."""
+        values = self.values
+        text = ", ".join(f"{name}={list(value)}" for name, value in islice(values.items(), _MOST_SAID))
+        return text if len(values) <= _MOST_SAID else f"{text}, …"

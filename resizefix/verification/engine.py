@@ -99,14 +99,15 @@ class Engine:
             self._cost = None
 
     def _count(self, feeds: Feeds) -> None:
-        """A run: a forward pass for as many elements as the first run of the original was fed, a part for fewer."""
-        fed = float(sum(value.size for value in feeds.values() if isinstance(value, np.ndarray) and value.ndim > 1))
+        """A run: a forward pass for as many elements as the feeds of `start_from`, a part of one for fewer."""
+        fed = _elements(feeds)
         self._whole = self._whole or fed
         share = fed / self._whole if fed else 1.0
         self.conditions.spent.passes += self._part * (share if self._cost is None else self._cost)
 
-    def say_equal(self, fitted: Fitted) -> None:
-        """Name the inputs whose sizes had to be equal."""
+    def start_from(self, fitted: Fitted) -> None:
+        """Count a run on these feeds as one forward pass, and name the inputs whose sizes had to be equal."""
+        self._whole = _elements(fitted.feeds)
         if fitted.equal:
             names = listed(list(map(repr, fitted.equal[:_MOST_NAMED])))
             self.not_tested.append(Diagnostic("verification.equal-sizes", names=names))
@@ -231,6 +232,10 @@ class Engine:
             tested=(*_tested(self.runs), *dict.fromkeys(self.tested)),
             not_tested=tuple(dict.fromkeys((*_not_tested(self.runs), *self.not_tested))),
         )
+
+
+def _elements(feeds: Feeds) -> float:
+    return float(sum(value.size for value in feeds.values() if isinstance(value, np.ndarray) and value.ndim > 1))
 
 
 def _tested(runs: Sequence[Run]) -> list[str]:

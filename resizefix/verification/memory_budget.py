@@ -46,7 +46,7 @@ class MemoryBudget:
         self._known: deque[_Known] = deque(maxlen=_REMEMBERED)
         self._small: list[tuple[Mapping[str, Value], ScalePoint]] = []
         self._made: dict[tuple[tuple[str, tuple[int, ...]], ...], Footprint] = {}  # by the shapes of the inputs
-        self._whole = 0  # elements that the first of them makes
+        self._whole = 0  # elements that nodes make of the feeds of `start_from`
 
     @cached_property
     def references(self) -> ReferenceModels:
@@ -78,13 +78,17 @@ class MemoryBudget:
         if found.peak > self._most:
             return self._over(found.peak)
         if scales is _AS_IT_IS:
-            self._whole = self._whole or sum(found.made)
             self._made[tuple(sorted(shapes.items()))] = found
         self._known.appendleft(_Known(shapes, factors, found.peak))
         return None
 
+    def start_from(self, feeds: Mapping[str, Value]) -> None:
+        """Count a run on these feeds as one forward pass."""
+        taken = self._made.get(tuple(sorted(_shapes(feeds).items())))
+        self._whole = 0 if taken is None else sum(taken.made)
+
     def cost(self, feeds: Mapping[str, Value], scales: ScalePoint = _AS_IT_IS) -> float | None:
-        """What a run counts as, in runs of the original as it was run first: by the elements that nodes make; None
+        """What a run counts as, in runs on the feeds of `start_from`: by the elements that nodes make; None
         where that is not known."""
         taken = self._made.get(tuple(sorted(_shapes(feeds).items())))
         factors = {key: factor for key, factor in _growth(scales).items() if factor != 1}

@@ -64,7 +64,8 @@ class PromotionComparison:
         session = self._open(original, optimized=False)
         fitted = self.engine.fit_as_declared(original, session, self._budget, is_part=self._is_alone)
         self._feeds, self._made = fitted.feeds, fitted.outputs
-        self.engine.say_equal(fitted)
+        self.engine.start_from(fitted)
+        self._budget.start_from(fitted.feeds)
         self._others = list(fitted.others)  # feeds of other sizes and other values
         # What a node reads that a point does not move, also where the original computes it from a size that moves.
         self._as_exported: Mapping[Key, Operand] = {}

@@ -117,6 +117,7 @@ def _whole_step(kind: ExtentKind, old: float) -> float:
 _SMALLER = ((1.5, 0.5), (1.25, 0.75), (1.25, 0.5))
 _LARGER = ((1.5, 0.75), (1.5, 1.25))  # where the inputs before made a chain smaller
 _LEAST_AREA = 0.5
+_LARGE = 2.0**20  # a scale whose move no rounding loses
 
 
 def moved_points(inputs: Sequence[PromotedInput], fits: Callable[[ScalePoint], bool] | None = None) -> list[ScalePoint]:
@@ -191,7 +192,9 @@ def _moved(driven: InputBinding, factors: Mapping[int, float]) -> tuple[float, .
             operand[position] = _of_whole_sizes(old * factor, size, up=factor > 1)
         else:
             operand[position] = max(driven.min_scale, _of_few_bits(old * factor, up=factor > 1))
-            if size and kernel_length(operand[position], size) == kernel_length(old, size):  # lost in rounding
+            if not size or operand[position] > _LARGE:
+                continue
+            if kernel_length(operand[position], size) == kernel_length(old, size):  # lost in rounding
                 operand[position] = _of_few_bits((kernel_length(old, size) + 1) / size, up=True)
     with np.errstate(over="ignore"):  # beyond float32 a scale is infinite, and no size is known
         return tuple(float(np.float32(value)) if driven.kind is ExtentKind.SCALES else value for value in operand)

@@ -29,9 +29,9 @@ class Role(Enum):
 class Names(Enum):
     """What equal names of dimensions are taken to say. They are no evidence: exporters reuse them."""
 
-    NOTHING = "every axis has a size of its own"
-    EQUAL = "axes of one name have one size"
-    ONE = "open axes of all inputs but the image have one element, which is broadcast: recurrent states at the start"
+    NOTHING = "nothing"
+    EQUAL = "equal"  # axes of one name have one size
+    ONE = "one"  # open axes of all inputs but the image have one element: recurrent states at the start
 
 
 class Sizing(NamedTuple):

@@ -96,7 +96,7 @@ def contradictions(stored: Mapping[str, Dims], made: Made) -> dict[Conflict, str
         shape = made.get(name)
         if shape is None:
             continue
-        how = f"{_text(dims)}, and it is {list(shape)}"
+        how = Diagnostic("verification.stored-against-run", stored=_text(dims), shape=list(shape))
         if len(dims) != len(shape):
             wrong[Conflict(name, None, len(dims))] = how
             continue

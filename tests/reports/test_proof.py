@@ -128,7 +128,7 @@ def test_verify_writes_its_reports_whatever_the_answer(call, promoted, tmp_path,
 def test_verify_prints_its_markdown_and_puts_it_into_its_json(call, answered, promoted):
     words = ("verify", SRCNN, promoted, "--feed", "s=1,1,3,3", "--markdown")
     _, out, _ = call(*words)
-    assert out.startswith("### `srcnn_x3_opset11.onnx` → `any.onnx`: 4 changes\n\n**verification passed**: 2 of 2")
+    assert out.startswith("### `srcnn_x3_opset11.onnx` → `any.onnx`: 4 changes\n\n**verification passed**: 66 of 66")
     answer = answered(*words)
     assert answer["markdown_text"] == out
     assert (answer["html"], answer["markdown"], answer["verification"]["status"]) == (None, None, "passed")

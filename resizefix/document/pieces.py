@@ -13,8 +13,6 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import NamedTuple
 
-import numpy as np
-
 from resizefix.document.source import Source
 from resizefix.document.wire import encode_header
 from resizefix.errors import UnreadableModelError
@@ -128,11 +126,18 @@ def first_difference(before: Piece, after: Piece) -> int | None:
     position = 0
     for old, new in zip_longest(_chunks([before]), _chunks([after]), fillvalue=b""):
         if old != new:
-            length = min(len(old), len(new))
-            unequal = np.frombuffer(old, np.uint8, length) != np.frombuffer(new, np.uint8, length)
-            return position + (int(unequal.argmax()) if unequal.any() else length)
+            return position + _equal_length(old, new)
         position += len(old)
     return None
+
+
+def _equal_length(old: bytes, new: bytes) -> int:
+    """How many bytes two different texts have in common at their beginning."""
+    low, high = 0, min(len(old), len(new))
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if old[low:middle] == new[low:middle] else (low, middle - 1)
+    return low
 
 
 def _chunks(pieces: list[Piece]) -> Iterator[bytes]:

@@ -71,7 +71,7 @@ class PromotionComparison:
         self._as_exported: Mapping[Key, Operand] = {}
         self._by_sizes: list[tuple[PromotedPoint, float]] = []  # that differ from the original with scales, by how much
         self._promoted = original  # the one that is looked at
-        self._probed: tuple[Document, Session] | None = None  # the last promoted model that was probed
+        self._probed: Session | None = None  # of that one
         self._ran: dict[ScalePoint, tuple[Mapping[str, Value], Answer]] = {}  # by it
         self.not_rebaked: set[str] = set()  # inputs at some of whose values no original is loaded to compare with
 
@@ -89,10 +89,10 @@ class PromotionComparison:
     ) -> dict[Key, Coupling]:
         """The verdict for the sites of the inputs that are `moving`, found by running the promoted model."""
         self.engine.hold(self._original, promoted)
-        session, self._inputs = self._session(promoted), inputs
+        self._look_at(promoted, inputs)
 
         def breaks_at(scales: ScalePoint) -> str | None:
-            answer = self._answer(session, scales, self._feeds)
+            answer = self._answer(scales, self._feeds)
             return None if isinstance(answer, Mapping) else answer.node or answer.op_type or answer.reason
 
         moved = inputs if moving is None else moving
@@ -106,41 +106,39 @@ class PromotionComparison:
 
         Raises DifferenceError with what differs, BrokenOffError.
         """
-        self._inputs, self._promoted = inputs, promoted
+        self._look_at(promoted, inputs)
         self.engine.hold(self._original, promoted)
         old = at_old_values(inputs)
         self._as_exported = old.baked
         trial = Trial(
             self.engine,
             self._open_before,
-            lambda optimized: self._open(promoted, optimized=True) if optimized else self._session(promoted),
+            lambda optimized: self._open(promoted, optimized=True) if optimized else self._session(),
             self._judge,
         )
         first = self._point(old, self._feeds)
-        session = self._session(promoted)
-        first.before[False], first.after[False] = self._made, self._answer(session, old, self._feeds)
-        points = [first, *self._moved(session, coupling or {})]
-        del session
+        first.before[False], first.after[False] = self._made, self._answer(old, self._feeds)
+        points = [first, *self._moved(coupling or {})]
         self._probed = None
         self.engine.progress.expect(sum(2 - point.is_plain for point in points))
         trial.run(points)
         self._note_sizes(promoted)
 
-    def _moved(self, session: Session, coupling: Mapping[Key, Coupling]) -> list[PromotedPoint]:
+    def _moved(self, coupling: Mapping[Key, Coupling]) -> list[PromotedPoint]:
         """Other values at which the model runs, every input moved if possible, and those asked for in any case."""
         asked = [self._point(scales, self._feeds) for scales in asked_points(self._inputs, self.engine.conditions.at)]
         for point in asked:
-            point.after[False] = self._answer(session, point.scales, point.feeds)
+            point.after[False] = self._answer(point.scales, point.feeds)
         held = {key for key, found in coupling.items() if found.verdict is Freedom.COUPLED}
         free = [source for source in self._inputs if not any(driven.key in held for driven in source.sites)]
         self._say_held([source for source in self._inputs if source not in free], coupling)
-        moved = [self._runnable(session, scales, turn) for turn, scales in enumerate(moved_points(free, self._fits))]
+        moved = [self._runnable(scales, turn) for turn, scales in enumerate(moved_points(free, self._fits))]
         for points, later in pairwise([*moved, []]):
             for point in points:
                 point.is_plain = bool(later)  # stale shapes show at any other scale
         return [*asked, *(point for points in moved for point in points)]
 
-    def _runnable(self, session: Session, scales: ScalePoint, turn: int) -> list[PromotedPoint]:
+    def _runnable(self, scales: ScalePoint, turn: int) -> list[PromotedPoint]:
         """The scale point if the model runs at it, else its parts that do: inputs that are only free one at a time.
 
         The second point is fed other sizes and values, where the models run with them. Nodes alone that do not run
@@ -148,7 +146,7 @@ class PromotionComparison:
         """
         for feeds in (*(self._others if turn else ()), self._feeds):
             whole = self._point(scales, feeds)
-            whole.after[False] = self._answer(session, scales, feeds)
+            whole.after[False] = self._answer(scales, feeds)
             is_second = feeds is not self._feeds
             if (whole.runs and not is_second) or ((is_second or not self._is_alone) and self._takes(whole)):
                 if whole.runs:
@@ -156,9 +154,9 @@ class PromotionComparison:
                 return [whole]
         if self._is_alone and len(self._inputs) > 1:
             return [whole]
-        return self._one_by_one(session, scales, turn)
+        return self._one_by_one(scales, turn)
 
-    def _one_by_one(self, session: Session, scales: ScalePoint, turn: int) -> list[PromotedPoint]:
+    def _one_by_one(self, scales: ScalePoint, turn: int) -> list[PromotedPoint]:
         """Points that move one input alone: by what the scale point says, or by a whole step, which keeps sizes even;
         for each input the first at which the model runs."""
         found: list[PromotedPoint] = []
@@ -167,7 +165,7 @@ class PromotionComparison:
             steps = other_values(source, self._fits)[:1] if turn == 0 else ()
             for tried in dict.fromkeys((value, *steps) if len(scales.values) > 1 else steps):
                 point = self._point(ScalePoint(((source, tried),)), self._feeds)
-                point.after[False] = self._answer(session, point.scales, self._feeds)
+                point.after[False] = self._answer(point.scales, self._feeds)
                 if point.runs:
                     found.append(point)
                     break
@@ -179,6 +177,7 @@ class PromotionComparison:
 
     def _takes(self, point: PromotedPoint) -> bool:
         """Whether the original that holds the scales takes these feeds, too; what it makes of them is kept."""
+        self._probed = None  # before the next one is opened: each maps or holds all weights
         self._make_before(point)
         return isinstance(point.before[False], Mapping)
 
@@ -206,12 +205,12 @@ class PromotionComparison:
         operands = {**self._as_exported, **scales.baked}
         return PromotedPoint(fed, (id(scales),), self._budget.cost(feeds, scales), scales=scales, operands=operands)
 
-    def _answer(self, session: Session, scales: ScalePoint, feeds: Mapping[str, Value]) -> Answer:
+    def _answer(self, scales: ScalePoint, feeds: Mapping[str, Value]) -> Answer:
         """What the promoted model makes at a scale point without optimisation; each is run once."""
         known = self._ran.get(scales)
         if known is None or known[0] is not feeds:
             fed = {**feeds, **scales.feeds(self._inputs)}
-            known = feeds, self._safely(session, fed, self._budget.cost(feeds, scales), scales)
+            known = feeds, self._safely(self._session(), fed, self._budget.cost(feeds, scales), scales)
             self._ran[scales] = known
         return known[1]
 
@@ -223,12 +222,16 @@ class PromotionComparison:
             return CannotRunError("verification.not-run", label=session.label, why=too_large, reason=too_large)
         return answer(self.engine, session, fed, cost)
 
-    def _session(self, promoted: Document) -> Session:
-        """The promoted model without optimisation, opened once."""
-        if self._probed is None or self._probed[0] is not promoted:
-            self._probed, self._ran = None, {}  # before the next one is opened: each maps or holds all weights
-            self._probed = promoted, self._open(promoted, optimized=False)
-        return self._probed[1]
+    def _look_at(self, promoted: Document, inputs: Sequence[PromotedInput]) -> None:
+        if promoted is not self._promoted:
+            self._probed, self._ran = None, {}
+        self._promoted, self._inputs = promoted, inputs
+
+    def _session(self) -> Session:
+        """The promoted model without optimisation; it stays open until another model is."""
+        if self._probed is None:
+            self._probed = self._open(self._promoted, optimized=False)
+        return self._probed
 
     def _open_before(self, point: Point, optimized: bool) -> Session:
         """The original that holds the scales or sizes of the point as constants."""

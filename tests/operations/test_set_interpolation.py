@@ -263,6 +263,20 @@ def test_a_volume_becomes_two_resizes_of_four_dimensions(mode, scales):
     assert apart(before, result.model, x).max() <= bound
 
 
+@pytest.mark.parametrize("form", ["scales", "sizes"])
+@pytest.mark.parametrize("opset", [11, 12, 13])
+def test_a_written_node_has_no_numbers_in_a_roi_that_its_mode_does_not_read(opset, form):
+    """ncnn takes numbers there for a crop."""
+    extent = {"scales": (1, 1, 2, 3)} if form == "sizes" else {"sizes": (1, 2, 12, 24)}
+    before = resize_model(opset, IMAGE, mode="linear", **extent)
+    result = resizefix.set_interpolation(before, form=form)
+    assert result
+    graph = result.model.graph
+    (node,) = (node for node in graph.node if node.op_type == "Resize")
+    lengths = {one.name: int(np.prod(one.dims)) for one in graph.initializer}
+    assert lengths.get(node.input[1], 0) == 0
+
+
 def test_what_onnxruntime_would_not_run_is_refused():
     before = resize_model(13, (1, 2, 4, 5, 6), scales=(1, 1, 2, 2, 2), mode="linear")
     outcome = one(resizefix.set_interpolation(before, mode="cubic", on_refusal="return"))

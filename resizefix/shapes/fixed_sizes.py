@@ -15,7 +15,8 @@ def know_fixed_sizes(view: ModelView) -> None:
     """Let `view.shapes` say the sizes of tensors of the main graph that follow from those of its inputs, where a resize
     reads one of which inference leaves a size open."""
     nodes = [scope.body.node[index] for scope, index in view.resizes if scope.path == MAIN]
-    stated = {value.name: dims_of(value.type) for value in view.model.graph.input}
+    shaped = [value for value in view.model.graph.input if value.type.tensor_type.HasField("shape")]
+    stated = {value.name: dims_of(value.type) for value in shaped}
     inputs = {name: numbers for name, dims in stated.items() if (numbers := _numbers(dims)) is not None}
     left_open = {size for dims in stated.values() for size in dims or () if not isinstance(size, int)} - {None}
     names = {name for node in nodes for name in node.input[:1] if name and name not in stated}

@@ -22,6 +22,9 @@ from resizefix.verification.feeds import pictures_like
 _OTHER_ORDER = 1e-4  # what a sum in another order may differ by, relative to the largest value
 _MOST_LOOKED_AT = 2**26  # elements of all tensors that are looked at to name the node
 _FEWEST = 3  # images: with two, a mean and a swap can look alike
+# What images are multiplied by, one after the other: alike; and far apart, for a normalisation that asks how large the
+# values are, as "divide by 255 if any is above 1".
+_BRIGHTNESS = ((1.0,), (1.0, 255.0, 1 / 16))
 
 
 def require_each_alone(
@@ -33,17 +36,46 @@ def require_each_alone(
     one.
     """
     fitted = engine.fit(single, shapes={})
-    wanted = count or held * _FEWEST
-    images = [pictures_like(fitted.feeds, number) for number in range(wanted)]
+    for factors in _BRIGHTNESS:
+        images = [
+            {name: _brighter(value, factors[number % len(factors)]) for name, value in picture.items()}
+            for number in range(count or held * _FEWEST)
+            for picture in [pictures_like(fitted.feeds, number)]
+        ]
+        _require_side_by_side(engine, (single, many), fitted.feeds, images, axes, held, is_bright=len(factors) > 1)
+
+
+def _require_side_by_side(
+    engine: Engine,
+    models: tuple[Document, Document],
+    feeds: Mapping[str, Value],
+    images: Sequence[Mapping[str, Value]],
+    axes: Mapping[str, int],
+    held: int,
+    *,
+    is_bright: bool,
+) -> None:
+    single, many = models
     alone = [{name: _first(value, axes.get(name), held) for name, value in image.items()} for image in images]
-    together = dict(fitted.feeds)
+    together = dict(feeds)
     for name, axis in axes.items():
         parts = [np.take(np.asarray(image[name]), [0], axis) for image in images]
         together[name] = np.concatenate(parts, axis)
+    each = [engine.run(single, {**feeds, **{name: image[name] for name in axes}}) for image in alone]
+    if is_bright and not all(_is_finite(value) for one in each for value in one.values()):
+        return  # numbers that are too large say nothing
     made = engine.run(many, together)
-    each = [engine.run(single, {**fitted.feeds, **{name: feeds[name] for name in axes}}) for feeds in alone]
     if not all(_is_side_by_side(made[name], [one[name] for one in each], held, is_output=True) for name in made):
         raise refuse(_mixing_node(engine, single, many, together, alone, axes, held), "verification.images-mix")
+
+
+def _brighter(value: Value, factor: float) -> Value:
+    is_image = isinstance(value, np.ndarray) and value.dtype.kind == "f"
+    return np.asarray(value * factor, value.dtype) if is_image and factor != 1 else value
+
+
+def _is_finite(value: Value) -> bool:
+    return not isinstance(value, np.ndarray) or value.dtype.kind != "f" or bool(np.isfinite(value).all())
 
 
 def _first(value: Value, axis: int | None, held: int) -> Value:

@@ -44,3 +44,12 @@ def test_a_size_that_the_file_leaves_open_stays_open():
     ))  # fmt: skip
     know_fixed_sizes(view)
     assert view.shapes.dims((MAIN, "y")) is None
+
+
+def test_an_input_without_a_shape_has_no_known_rank():
+    opened = document("(float x) => (float y) <float[4] s = {1, 1, 2, 2}> { q = Relu (x) y = Resize (q, , s) }", 17)
+    for value in (*opened.proto.graph.input, *opened.proto.graph.output):
+        value.type.tensor_type.ClearField("shape")
+    view = ModelView(opened)
+    know_fixed_sizes(view)
+    assert view.shapes.dims((MAIN, "q")) is None

@@ -70,8 +70,9 @@ def _require_side_by_side(
 
 
 def _brighter(value: Value, factor: float) -> Value:
-    is_image = isinstance(value, np.ndarray) and value.dtype.kind == "f"
-    return np.asarray(value * factor, value.dtype) if is_image and factor != 1 else value
+    if not isinstance(value, np.ndarray) or value.dtype.kind != "f":
+        return value
+    return np.asarray(value * factor, value.dtype)
 
 
 def _is_finite(value: Value) -> bool:

@@ -19,8 +19,8 @@ MIXED = {
     "m": "[m] m = ReduceMean <keepdims = 1> (x) y = Sub (x, m)",
     "s": "[s] y = Softmax <axis = 0> (x)",
     "f": "[f] y = Flatten <axis = 0> (x)",
-    "l": """t = Constant <value = float {1.5}> () c = Constant <value = float {255}> () o = Constant <value = float {1}> ()
-        [l] l = ReduceMax <keepdims = 0> (x) d = Greater (l, t) k = Where (d, c, o) y = Div (x, k)""",
+    "l": """t = Constant <value = float {1.5}> () c = Constant <value = float {255}> ()
+        o = Constant <value = float {1}> () [l] l = ReduceMax <keepdims = 0> (x) d = Greater (l, t) k = Where (d, c, o) y = Div (x, k)""",
     "g": "one = Constant <value = int64 {0}> () [g] y = Gather <axis = 0> (x, one)",
 }
 

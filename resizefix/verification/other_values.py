@@ -33,18 +33,14 @@ def _initializers(seen: Seen, old: Scope, new: Scope) -> Iterator[Diagnostic]:
             goes = plan.is_rebuilt or plan.opset is not None or key in seen.removable
             if not goes or (not plan.is_rebuilt and seen.is_read_elsewhere(key)):
                 yield unplanned("initializer", name)
-        elif not same_message(tensor, now) and not _may_change(seen, old, key, now):
+        elif key[0] == MAIN and name in plan.frozen and name not in new.inputs:
+            if not seen.became(name, now):
+                yield unplanned("initializer", name)
+        elif not same_message(tensor, now) and not (plan.changes_constants and _read_by_planned(seen, key)):
             yield unplanned("initializer", name)
     for name, tensor in new.initializers.items():
         if name not in old.initializers and name in seen.names and not _replaces(seen, old, name, tensor):
             yield unplanned("initializer", name)
-
-
-def _may_change(seen: Seen, old: Scope, key: Key, now: TensorProto) -> bool:
-    """Whether a constant may be another under its name: planned nodes alone read it, or it was an input's default."""
-    if seen.plan.changes_constants and _read_by_planned(seen, key):
-        return True
-    return key[0] == MAIN and key[1] in old.inputs and bool(seen.became(key[1], now))
 
 
 def _replaces(seen: Seen, old: Scope, name: str, tensor: TensorProto) -> bool:

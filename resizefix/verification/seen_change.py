@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 
 import numpy as np
-from onnx import TensorProto, numpy_helper
+from onnx import TensorProto
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.document.dependents import Dependents
@@ -86,7 +86,7 @@ class Seen:
         planned = self.plan.frozen.get(name)
         if planned is None:
             return None
-        array = numpy_helper.to_array(tensor).reshape(-1)
+        array = self.after.array(tensor).reshape(-1)
         return bool(np.array_equal(array, np.array(planned).astype(array.dtype)))
 
     def constant(self, scope: Scope, name: str) -> TensorProto | None:

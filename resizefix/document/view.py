@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cached_property
 
 from onnx import AttributeProto, FunctionProto, ModelProto, NodeProto
@@ -21,18 +22,23 @@ class CallResolver:
 
         An argument that is the input of another function is followed to that one's calls.
         """
-        if definition.kind is not DefinitionKind.INPUT or not isinstance(definition.scope.body, FunctionProto):
-            return None
         given: dict[Key, Definition] = {}
-        for scope, node in self._calls(definition.scope):
-            names = dict(zip(definition.scope.body.input, node.input, strict=False))
-            name = names.get(definition.name)
-            argument = self._scopes.definition(scope, name) if name else None
+        for argument in self.arguments(definition):
             if argument is None:
                 return None
             argument = self.origin(argument)
             given[argument.key] = argument
         return next(iter(given.values())) if len(given) == 1 else None
+
+    def arguments(self, definition: Definition) -> Iterator[Definition | None]:
+        """What each call of a function gives for this input of it, None where that is nothing; none if it is no such
+        input."""
+        if definition.kind is not DefinitionKind.INPUT or not isinstance(definition.scope.body, FunctionProto):
+            return
+        for scope, node in self._calls(definition.scope):
+            names = dict(zip(definition.scope.body.input, node.input, strict=False))
+            name = names.get(definition.name)
+            yield self._scopes.definition(scope, name) if name else None
 
     def origin(self, definition: Definition) -> Definition:
         """What a function's input is in all its calls, as `argument` says; any other definition as it is."""

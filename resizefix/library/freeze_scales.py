@@ -47,7 +47,7 @@ def freeze_scales(
     changed = [site for site, outcome in zip(sites, made.outcomes, strict=True) if outcome.status is Status.CHANGED]
     moved = without_their_chain(changed)
     if changed:
-        plan = Plan(frozenset(site.key for site in changed))
+        plan = Plan(frozenset(site.key for site in changed), frozen=made.values)
         frozen = seam.submitted(document, made.document, plan)
         made = made if frozen is made.document else replace(made, view=ModelView(frozen))
     if not changed or not verify:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -68,7 +68,7 @@ def _same_node(seen: Seen, old: Scope, new: Scope, node: NodeProto, found: NodeP
             return True  # compared where it is read
         if any((found_one := seen.old.definition(old, name)) and found_one.key in moved for name in node.input):
             return False
-    if same_message(node, found) or same_message(bare(node, _dropped(seen, node)), bare(found, _dropped(seen, found))):
+    if same_message(node, found) or same_message(bare(node), bare(found)) or _is_same_call(seen, node, found):
         return True
     return plan.opset is not None and _is_respelled(seen, old, new, node, found)
 
@@ -89,13 +89,29 @@ def _is_respelled(seen: Seen, old: Scope, new: Scope, node: NodeProto, found: No
     return schema is None or all(one.name in kept or one.name not in schema.attributes for one in node.attribute)
 
 
-def _dropped(seen: Seen, node: NodeProto) -> frozenset[str]:
-    """Names that a node may read more than it did, or no longer: inputs that a call passes on, and that are new or
-    gone."""
-    if FunctionName.called_by(node) not in seen.new.functions:
-        return frozenset()
-    was, now = ({value.name for value in one.proto.graph.input} for one in (seen.before, seen.after))
-    return seen.plan.new_inputs | (was - now)
+def _is_same_call(seen: Seen, node: NodeProto, found: NodeProto) -> bool:
+    """Whether two nodes call one function alike: an argument is gone with the function's input, and what is passed for
+    an input that there was not is the new graph input of that name."""
+    name = FunctionName.called_by(node)
+    was, now = seen.old.functions.get(name), seen.new.functions.get(name)
+    if was is None or now is None or FunctionName.called_by(found) != name:
+        return False
+    formals, others = list(was.body.input), list(now.body.input)
+    added = [pair for pair in zip(others, found.input, strict=False) if pair[0] not in formals]
+    passed = all(formal == given and given in seen.plan.new_inputs for formal, given in added)
+    return passed and same_message(_with_arguments(node, formals, others), _with_arguments(found, others, formals))
+
+
+def _with_arguments(call: NodeProto, formals: Sequence[str], kept: Sequence[str]) -> NodeProto:
+    """The call, passing on nothing but what the inputs named in `kept` get."""
+    copy = bare(call)
+    gone = {position for position, formal in enumerate(formals) if formal not in kept}
+    arguments = [given for position, given in enumerate(call.input) if position not in gone]
+    while arguments and not arguments[-1]:
+        arguments.pop()
+    del copy.input[:]
+    copy.input.extend(arguments)
+    return copy
 
 
 def _has_planned_numbers(seen: Seen, old: Scope, new: Scope, node: NodeProto) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from onnx import GraphProto, ValueInfoProto
+from onnx import GraphProto, TensorProto, ValueInfoProto
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.document.document import Document
@@ -33,15 +33,21 @@ def _initializers(seen: Seen, old: Scope, new: Scope) -> Iterator[Diagnostic]:
             goes = plan.is_rebuilt or plan.opset is not None or key in seen.removable
             if not goes or (not plan.is_rebuilt and seen.is_read_elsewhere(key)):
                 yield unplanned("initializer", name)
+        elif key[0] == MAIN and name in plan.frozen and name not in new.inputs:
+            if not seen.became(name, now):
+                yield unplanned("initializer", name)
         elif not same_message(tensor, now) and not (plan.changes_constants and _read_by_planned(seen, key)):
             yield unplanned("initializer", name)
-    for name in new.initializers:
-        if name not in old.initializers and name in seen.names and not _replaces(seen, old, name):
+    for name, tensor in new.initializers.items():
+        if name not in old.initializers and name in seen.names and not _replaces(seen, old, name, tensor):
             yield unplanned("initializer", name)
 
 
-def _replaces(seen: Seen, old: Scope, name: str) -> bool:
+def _replaces(seen: Seen, old: Scope, name: str, tensor: TensorProto) -> bool:
     """Whether a new constant may bear a name of the model before."""
+    became = seen.became(name, tensor) if old.path == MAIN else None
+    if became is not None:
+        return became
     return seen.plan.is_rebuilt or (old.path, name) in seen.plan.nodes | seen.removable
 
 

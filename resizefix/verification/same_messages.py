@@ -32,19 +32,13 @@ def same_field(one: Any, other: Any, name: str) -> bool:
     )
 
 
-def bare(node: NodeProto, dropped: frozenset[str] = frozenset()) -> NodeProto:
-    """The node without its bodies, which are scopes of their own, and without some of the names that it reads."""
+def bare(node: NodeProto) -> NodeProto:
+    """The node without its bodies, which are scopes of their own."""
     copy = NodeProto()
     copy.CopyFrom(node)
     for attribute in copy.attribute:
         attribute.ClearField("g")
         attribute.ClearField("graphs")
-    if dropped:
-        kept = [name for name in node.input if name not in dropped]
-        while kept and not kept[-1]:
-            kept.pop()
-        del copy.input[:]
-        copy.input.extend(kept)
     return copy
 
 

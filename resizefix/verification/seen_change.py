@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cached_property
 
+import numpy as np
 from onnx import TensorProto
 
 from resizefix.diagnostics import Diagnostic
@@ -52,8 +53,8 @@ class Seen:
             if one.node is not None:
                 found.update((one.scope.path, name) for name in one.node.output if name)
                 pending += self.old.sources(one.scope, one.node)
-            elif (passed := calls.argument(one)) is not None:
-                pending.append(passed)
+            else:
+                pending += filter(None, calls.arguments(one))
         return frozenset(found)
 
     @cached_property
@@ -79,6 +80,14 @@ class Seen:
                 if new is not None and now_at is not None and not same_message(node, new.body.node[now_at]):
                     found.add((path, made_by(node)))
         return found
+
+    def became(self, name: str, tensor: TensorProto) -> bool | None:
+        """Whether a graph input became a constant of the planned numbers; None: it was not to become one."""
+        planned = self.plan.frozen.get(name)
+        if planned is None:
+            return None
+        array = self.after.array(tensor).reshape(-1)
+        return bool(np.array_equal(array, np.array(planned).astype(array.dtype)))
 
     def constant(self, scope: Scope, name: str) -> TensorProto | None:
         """The constant that a name of the candidate is."""

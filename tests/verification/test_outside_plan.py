@@ -1,11 +1,12 @@
 """Two models and the plan between them: whatever differs outside the plan is named, and what was planned is not."""
 
+import numpy as np
 import onnx
 import pytest
 from onnx import numpy_helper, parser
 
 from resizefix.document.document import Document
-from resizefix.scope_path import MAIN
+from resizefix.scope_path import MAIN, FunctionName, ScopePath
 from resizefix.verification.outside_plan import outside_plan
 from resizefix.verification.plan import Plan
 
@@ -129,3 +130,92 @@ def test_a_planned_constant_has_the_planned_numbers(agrees):
     candidate.proto.graph.initializer[0].CopyFrom(numpy_helper.from_array(made, "scales"))
     plan = Plan(PLAN.nodes, operands={((MAIN, "up"), 2): made if agrees else made + 1})
     assert (outside_plan(before(), candidate, plan) is None) == agrees
+
+
+FED = """
+<ir_version: 8, opset_import: ["": 13]>
+net (float[1,2,4,5] x, float[4] scales) => (float[] y, float[4] shown)
+<float[4] scales = {1.0, 1.0, 2.0, 2.0}>
+{
+  y = Resize <mode = "nearest"> (x, , scales)
+  shown = Identity (scales)
+}
+"""
+
+
+def frozen_at(numbers):
+    """The model whose `scales` are the constant `numbers`, whatever default it had."""
+    made = parser.parse_model(FED)
+    del made.graph.input[1]
+    made.graph.initializer[0].CopyFrom(numpy_helper.from_array(np.array(numbers, np.float32), "scales"))
+    return made
+
+
+@pytest.mark.parametrize("has_default", [True, False])
+@pytest.mark.parametrize("made", [(1, 1, 2, 2), (1, 1, 3, 3), (1, 1, 2, 3)])
+def test_a_fed_input_becomes_a_constant_of_the_planned_numbers_and_no_other(has_default, made):
+    model = parser.parse_model(FED)
+    if not has_default:
+        del model.graph.initializer[:]
+    planned = (1.0, 1.0, 3.0, 3.0)
+    plan = Plan(frozenset({(MAIN, "y")}), frozen={"scales": planned})
+    found = outside_plan(Document.from_proto(model), Document.from_proto(frozen_at(made)), plan)
+    assert (found is None) == (made == planned)
+
+
+def test_without_a_plan_an_input_does_not_become_a_constant_of_other_numbers():
+    model, made = Document.from_proto(parser.parse_model(FED)), Document.from_proto(frozen_at((1, 1, 3, 3)))
+    assert outside_plan(model, made, Plan(frozenset({(MAIN, "y")}))) is not None
+
+
+CALLED = """
+<ir_version: 9, opset_import: ["": 13, "l": 1]>
+net (float[1,2,4,5] x, float[4] s) => (float[] y, float[] z)
+{
+  y = l.Outer (x, x, s)
+  z = l.Outer (y, x, s)
+}
+<domain: "l", opset_import: ["": 13, "l": 1]>
+Outer (a, other, s) => (b)
+{
+  c = l.Inner (a, s)
+  b = Add (c, c)
+}
+<domain: "l", opset_import: ["": 13, "l": 1]>
+Inner (d, s) => (e)
+{
+  e = Resize <mode = "nearest"> (d, , s)
+}
+"""
+NOT_PASSED = CALLED.replace(", float[4] s)", ")").replace(", s)", ")").replace("(d, )", "(d, , k)")
+NOT_PASSED = NOT_PASSED.replace("  e = ", "  k = Constant <value = float[4] {1.0, 1.0, 2.0, 2.0}> ()\n  e = ")
+INNER = ScopePath([FunctionName("l", "Inner", "")])
+
+
+def test_what_functions_pass_on_goes_at_every_level_with_the_operand_that_it_was():
+    plan = Plan(frozenset({(INNER, "e")}), frozen={"s": (1.0, 1.0, 2.0, 2.0)})
+    assert outside_plan(*documents(CALLED, NOT_PASSED), plan) is None
+
+
+def test_what_functions_pass_on_comes_at_every_level_with_the_new_input():
+    plan = Plan(frozenset({(INNER, "e")}), new_inputs=frozenset({"s"}))
+    assert outside_plan(*documents(NOT_PASSED, CALLED), plan) is None
+
+
+@pytest.mark.parametrize(("old", "new"), [("(y, x)", "(y, y)"), ("(y, x)", "(x, x)"), ("Inner (a)", "Inner (other)")])
+def test_a_call_passes_on_what_it_did_beside_that(old, new):
+    assert old in NOT_PASSED
+    changed = NOT_PASSED.replace(old, new)
+    assert outside_plan(*documents(CALLED, changed), Plan(frozenset({(INNER, "e")}))) is not None
+    plan = Plan(frozenset({(INNER, "e")}), new_inputs=frozenset({"s"}))
+    assert outside_plan(*documents(changed, CALLED), plan) is not None
+
+
+def test_a_call_passes_on_the_new_input_and_not_another_tensor():
+    other = CALLED.replace("z = l.Outer (y, x, s)", "z = l.Outer (y, x, x)")
+    plan = Plan(frozenset({(INNER, "e")}), new_inputs=frozenset({"s"}))
+    assert outside_plan(*documents(NOT_PASSED, other), plan) is not None
+
+
+def documents(*texts):
+    return [Document.from_proto(parser.parse_model(text)) for text in texts]

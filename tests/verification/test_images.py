@@ -20,7 +20,8 @@ MIXED = {
     "s": "[s] y = Softmax <axis = 0> (x)",
     "f": "[f] y = Flatten <axis = 0> (x)",
     "l": """t = Constant <value = float {1.5}> () c = Constant <value = float {255}> ()
-        o = Constant <value = float {1}> () [l] l = ReduceMax <keepdims = 0> (x) d = Greater (l, t) k = Where (d, c, o) y = Div (x, k)""",
+        o = Constant <value = float {1}> () [l] l = ReduceMax <keepdims = 0> (x) d = Greater (l, t)
+        k = Where (d, c, o) y = Div (x, k)""",
     "g": "one = Constant <value = int64 {0}> () [g] y = Gather <axis = 0> (x, one)",
 }
 

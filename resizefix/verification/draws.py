@@ -23,6 +23,8 @@ from resizefix.verification.sizing import Shape
 
 Generator = np.random.Generator
 SMALL = 64  # elements: fewer of them need not show both sides of a value by chance
+_LARGEST_INTEGER = 2**62  # beside an edge
+_LEAST_POWER, _MOST_POWER = -6.0, 9.0  # of ten, for the size of all numbers of an input
 _FAR = 4.0  # powers of ten that drawn magnitudes span
 _MOST_ITEMS = 3  # of a sequence
 _WORDS = ("a", "b", "A b", " a ", "", "é", "10")
@@ -49,6 +51,12 @@ class Wanted(NamedTuple):
     def highest(self) -> int:
         """The largest integer of the type, or as above."""
         return int(min(_info(self.dtype).max, 2**31 - 1))
+
+    @property
+    def held(self) -> tuple[int, int]:
+        """The least and the largest integer that may stand beside an edge: further out than others of wide types."""
+        least = -_LARGEST_INTEGER if self.dtype.itemsize == 8 and self.dtype.kind == "i" else self.lowest
+        return least, int(min(_info(self.dtype).max, _LARGEST_INTEGER))
 
 
 def _info(dtype: np.dtype[np.generic]) -> Any:
@@ -122,6 +130,12 @@ def _magnitudes(generator: Generator, wanted: Wanted) -> Array:
     return np.asarray(sign * 10.0 ** generator.uniform(-_FAR / 2, _FAR / 2, wanted.shape))
 
 
+def _of_one_size(generator: Generator, wanted: Wanted) -> Array:
+    """Numbers of one size, from tiny to huge: what reaches limits behind weights that nothing undoes."""
+    size = 10.0 ** generator.uniform(_LEAST_POWER, _MOST_POWER)
+    return np.asarray(generator.standard_normal(wanted.shape) * size)
+
+
 def _halves(generator: Generator, wanted: Wanted) -> Array:
     """Whole numbers and halves, where rounding and comparisons have ties."""
     return np.asarray(generator.integers(-10, 11, wanted.shape) / 2)
@@ -136,9 +150,11 @@ def _integers(low: float, high: float) -> Draw:
 
 
 def _integers_near_edges(generator: Generator, wanted: Wanted) -> Array:
-    chosen, side = _edge_and_side(generator, wanted)
+    least, most = wanted.held
+    edges = tuple(edge for edge in wanted.edges if least - 2 <= edge <= most + 2)
+    chosen, side = _edge_and_side(generator, wanted._replace(edges=edges))
     numbers = np.round(chosen) + side * generator.integers(1, 3, wanted.shape)
-    return np.asarray(np.clip(numbers, wanted.lowest, wanted.highest))
+    return np.asarray(np.clip(numbers, least, most))
 
 
 def _integer_image(generator: Generator, wanted: Wanted) -> Array:
@@ -208,6 +224,7 @@ INTEGERS = (
 TRUTHS: tuple[Draw, ...] = (_other_truths, _truths)
 TEXTS: tuple[Draw, ...] = (_texts,)
 COMPLEX: tuple[Draw, ...] = (_complex,)
+WIDE: Mapping[str, Draw] = {"f": _of_one_size, "V": _of_one_size, "i": _integer_magnitudes, "u": _integer_magnitudes}
 MODEST: tuple[Draw, ...] = (_near_usual, _few)  # inputs that decide sizes or counts
 
 BY_KIND: Mapping[str, tuple[Draw, ...]] = {
@@ -227,7 +244,7 @@ class Row:
 
     `first`: by the first distribution. `opposite`: as the row before, each number with the other sign. `mixed`: each
     element by a distribution of its own. `alike`: inputs of one type and shape get the same values. `edge`: about one
-    of the numbers that the model names, on that `side` of it.
+    of the numbers that the model names, on that `side` of it. `wide`: numbers of one size, which may be large.
     """
 
     number: int
@@ -237,6 +254,7 @@ class Row:
     alike: bool = False
     edge: int | None = None
     side: int = 0
+    wide: bool = False
 
 
 def row(number: int) -> Row:
@@ -252,8 +270,8 @@ _TURN: tuple[Callable[[int, int], Row], ...] = (
     lambda number, turn: Row(number, edge=turn, side=1),
     lambda number, turn: Row(number, edge=turn, side=0),
     lambda number, turn: Row(number, mixed=True),
-    lambda number, turn: Row(number),
-    lambda number, turn: Row(number - 1, opposite=True),
+    lambda number, turn: Row(number, wide=turn % 2 == 1),
+    lambda number, turn: Row(number - 1, opposite=True, wide=turn % 2 == 1),
     lambda number, turn: Row(number, alike=True),
 )
 ROWS_OF_A_TURN = len(_TURN)
@@ -293,6 +311,8 @@ class Drawer:
         wanted = wanted._replace(edge=row.edge, side=row.side)
         if decides and dtype.kind not in "iufV":
             return usual  # what tells a loop to go on
+        if row.wide and not decides and dtype.kind in WIDE:
+            table = (WIDE[dtype.kind],)
         drawn = _by_row(generator, table, wanted, row)
         if row.opposite and not decides:
             drawn = _opposite(drawn, wanted)

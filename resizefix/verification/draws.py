@@ -27,6 +27,8 @@ _LARGEST_INTEGER = 2**62  # beside an edge
 _LEAST_POWER, _MOST_POWER = -6.0, 9.0  # of ten, for the size of all numbers of an input
 _FAR = 4.0  # powers of ten that drawn magnitudes span
 _MOST_ITEMS = 3  # of a sequence
+_MOST_NAMED_ITEMS = 32  # of a sequence where the model names a number
+_MOST_PARTS = 5  # of a text
 _WORDS = ("a", "b", "A b", " a ", "", "é", "10")
 
 
@@ -192,8 +194,19 @@ def _other_truths(generator: Generator, wanted: Wanted) -> Array:
 
 
 def _texts(generator: Generator, wanted: Wanted) -> Array:
-    words = np.array([*_WORDS, *wanted.texts], object)
-    return np.asarray(words[generator.integers(0, len(words), wanted.shape)], object)
+    """Words and the texts that the model names; words with such a text between them; letters of one."""
+    words, named = [*_WORDS, *wanted.texts], wanted.texts or _WORDS
+    drawn = np.empty(wanted.shape, object)
+    for at in np.ndindex(wanted.shape):
+        text = named[int(generator.integers(len(named)))]
+        kind, count = generator.integers(4), int(generator.integers(1, _MOST_PARTS + 1))
+        if kind == 0:
+            drawn[at] = text.join(words[int(one)] for one in generator.integers(0, len(words), count))
+        elif kind == 1 and text:
+            drawn[at] = "".join(text[int(one)] for one in generator.integers(0, len(text), count))
+        else:
+            drawn[at] = words[int(generator.integers(len(words)))]
+    return drawn
 
 
 def _complex(generator: Generator, wanted: Wanted) -> Array:
@@ -294,11 +307,18 @@ class Drawer:
             items = [item for item in usual or () if isinstance(item, np.ndarray)] if isinstance(usual, list) else []
             if not items:
                 return usual
-            count = int(generator.integers(0, _MOST_ITEMS + 1)) if row.number > 1 else len(items)
+            count = self._count(generator, entry) if row.number > 1 else len(items)
             return [self._drawn(generator, entry, items[index % len(items)], row) for index in range(count)]
         if entry.kind not in (InputKind.TENSOR, InputKind.OPTIONAL) or not isinstance(usual, np.ndarray):
             return usual
         return self._drawn(generator, entry, usual, row)
+
+    def _count(self, generator: Generator, entry: TensorInput) -> int:
+        """Of the items of a sequence: a few, or as many as a number that the model names, one less or one more."""
+        named = [int(edge) for edge in self.edges.numbers.get(entry.name, ()) if 1 < edge < _MOST_NAMED_ITEMS]
+        if not named or generator.integers(2) == 0:
+            return int(generator.integers(0, _MOST_ITEMS + 1))
+        return named[int(generator.integers(len(named)))] + int(generator.integers(-1, 2))
 
     def _generator(self, name: str, row: Row) -> Generator:
         return np.random.default_rng([self.seed, _number(name), row.number, 1])

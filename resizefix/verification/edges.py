@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from onnx import AttributeProto, NodeProto, TensorProto
 
-from resizefix.document.constants import value_of_node
+from resizefix.document.constants import Constant, Constants, value_of_node
 from resizefix.document.document import Document
 from resizefix.document.scopes import DEFAULT_DOMAINS, DefinitionKind, Scope
 from resizefix.document.values import Array
@@ -25,6 +25,7 @@ _MOST_NUMBERS = 64  # of a constant that names values; larger ones are weights
 _MOST_OF_ONE = 8  # values of one constant
 _MOST_STEPS = 20_000  # of the walk, in all
 _MOST_EDGES = 64  # of one input
+_MOST_OF_A_TREE = 24  # thresholds of one node
 _LARGEST = 1e30  # exporters write larger numbers for "no limit"
 
 
@@ -70,12 +71,36 @@ def _quantized(asked: _Asked) -> list[float]:
     return [scale * steps for scale in scales[:2] for steps in (-129, -128, -0.5, 0.5, 127, 128, 255, 256)]
 
 
+def _cast(asked: _Asked) -> list[float]:
+    to = asked.attributes["to"].i if "to" in asked.attributes else TensorProto.UNDEFINED
+    return [float(limit) for limit in _LIMITS_OF_A_TYPE.get(to, ())]
+
+
+def _thresholds(asked: _Asked) -> list[float]:
+    named = np.unique(np.asarray(asked.attributes["nodes_values"].floats if "nodes_values" in asked.attributes else ()))
+    return [float(named[at]) for at in _spread(len(named), _MOST_OF_A_TREE)]
+
+
 def _others(asked: _Asked) -> list[float]:
     return asked.operands()
 
 
+# What a Cast keeps: the range of an integer type; the whole numbers up to which a floating-point type has them all.
+_LIMITS_OF_A_TYPE: dict[int, tuple[int, ...]] = {
+    TensorProto.INT8: (-(2**7), 2**7 - 1),
+    TensorProto.INT16: (-(2**15), 2**15 - 1),
+    TensorProto.INT32: (-(2**31), 2**31 - 1),
+    TensorProto.UINT8: (0, 2**8 - 1),
+    TensorProto.UINT16: (0, 2**16 - 1),
+    TensorProto.UINT32: (0, 2**32 - 1),
+    TensorProto.FLOAT: (-(2**24), 2**24),
+    TensorProto.FLOAT16: (-(2**11), 2**11),
+    TensorProto.BFLOAT16: (-(2**8), 2**8),
+}
+
 # What each operator does otherwise below and above. 0 is an edge of every model, and not named here.
 EDGES: dict[str, Callable[[_Asked], list[float]]] = {
+    "Cast": _cast,
     "Clip": _clip,
     "Equal": _others,
     "Greater": _others,
@@ -90,7 +115,12 @@ EDGES: dict[str, Callable[[_Asked], list[float]]] = {
     "QuantizeLinear": _quantized,
     "Shrink": _shrink,
     "ThresholdedRelu": lambda asked: [asked.number("alpha", 1.0)],
+    "TreeEnsembleClassifier": _thresholds,
+    "TreeEnsembleRegressor": _thresholds,
 }
+_DOMAINS = frozenset({*DEFAULT_DOMAINS, "ai.onnx.ml"})
+# Attributes that are a text which the node compares with, or where it splits.
+_TEXTS = frozenset({("Constant", "value_string"), ("StringSplit", "delimiter"), ("RegexFullMatch", "pattern")})
 
 # For each operator the operand that gives `out`, `c` being the constant beside it; `first`: the operand is the first.
 _UNDONE: dict[str, Callable[[float, float, bool], float]] = {
@@ -111,7 +141,8 @@ _UNDONE_ALONE: dict[str, Callable[[float], float]] = {
     "Sqrt": lambda out: out * out,
     "Tanh": math.atanh,
 }
-_WITHOUT_VALUES = frozenset({"Shape", "Size", "NonZero", "ArgMax", "ArgMin", "SequenceLength", "ConstantOfShape"})
+_TRUTHS = {"And", "Equal", "Greater", "GreaterOrEqual", "IsInf", "IsNaN", "Less", "LessOrEqual", "Not", "Or", "Xor"}
+_WITHOUT_VALUES = frozenset({"Shape", "Size", "NonZero", "ArgMax", "ArgMin", "ConstantOfShape", *_TRUTHS})
 
 
 def edges(document: Document) -> Edges:
@@ -124,6 +155,7 @@ class _Walk:
     def __init__(self, document: Document) -> None:
         self._document = document
         self._upstream = Upstream(document.proto)
+        self._computed = Constants(document, self._upstream.scopes)
         self._constants: dict[Place, Array | None] = {}
 
     def numbers(self) -> dict[str, set[float]]:
@@ -153,7 +185,8 @@ class _Walk:
             for node in scope.body.node:
                 tensors += [attribute.t for attribute in node.attribute if attribute.HasField("t")]
                 for attribute in node.attribute:
-                    words = [*attribute.strings, *([attribute.s] if node.op_type == "Constant" and attribute.s else [])]
+                    alone = [attribute.s] if attribute.s and (node.op_type, attribute.name) in _TEXTS else []
+                    words = [*attribute.strings, *alone]
                     found.update(dict.fromkeys(word.decode(errors="replace") for word in words))
             for tensor in tensors:
                 if tensor.data_type == TensorProto.STRING:
@@ -164,7 +197,7 @@ class _Walk:
         """The values that nodes name, each at the operand that it is compared with."""
         for scope in self._upstream.scopes.all:
             for node in scope.body.node:
-                rule = EDGES.get(node.op_type) if node.domain in DEFAULT_DOMAINS else None
+                rule = EDGES.get(node.op_type) if node.domain in _DOMAINS else None
                 if rule is None:
                     continue
                 places = [(scope, name) for name in node.input if name]
@@ -205,7 +238,7 @@ class _Walk:
             return ()
         numbers = np.unique(array.astype(np.float64))
         numbers = numbers[np.isfinite(numbers)]
-        return tuple(numbers[np.linspace(0, len(numbers) - 1, min(len(numbers), _MOST_OF_ONE)).astype(int)].tolist())
+        return tuple(numbers[_spread(len(numbers), _MOST_OF_ONE)].tolist())
 
     def _constant(self, scope: Scope, name: str) -> Array | None:
         step = self._upstream.step((scope, name))
@@ -219,6 +252,13 @@ class _Walk:
             if step.node is not None and step.node.op_type == "Constant":
                 large = any(math.prod(one.t.dims) > _MOST_NUMBERS for one in step.node.attribute if one.HasField("t"))
                 return np.zeros(0) if large else value_of_node(step.node, self._document)
+            computed = self._computed.value_of(scope, name) if step.node is not None else None
+            return computed.value if isinstance(computed, Constant) else None
         except ResizefixError:  # its numbers cannot be read; the model does not run either
             return np.zeros(0)
         return None
+
+
+def _spread(count: int, most: int) -> Array:
+    """Positions among so many, at most that many of them, from the first to the last."""
+    return np.linspace(0, count - 1, min(count, most)).astype(int)

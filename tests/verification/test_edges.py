@@ -35,6 +35,9 @@ def named(graph: str, opset: int = 18, name: str = "x") -> list[float]:
         ("y = Min(x, far)", []),  # no limit at all
         ("k = Constant<value_float = 7.0>() y = Min(x, k)", [7]),
         ("y = own.f(x)", [9]),
+        ("y = Cast<to = 3>(x)", [-128, 127]),
+        ("y = Cast<to = 10>(x)", [-2048, 2048]),
+        ("c = Mul(b, b) y = Min(x, c)", [400]),
         ("""c = Greater(x, a) d = Squeeze(c)
             y = If(d) <then_branch = t () => (float[2] u) { u = Max(x, b) }, else_branch = e () => (float[2] v)
             { v = Neg(x) }>""", [-6, 20]),
@@ -61,6 +64,17 @@ def test_texts_are_those_of_the_nodes():
     assert found.texts == ("cat",)
 
 
+def test_texts_are_those_of_attributes_that_split_or_match():
+    graph = """(string[2] x) => (y, n, m, o) { y, n = StringSplit<delimiter = ";">(x)
+        m = RegexFullMatch<pattern = "[a-y]+">(x) o = StringNormalizer<case_change_action = "UPPER">(x) }"""
+    assert edges(document(graph, 20)).texts == (";", "[a-y]+")
+
+
+def test_the_length_of_a_sequence_is_compared_with_a_number():
+    graph = "(seq(float[2]) x) => (y) <int64 k = {6}> { n = SequenceLength(x) y = Min(n, k) }"
+    assert edges(document(graph, 18)).numbers == {"x": (6.0,)}
+
+
 @pytest.mark.parametrize(
     ("graph", "names"),
     [
@@ -83,6 +97,8 @@ def test_inputs_that_decide_sizes_and_counts_are_told(graph, names):
 def test_the_tables_name_operators_that_onnx_has():
     import onnx.defs
 
-    operators = {schema.name for schema in onnx.defs.get_all_schemas_with_history() if schema.domain == ""}
+    operators = {
+        schema.name for schema in onnx.defs.get_all_schemas_with_history() if schema.domain in ("", "ai.onnx.ml")
+    }
     assert operators >= {*EDGES, *DECIDING}
     assert len(FLOATS) >= 6

@@ -124,6 +124,58 @@ def test_declared_types_are_compared_also_where_nothing_is_in_them(before, after
     assert verified(before, after).reason == said
 
 
+# ---- what only a value that is rare tells apart ----
+
+COMPUTED = "(float[3] x) => (y) <float h = {%s}, float k = {2.0}> { t = Mul(h, k) y = Min(x, t) }"
+DELIMITER = "(string[2] x) => (y, n) { y, n = StringSplit<delimiter = %s>(x) }"
+GREATER = "(int64[2] x) => (y) <int64 h = {%d}> { y = Greater(x, h) }"
+LENGTH = "(seq(float[2]) x) => (y) <int64 k = {%d}> { n = SequenceLength(x) y = Min(n, k) }"
+NARROWED = "(int64[2] x) => (y) { t = Cast<to = %d>(x) y = Cast<to = 7>(t) }"
+PATTERN = "(string[2] x) => (y) { y = RegexFullMatch<pattern = %s>(x) }"
+WEIGHTED = """(float[1,2] x) => (y) <float h = {%s}, float[2,3] w = {0.01, -0.02, 0.01, 0.02, -0.01, 0.03}> {
+    t = MatMul(x, w) y = Min(t, h) }"""
+RARE = (
+    (COMPUTED % 500.0, COMPUTED % 700.0),
+    (DELIMITER % '","', DELIMITER % '";"'),
+    (DELIMITER % '",", maxsplit = 1', DELIMITER % '",", maxsplit = 2'),
+    (GREATER % 10**12, GREATER % (2 * 10**12)),
+    (LENGTH % 3, LENGTH % 6),
+    (NARROWED % TensorProto.INT64, NARROWED % TensorProto.INT32),
+    (NARROWED % TensorProto.INT64, NARROWED % TensorProto.FLOAT),
+    (NARROWED % TensorProto.INT32, NARROWED % TensorProto.INT16),
+    (PATTERN % '"[a-z]+"', PATTERN % '"[a-y]+"'),
+    (WEIGHTED % 10.0, WEIGHTED % 12.0),
+)
+
+
+@pytest.mark.parametrize(("before", "after"), RARE)
+@pytest.mark.parametrize("seed", range(3))
+def test_rare_values_that_the_model_names_are_tried(before, after, seed):
+    assert not verified(before, after, seed, 20).passed
+    assert verified(before, before, seed, 20).passed
+
+
+@pytest.mark.parametrize(("threshold", "leaf"), [(123.0, 3.0), (100.0, 2.0)])
+def test_thresholds_of_trees_are_tried(threshold, leaf):
+    before, after = (_tree(*one) for one in ((123.0, 2.0), (threshold, leaf)))
+    assert not resizefix.verify(before, after).passed
+    assert resizefix.verify(before, before).passed
+
+
+def _tree(threshold: float, leaf: float) -> ModelProto:
+    names = ("nodes_treeids", "nodes_featureids")
+    node = helper.make_node(
+        "TreeEnsembleRegressor", ["x"], ["y"], domain="ai.onnx.ml", n_targets=1, nodes_nodeids=[0, 1, 2],
+        nodes_values=[threshold, 0.0, 0.0], nodes_modes=["BRANCH_LEQ", "LEAF", "LEAF"], nodes_truenodeids=[1, 0, 0],
+        nodes_falsenodeids=[2, 0, 0], target_treeids=[0, 0], target_nodeids=[1, 2], target_ids=[0, 0],
+        target_weights=[1.0, leaf], **{name: [0, 0, 0] for name in names},
+    )  # fmt: skip
+    x, y = (helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, size]) for name, size in (("x", 2), ("y", 1)))
+    graph = helper.make_graph([node], "g", [x], [y])
+    opsets = [helper.make_opsetid("", 17), helper.make_opsetid("ai.onnx.ml", 3)]
+    return helper.make_model(graph, opset_imports=opsets, ir_version=9)
+
+
 # ---- what did not run is named ----
 
 NEVER = BRANCHES.replace("Greater(c, k)", "n = IsNaN(c)").replace("p = n = IsNaN(c)", "p = IsNaN(c)")

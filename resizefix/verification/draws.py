@@ -194,16 +194,16 @@ def _other_truths(generator: Generator, wanted: Wanted) -> Array:
 
 
 def _texts(generator: Generator, wanted: Wanted) -> Array:
-    """Words and the texts that the model names; words with such a text between them; letters of one."""
+    """Words and the texts that the model names; words with such a text between them; characters of one."""
     words, named = [*_WORDS, *wanted.texts], wanted.texts or _WORDS
     drawn = np.empty(wanted.shape, object)
     for at in np.ndindex(wanted.shape):
         text = named[int(generator.integers(len(named)))]
-        kind, count = generator.integers(4), int(generator.integers(1, _MOST_PARTS + 1))
+        kind, count = generator.integers(5), int(generator.integers(1, _MOST_PARTS + 1))
         if kind == 0:
             drawn[at] = text.join(words[int(one)] for one in generator.integers(0, len(words), count))
-        elif kind == 1 and text:
-            drawn[at] = "".join(text[int(one)] for one in generator.integers(0, len(text), count))
+        elif kind <= 2 and (letters := text if kind == 1 else "".join(filter(str.isalnum, text))):
+            drawn[at] = "".join(letters[int(one)] for one in generator.integers(0, len(letters), count))
         else:
             drawn[at] = words[int(generator.integers(len(words)))]
     return drawn

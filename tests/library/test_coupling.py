@@ -148,6 +148,36 @@ def test_a_site_that_breaks_a_branch_which_the_feeds_never_take_is_refused():
     assert "breaks the model at 'here'" in result.outcomes[0].reason
 
 
+NEVER = """(float[1,3,H,W] x) => (float[a,b,c,d] y) <float t = {LIMIT}, float[4] s = {1, 1, 2, 2}, int64[1] one = {1}> {
+  m = ReduceMax <keepdims = 0> (x) g = Greater (m, t) [up] u = Resize <mode = "linear"> (x, , s) y = If (g) <
+  then_branch = th () => (float[a,b,c,d] o) { i = NonZero (x) n = ReduceMax <keepdims = 0> (i) r = Reshape (n, one)
+    k = Min (r, one) o = Expand (u, k) },
+  else_branch = el () => (float[a,b,c,d] p) { p = Identity (x) }> }"""
+
+
+@pytest.mark.parametrize(
+    ("limit", "verdict"), [("50", Freedom.UNKNOWN), ("-50", Freedom.FREE)], ids=["never", "always"]
+)
+def test_of_a_branch_that_did_not_run_the_proof_says_so_and_does_not_call_the_site_free(limit, verdict):
+    """What the branch makes depends on data, so that sizes do not tell."""
+    verification = resizefix.promote_scales(model(NEVER.replace("LIMIT", limit), 18)).verification
+    assert [one.verdict for one in verification.coupling] == [verdict]
+    says = "another scale of up in If(y).then_branch: no run is known to have gone through this body"
+    assert (says in map(str, verification.not_tested)) == (verdict is Freedom.UNKNOWN)
+
+
+LOOP = """(float[1,3,8,8] x) => (float[1,3,8,8] y) <int64 n = {TURNS}, bool go = {1}, float[4] s = {1, 1, 2, 2}> {
+  [up] u = Resize (x, , s) y = Loop (n, go, x) < body = b (int64 i, bool c, float[1,3,8,8] v) =>
+  (bool d, float[1,3,8,8] o) { d = Identity (c) m = ReduceMax (u) o = Mul (v, m) }> }"""
+
+
+@pytest.mark.parametrize(("turns", "verdict"), [("0", Freedom.UNKNOWN), ("2", Freedom.FREE)])
+def test_a_loop_of_no_turns_leaves_it_open_whether_a_site_that_its_body_reads_is_free(turns, verdict):
+    verification = resizefix.promote_scales(model(LOOP.replace("TURNS", turns), 17)).verification
+    assert [one.verdict for one in verification.coupling] == [verdict]
+    assert bool(verification.not_tested) == (verdict is Freedom.UNKNOWN)
+
+
 CALLED = """(float[1,2,4,6] x, float[1,2,8,12] skip) => (float[] y) { i = local.Up (x) [here] y = NODE }
 <domain: "local", opset_import: ["" : 18]> Up (v) => (w)
 { s = Constant <value = float[4] {1, 1, 2, 2}> () [up] u = Resize (v, , s) w = Relu (u) }"""

@@ -33,6 +33,7 @@ from resizefix.errors import RefusedError, UsageError
 from resizefix.interpolation import ExtentKind, NearestMode
 from resizefix.operations.forms import bind_input, bind_integer_input, retry_args
 from resizefix.operations.input_subgraph import InputSubgraph, Place
+from resizefix.operations.promoted_sizes import kept_dims
 from resizefix.operations.rewriter import Operation, broken_rules, rewrite
 from resizefix.operations.scan_ranks import store_scan_ranks
 from resizefix.operations.site import ReadSite, Refusal, Site
@@ -330,7 +331,7 @@ def _apply(
         add_graph_input(model, info, _default(source) if source.optional else None)
     inside = ((driven.scope.function, by_key[driven.key].name) for _, driven in plans)
     pass_into_functions(model, dict.fromkeys((function, name) for function, name in inside if function is not None))
-    rederive(model, {driven.key: driven.output_dims for _, driven in plans})
+    rederive(model, kept_dims(View(model).scopes, [driven for _, driven in plans]))
     return nodes
 
 

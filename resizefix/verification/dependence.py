@@ -57,6 +57,14 @@ class Dependence:
         seen = self._reached([self._producers[name] for name in self._outputs if name in self._producers])
         return {(path, output) for path, output in sites if not path and self._producers.get(output) not in seen}
 
+    def behind(self, names: Collection[str], sites: Collection[Key]) -> set[Key]:
+        """Those of the sites that these tensors of the main graph depend on; all where that is not known."""
+        standing = self._standing(sites)
+        if standing is None:
+            return set(sites)
+        seen = self._reached([self._producers[name] for name in names if name in self._producers])
+        return {key for key, position in standing.items() if position in seen}
+
     def _reached(self, pending: list[int]) -> set[int]:
         """These nodes and all that they depend on."""
         seen = set(pending)

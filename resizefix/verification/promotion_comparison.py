@@ -21,6 +21,7 @@ from resizefix.promotion import Coupling, Freedom, PromotedInput
 from resizefix.runtimes.inputs import Value
 from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError, Session
 from resizefix.runtimes.prepared_model import PreparedModel, prepare_for_ort
+from resizefix.verification.bodies_behind import bodies_behind, not_run, say_not_run
 from resizefix.verification.bounds import Bound, half_units, relative_bounds, within
 from resizefix.verification.compare import Comparison, compare
 from resizefix.verification.conditions import Conditions
@@ -87,7 +88,7 @@ class PromotionComparison:
     def couplings(
         self, promoted: Document, inputs: Sequence[PromotedInput], moving: Sequence[PromotedInput] | None = None
     ) -> dict[Key, Coupling]:
-        """The verdict for the sites of the inputs that are `moving`, found by running the promoted model."""
+        """The verdict for the sites of the inputs that are `moving`, by runs; unknown if a body behind did not run."""
         self.engine.hold(self._original, promoted)
         self._look_at(promoted, inputs)
 
@@ -96,7 +97,14 @@ class PromotionComparison:
             return None if isinstance(answer, Mapping) else answer.node or answer.op_type or answer.reason
 
         moved = inputs if moving is None else moving
-        return Prober(promoted.proto, breaks_at, moved, self._fits, self.engine.progress).probe()
+        found = Prober(promoted.proto, breaks_at, moved, self._fits, self.engine.progress).probe()
+        free = [source for source in moved if all(found[driven.key].verdict is Freedom.FREE for driven in source.sites)]
+        behind = bodies_behind(promoted, free)
+        if behind:
+            self._probed = None  # before the next one is opened: each maps or holds all weights
+            points = (*moved_points(free, self._fits), at_old_values(inputs))
+            behind = not_run(self.engine, promoted, behind, [self._point(one, self._feeds) for one in points])
+        return found | {key: found[key]._replace(verdict=Freedom.UNKNOWN) for keys in behind.values() for key in keys}
 
     def compare(
         self, promoted: Document, inputs: Sequence[PromotedInput], coupling: Mapping[Key, Coupling] | None = None
@@ -122,6 +130,9 @@ class PromotionComparison:
         self._probed = None
         self.engine.progress.expect(sum(2 - point.is_plain for point in points))
         trial.run(points)
+        self._probed = None
+        if not self._is_alone:
+            say_not_run(self.engine, promoted, inputs, points)
         self._note_sizes(promoted)
 
     def _moved(self, coupling: Mapping[Key, Coupling]) -> list[PromotedPoint]:

@@ -117,6 +117,67 @@ def test_a_site_in_a_branch_is_followed_as_far_as_both_branches_say_the_same(nod
     assert site.coupling.verdict is verdict
 
 
+GATED = """(float[1,3,H,W] x, float[] t) => (float[a,b,c,d] y) <float[4] s = {1, 1, 2, 2}> {
+  [up] u = Resize <mode = "linear"> (x, , s) GATE y = If (g) <
+  then_branch = th () => (float[a,b,c,d] o) { [here] o = Add (u, z) },
+  else_branch = el () => (float[a,b,c,d] p) { p = Identity (x) }> }"""
+GATES = {
+    "data": ("m = ReduceMax <keepdims = 0> (x) g = Greater (m, t)", (Freedom.COUPLED, "here")),
+    "a size that changes with the scale": (
+        "n = Shape (u) k = Shape (z) e = Equal (n, k) f = Cast <to = 6> (e) r = ReduceMin <keepdims = 0> (f) "
+        "g = Cast <to = 9> (r)", (Freedom.UNKNOWN, None)
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("gate", "found"), GATES.values(), ids=GATES)
+def test_a_branch_that_data_may_take_couples_the_site_whose_size_must_fit_there(gate, found):
+    kept = 'z = Resize <mode = "linear"> (x, , s)'
+    site = next(
+        site for site in resizefix.inspect(model(GATED.replace("GATE", f"{kept} {gate}"), 18)) if site.label == "up"
+    )
+    assert (site.coupling.verdict, site.coupling.breaks_at) == found
+
+
+def test_a_site_that_breaks_a_branch_which_the_feeds_never_take_is_refused():
+    gate = (
+        "z = Resize (x, , s) m = ReduceMax <keepdims = 0> (x) h = Constant <value = float {50}> () g = Greater (m, h)"
+    )
+    result = resizefix.promote_scales(model(GATED.replace("GATE", gate), 18), on_refusal="return")
+    assert [outcome.status for outcome in result.outcomes] == [REFUSED, REFUSED]
+    assert "breaks the model at 'here'" in result.outcomes[0].reason
+
+
+NEVER = """(float[1,3,H,W] x) => (float[a,b,c,d] y) <float t = {LIMIT}, float[4] s = {1, 1, 2, 2}, int64[1] one = {1}> {
+  m = ReduceMax <keepdims = 0> (x) g = Greater (m, t) [up] u = Resize <mode = "linear"> (x, , s) y = If (g) <
+  then_branch = th () => (float[a,b,c,d] o) { i = NonZero (x) n = ReduceMax <keepdims = 0> (i) r = Reshape (n, one)
+    k = Min (r, one) o = Expand (u, k) },
+  else_branch = el () => (float[a,b,c,d] p) { p = Identity (x) }> }"""
+
+
+@pytest.mark.parametrize(
+    ("limit", "verdict"), [("50", Freedom.UNKNOWN), ("-50", Freedom.FREE)], ids=["never", "always"]
+)
+def test_of_a_branch_that_did_not_run_the_proof_says_so_and_does_not_call_the_site_free(limit, verdict):
+    """What the branch makes depends on data, so that sizes do not tell."""
+    verification = resizefix.promote_scales(model(NEVER.replace("LIMIT", limit), 18)).verification
+    assert [one.verdict for one in verification.coupling] == [verdict]
+    says = "another scale of up in If(y).then_branch: no run is known to have gone through this body"
+    assert (says in map(str, verification.not_tested)) == (verdict is Freedom.UNKNOWN)
+
+
+LOOP = """(float[1,3,8,8] x) => (float[1,3,8,8] y) <int64 n = {TURNS}, bool go = {1}, float[4] s = {1, 1, 2, 2}> {
+  [up] u = Resize (x, , s) y = Loop (n, go, x) < body = b (int64 i, bool c, float[1,3,8,8] v) =>
+  (bool d, float[1,3,8,8] o) { d = Identity (c) m = ReduceMax (u) o = Mul (v, m) }> }"""
+
+
+@pytest.mark.parametrize(("turns", "verdict"), [("0", Freedom.UNKNOWN), ("2", Freedom.FREE)])
+def test_a_loop_of_no_turns_leaves_it_open_whether_a_site_that_its_body_reads_is_free(turns, verdict):
+    verification = resizefix.promote_scales(model(LOOP.replace("TURNS", turns), 17)).verification
+    assert [one.verdict for one in verification.coupling] == [verdict]
+    assert bool(verification.not_tested) == (verdict is Freedom.UNKNOWN)
+
+
 CALLED = """(float[1,2,4,6] x, float[1,2,8,12] skip) => (float[] y) { i = local.Up (x) [here] y = NODE }
 <domain: "local", opset_import: ["" : 18]> Up (v) => (w)
 { s = Constant <value = float[4] {1, 1, 2, 2}> () [up] u = Resize (v, , s) w = Relu (u) }"""

@@ -282,3 +282,13 @@ def test_a_chain_that_something_else_reads_stays_for_it():
 def test_at_a_fixed_input_size_the_sizes_of_the_chain_are_promoted(form, value):
     result = promoted(resizing(SUM, "int64[4] f = {0, 0, 8, 16}", y="float[1,3,16,24] y"), NewInputs(form))
     assert result.inputs[0].value == value
+
+
+ROW = """(float[4,3,8] x) => (float[h,w,d] y) <float[3] s = {3, 1, 1}, float[3] t = {1, 1, 2},
+    float[12,3,8] a, float[12,3,16] b> { [first] a = Resize (x, , s) [second] b = Resize (a, , t) y = Relu (b) }"""
+
+
+def test_an_axis_that_a_promoted_site_before_moves_is_open_behind_the_next_one_too():
+    text = text_of(promoted(document(ROW, 18).proto, NewInputs(Form.SPATIAL)))
+    assert "float[a_dim_0,3,8] a" in text
+    assert "[b_dim_0,3,b_dim_2] b" in text

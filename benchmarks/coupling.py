@@ -41,7 +41,9 @@ class Answer(NamedTuple):
     @property
     def contradicts(self) -> bool:
         """Whether both know and do not agree."""
-        return self.by_run is not None and self.by_sizes[0] != "unknown" and self.by_sizes != self.by_run
+        if self.by_run is None or "unknown" in (self.by_sizes[0], self.by_run[0]):
+            return False
+        return self.by_sizes != self.by_run
 
 
 def answers(path: Path) -> Iterator[Answer]:

@@ -87,7 +87,6 @@ class SizeFlow:
         self._outer: SizeFlow | None = None
         self._arguments: Mapping[str, str] = {}  # of a function's call, by the names of the function's inputs
         self._is_certain = True  # whether the scope runs when the model does
-        self._may_run = True  # whether it does with some data, at any sizes
         self._is_open = bool(inputs)  # whether sizes are worked out here, node by node
         self._old: dict[str, Dims | None] = dict(inputs)
         self._varied: MutableMapping[str, Mapping[int, Dims | None]] = {}
@@ -180,7 +179,7 @@ class SizeFlow:
                     raise UnknownSizesError
                 self._store(node, case, old, made(case))
             except ConflictError as conflict:
-                if self._may_run:
+                if self._is_certain:
                     self._inquiry.ended[case] = Ended(False, label, self._partner(node, case, conflict))
                 else:
                     self._end([case], label)
@@ -208,22 +207,17 @@ class SizeFlow:
             return None
         if node.op_type != "If" or node.domain not in DEFAULT_DOMAINS:
             return []
-        by_sizes = bool(node.input) and node.input[0] in self._listing
-        condition = self.value(node.input[0], OLD) if node.input and not by_sizes else None
+        condition = self.value(node.input[0], OLD) if node.input and node.input[0] not in self._listing else None
         if condition is not None:
             wanted = "then_branch" if condition.all() else "else_branch"
             return [self._within(body, None) for body in bodies if body.path.attribute == wanted]
-        flows = [self._within(body, None) for body in bodies]
-        for flow in flows:
-            flow._is_certain = False
-            flow._may_run &= not by_sizes
-        return flows
+        return [self._within(body, None, is_certain=False) for body in bodies]
 
-    def _within(self, scope: Scope, arguments: Mapping[str, str] | None) -> "SizeFlow":
+    def _within(self, scope: Scope, arguments: Mapping[str, str] | None, *, is_certain: bool = True) -> "SizeFlow":
         """The flow through a body, or with `arguments` through a function."""
         flow = SizeFlow(self._view, {})
         flow._scope, flow._outer, flow._inquiry = scope, self, self._inquiry
-        flow._is_certain, flow._may_run = self._is_certain, self._may_run
+        flow._is_certain = self._is_certain and is_certain
         if arguments is None:
             flow._is_open = self._is_open
             flow._varied, flow._listing = ChainMap({}, self._varied), ChainMap({}, self._listing)

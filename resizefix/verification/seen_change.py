@@ -1,4 +1,4 @@
-"""A change as it was found, beside its plan: what the comparison of every part of two models asks."""
+"""A change and its plan: what the comparison of every part of two models asks."""
 
 from __future__ import annotations
 

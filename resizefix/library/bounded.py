@@ -22,10 +22,11 @@ from resizefix.diagnostics import Diagnostic
 from resizefix.document.document import Document
 from resizefix.errors import RefusedError
 from resizefix.interop import Model, OfAnotherPackage, opened, returned
-from resizefix.library.options import checked_options, with_run_options
+from resizefix.library.options import checked_options
 from resizefix.library.result import Result, failed, refusal_of, skipped
 from resizefix.operations.sites import find_sites, select
 from resizefix.outcome import ModelOutcome, Status
+from resizefix.verification.conditions import DEFAULTS, RunOptions
 from resizefix.verification.verification import Status as Proven
 from resizefix.verification.verification import Verification
 from resizefix.worker import Worker, WorkerEndedError
@@ -35,6 +36,17 @@ F = TypeVar("F", bound=Callable[..., Any])
 M = TypeVar("M", bound=OfAnotherPackage)
 
 WORKER = "resizefix.library.bounded:work"
+
+
+def checked(function: F) -> F:
+    """Makes a call raise UsageError for an option whose type or value it cannot use, before it looks at the model."""
+
+    @functools.wraps(function)
+    @np.errstate(all="ignore")  # as `bounded`
+    def call(*models: Any, **options: Any) -> Any:
+        return function(*models, **checked_options(function.__name__, options))
+
+    return call  # type: ignore[return-value]
 
 
 def bounded(function: F) -> F:
@@ -48,7 +60,7 @@ def bounded(function: F) -> F:
     @np.errstate(all="ignore")  # numbers of a file may be anything: what overflows is judged, and no warning leaks
     def call(*models: Any, **options: Any) -> Any:
         signature.bind(*models, **options)  # raises TypeError for an option that the call does not have
-        options = checked_options(options, function.__name__)
+        options = checked_options(function.__name__, options)
         timeout, memory_limit = options.get("timeout"), options.get("memory_limit")
         if (timeout is None and memory_limit is None) or not options.get("verify", True) or process.is_watched():
             return function(*models, **options)
@@ -109,7 +121,7 @@ def operation(function: Callable[Concatenate[Document, P], Result[Document]]) ->
 
     @functools.wraps(limited)
     def call_or_raise(*models: Any, on_refusal: str = "raise", **options: Any) -> Result:
-        on_refusal = checked_options({"on_refusal": on_refusal})["on_refusal"]
+        on_refusal = checked_options(function.__name__, {"on_refusal": on_refusal})["on_refusal"]
         result: Result = limited(*models, **options)
         if on_refusal == "raise" and result.outcome is ModelOutcome.REFUSED:
             raise refusal_of(result)
@@ -118,6 +130,18 @@ def operation(function: Callable[Concatenate[Document, P], Result[Document]]) ->
     vars(call_or_raise)["__wrapped__"] = call  # what a worker calls
     vars(call_or_raise)["__signature__"] = _with_on_refusal(inspect.signature(limited))
     return call_or_raise  # type: ignore[return-value]
+
+
+def with_run_options(function: Callable[..., Any]) -> inspect.Signature:
+    """Gives a call whose options end with `**run` a signature that lists them, for help() and completion."""
+    signature = inspect.signature(function)
+    own = [one for one in signature.parameters.values() if one.kind is not one.VAR_KEYWORD]
+    types = {name: reference.__forward_arg__ for name, reference in RunOptions.__annotations__.items()}
+    kind = inspect.Parameter.KEYWORD_ONLY
+    added = [inspect.Parameter(name, kind, default=DEFAULTS[name], annotation=types[name]) for name in DEFAULTS]
+    listed = signature.replace(parameters=[*own, *added])
+    vars(function)["__signature__"] = listed
+    return listed
 
 
 def _with_on_refusal(signature: inspect.Signature) -> inspect.Signature:

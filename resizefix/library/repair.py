@@ -12,11 +12,12 @@ from resizefix.dialects.dialect import RESIZES
 from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
 from resizefix.errors import RefusedError
-from resizefix.faults.fault import COORDINATES, EXTENTS, Fault, Preferences
+from resizefix.faults.fault import Fault, Preferences
 from resizefix.faults.table import faults_in
 from resizefix.interop import Model, opened
 from resizefix.library import seam
 from resizefix.library.bounded import operation
+from resizefix.library.option_values import COORDINATES, EXTENTS
 from resizefix.library.raising import is_later, raised, require_raised_alike, with_raised
 from resizefix.library.result import NOT_VERIFIED, Result, VerificationFailedError, failed, skipped
 from resizefix.operations.repair import repair as make_repair

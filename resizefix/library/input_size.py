@@ -36,7 +36,7 @@ SAME_SIZE = Diagnostic("library.input-size-same")
 _MOST_GROWTH = 4  # times the pixels of the old input: what a verification runs at
 
 
-@operation
+@operation()
 def input_size(
     document: Document,
     *,

@@ -176,6 +176,11 @@ def call_of(command: str) -> str:
     return "set_interpolation" if command == "set" else command.replace("-", "_")
 
 
+def command_of(call: str) -> str:
+    """The command of a library's call."""
+    return "set" if call == "set_interpolation" else call.replace("_", "-")
+
+
 @cache
 def options_of(command: str) -> tuple[Option, ...]:
     """The rows of a command, in the order of its help."""
@@ -236,6 +241,22 @@ def words_as_options(command: str, words: Iterable[str]) -> dict[str, Any]:
         typed.setdefault(option.name, []).append(value)
     gathers = {option.name: option.gather for option in options_of(command)}
     return {name: values[-1] if (gather := gathers[name]) is None else gather(values) for name, values in typed.items()}
+
+
+def with_words(command: str, options: Mapping[str, Any], words: Iterable[str]) -> dict[str, Any]:
+    """The options of a call with typed ones added, as behind those that were typed before."""
+    added = words_as_options(command, words)
+    for name, value in added.items():
+        before = options.get(name)
+        if isinstance(value, dict):
+            added[name] = {**(before or {}), **value}
+        elif isinstance(value, tuple) and isinstance(before, tuple) and _is_repeated(command, name):
+            added[name] = (*before, *value)
+    return {**options, **added}
+
+
+def _is_repeated(command: str, name: str) -> bool:
+    return any(option.name == name and option.gather is tuple for option in options_of(command))
 
 
 def _read(kind: Kind, text: str) -> Any:

@@ -45,7 +45,7 @@ def known_faults(model: Model) -> list[tuple[str, Fault]]:
     return [(site.label, fault) for site, faults in pairs for fault in faults]
 
 
-@operation
+@operation()
 def repair(
     document: Document,
     *,

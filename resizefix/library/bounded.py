@@ -98,7 +98,7 @@ def operation(
 
     def decorate(function: Callable[Concatenate[Document, P], Result[Document]]) -> Operation[P]:
         name = function.__name__
-        work = _after_size(function) if _SIZE_FIRST in checks_of(name).values() else function
+        with_size = _after_size(function) if _SIZE_FIRST in checks_of(name).values() else function
         command = command_of(name)
 
         @functools.wraps(function)
@@ -115,13 +115,16 @@ def operation(
                 result: Result = replace(answer, model=returned(answer.model, model))
             else:
                 try:
+                    work = function if options.get("size") is None else with_size
                     result = work(document, **options)  # type: ignore[call-arg]
                 except RefusedError as error:
                     result = _refused_as_a_whole(document, options.get("node", ()), error)
                 else:
                     if advice is not None and any(one.status is Status.REFUSED for one in result.outcomes):
                         asked = Asked(document, options, result)
-                        result = replace(result, outcomes=advise(work, command, asked, advice, tells_why=tells_why))
+                        result = replace(
+                            result, outcomes=advise(with_size, command, asked, advice, tells_why=tells_why)
+                        )
                 made = result.model
                 is_other = made is not document and (result.changed or made.light_bytes() != document.light_bytes())
                 result = replace(result, model=returned(made, model), is_other_model=is_other)

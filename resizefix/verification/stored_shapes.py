@@ -7,17 +7,20 @@ the change.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from resizefix.diagnostics import Diagnostic
+from resizefix.document.dependents import Dependents
 from resizefix.document.document import Document
 from resizefix.document.values import Dims, dims_of
+from resizefix.document.view import View
 from resizefix.errors import ResizefixError
 from resizefix.runtimes.inputs import Feeds
+from resizefix.scope_path import MAIN, Key
 
 if TYPE_CHECKING:
     from resizefix.verification.engine import Engine
@@ -37,10 +40,11 @@ class Conflict(NamedTuple):
 @dataclass
 class StoredShapes:
     """What `candidate` stores of its main graph. `measured` are the names whose shapes a run must tell; `saw` takes
-    them."""
+    them. `rederived`: tensors of `before` whose shapes, and those behind them, the change was to make true."""
 
     before: Document
     candidate: Document
+    rederived: frozenset[Key] = frozenset()
     wrong: dict[Conflict, str] = field(default_factory=dict)
     """What is wrong, and how."""
     _feeds: Feeds | None = None
@@ -49,7 +53,7 @@ class StoredShapes:
     def __post_init__(self) -> None:
         self._dims, self._old = _stored(self.candidate), _stored(self.before)
         made = {name for node in self.candidate.proto.graph.node for name in node.output}
-        self.measured = tuple(name for name in self._dims if name in made)
+        self.measured = tuple(dict.fromkeys(name for name, _ in self._dims if name in made))
 
     def saw(self, feeds: Feeds, made: Made) -> None:
         """Look at one run without optimisation."""
@@ -72,7 +76,7 @@ class StoredShapes:
 
     def _wrong_before(self, engine: Engine) -> set[Conflict]:
         """What the model before says wrongly of itself. Of one that does not run it is what the candidate's run shows
-        to be wrong there."""
+        to be wrong there, but for what the change was to make true."""
         own = StoredShapes(self.before, self.before)
         session = engine.open_measured(self.before, own)
         if session is not None:
@@ -85,14 +89,18 @@ class StoredShapes:
                 except ResizefixError:
                     continue
                 return set(own.wrong)
-        return self._wrong_anyway
+        if not self.rederived:
+            return self._wrong_anyway
+        dependents = Dependents(View(self.before.proto).scopes)
+        dependents.add(self.rederived)
+        return {one for one in self._wrong_anyway if (MAIN, one.name) not in dependents.resized}
 
 
-def contradictions(stored: Mapping[str, Dims], made: Made) -> dict[Conflict, str]:
+def contradictions(stored: Iterable[tuple[str, Dims]], made: Made) -> dict[Conflict, str]:
     """What stored shapes say that a run does not bear out, and how."""
     wrong: dict[Conflict, str] = {}
     sizes: dict[str, int] = {}
-    for name, dims in stored.items():
+    for name, dims in stored:
         shape = made.get(name)
         if shape is None:
             continue
@@ -112,15 +120,15 @@ def _text(dims: Dims) -> str:
     return f"[{', '.join('?' if dim is None else str(dim) for dim in dims)}]"
 
 
-def _stored(document: Document) -> dict[str, Dims]:
-    """The shapes of tensors that the main graph stores; a constant that is listed as an input is none of them."""
+def _stored(document: Document) -> list[tuple[str, Dims]]:
+    """The shapes of tensors that the main graph stores, one by one; a constant that is listed as an input is none of
+    them."""
     graph = document.proto.graph
     constants = {tensor.name for tensor in graph.initializer}
-    values = (*graph.input, *graph.value_info, *graph.output)
-    return {
-        value.name: dims_of(value.type)
-        for value in values
+    return [
+        (value.name, dims_of(value.type))
+        for value in (*graph.input, *graph.value_info, *graph.output)
         if value.type.HasField("tensor_type")
         and value.type.tensor_type.HasField("shape")
         and value.name not in constants
-    }
+    ]

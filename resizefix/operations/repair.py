@@ -199,7 +199,7 @@ def _with_true_shapes(
     """
     made = document.copy()
     keys = [site.key for site in sites_in(ModelView(made)) if site.index in resized]
-    wrong = _contradicted(document, others)
+    wrong = _contradicted(document, [*resized, *others])
     if not keys and not wrong:
         return document, frozenset()
     before = _stored(made, [*keys, *wrong])

@@ -80,6 +80,8 @@ def repair(document: Document, sites: Sequence[Site], preferences: Preferences) 
                 unseen[index] = unknown_count(node)
         if not found:
             break
+        # What you decided may contradict the stored shapes.
+        decided = {index for index, node, fault in found if preferences.extent and _is_decided(node, fault)}
         for index, node, fault in found:
             meanings.add(index, node, fault)
             touched |= _edited(node, fault)
@@ -88,8 +90,8 @@ def repair(document: Document, sites: Sequence[Site], preferences: Preferences) 
         current = _applied(current, found)
         for index, _, fault in found:
             fixed[index].append(fault)
-            if fault.change is not None and (fault.change.resized or preferences.extent is not None):
-                resized.add(index)  # what was decided against the stored shapes contradicts them
+            if fault.change is not None and (fault.change.resized or index in decided):
+                resized.add(index)
         removed += sum(fault.name == "identity" for *_, fault in found)
         if removed:
             break  # an Identity is no site: it comes last, and the count of sites changes with it
@@ -108,6 +110,12 @@ def repair(document: Document, sites: Sequence[Site], preferences: Preferences) 
     ]
     repaired = ModelView(current)
     return Repaired(repaired, outcomes, frozenset(touched), frozenset(types), opset, tuple(intended), rederived)
+
+
+def _is_decided(node: ResizeNode, fault: Fault) -> bool:
+    """Whether the fault is fixed so as somebody decided it."""
+    undecided = first_fault(node, Preferences())
+    return undecided is None or undecided.fix != fault.fix
 
 
 def _intended(site: ReadSite, meant: Meant) -> IntendedNode:

@@ -133,14 +133,22 @@ def _at_other_sizes(repair: Repair, engine: Engine, first: Fitted, *, runs_befor
 
 
 def _with_operands_moved(repair: Repair, feeds: Feeds) -> list[dict[str, Value]]:
-    """Feeds where what is fed as scales or sizes of repaired nodes is twice as large, batch and channels too."""
+    """Feeds where other numbers are fed as scales or sizes of repaired nodes: on every axis, batch and channels too,
+    and such that nearest has ties to round."""
     names = {name for node in repair.nodes for name in (node.operands.scales, node.operands.sizes) if name}
     moved: dict[str, Value] = {
-        name: (value * 2).astype(value.dtype)
+        name: _moved(value)
         for name, value in feeds.items()
-        if name in names and isinstance(value, np.ndarray) and value.size
+        if name in names and isinstance(value, np.ndarray) and value.ndim == 1 and value.size > 1
     }
     return [{**feeds, **moved}] if moved else []
+
+
+def _moved(extent: Array) -> Array:
+    *kept, height, width = extent.tolist()
+    is_sizes = extent.dtype.kind in "iu"
+    other = [2 * height + 1, 3 * width] if is_sizes else [1.25 * height, 3 * width]
+    return np.array([*(2 * number for number in kept), *other], extent.dtype)
 
 
 def _holds_at(repair: Repair, engine: Engine, feeds: Feeds, *, runs_before: bool) -> bool:

@@ -8,6 +8,7 @@ the change.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -20,6 +21,7 @@ from resizefix.document.values import Dims, dims_of
 from resizefix.document.view import View
 from resizefix.errors import ResizefixError
 from resizefix.runtimes.inputs import Feeds
+from resizefix.runtimes.ort_session import Session
 from resizefix.scope_path import MAIN, Key
 
 if TYPE_CHECKING:
@@ -47,7 +49,7 @@ class StoredShapes:
     rederived: frozenset[Key] = frozenset()
     wrong: dict[Conflict, str] = field(default_factory=dict)
     """What is wrong, and how."""
-    _feeds: Feeds | None = None
+    _feeds: list[Feeds] = field(default_factory=list)  # those that showed something wrong, each something new
     _wrong_anyway: set[Conflict] = field(default_factory=set)
 
     def __post_init__(self) -> None:
@@ -59,8 +61,8 @@ class StoredShapes:
         """Look at one run without optimisation."""
         fed = {name: value.shape for name, value in feeds.items() if isinstance(value, np.ndarray)}
         wrong = contradictions(self._dims, {**fed, **made})
-        if wrong and not self.wrong:
-            self._feeds = feeds
+        if not wrong.keys() <= self.wrong.keys():
+            self._feeds.append(feeds)
         if wrong:
             self._wrong_anyway |= contradictions(self._old, {**fed, **made}).keys()
         self.wrong = {**wrong, **self.wrong}
@@ -80,20 +82,24 @@ class StoredShapes:
         own = StoredShapes(self.before, self.before)
         session = engine.open_measured(self.before, own)
         if session is not None:
-            for feeds in (self._feeds, None):
-                try:
-                    if feeds is not None:
-                        session.run(session.taken(feeds))
-                    else:
-                        engine.fit(self.before, shapes={}, held=own)
-                except ResizefixError:
-                    continue
+            ran = [_runs(session, feeds) for feeds in self._feeds]
+            with suppress(ResizefixError):
+                if not any(ran):
+                    engine.fit(self.before, shapes={}, held=own)
                 return set(own.wrong)
         if not self.rederived:
             return self._wrong_anyway
         dependents = Dependents(View(self.before.proto).scopes)
         dependents.add(self.rederived)
         return {one for one in self._wrong_anyway if (MAIN, one.name) not in dependents.resized}
+
+
+def _runs(session: Session, feeds: Feeds) -> bool:
+    try:
+        session.run(session.taken(feeds))
+    except ResizefixError:
+        return False
+    return True
 
 
 def contradictions(stored: Iterable[tuple[str, Dims]], made: Made) -> dict[Conflict, str]:

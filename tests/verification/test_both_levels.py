@@ -87,7 +87,7 @@ def test_each_proof_runs_both_levels(name, proofs):
     assert all(levels == {False, True} for _, levels in proofs)
 
 
-@pytest.mark.parametrize(("call", "options"), ALONE, ids=str)
+@pytest.mark.parametrize(("call", "options"), ALONE, ids=lambda one: getattr(one, "__name__", str(one)))
 def test_nodes_alone_are_proven_at_both_levels(call, options, proofs, tmp_path):
     path = tmp_path / "unrunnable.onnx"
     onnx.save(onnx.parser.parse_model(UNRUNNABLE), path)

@@ -3,7 +3,7 @@ several sizes, both levels. Nothing of resizefix is used here."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from itertools import product
 
 import numpy as np
@@ -34,10 +34,16 @@ APART_HALF = 2.0**-10  # where a model has half precision: it is computed in flo
 
 class Judge:
     """One candidate with the feeds that it runs with. `fed` are the values of its new inputs that give the old
-    numbers."""
+    numbers, `kept` the positions in them of axes that keep their size."""
 
-    def __init__(self, before: ModelProto, candidate: ModelProto, fed: Mapping[str, tuple[float, ...]]) -> None:
-        self._before, self._candidate, self._fed = before, candidate, fed
+    def __init__(
+        self,
+        before: ModelProto,
+        candidate: ModelProto,
+        fed: Mapping[str, tuple[float, ...]],
+        kept: Mapping[str, Collection[int]] | None = None,
+    ) -> None:
+        self._before, self._candidate, self._fed, self._kept = before, candidate, fed, kept or {}
         self._plain, self._optimised = session(candidate), session(candidate, optimised=True)
         self.feeds: list[Arrays] = []
         self.outputs: list[Arrays] = []
@@ -70,7 +76,7 @@ class Judge:
         for value in graph.input:
             if value.name in self._fed:
                 factor = factors[list(self._fed).index(value.name) % len(factors)]
-                feeds[value.name] = moved(value, self._fed[value.name], factor)
+                feeds[value.name] = moved(value, self._fed[value.name], factor, self._kept.get(value.name, ()))
             elif not value.type.tensor_type.elem_type:
                 return None  # a sequence, a map: no tensor
             elif value.name not in defaults:
@@ -98,8 +104,11 @@ class Judge:
 
     @property
     def said_by_candidate(self) -> set[tuple[str, int, int]]:
-        """What the candidate itself says wrongly, and the model before did not."""
-        every = (said_wrongly(self._candidate, shapes) for shapes in self.shapes)
+        """What the candidate itself says wrongly, and the model before did not say."""
+        every = (
+            set(said_wrongly(self._candidate, shapes)) - set(said_wrongly(self._before, shapes))
+            for shapes in self.shapes
+        )
         return {one for wrong in every for one in wrong} - self.said_before
 
     def _all_values(self, feeds: Arrays, model: ModelProto | None = None) -> Arrays | None:
@@ -134,8 +143,11 @@ class Judge:
     def is_stored_wrong(self, model: ModelProto) -> bool:
         """Whether a stored shape has a number that a run has not, a symbol that is two sizes, or another rank, and
         neither the candidate nor the model before says so."""
-        excused = self.said_before | self.said_by_candidate
-        return any(not excused.issuperset(said_wrongly(model, shapes)) for shapes in self.shapes)
+        for shapes in self.shapes:
+            excused = self.said_before | set(said_wrongly(self._candidate, shapes))
+            if not excused.issuperset(said_wrongly(model, shapes)):
+                return True
+        return False
 
 
 def has_half_precision(model: ModelProto) -> bool:
@@ -216,11 +228,12 @@ def distance(wanted: Arrays, made: Arrays) -> float:
     return worst
 
 
-def moved(value: ValueInfoProto, old: tuple[float, ...], factor: float) -> np.ndarray:
+def moved(value: ValueInfoProto, old: tuple[float, ...], factor: float, kept: Collection[int]) -> np.ndarray:
     """The value of a new input, where the axes that are resized have `factor` times their scale."""
     dtype = helper.tensor_dtype_to_np_dtype(value.type.tensor_type.elem_type)
     array = np.array(old, np.float64)
-    array[-2:] *= factor
+    resized = [position for position in range(array.size) if position not in kept]
+    array[resized[-2:]] *= factor
     return array.astype(dtype)
 
 

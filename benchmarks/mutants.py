@@ -145,6 +145,12 @@ def call(command: Command, path: Path) -> Any | ResizefixError:
         return error
 
 
+def _kept(source: Any) -> list[int]:
+    """The positions of axes that keep their size."""
+    driven = source.sites[0]
+    return [at for at, position in enumerate(driven.entries) if position not in driven.scaled]
+
+
 def subject_of(handed: Handed, judge: Judge, fed: dict[str, tuple[float, ...]]) -> Subject:
     before, candidate, plan = handed
     planned = frozenset(name for _, name in plan.nodes)
@@ -163,9 +169,11 @@ def mutants_of(
     if not places:
         return
     at = places[-1]
-    fed = {source.name: tuple(source.value) for source in result.inputs} if not _raises(seen.handed[at][2]) else {}
+    inputs = result.inputs if not _raises(seen.handed[at][2]) else ()
+    fed = {source.name: tuple(source.value) for source in inputs}
+    kept = {source.name: _kept(source) for source in inputs}
     candidate = seen.handed[at][1]
-    judge = Judge(seen.handed[at][0].to_proto(), candidate.to_proto(), fed)
+    judge = Judge(seen.handed[at][0].to_proto(), candidate.to_proto(), fed, kept)
     if not judge.feeds:
         return
     subject = subject_of(seen.handed[at], judge, fed)

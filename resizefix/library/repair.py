@@ -126,7 +126,7 @@ def _repaired(
 
     keeps = all(outcome.exact for outcome in changed)
     alone = () if preferences.remove_identity else made.intended
-    verification, largest = prove_repair(Repair(document, repaired, alone, keeps, left), rules)
+    verification, largest = prove_repair(Repair(document, repaired, alone, keeps, left, made.rederived), rules)
     if not verification.passed:
         asked = [outcome for outcome in made.outcomes if outcome.status is Status.REFUSED and outcome.retry_args]
         if asked and code_of(verification.reason) == "verification.repair-does-not-load":

@@ -17,16 +17,16 @@ import numpy as np
 from onnx import ModelProto
 
 from resizefix.dialects.dialect import RESIZES
-from resizefix.dialects.model_view import ModelView
-from resizefix.document.constants import Constant
 from resizefix.document.document import Document
-from resizefix.document.shapes import dims_of
 from resizefix.document.text import counted
+from resizefix.document.values import dims_of
 from resizefix.errors import UsageError
 from resizefix.interpolation import ExtentKind
 from resizefix.promotion import Form, PromotedInput
 from resizefix.runtimes.inputs import TensorInput, Value, model_inputs
 from resizefix.runtimes.tensorrt import Bounds, NetworkInput
+from resizefix.shapes.constants import Constant
+from resizefix.shapes.model_view import ModelView
 from resizefix.verification.feeds import Feeder
 from resizefix.verification.sizing import Role, image_of, roles_of
 

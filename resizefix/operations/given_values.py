@@ -8,17 +8,16 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from onnx import TensorProto, ValueInfoProto, helper
 
-from resizefix.dialects.model_view import ModelView
-from resizefix.document.provenance import readers_first
 from resizefix.document.scopes import Definition, DefinitionKind, Reader
-from resizefix.document.shapes import Key, dims_of
 from resizefix.document.text import counted
-from resizefix.document.values import Array
+from resizefix.document.values import Array, dims_of
 from resizefix.errors import UsageError
 from resizefix.operations.site import ReadSite, Site
 from resizefix.origins.origin import OriginKind
 from resizefix.origins.trace import Tracer
-from resizefix.scope_path import MAIN
+from resizefix.scope_path import MAIN, Key
+from resizefix.shapes.model_view import ModelView
+from resizefix.shapes.provenance import readers_first
 
 _INPUTS = (DefinitionKind.INPUT, DefinitionKind.DEFAULTED_INPUT)
 

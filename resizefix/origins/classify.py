@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 from onnx import NodeProto
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.dialects.model_view import ModelView
-from resizefix.document.constants import Constant, NotConstant
-from resizefix.document.operator_semantics.table import SHAPE_READERS
-from resizefix.document.provenance import readers_first
 from resizefix.document.scopes import DEFAULT_DOMAINS, Definition, DefinitionKind, Reader, Scope, node_label, subgraphs
-from resizefix.document.shapes import Dims, Key
+from resizefix.document.values import Dims
 from resizefix.origins.origin import Origin, OriginKind, Others
+from resizefix.scope_path import Key
+from resizefix.shapes.constants import Constant, NotConstant
+from resizefix.shapes.model_view import ModelView
+from resizefix.shapes.provenance import readers_first
+from resizefix.shapes.value_table import SHAPE_READERS
 
 if TYPE_CHECKING:
     from resizefix.origins.recover import Recoverer

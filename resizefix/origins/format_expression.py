@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from resizefix.document.operator_semantics.expression import Computed, Expression, Number, Size
 from resizefix.document.text import listed
+from resizefix.shapes.expression import Computed, Expression, Number, Size
 
 _INFIX = {"Add": "+", "Sub": "−", "Mul": "×", "Div": "/", "Mod": "mod"}
 _TIGHT = frozenset({"Mul", "Div", "Mod"})

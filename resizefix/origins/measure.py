@@ -12,16 +12,16 @@ import numpy as np
 from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 
 from resizefix.document.document import Document
-from resizefix.document.operator_semantics.expression import Expression, Size, UntraceableError, evaluate, sizes_in
-from resizefix.document.operator_semantics.operand import Known
-from resizefix.document.operator_semantics.table import SHAPE_READERS, SIZED_BY
-from resizefix.document.provenance import operands_first
 from resizefix.document.scopes import DEFAULT_DOMAINS, Definition, subgraphs
-from resizefix.document.shapes import Key
 from resizefix.document.text import counted
 from resizefix.document.values import Array
-from resizefix.opsets.node_schema import why_incomplete
 from resizefix.origins.trace import Tracer
+from resizefix.scope_path import Key
+from resizefix.shapes.expression import Expression, Size, UntraceableError, evaluate, sizes_in
+from resizefix.shapes.node_schema import why_incomplete
+from resizefix.shapes.operand import Known
+from resizefix.shapes.provenance import operands_first
+from resizefix.shapes.value_table import SHAPE_READERS, SIZED_BY
 
 if TYPE_CHECKING:
     from resizefix.runtimes.ort_session import Session

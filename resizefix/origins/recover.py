@@ -10,11 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from resizefix.dialects.model_view import ModelView
-from resizefix.document.operator_semantics.expression import UntraceableError
-from resizefix.document.operator_semantics.operand import Known
 from resizefix.document.scopes import Scope
-from resizefix.document.shapes import Key
 from resizefix.document.text import counted
 from resizefix.document.values import Array
 from resizefix.interpolation import ExtentKind, Interpolation
@@ -22,6 +18,10 @@ from resizefix.origins.axis_relation import AxisRelation, Subject, says, state
 from resizefix.origins.entries import DimResolver, Entry, TracedEntry, confirm, measured_entries
 from resizefix.origins.measure import Chain, extract_subgraph
 from resizefix.origins.trace import Tracer, Untraced
+from resizefix.scope_path import Key
+from resizefix.shapes.expression import UntraceableError
+from resizefix.shapes.model_view import ModelView
+from resizefix.shapes.operand import Known
 
 
 class Recovery(NamedTuple):

@@ -11,16 +11,16 @@ import numpy as np
 from onnx import helper
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.dialects.model_view import ModelView
-from resizefix.document.operator_semantics.expression import Expression, Number, Size, UntraceableError, computed
-from resizefix.document.operator_semantics.operand import Call, Known
-from resizefix.document.operator_semantics.table import SHAPE_READERS, apply, sizes_read
-from resizefix.document.provenance import operands_first
 from resizefix.document.scopes import DEFAULT_DOMAINS, Definition, DefinitionKind, Scope, is_operator
-from resizefix.document.shapes import Key
 from resizefix.document.values import Array
-from resizefix.opsets.node_schema import why_incomplete
+from resizefix.scope_path import Key
 from resizefix.shapes.axis_sizes import AxisSizes
+from resizefix.shapes.expression import Expression, Number, Size, UntraceableError, computed
+from resizefix.shapes.model_view import ModelView
+from resizefix.shapes.node_schema import why_incomplete
+from resizefix.shapes.operand import Call, Known
+from resizefix.shapes.provenance import operands_first
+from resizefix.shapes.value_table import SHAPE_READERS, apply, sizes_read
 
 
 class Untraced(NamedTuple):

@@ -14,16 +14,16 @@ from typing import NamedTuple
 
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, helper, numpy_helper
 
-from resizefix.dialects.output_size import shapes_of
-from resizefix.document.constants import Constant, Constants
 from resizefix.document.document import Document
 from resizefix.document.edits import set_shape
 from resizefix.document.node_builder import FreshNames
-from resizefix.document.operator_semantics.table import SIZED_BY
 from resizefix.document.scopes import Scope, bodies, names_in
-from resizefix.document.shapes import Dims, Key, Shapes
+from resizefix.document.values import Dims
 from resizefix.document.view import View
-from resizefix.scope_path import MAIN
+from resizefix.scope_path import MAIN, Key
+from resizefix.shapes.constants import Constant, Constants
+from resizefix.shapes.stored_shapes import Shapes
+from resizefix.shapes.value_table import SIZED_BY
 
 
 def peak_bytes(document: Document, shapes: Mapping[str, Sequence[int]]) -> int:
@@ -50,7 +50,7 @@ def footprint(document: Document, shapes: Mapping[str, Sequence[int]]) -> Footpr
         if value.name in shapes:
             set_shape(value, list(shapes[value.name]))
     _write_sizes(document, model)
-    known = shapes_of(model)
+    known = Shapes(model)
     scopes = View(model).scopes
     sizes = {scope.path: _sizes(scope, known) for scope in scopes.all}
     inner: dict[Key, int] = {}

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from resizefix.dialects.resized_length import kernel_length, kernel_lengths
-from resizefix.document.operator_semantics.expression import Expression, Size, evaluate
+from resizefix.shapes.expression import Expression, Size, evaluate
 
 Lengths = npt.NDArray[np.int64]
 

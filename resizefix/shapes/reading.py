@@ -11,10 +11,10 @@ from typing import Any
 
 from onnx import NodeProto
 
-from resizefix.document.operator_semantics.operand import attribute_of
 from resizefix.document.values import Array
 from resizefix.shapes.dim import Dim, Sizes
 from resizefix.shapes.notes import DimList, Notes, Split
+from resizefix.shapes.operand import attribute_of
 
 
 class UnknownRankError(Exception):

@@ -12,9 +12,7 @@ import numpy as np
 from onnx import FunctionProto, NodeProto, TensorProto
 
 from resizefix.dialects.dialect import RESIZES
-from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
-from resizefix.document.provenance import readers_first
 from resizefix.document.scopes import (
     DEFAULT_DOMAINS,
     Definition,
@@ -24,10 +22,11 @@ from resizefix.document.scopes import (
     node_label,
     subgraphs,
 )
-from resizefix.document.shapes import Dims, Key
-from resizefix.document.values import Array, numbers_in
+from resizefix.document.values import Array, Dims, numbers_in
 from resizefix.interpolation import ExtentKind
-from resizefix.scope_path import FunctionName, ScopePath
+from resizefix.scope_path import FunctionName, Key, ScopePath
+from resizefix.shapes.model_view import ModelView
+from resizefix.shapes.provenance import readers_first
 from resizefix.targets.as_written import extent_of, reads_ahead, spellings, why_unreadable
 from resizefix.targets.facts import OperandSource, Roi, SiteFacts
 from resizefix.targets.static_values import StaticValues, usual_values

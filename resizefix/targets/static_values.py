@@ -6,13 +6,13 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from resizefix.dialects.model_view import ModelView
-from resizefix.document.operator_semantics.table import SHAPE_READERS, has_row, values_or_none
-from resizefix.document.provenance import operands_first
 from resizefix.document.scopes import DEFAULT_DOMAINS, Definition, Scope
-from resizefix.document.shapes import Dims, Key
-from resizefix.document.values import Array
+from resizefix.document.values import Array, Dims
+from resizefix.scope_path import Key
 from resizefix.shapes.fixed_sizes import know_fixed_sizes
+from resizefix.shapes.model_view import ModelView
+from resizefix.shapes.provenance import operands_first
+from resizefix.shapes.value_table import SHAPE_READERS, has_row, values_or_none
 
 _USUAL_SIZES = (7, 10, 16, 25)
 

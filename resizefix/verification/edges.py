@@ -14,11 +14,11 @@ from typing import NamedTuple
 import numpy as np
 from onnx import AttributeProto, NodeProto, TensorProto
 
-from resizefix.document.constants import Constant, Constants, value_of_node
 from resizefix.document.document import Document
 from resizefix.document.scopes import DEFAULT_DOMAINS, DefinitionKind, Scope
 from resizefix.document.values import Array
 from resizefix.errors import ResizefixError
+from resizefix.shapes.constants import Constant, Constants, value_of_node
 from resizefix.verification.upstream import Place, Upstream
 
 _MOST_NUMBERS = 64  # of a constant that names values; larger ones are weights

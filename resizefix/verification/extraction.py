@@ -10,12 +10,12 @@ from typing import cast
 
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, TypeProto, ValueInfoProto, helper, numpy_helper
 
-from resizefix.dialects.model_view import ModelView
-from resizefix.document.constants import Constant
 from resizefix.document.document import Document
 from resizefix.document.scopes import Definition, DefinitionKind, Scope
-from resizefix.document.shapes import Dims, dims_of
+from resizefix.document.values import Dims, dims_of
 from resizefix.scope_path import MAIN, Key, ScopePath
+from resizefix.shapes.constants import Constant
+from resizefix.shapes.model_view import ModelView
 
 _MOST_INLINE_ELEMENTS = 4096
 _MOST_KEPT = 8  # a size up to this one is a batch or colours, and stays where sizes are opened

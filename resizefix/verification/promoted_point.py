@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 
-from resizefix.document.shapes import Key
 from resizefix.runtimes.prepared_model import PreparedModel
+from resizefix.scope_path import Key
 from resizefix.verification.reference_model import Operand
 from resizefix.verification.scale_points import ScalePoint
 from resizefix.verification.trial import Point

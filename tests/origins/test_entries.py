@@ -2,11 +2,11 @@ import numpy as np
 import pytest
 from chain_models import document
 
-from resizefix.dialects.model_view import ModelView
-from resizefix.document.operator_semantics.expression import Number, Size, UntraceableError, computed
 from resizefix.origins.entries import DimResolver, TracedEntry, confirm, measured_entries
 from resizefix.origins.measure import extract_subgraph
 from resizefix.origins.trace import Tracer
+from resizefix.shapes.expression import Number, Size, UntraceableError, computed
+from resizefix.shapes.model_view import ModelView
 
 X = ((), "x")
 

@@ -2,10 +2,10 @@ import numpy as np
 import pytest
 from onnx_text import document
 
-from resizefix.dialects.model_view import ModelView
-from resizefix.document.operator_semantics.expression import Size, UntraceableError
 from resizefix.origins.measure import Chain, extract_subgraph
 from resizefix.origins.trace import Tracer
+from resizefix.shapes.expression import Size, UntraceableError
+from resizefix.shapes.model_view import ModelView
 
 
 def chain(nodes: str, inputs: str = "float[n,3,h,w] x", extra: str = "", more: str = "", opset: int = 13) -> Chain:

@@ -2,10 +2,10 @@ import numpy as np
 import pytest
 from onnx_text import document
 
-from resizefix.dialects.model_view import ModelView
-from resizefix.document.operator_semantics.expression import Computed, Number, Size
-from resizefix.document.operator_semantics.operand import Known
 from resizefix.origins.trace import Tracer, Untraced
+from resizefix.shapes.expression import Computed, Number, Size
+from resizefix.shapes.model_view import ModelView
+from resizefix.shapes.operand import Known
 
 
 def traced(nodes: str, inputs="float[n,3,h,w] x", extra="", more="", given=None) -> Known | Untraced:

@@ -12,10 +12,10 @@ from itertools import takewhile
 import numpy as np
 
 from resizefix.document.node_builder import NodeBuilder
-from resizefix.document.operator_semantics.expression import Computed, Expression, Number, Size
 from resizefix.origins.input_sizes.following import Following
 from resizefix.origins.input_sizes.refusal import refuse
 from resizefix.shapes.dim import Dim, Lengths
+from resizefix.shapes.expression import Computed, Expression, Number, Size
 
 _OPERATORS = {"product": "Mul", "total": "Add", "joined": "Add", "minus": "Sub", "quotient": "Div", "floor": "Div"}
 _COUNT = 256

@@ -5,13 +5,13 @@ import numpy as np
 from onnx import AttributeProto, NodeProto
 
 from resizefix.dialects.dialect import RESIZES, dialect_of
-from resizefix.dialects.model_view import ModelView
 from resizefix.dialects.read import read
-from resizefix.document.constants import Constant
 from resizefix.document.scopes import is_operator
 from resizefix.errors import RefusedError
 from resizefix.origins.input_sizes.input_axes import ImageInput
 from resizefix.scope_path import MAIN
+from resizefix.shapes.constants import Constant
+from resizefix.shapes.model_view import ModelView
 
 _CHANNELS_FIRST = {"batch": 0, "height": 2, "width": 3}
 _ACTIVATIONS = ("Relu", "LeakyRelu", "Elu", "Sigmoid", "Tanh", "Identity")

@@ -10,9 +10,12 @@ import numpy as np
 import numpy.typing as npt
 from onnx import NodeProto
 
-from resizefix.dialects.model_view import ModelView
-from resizefix.document.constants import value_of_node
-from resizefix.document.operator_semantics.expression import (
+from resizefix.document.scopes import is_operator
+from resizefix.document.values import Array
+from resizefix.scope_path import MAIN
+from resizefix.shapes.constants import value_of_node
+from resizefix.shapes.dim import Dim, Sizes
+from resizefix.shapes.expression import (
     Computed,
     Expression,
     Number,
@@ -21,12 +24,9 @@ from resizefix.document.operator_semantics.expression import (
     evaluate,
     sizes_in,
 )
-from resizefix.document.operator_semantics.operand import Call, Known
-from resizefix.document.operator_semantics.table import SHAPE_READERS, apply, has_row, sizes_read
-from resizefix.document.scopes import is_operator
-from resizefix.document.values import Array
-from resizefix.scope_path import MAIN
-from resizefix.shapes.dim import Dim, Sizes
+from resizefix.shapes.model_view import ModelView
+from resizefix.shapes.operand import Call, Known
+from resizefix.shapes.value_table import SHAPE_READERS, apply, has_row, sizes_read
 
 # Lists of sizes are short; what is longer is data.
 MOST_LISTED = 64

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from resizefix.document.operator_semantics.elementwise import OPERATORS, Values, cast
 from resizefix.errors import DiagnosedError
 from resizefix.scope_path import Key
+from resizefix.shapes.elementwise_values import OPERATORS, Values, cast
 
 # Operands are shared, so an expression can be exponentially longer than its chain; nor may it nest deeper than Python.
 _LONGEST = 300

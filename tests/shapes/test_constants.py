@@ -3,9 +3,9 @@ import pytest
 from onnx import ModelProto, numpy_helper
 from onnx_text import model
 
-from resizefix.document.constants import Constant, Constants, NotConstant
 from resizefix.document.document import Document
 from resizefix.document.scopes import Scopes
+from resizefix.shapes.constants import Constant, Constants, NotConstant
 
 
 def value_of(nodes: str, name: str, constants: str = "", x: str = "", edit=None):

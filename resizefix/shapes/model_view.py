@@ -5,13 +5,12 @@ from __future__ import annotations
 from functools import cached_property
 
 from resizefix.dialects.dialect import RESIZES
-from resizefix.dialects.output_size import shapes_of
-from resizefix.document.constants import Constant, Constants
 from resizefix.document.document import Document
 from resizefix.document.scopes import DEFAULT_DOMAINS, Scope
-from resizefix.document.shapes import Dims, Shapes
-from resizefix.document.values import Array
+from resizefix.document.values import Array, Dims
 from resizefix.document.view import View
+from resizefix.shapes.constants import Constant, Constants
+from resizefix.shapes.stored_shapes import Shapes
 
 
 class ModelView(View):
@@ -60,4 +59,4 @@ class ModelView(View):
     @cached_property
     def shapes(self) -> Shapes:
         """Types and shapes, the stored ones and those that inference adds."""
-        return shapes_of(self.model)
+        return Shapes(self.model)

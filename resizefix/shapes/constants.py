@@ -12,13 +12,13 @@ import numpy as np
 from onnx import AttributeProto, NodeProto, TensorProto
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.document.operator_semantics.expression import UntraceableError
-from resizefix.document.operator_semantics.operand import MOST_ELEMENTS
-from resizefix.document.operator_semantics.table import SHAPE_READERS, has_row, values
-from resizefix.document.provenance import operands_first
 from resizefix.document.scopes import Definition, DefinitionKind, Scope, Scopes, is_operator
 from resizefix.document.values import Array, held_by, longest_extent
 from resizefix.scope_path import Key
+from resizefix.shapes.expression import UntraceableError
+from resizefix.shapes.operand import MOST_ELEMENTS
+from resizefix.shapes.provenance import operands_first
+from resizefix.shapes.value_table import SHAPE_READERS, has_row, values
 
 if TYPE_CHECKING:
     from resizefix.document.document import Document

@@ -9,14 +9,14 @@ from typing import TypeVar
 import numpy as np
 from onnx import NodeProto, helper
 
-from resizefix.document.operator_semantics import moving
-from resizefix.document.operator_semantics.elementwise import OPERATORS, are_ordered, cast, is_cast_defined
-from resizefix.document.operator_semantics.expression import UntraceableError, computed
-from resizefix.document.operator_semantics.moving import Row
-from resizefix.document.operator_semantics.operand import DTYPES, MISFITS, MOST_ELEMENTS, Call, Known, require_few
 from resizefix.document.scopes import DEFAULT_DOMAINS
 from resizefix.document.text import counted
 from resizefix.document.values import Array, longest_extent
+from resizefix.shapes import moving_values
+from resizefix.shapes.elementwise_values import OPERATORS, are_ordered, cast, is_cast_defined
+from resizefix.shapes.expression import UntraceableError, computed
+from resizefix.shapes.moving_values import Row
+from resizefix.shapes.operand import DTYPES, MISFITS, MOST_ELEMENTS, Call, Known, require_few
 
 _Size = TypeVar("_Size")
 # These read the shape of their operand and not its data: what lies behind them is not followed.
@@ -138,7 +138,7 @@ def _is_reduced_exactly(operator: str, value: Array) -> bool:
 
 
 ROWS: dict[str, Row] = {
-    **moving.ROWS,
+    **moving_values.ROWS,
     **dict.fromkeys(OPERATORS, _elementwise),
     **dict.fromkeys(_REDUCTIONS, _reduction),
     "Clip": _clip,

@@ -23,9 +23,9 @@ from resizefix.operations.site import Extent, ReadSite, Site
 from resizefix.origins.classify import Classifier
 from resizefix.origins.origin import Origin, OriginKind
 from resizefix.scope_path import ScopePath
-from resizefix.shapes.constants import Constant
 from resizefix.shapes.fixed_sizes import know_fixed_sizes
 from resizefix.shapes.model_view import ModelView
+from resizefix.shapes.values import Constant
 
 if TYPE_CHECKING:
     from resizefix.origins.recover import Recoverer

@@ -18,7 +18,7 @@ from resizefix.document.values import Array
 from resizefix.document.view import View
 from resizefix.errors import UnreadableModelError
 from resizefix.opsets.verdict import Step
-from resizefix.shapes.constants import spelled_value
+from resizefix.shapes.constant_node import spelled_value
 from resizefix.shapes.node_inference import ValueOf
 from resizefix.shapes.signatures import since_version
 

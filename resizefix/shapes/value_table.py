@@ -153,9 +153,12 @@ def apply(call: Call) -> list[Known]:
     if row is None:
         raise UntraceableError("document.operator-is-not-followed", operator=call.operator)
     try:
-        return row(call)
+        outputs = row(call)
     except MISFITS as error:  # what numpy and onnx say of what does not fit
         raise UntraceableError("document.operands-do-not-fit", operator=call.operator, error=error) from error
+    if sum(longest_extent(output.shape) for output in outputs) > MOST_ELEMENTS:
+        raise UntraceableError("document.operator-makes-too-much", operator=call.operator)
+    return outputs
 
 
 def has_row(node: NodeProto) -> bool:
@@ -178,7 +181,7 @@ def values(
     known = [None if value is None else Known.constant(value) for value in operands]
     found = [output.value for output in apply(Call(node, known, opset))]
     results = [value for value in found if value is not None]
-    if len(results) != len(node.output) or sum(longest_extent(value.shape) for value in results) > MOST_ELEMENTS:
+    if len(results) != len(node.output):
         raise UntraceableError("document.operator-makes-too-much", operator=node.op_type)
     return results
 

@@ -16,7 +16,7 @@ from resizefix.origins.input_sizes.refusal import Choices, refuse
 from resizefix.origins.input_sizes.solver import Solver
 from resizefix.origins.input_sizes.tables import may_be_grid
 from resizefix.scope_path import MAIN
-from resizefix.shapes.constants import value_of_node
+from resizefix.shapes.constant_node import value_of_node
 from resizefix.shapes.dim import Dim, Sizes
 from resizefix.shapes.model_view import ModelView
 from resizefix.shapes.node_schema import why_incomplete

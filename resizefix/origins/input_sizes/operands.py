@@ -13,7 +13,7 @@ from onnx import NodeProto
 from resizefix.document.scopes import is_operator
 from resizefix.document.values import Array
 from resizefix.scope_path import MAIN
-from resizefix.shapes.constants import value_of_node
+from resizefix.shapes.constant_node import value_of_node
 from resizefix.shapes.dim import Dim, Sizes
 from resizefix.shapes.expression import (
     Computed,

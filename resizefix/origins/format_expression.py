@@ -18,6 +18,7 @@ def written(expression: Expression, name: Callable[[Size], str]) -> str:
         return figure(expression.value, expression.dtype)
     if isinstance(expression, Size):
         return name(expression)
+    assert isinstance(expression, Computed)  # sizes that are followed are not written
     operands = expression.operands
     if expression.operator == "Cast":
         rounds = expression.dtype in _INTEGERS and not _is_whole(operands[0])

@@ -15,14 +15,14 @@ from resizefix.dialects.dialect import is_resize
 from resizefix.document.scopes import DEFAULT_DOMAINS, Definition, DefinitionKind, Scope
 from resizefix.document.values import Array
 from resizefix.scope_path import Key
-from resizefix.shapes.dim import Dim, Sizes
-from resizefix.shapes.expression import Expression, Number, Size, UntraceableError, computed
+from resizefix.shapes.expression import Dim, Expression, Number, Size, UntraceableError, computed
 from resizefix.shapes.model_view import ModelView
 from resizefix.shapes.node_schema import why_incomplete
 from resizefix.shapes.notes import DimList, Notes
 from resizefix.shapes.operand import MISFITS, attribute_of, stated_attribute
 from resizefix.shapes.output_lengths import BROADCASTING, KEEPING
 from resizefix.shapes.reading import Reading, UnknownRankError
+from resizefix.shapes.sizes import Sizes
 
 # Their rows hold for every input; those of others say what an image of another size would most probably give.
 _FOLLOWED = KEEPING | BROADCASTING | {"Transpose", "Concat", "Conv", "FusedConv", "MaxPool", "AveragePool", "LpPool"}

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from resizefix.shapes.dim import Dim
+from resizefix.shapes.expression import Dim
 from resizefix.shapes.notes import DimList
 from resizefix.shapes.output_lengths import BROADCASTING, KEEPING, REDUCTIONS
 from resizefix.shapes.reading import Reading, Row, UnknownRankError, axis_of

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from resizefix.shapes.cutting_rows import FEW
-from resizefix.shapes.dim import Dim
+from resizefix.shapes.expression import Dim
 from resizefix.shapes.notes import DimList
 from resizefix.shapes.operand import attribute_of
 from resizefix.shapes.output_lengths import windows

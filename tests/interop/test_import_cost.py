@@ -57,7 +57,7 @@ FOR_INSPECT = {
     "opsets": {"evaluation"},
     "origins": {"classify", "origin"},
     "runtimes": {"inputs"},
-    "shapes": {"dim", "fixed_sizes", "notes", "number_reading", "reach", "reading", "table", "walk"}
+    "shapes": {"fixed_sizes", "sizes", "size_values", "notes", "number_reading", "reach", "reading", "table", "walk"}
     | {
         "constant_node",
         "values",

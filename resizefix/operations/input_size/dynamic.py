@@ -28,7 +28,7 @@ from resizefix.origins.input_sizes.operands import Place
 from resizefix.origins.input_sizes.refusal import refuse
 from resizefix.outcome import Outcome, Status
 from resizefix.scope_path import MAIN, Key
-from resizefix.shapes.dim import Dim
+from resizefix.shapes.expression import Dim
 from resizefix.shapes.notes import COMPUTED, ResizeUse
 from resizefix.shapes.stored_shapes import rederive
 

@@ -23,7 +23,7 @@ from resizefix.origins.input_sizes.input_axes import ImageInput
 from resizefix.origins.input_sizes.operands import Place
 from resizefix.outcome import Outcome, Status
 from resizefix.scope_path import MAIN, Key
-from resizefix.shapes.dim import Dim
+from resizefix.shapes.expression import Dim
 from resizefix.shapes.stored_shapes import rederive
 
 

@@ -17,12 +17,13 @@ from resizefix.origins.input_sizes.solver import Solver
 from resizefix.origins.input_sizes.tables import may_be_grid
 from resizefix.scope_path import MAIN
 from resizefix.shapes.constant_node import value_of_node
-from resizefix.shapes.dim import Dim, Sizes
+from resizefix.shapes.expression import Dim
 from resizefix.shapes.model_view import ModelView
 from resizefix.shapes.node_schema import why_incomplete
 from resizefix.shapes.notes import DimList, Notes
 from resizefix.shapes.operand import MISFITS, attribute_of
 from resizefix.shapes.reading import UnknownRankError, axis_of
+from resizefix.shapes.sizes import Sizes
 from resizefix.shapes.table import ROWS
 
 _DOMAINS = (*DEFAULT_DOMAINS, "com.microsoft")

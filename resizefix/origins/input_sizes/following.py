@@ -19,10 +19,11 @@ from resizefix.origins.input_sizes.rules import SizeRule, broken_at, point_of, r
 from resizefix.origins.input_sizes.scalar_use import ScalarUse
 from resizefix.origins.input_sizes.scalars import scalars
 from resizefix.origins.input_sizes.tables import Known, NoGridError, Table, recognised, shares_that_stay
-from resizefix.shapes.dim import Dim, Lengths, Sizes
+from resizefix.shapes.expression import Dim
 from resizefix.shapes.model_view import ModelView
 from resizefix.shapes.notes import AttributeUse
 from resizefix.shapes.operand import attribute_of
+from resizefix.shapes.sizes import Lengths, Sizes
 
 Symbols = Mapping[str, int]
 _TRIALS = 3

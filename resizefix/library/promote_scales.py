@@ -8,10 +8,8 @@ from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
 from resizefix.document.scopes import default_opset
-from resizefix.document.shapes import Key
 from resizefix.errors import UsageError
 from resizefix.library import seam
 from resizefix.library.advice import proposed
@@ -35,6 +33,8 @@ from resizefix.outcome import Outcome
 from resizefix.printable import one_paragraph
 from resizefix.promotion import Coupling, Form, Freedom
 from resizefix.runtimes.limits import BrokenOffError
+from resizefix.scope_path import Key
+from resizefix.shapes.model_view import ModelView
 from resizefix.targets.tensorrt import TENSORRT_TARGETS
 from resizefix.verification.conditions import ChangeOptions, Unpack, conditions
 from resizefix.verification.plan import Plan

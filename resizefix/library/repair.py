@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from resizefix.diagnostics import Diagnostic, code_of
 from resizefix.dialects.dialect import RESIZES
-from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
 from resizefix.errors import RefusedError
 from resizefix.faults.fault import Fault, Preferences
@@ -27,6 +26,7 @@ from resizefix.operations.sites import find_sites, select, sites_in
 from resizefix.origins.origin import OriginKind
 from resizefix.outcome import Outcome, Status
 from resizefix.runtimes.limits import BrokenOffError
+from resizefix.shapes.model_view import ModelView
 from resizefix.verification.conditions import ChangeOptions, Conditions, Unpack, conditions
 from resizefix.verification.plan import Plan
 from resizefix.verification.verification import Status as Verdict

@@ -2,10 +2,10 @@
 
 from onnx import NodeProto
 
-from resizefix.document.output_lengths import BROADCASTING, KEEPING
 from resizefix.document.scopes import DEFAULT_DOMAINS
 from resizefix.shapes import cutting_rows, elementwise_rows, moving_rows, reshape_row, resize_row, window_rows
 from resizefix.shapes.notes import DimList
+from resizefix.shapes.output_lengths import BROADCASTING, KEEPING
 from resizefix.shapes.reading import Reading, Row, UnknownRankError
 
 

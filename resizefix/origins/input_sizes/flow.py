@@ -8,11 +8,7 @@ import numpy as np
 from onnx import GraphProto, NodeProto, numpy_helper
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.dialects.model_view import ModelView
-from resizefix.document.constants import value_of_node
-from resizefix.document.operator_semantics.operand import MISFITS, attribute_of
 from resizefix.document.scopes import DEFAULT_DOMAINS, node_label, reads
-from resizefix.opsets.node_schema import why_incomplete
 from resizefix.origins.input_sizes.input_axes import ImageInput
 from resizefix.origins.input_sizes.node_reading import NodeReading
 from resizefix.origins.input_sizes.operands import Operands, Place
@@ -20,9 +16,14 @@ from resizefix.origins.input_sizes.refusal import Choices, refuse
 from resizefix.origins.input_sizes.solver import Solver
 from resizefix.origins.input_sizes.tables import may_be_grid
 from resizefix.scope_path import MAIN
-from resizefix.shapes.dim import Dim, Sizes
+from resizefix.shapes.constant_node import value_of_node
+from resizefix.shapes.expression import Dim
+from resizefix.shapes.model_view import ModelView
+from resizefix.shapes.node_schema import why_incomplete
 from resizefix.shapes.notes import DimList, Notes
+from resizefix.shapes.operand import MISFITS, attribute_of
 from resizefix.shapes.reading import UnknownRankError, axis_of
+from resizefix.shapes.sizes import Sizes
 from resizefix.shapes.table import ROWS
 
 _DOMAINS = (*DEFAULT_DOMAINS, "com.microsoft")

@@ -5,20 +5,16 @@ by site. Source: the operator schemas of the installed onnx (docs/Operators.md).
 """
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import onnx
-from onnx import AttributeProto, ModelProto, NodeProto
+from onnx import AttributeProto, NodeProto
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.dialect import RESIZES
-from resizefix.document.scopes import DEFAULT_DOMAINS, node_label
+from resizefix.document.scopes import DEFAULT_DOMAINS
 from resizefix.document.text import counted
-from resizefix.document.view import View
-from resizefix.opsets.signatures import schema_of
-
-if TYPE_CHECKING:
-    from resizefix.opsets.verdict import Blocker
+from resizefix.shapes.signatures import schema_of
 
 _ANY_NUMBER = 2**31 - 1  # what onnx says for "variadic"
 
@@ -40,21 +36,6 @@ class _Needs(NamedTuple):
         if self.least == self.most:
             return str(self.least)
         return f"{self.least} to {self.most}" if self.most < _ANY_NUMBER else f"{self.least} or more"
-
-
-def incomplete_nodes(model: ModelProto) -> "tuple[Blocker, ...]":
-    """All nodes that no runtime takes, each as something that stands in the way."""
-    from resizefix.opsets.verdict import Blocker
-
-    fix = Diagnostic("opsets.fix-invalid-node")
-    return tuple(
-        Blocker(
-            node_label(node, index), node.op_type, scope.opset, Diagnostic("opsets.node-is-incomplete", why=why), fix
-        )
-        for scope in View(model).scopes.all
-        for index, node in enumerate(scope.body.node)
-        if (why := why_incomplete(node, scope.opset)) is not None
-    )
 
 
 def why_incomplete(node: NodeProto, opset: int) -> str | None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import onnx.parser
 
-from resizefix.dialects.output_size import RESIZED, rederive, shapes_of
-from resizefix.document.size_rules import inferred
+from resizefix.shapes.inference import infer_shapes
+from resizefix.shapes.size_rules import inferred
+from resizefix.shapes.stored_shapes import Shapes, rederive
 
 # The roi of a crop is beyond inference: what it says of `c` is hidden from it, and with that the symbol of `c`.
 MODEL = """<ir_version: 10, opset_import: ["" : 11, "local" : 1]> g (float[n] x) => (float[?] z)
@@ -20,7 +21,7 @@ MODEL = """<ir_version: 10, opset_import: ["" : 11, "local" : 1]> g (float[n] x)
 
 def test_a_size_that_is_inferred_again_gets_no_symbol_of_another_one():
     model = onnx.parser.parse_model(MODEL)
-    shapes = shapes_of(model)
+    shapes = Shapes(model)
     assert shapes.dims(((), "y")) != ("unk__0",)
     rederive(model, {((), "y"): shapes.dims(((), "y"))})
     told = {value.name: [dim.dim_param for dim in value.type.tensor_type.shape.dim] for value in model.graph.value_info}
@@ -30,5 +31,5 @@ def test_a_size_that_is_inferred_again_gets_no_symbol_of_another_one():
 
 def test_what_keeps_symbols_apart_is_in_no_result():
     model = onnx.parser.parse_model(MODEL)
-    names = {value.name for value in inferred(model, None).graph.value_info}
-    assert {value.name for value in inferred(model, RESIZED).graph.value_info} == names
+    names = {value.name for value in infer_shapes(model).graph.value_info}
+    assert {value.name for value in inferred(model).graph.value_info} == names

@@ -14,11 +14,11 @@ from onnx import NodeProto, TensorProto, TypeProto, checker, defs, helper, numpy
 
 from resizefix.dialects.dialect import RESIZES
 from resizefix.dialects.resized_length import agreed_length
-from resizefix.document.operator_semantics.operand import MISFITS, attribute_of
 from resizefix.document.scopes import DEFAULT_DOMAINS
 from resizefix.document.values import Array, has_negative_size
-from resizefix.opsets.node_schema import why_incomplete
-from resizefix.opsets.signatures import TypeOf, output_types
+from resizefix.shapes.node_schema import why_incomplete
+from resizefix.shapes.operand import MISFITS, attribute_of
+from resizefix.shapes.signatures import TypeOf, output_types
 
 Dims = tuple["int | None", ...]
 ValueOf = Callable[[TensorProto], Array]

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from resizefix.document.operator_semantics.expression import (
+from resizefix.shapes.expression import (
     Number,
     Size,
     UntraceableError,

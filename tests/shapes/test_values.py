@@ -3,9 +3,14 @@ import pytest
 from onnx import ModelProto, numpy_helper
 from onnx_text import model
 
-from resizefix.document.constants import Constant, Constants, NotConstant
 from resizefix.document.document import Document
 from resizefix.document.scopes import Scopes
+from resizefix.shapes.values import Constant, Unknown, Values
+
+
+def found(values: Values, scope, name: str) -> Constant | Unknown:
+    definition = values.scopes.definition(scope, name)
+    return values.of(scope, name) if definition is None else values.constant(definition) or values.follow(definition)
 
 
 def value_of(nodes: str, name: str, constants: str = "", x: str = "", edit=None):
@@ -14,11 +19,11 @@ def value_of(nodes: str, name: str, constants: str = "", x: str = "", edit=None)
         edit(made)
     document = Document.from_proto(made)
     scopes = Scopes(document.proto)
-    return Constants(document, scopes).value_of(scopes.main, name)
+    return found(Values(document, scopes), scopes.main, name)
 
 
 def assert_not_constant(found, reason: str = "") -> None:
-    assert isinstance(found, NotConstant)
+    assert isinstance(found, Unknown)
     assert reason in found.reason
 
 
@@ -52,7 +57,7 @@ def test_a_chain_over_constants_is_folded_and_remembers_its_nodes():
 @pytest.mark.parametrize(
     ("nodes", "reason"),
     [
-        ("s = Shape (x)", "the shape of 'x'"),
+        ("s = Shape (x)", "the sizes that Shape reads"),
         ("r = RandomNormal <shape = [4]> () s = Identity (r)", "RandomNormal"),
         ("s = Identity (nowhere)", "'nowhere'"),
     ],
@@ -71,7 +76,7 @@ def test_a_cycle_that_an_edit_made_ends():
     )
     document.proto.graph.node[0].input[0] = "a"
     scopes = Scopes(document.proto)
-    assert_not_constant(Constants(document, scopes).value_of(scopes.main, "a"), "depends on itself")
+    assert_not_constant(found(Values(document, scopes), scopes.main, "a"), "depends on itself")
 
 
 def test_a_chain_longer_than_python_recurses_is_folded():

@@ -10,8 +10,8 @@ from onnx import NodeProto, TensorProto, TypeProto, defs, helper
 from onnx.defs import OpSchema
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.document.operator_semantics.operand import attribute_of
 from resizefix.document.text import counted
+from resizefix.shapes.operand import attribute_of
 
 TypeOf = Callable[[str], "TypeProto | None"]
 

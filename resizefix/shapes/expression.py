@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
-from resizefix.document.operator_semantics.elementwise import OPERATORS, Values, cast
 from resizefix.errors import DiagnosedError
 from resizefix.scope_path import Key
+from resizefix.shapes.elementwise_values import OPERATORS, Values, cast
 
 # Operands are shared, so an expression can be exponentially longer than its chain; nor may it nest deeper than Python.
 _LONGEST = 300
@@ -45,6 +46,17 @@ class Size:
         return "int64"
 
 
+class Dim:
+    """One size that is followed through a model, as a function of the input's (`Sizes` makes them, each once). `old` is
+    its value in the file; None for a size that depends on data."""
+
+    __slots__ = ("data", "index", "kind", "old", "parts")
+    dtype = "int64"
+
+    def __init__(self, index: int, kind: str, parts: tuple[Dim, ...], data: Any, old: int | None) -> None:
+        self.index, self.kind, self.parts, self.data, self.old = index, kind, parts, data, old
+
+
 @dataclass(frozen=True)
 class Computed:
     """An operator applied to expressions. `length` counts the expressions it is written with."""
@@ -55,7 +67,7 @@ class Computed:
     length: int = field(compare=False, default=1)
 
 
-Expression = Number | Size | Computed
+Expression = Number | Size | Dim | Computed
 
 
 def computed(operator: str, dtype: str, *operands: Expression) -> Expression:
@@ -76,8 +88,8 @@ def number(value: Values) -> Number:
     return Number(value.item(), value.dtype.name)
 
 
-def evaluate(expression: Expression, sizes: Mapping[Size, Values]) -> Values:
-    """What the expression gives where tensors have `sizes`: int64 arrays of one shape, every size that occurs in it.
+def evaluate(expression: Expression, sizes: Mapping[Any, Values]) -> Values:
+    """What the expression gives where its sizes (`Size`, `Dim`) are `sizes`: int64 arrays of one shape, each in it.
 
     Where a runtime would fail (an integer divided by zero) the value means nothing.
     """
@@ -86,7 +98,7 @@ def evaluate(expression: Expression, sizes: Mapping[Size, Values]) -> Values:
         for part in _parts(expression):
             if isinstance(part, Number):
                 known[id(part)] = np.array(part.value, part.dtype)
-            elif isinstance(part, Size):
+            elif not isinstance(part, Computed):
                 known[id(part)] = np.asarray(sizes[part], np.int64)
             else:
                 operands = [known[id(operand)] for operand in part.operands]
@@ -101,6 +113,11 @@ def evaluate(expression: Expression, sizes: Mapping[Size, Values]) -> Values:
 def sizes_in(expression: Expression) -> frozenset[Size]:
     """The sizes that the expression depends on."""
     return frozenset(part for part in _parts(expression) if isinstance(part, Size))
+
+
+def dims_in(expression: Expression) -> list[Dim]:
+    """The followed sizes that the expression depends on, in the order in which they were made."""
+    return sorted({part for part in _parts(expression) if isinstance(part, Dim)}, key=lambda dim: dim.index)
 
 
 def numbers_in(expression: Expression) -> Iterator[Number]:

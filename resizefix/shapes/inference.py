@@ -23,8 +23,9 @@ import onnx
 from onnx import ModelProto, TypeProto, defs, helper, shape_inference
 
 from resizefix.document.scopes import DEFAULT_DOMAINS, bodies
-from resizefix.document.values import has_negative_size, known_types, stored_values
-from resizefix.document.vectors import FOLLOWED, Place, Vectors, node_at, places_of
+from resizefix.document.validity import open_negative_sizes
+from resizefix.document.values import has_negative_size, known_types
+from resizefix.shapes.vectors import FOLLOWED, Place, Vectors, node_at, places_of
 
 _UNFOLLOWED = "resizefix.unfollowed"
 
@@ -71,19 +72,6 @@ def _inferred(model: ModelProto, elsewhere: Collection[Place], *, follow_values:
             changed.domain = original.domain
     for holder in (made, *made.functions) if elsewhere else ():
         del holder.opset_import[-1]
-    return made
-
-
-def open_negative_sizes(model: ModelProto) -> ModelProto:
-    """A copy that says nothing of the sizes that are stored as negative ones; the model itself where there are none."""
-    if not any(has_negative_size(value.type) for _, body in bodies(model) for value in stored_values(body)):
-        return model
-    made = ModelProto()
-    made.CopyFrom(model)
-    for value in (value for _, body in bodies(made) for value in stored_values(body) if has_negative_size(value.type)):
-        for dim in value.type.tensor_type.shape.dim:
-            if dim.dim_value < 0:
-                dim.ClearField("dim_value")
     return made
 
 

@@ -14,12 +14,12 @@ from onnx import helper
 from operator_calls import CALLS, Array, Drawn, ints
 
 from resizefix.document.document import Document
-from resizefix.document.operator_semantics.elementwise import OPERATORS
-from resizefix.document.operator_semantics.expression import Size, UntraceableError, evaluate
-from resizefix.document.operator_semantics.operand import Call, Known
-from resizefix.document.operator_semantics.table import ROWS, apply, values
 from resizefix.runtimes.ort_session import CannotLoadError, open_session
 from resizefix.scope_path import MAIN
+from resizefix.shapes.elementwise_values import OPERATORS
+from resizefix.shapes.expression import Size, UntraceableError, evaluate
+from resizefix.shapes.operand import Call, Known
+from resizefix.shapes.value_table import ROWS, apply, values
 
 EXAMPLES = 500 if EXHAUSTIVE else 4
 SETTINGS = settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))

@@ -3,9 +3,9 @@ import pytest
 from onnx import helper
 from onnx_text import model
 
-from resizefix.document.shapes import Shapes, dims_of, rederive
-from resizefix.document.values import dims_in, stored_values, tensor_of
+from resizefix.document.values import dims_in, dims_of, stored_values, tensor_of
 from resizefix.scope_path import BodyName, ScopePath
+from resizefix.shapes.stored_shapes import Shapes, rederive
 
 
 def stored(model):

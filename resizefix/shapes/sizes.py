@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from resizefix.dialects.resized_length import kernel_length, kernel_lengths
-from resizefix.document.operator_semantics.expression import Expression, Size, evaluate
+from resizefix.shapes.expression import Dim, Expression, dims_in, evaluate
 
 Lengths = npt.NDArray[np.int64]
 
@@ -29,15 +29,6 @@ _STEPS = {
     "width": (0, 0, 1, 0, 1, 3, 1, 2, 7, 3),
     "batch": (0, 0, 0, 1, 1, 2, 5, 3, 3, 1),
 }
-
-
-class Dim:
-    """One size. `old` is its value in the file; None for a size that depends on data."""
-
-    __slots__ = ("data", "index", "kind", "old", "parts")
-
-    def __init__(self, index: int, kind: str, parts: "tuple[Dim, ...]", data: Any, old: int | None) -> None:
-        self.index, self.kind, self.parts, self.data, self.old = index, kind, parts, data, old
 
 
 class Sizes:
@@ -199,15 +190,14 @@ class Sizes:
             return self.const(old)
         return dim if scale == 1 else self._make("scaled", (dim,), float(scale), old)
 
-    def computed(self, expression: Expression, leaves: Mapping[Size, Dim]) -> Dim:
+    def computed(self, expression: Expression) -> Dim:
         """What a chain of small tensors computes of sizes."""
-        order = tuple(leaves)
-        parts = tuple(leaves[size] for size in order)
+        parts = tuple(dims_in(expression))
         old: int | None = None
         if all(part.old is not None for part in parts):
-            sizes = {size: np.array([leaves[size].old], np.int64) for size in order}
-            old = int(np.ravel(evaluate(expression, sizes))[0])
-        return self._new("computed", parts, (expression, order), old)
+            olds = {part: np.array([part.old], np.int64) for part in parts}
+            old = int(np.ravel(evaluate(expression, olds))[0])
+        return self._new("computed", parts, expression, old)
 
     # ---- looking ----
 
@@ -334,8 +324,7 @@ class Sizes:
         if dim.kind == "scaled":
             return kernel_lengths(float(dim.data), parts[0])
         if dim.kind == "computed":
-            expression, order = dim.data
-            values = evaluate(expression, dict(zip(order, parts, strict=True)))
+            values = evaluate(dim.data, dict(zip(dim.parts, parts, strict=True)))
             return np.broadcast_to(np.asarray(values), shape).astype(np.int64)
         with np.errstate(all="ignore"):
             return np.asarray(_ARITHMETIC[dim.kind](parts), np.int64)

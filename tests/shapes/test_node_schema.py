@@ -1,7 +1,7 @@
 import pytest
 from onnx import AttributeProto, helper
 
-from resizefix.opsets.node_schema import why_incomplete
+from resizefix.shapes.node_schema import why_incomplete
 
 node = helper.make_node
 

@@ -6,28 +6,27 @@ there and 9 here. Nothing may build on the 8.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable
 from math import frexp, isfinite
 
 import numpy as np
-from onnx import ModelProto, NodeProto
+from onnx import NodeProto
 
-from resizefix.dialects.dialect import RESIZES, dialect_of
+from resizefix.dialects.dialect import dialect_of
 from resizefix.dialects.read import Reading, read
 from resizefix.dialects.resized_length import kernel_length
-from resizefix.document import shapes
-from resizefix.document.shapes import Dims, Key, Shapes
-from resizefix.document.size_rules import SizeRule, ValueOf
-from resizefix.document.values import Array
+from resizefix.document.values import Array, Dims
 from resizefix.errors import RefusedError
 from resizefix.interpolation import Interpolation
+
+ValueOf = Callable[[str], "Array | None"]
 
 # What float32 has for a number, and what is left in it for the size of an axis.
 _SIGNIFICANT_BITS = 24
 _BITS_OF_A_SIZE = 16
 
 
-def _corrected(node: NodeProto, opset: int, source: Dims, claimed: Dims, value_of: ValueOf) -> Dims | None:
+def corrected(node: NodeProto, opset: int, source: Dims, claimed: Dims, value_of: ValueOf) -> Dims | None:
     """The output's sizes on the axes where the claim is not what the kernel makes; None where it can stand."""
     reading = _reading(node, opset)
     if reading is None or len(source) != len(claimed):
@@ -50,7 +49,7 @@ def _corrected(node: NodeProto, opset: int, source: Dims, claimed: Dims, value_o
     return None if tuple(true) == claimed else tuple(true)
 
 
-def _may_mislead(node: NodeProto, opset: int, value_of: ValueOf) -> bool:
+def may_mislead(node: NodeProto, opset: int, value_of: ValueOf) -> bool:
     """Whether the product with some size of up to sixteen bits is not a float32, so that the two rules may differ."""
     reading = _reading(node, opset)
     if reading is None:
@@ -92,16 +91,3 @@ def _scales(reading: Reading, value_of: ValueOf) -> list[float] | None:
         return None
     scales: list[float] = value.tolist()
     return scales if all(isfinite(scale) and scale > 0 for scale in scales) else None
-
-
-RESIZED = SizeRule(RESIZES, _corrected, _may_mislead)
-
-
-def shapes_of(model: ModelProto) -> Shapes:
-    """What is known of every tensor; never the size that onnx gives the output of a resize and onnxruntime does not."""
-    return Shapes(model, RESIZED)
-
-
-def rederive(model: ModelProto, seeds: Mapping[Key, Dims | None], *, names_hold: bool = False) -> None:
-    """`document.shapes.rederive`: every stored shape that depends on the seeded tensors is made true again."""
-    shapes.rederive(model, seeds, RESIZED, names_hold=names_hold)

@@ -11,9 +11,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from onnx import numpy_helper
 
-from resizefix.document.operator_semantics.expression import UntraceableError
-from resizefix.document.operator_semantics.operand import Call, Known, require_few
 from resizefix.document.values import Array, longest_extent
+from resizefix.shapes.expression import UntraceableError
+from resizefix.shapes.operand import Call, Known, require_few
 
 Row = Callable[[Call], "list[Known]"]
 

@@ -15,14 +15,14 @@ from functools import cached_property
 
 from onnx import GraphProto, ModelProto, TensorProto, TensorShapeProto, TypeProto
 
-from resizefix.document.dependents import Dependents
 from resizefix.document.edits import set_shape, write_dims
 from resizefix.document.node_builder import FreshNames
 from resizefix.document.scopes import bodies
-from resizefix.document.size_rules import SizeRule, inferred
 from resizefix.document.values import Dims, dims_in, dims_of, known_types, stored_values, tensor_of
 from resizefix.document.view import View
 from resizefix.scope_path import MAIN, Key, ScopePath
+from resizefix.shapes.dependents import Dependents
+from resizefix.shapes.size_rules import inferred
 
 __all__ = ["Dims", "Key", "Shapes", "dims_of", "is_invented", "rederive"]
 
@@ -30,14 +30,14 @@ _INVENTED = re.compile(r"unk__\d+")
 
 
 class Shapes:
-    """Types and shapes of a model's tensors: what is stored, and what inference adds to it, mended by a rule for the
-    operators that it does not know well enough."""
+    """Types and shapes of a model's tensors: what is stored, and what inference adds to it; never the size that onnx
+    gives the output of a resize and onnxruntime does not."""
 
-    def __init__(self, model: ModelProto, rule: SizeRule | None = None) -> None:
+    def __init__(self, model: ModelProto) -> None:
         self._types: dict[ScopePath, dict[str, TypeProto]] = {}
         self._initializers: dict[Key, TensorProto] = {}
         self._dims: dict[Key, Dims | None] = {}
-        for path, body in bodies(inferred(model, rule)):
+        for path, body in bodies(inferred(model)):
             self._types[path] = known_types(body)
             if isinstance(body, GraphProto):
                 self._initializers.update(((path, tensor.name), tensor) for tensor in body.initializer)
@@ -91,9 +91,7 @@ class Shapes:
         return {name for names in rarer for name in names}
 
 
-def rederive(
-    model: ModelProto, seeds: Mapping[Key, Dims | None], rule: SizeRule | None = None, *, names_hold: bool = False
-) -> None:
+def rederive(model: ModelProto, seeds: Mapping[Key, Dims | None], *, names_hold: bool = False) -> None:
     """Make every stored shape that depends on the seeded tensors true again; all others stay as they are.
 
     `seeds` gives, for each edited tensor, the sizes that are still fixed (None: no longer; no sizes at all: not even
@@ -124,7 +122,7 @@ def rederive(
     symbols = FreshNames(own_symbols)
     for _, tensor, _ in stored:
         tensor.ClearField("shape")
-    derived = _derive_from(model, seeds, rule)
+    derived = _derive_from(model, seeds)
     renamed: dict[str, str] = {}
     seeded = {size for dims in seeds.values() for size in dims or () if isinstance(size, str)}
     known_symbols = _symbols(model) | {name for name in seeded if name in own_symbols or not is_invented(name)}
@@ -147,7 +145,7 @@ def rederive(
         write_dims(tensor.shape, named)
 
 
-def _derive_from(model: ModelProto, seeds: Mapping[Key, Dims | None], rule: SizeRule | None) -> Shapes:
+def _derive_from(model: ModelProto, seeds: Mapping[Key, Dims | None]) -> Shapes:
     copy = ModelProto()
     copy.CopyFrom(model)
     fixed: dict[ScopePath, dict[str, Dims]] = {}
@@ -163,7 +161,7 @@ def _derive_from(model: ModelProto, seeds: Mapping[Key, Dims | None], rule: Size
             present[-1].name = name
         for value in present:
             set_shape(value, wanted[value.name])
-    return Shapes(copy, rule)
+    return Shapes(copy)
 
 
 def is_invented(symbol: str) -> bool:

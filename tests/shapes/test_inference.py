@@ -8,8 +8,8 @@ import pytest
 from onnx import ModelProto, helper
 from onnx_text import model
 
-from resizefix.document.inference import infer_shapes
-from resizefix.document.vectors import BY_BODY, FOLLOWED
+from resizefix.shapes.inference import infer_shapes
+from resizefix.shapes.vectors import BY_BODY, FOLLOWED
 
 FIXTURES = sorted((Path(__file__).parents[2] / "fixtures").glob("*.onnx"))
 

@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 from onnx import NodeProto, helper
 
-from resizefix.document.operator_semantics.expression import Expression, Number, UntraceableError, number
 from resizefix.document.text import counted
 from resizefix.document.values import Array, longest_extent
+from resizefix.shapes.expression import Expression, Number, UntraceableError, number
 
 # Element types whose arithmetic numpy has.
 DTYPES = frozenset(

@@ -9,14 +9,14 @@ from typing import TypeVar
 import numpy as np
 from onnx import NodeProto, helper
 
-from resizefix.document.operator_semantics import moving
-from resizefix.document.operator_semantics.elementwise import OPERATORS, are_ordered, cast, is_cast_defined
-from resizefix.document.operator_semantics.expression import UntraceableError, computed
-from resizefix.document.operator_semantics.moving import Row
-from resizefix.document.operator_semantics.operand import DTYPES, MISFITS, MOST_ELEMENTS, Call, Known, require_few
 from resizefix.document.scopes import DEFAULT_DOMAINS
 from resizefix.document.text import counted
 from resizefix.document.values import Array, longest_extent
+from resizefix.shapes import moving_values
+from resizefix.shapes.elementwise_values import OPERATORS, are_ordered, cast, is_cast_defined
+from resizefix.shapes.expression import UntraceableError, computed
+from resizefix.shapes.moving_values import Row
+from resizefix.shapes.operand import DTYPES, MISFITS, MOST_ELEMENTS, Call, Known, require_few
 
 _Size = TypeVar("_Size")
 # These read the shape of their operand and not its data: what lies behind them is not followed.
@@ -138,7 +138,7 @@ def _is_reduced_exactly(operator: str, value: Array) -> bool:
 
 
 ROWS: dict[str, Row] = {
-    **moving.ROWS,
+    **moving_values.ROWS,
     **dict.fromkeys(OPERATORS, _elementwise),
     **dict.fromkeys(_REDUCTIONS, _reduction),
     "Clip": _clip,
@@ -153,9 +153,12 @@ def apply(call: Call) -> list[Known]:
     if row is None:
         raise UntraceableError("document.operator-is-not-followed", operator=call.operator)
     try:
-        return row(call)
+        outputs = row(call)
     except MISFITS as error:  # what numpy and onnx say of what does not fit
         raise UntraceableError("document.operands-do-not-fit", operator=call.operator, error=error) from error
+    if sum(longest_extent(output.shape) for output in outputs) > MOST_ELEMENTS:
+        raise UntraceableError("document.operator-makes-too-much", operator=call.operator)
+    return outputs
 
 
 def has_row(node: NodeProto) -> bool:
@@ -178,7 +181,7 @@ def values(
     known = [None if value is None else Known.constant(value) for value in operands]
     found = [output.value for output in apply(Call(node, known, opset))]
     results = [value for value in found if value is not None]
-    if len(results) != len(node.output) or sum(longest_extent(value.shape) for value in results) > MOST_ELEMENTS:
+    if len(results) != len(node.output):
         raise UntraceableError("document.operator-makes-too-much", operator=node.op_type)
     return results
 

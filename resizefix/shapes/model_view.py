@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property
 
 from resizefix.dialects.dialect import RESIZES
-from resizefix.dialects.output_size import shapes_of
-from resizefix.document.constants import Constant, Constants
 from resizefix.document.document import Document
 from resizefix.document.scopes import DEFAULT_DOMAINS, Scope
-from resizefix.document.shapes import Dims, Shapes
-from resizefix.document.values import Array
+from resizefix.document.values import Array, Dims
 from resizefix.document.view import View
+from resizefix.shapes.stored_shapes import Shapes
+from resizefix.shapes.values import SizesOf, Values
 
 
 class ModelView(View):
@@ -26,9 +26,13 @@ class ModelView(View):
         return ModelView, (self.document,)
 
     @cached_property
-    def constants(self) -> Constants:
+    def constants(self) -> Values:
         """The values that nothing at run time can change."""
-        return Constants(self.document, self.scopes)
+        return Values(self.document, self.scopes)
+
+    def values(self, sizes: SizesOf, given: Mapping[str, Array] | None = None) -> Values:
+        """The values that follow from these sizes of tensors, over calls and into branches, too."""
+        return Values(self.document, self.scopes, constants=self.constants, calls=self.calls, sizes=sizes, given=given)
 
     @cached_property
     def resizes(self) -> list[tuple[Scope, int]]:
@@ -44,8 +48,7 @@ class ModelView(View):
 
     def value(self, scope: Scope, name: str) -> Array | None:
         """The value of a tensor that nothing at run time can change; None for another."""
-        found = self.constants.value_of(scope, name)
-        return found.value if isinstance(found, Constant) else None
+        return self.constants.array(scope, name)
 
     def dims(self, scope: Scope, name: str) -> Dims | None:
         """The sizes of what `name`, read in `scope`, refers to, as far as they are known."""
@@ -60,4 +63,4 @@ class ModelView(View):
     @cached_property
     def shapes(self) -> Shapes:
         """Types and shapes, the stored ones and those that inference adds."""
-        return shapes_of(self.model)
+        return Shapes(self.model)

@@ -6,10 +6,10 @@ from collections.abc import Iterable
 
 from onnx import NodeProto
 
-from resizefix.document.operator_semantics.table import SHAPE_READERS
-from resizefix.document.output_lengths import BROADCASTING, KEEPING
 from resizefix.document.scopes import DEFAULT_DOMAINS, DefinitionKind, Reader, Scope, Scopes
 from resizefix.scope_path import Key
+from resizefix.shapes.output_lengths import BROADCASTING, KEEPING
+from resizefix.shapes.value_table import SHAPE_READERS
 
 # The sizes of what these ai.onnx operators make follow from the sizes of what they read, never from its numbers.
 _SIZES_FROM_SIZES = (

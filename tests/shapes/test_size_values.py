@@ -2,16 +2,18 @@ import numpy as np
 import pytest
 from onnx_text import document
 
-from resizefix.dialects.model_view import ModelView
-from resizefix.document.operator_semantics.expression import Computed, Number, Size
-from resizefix.document.operator_semantics.operand import Known
-from resizefix.origins.trace import Tracer, Untraced
+from resizefix.shapes.axis_sizes import AxisSizes
+from resizefix.shapes.expression import Computed, Number, Size
+from resizefix.shapes.model_view import ModelView
+from resizefix.shapes.operand import Known
+from resizefix.shapes.size_values import traced_values
+from resizefix.shapes.values import Unknown
 
 
-def traced(nodes: str, inputs="float[n,3,h,w] x", extra="", more="", given=None) -> Known | Untraced:
+def traced(nodes: str, inputs="float[n,3,h,w] x", extra="", more="", given=None) -> Known | Unknown:
     graph = f"({inputs}) => (float[] t) {extra} {{ {nodes} }} {more}"
-    tracer = Tracer(ModelView(document(graph, 15, "local")), given)
-    return tracer.trace(tracer.scopes.main, "t")
+    values = traced_values(AxisSizes(ModelView(document(graph, 15, "local"))), given)
+    return values.of(values.scopes.main, "t")
 
 
 IF = """s = Shape (x) t = If (c) <then_branch = a () => (int64[4] p) {{ p = {} }},

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Container, Mapping, Sequence
 from functools import cached_property, partial
-from typing import NamedTuple
 
 import numpy as np
 from onnx import (
@@ -25,9 +24,8 @@ from onnx import (
     numpy_helper,
 )
 
-from resizefix.document.dependents import Dependents
+from resizefix.dialects.dialect import RESIZES
 from resizefix.document.edits import FIRST_IR_WITH_DEFAULTS, drop_named, set_shape
-from resizefix.document.inference import infer_shapes
 from resizefix.document.scopes import DEFAULT_DOMAINS, Scope, bodies, default_opset
 from resizefix.document.values import (
     Array,
@@ -41,8 +39,9 @@ from resizefix.document.values import (
 )
 from resizefix.document.view import View
 from resizefix.scope_path import MAIN, FunctionName, Key, ScopePath
-
-ValueOf = Callable[[str], "Array | None"]
+from resizefix.shapes.dependents import Dependents
+from resizefix.shapes.inference import infer_shapes
+from resizefix.shapes.output_size import corrected, may_mislead
 
 # A domain of no operator set: inference passes over its nodes and takes what is stored of their outputs.
 _HIDDEN = "resizefix.hidden"
@@ -52,36 +51,20 @@ _ROUNDS = 8
 _MOST_NUMBERS = 64
 
 
-class SizeRule(NamedTuple):
-    """How large the outputs of some ai.onnx operators are, where inference's word is not enough.
-
-    `corrected(node, opset, input dims, claimed dims of the output, value of a name)` gives the true sizes, None in them
-    for one that is not known; None altogether where the claim can stand. `may_mislead(node, opset, value of a name)`
-    says whether inference may be wrong at some size of the input: inside functions, that is all that can be asked.
-    There a value is what all calls give, one after another.
-    """
-
-    operators: frozenset[str]
-    corrected: Callable[[NodeProto, int, Dims, Dims, ValueOf], Dims | None]
-    may_mislead: Callable[[NodeProto, int, ValueOf], bool]
-
-
-def inferred(model: ModelProto, rule: SizeRule | None) -> ModelProto:
-    """A copy with every type and shape that inference derives and the rule, if there is one, lets stand."""
+def inferred(model: ModelProto) -> ModelProto:
+    """A copy with every type and shape that inference derives and the kernels' rule lets stand."""
     copy, defaults = _without_defaults(model)
     result = infer_shapes(copy)
-    if rule is None:
-        return result
     dims = (dim for value in stored_values(copy.graph) for dim in value.type.tensor_type.shape.dim)
     symbols = sorted({dim.dim_param for dim in dims if dim.dim_param})
     for _ in range(_ROUNDS):
-        known = _Known(result, rule, defaults)
+        known = _Known(result, defaults)
         wrong = known.wrong()
         if not wrong:
             return result
         _mend(copy, known, wrong)
         result = _inferred_beside(copy, symbols)
-    known = _Known(result, rule, defaults)
+    known = _Known(result, defaults)
     wrong = known.wrong()
     if wrong:
         _mend(copy, known, {**dict.fromkeys(known.keys_behind(copy, wrong)), **dict.fromkeys(wrong)}, at_once=True)
@@ -161,12 +144,11 @@ def _relax(
 
 
 class _Known:
-    """What inference says around the nodes that a rule is for."""
+    """What inference says around resizes."""
 
-    def __init__(self, model: ModelProto, rule: SizeRule, defaults: Sequence[TensorProto]) -> None:
+    def __init__(self, model: ModelProto, defaults: Sequence[TensorProto]) -> None:
         """`defaults` of inputs: a size that is stored behind one is what inference once made of it."""
         self._model = model
-        self._rule = rule
         self._functions = {FunctionName.of(function): function for function in model.functions}
         self._opsets: dict[FunctionName | None, int] = {}
         self._nodes: list[tuple[ScopePath, NodeProto]] = []
@@ -180,7 +162,7 @@ class _Known:
                 operator = node.op_type
                 if operator == "Constant":
                     self._constants.update(((path, name), node) for name in node.output)
-                elif operator in rule.operators and node.domain in DEFAULT_DOMAINS and node.input and node.output:
+                elif operator in RESIZES and node.domain in DEFAULT_DOMAINS and node.input and node.output:
                     self._nodes.append((path, node))
             if isinstance(body, GraphProto):
                 self._constants.update(((path, tensor.name), tensor) for tensor in body.initializer)
@@ -209,7 +191,7 @@ class _Known:
             opset = self._opset(path.function)
             value_of = partial(self._value, path)
             if path.function is not None:
-                if self._rule.may_mislead(node, opset, value_of):
+                if may_mislead(node, opset, value_of):
                     found[path, node.output[0]] = None
                 continue
             source, claimed = self._dims(path, node.input[0]), self._dims(path, node.output[0])
@@ -218,7 +200,7 @@ class _Known:
             alike = self._but_names(path, node, source, claimed)
             if alike in right:
                 continue
-            dims = self._rule.corrected(node, opset, source, claimed, value_of)
+            dims = corrected(node, opset, source, claimed, value_of)
             if dims is not None:
                 found[path, node.output[0]] = dims
             else:
@@ -246,7 +228,7 @@ class _Known:
         return bool(name) if found is None else held_by(found) or name
 
     def keys_behind(self, model: ModelProto, wrong: Mapping[Key, object]) -> list[Key]:
-        """The outputs of the rule's nodes that depend on the wrong ones."""
+        """The outputs of resizes that depend on the wrong ones."""
         dependents = Dependents(View(model).scopes)
         dependents.add(wrong)
         keys = [(path, node.output[0]) for path, node in self._nodes]

@@ -54,7 +54,7 @@ FOR_INSPECT = {
     "equivalences": {"index_map"},
     "library": {"coupling", "option_values", "options", "plans", "resolution", "verdict"},
     "operations": {"forms", "site", "sites"},
-    "opsets": {"evaluation"},
+    "opsets": {"evaluation", "newest"},
     "origins": {"classify", "origin"},
     "runtimes": {"inputs"},
     "shapes": {"fixed_sizes", "sizes", "size_values", "notes", "number_reading", "reach", "reading", "table", "walk"}

@@ -1,4 +1,4 @@
-"""Sizes fed for a fractional scale: the answer states the condition, and measures another size or says that none was."""
+"""Sizes fed for a fractional scale: the condition is stated, and measures another size or says that none was."""
 
 import onnx
 import onnx.parser

@@ -120,11 +120,10 @@ def operation(
                 except RefusedError as error:
                     result = _refused_as_a_whole(document, options.get("node", ()), error)
                 else:
-                    if advice is not None and any(one.status is Status.REFUSED for one in result.outcomes):
+                    if advice is not None:
                         asked = Asked(document, options, result)
-                        result = replace(
-                            result, outcomes=advise(with_size, command, asked, advice, tells_why=tells_why)
-                        )
+                        advised = advise(with_size, command, asked, advice, tells_why=tells_why)
+                        result = replace(result, outcomes=advised)
                 made = result.model
                 is_other = made is not document and (result.changed or made.light_bytes() != document.light_bytes())
                 result = replace(result, model=returned(made, model), is_other_model=is_other)

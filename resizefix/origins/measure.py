@@ -19,9 +19,8 @@ from resizefix.scope_path import Key
 from resizefix.shapes.expression import Expression, Size, UntraceableError, evaluate, sizes_in
 from resizefix.shapes.model_view import ModelView
 from resizefix.shapes.node_schema import why_incomplete
-from resizefix.shapes.operand import Known
+from resizefix.shapes.operand import SHAPE_READERS, SIZED_BY, Known
 from resizefix.shapes.provenance import operands_first
-from resizefix.shapes.value_table import SHAPE_READERS, SIZED_BY
 from resizefix.shapes.values import Values
 
 if TYPE_CHECKING:

@@ -21,8 +21,8 @@ from resizefix.document.scopes import Scope, bodies, names_in
 from resizefix.document.values import Dims
 from resizefix.document.view import View
 from resizefix.scope_path import MAIN, Key
+from resizefix.shapes.operand import SIZED_BY
 from resizefix.shapes.stored_shapes import Shapes
-from resizefix.shapes.value_table import SIZED_BY
 from resizefix.shapes.values import Values
 
 

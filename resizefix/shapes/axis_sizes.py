@@ -99,11 +99,11 @@ class AxisSizes:
         return tuple(dim if self._is_said(dim) else self._root(tensor, axis) for axis, dim in enumerate(by_row))
 
     def _by_row(self, definition: Definition) -> DimList | None:
-        from resizefix.shapes.table import ROWS  # most models compute no scale from sizes
+        from resizefix.shapes.table import OPERATORS  # most models compute no scale from sizes
 
         assert definition.node is not None
         try:
-            return ROWS[definition.node.op_type](_SourceReading(self, definition, definition.node))[0]
+            return OPERATORS[definition.node.op_type].sizes(_SourceReading(self, definition, definition.node))[0]
         except (*MISFITS, UnknownRankError, UntraceableError):
             return None
 

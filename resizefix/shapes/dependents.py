@@ -8,8 +8,8 @@ from onnx import NodeProto
 
 from resizefix.document.scopes import DEFAULT_DOMAINS, DefinitionKind, Reader, Scope, Scopes
 from resizefix.scope_path import Key
+from resizefix.shapes.operand import SHAPE_READERS
 from resizefix.shapes.output_lengths import BROADCASTING, KEEPING
-from resizefix.shapes.value_table import SHAPE_READERS
 
 # The sizes of what these ai.onnx operators make follow from the sizes of what they read, never from its numbers.
 _SIZES_FROM_SIZES = (

@@ -4,9 +4,9 @@ import numpy as np
 
 from resizefix.shapes.expression import Dim
 from resizefix.shapes.notes import DimList
+from resizefix.shapes.operand import sizes_read
 from resizefix.shapes.output_lengths import BROADCASTING, KEEPING, REDUCTIONS
 from resizefix.shapes.reading import Reading, Row, UnknownRankError, axis_of
-from resizefix.shapes.value_table import sizes_read
 
 
 def keep(n: Reading) -> list[DimList]:

@@ -74,7 +74,7 @@ def _never(*operands: Values) -> bool:
 
 
 # The names are ONNX's. Results are cast to the node's output type.
-OPERATORS: dict[str, Elementwise] = {
+ELEMENTWISE: dict[str, Elementwise] = {
     "Add": Elementwise(np.add),
     "Sub": Elementwise(np.subtract),
     "Mul": Elementwise(np.multiply),

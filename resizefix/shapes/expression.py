@@ -15,7 +15,7 @@ import numpy as np
 
 from resizefix.errors import DiagnosedError
 from resizefix.scope_path import Key
-from resizefix.shapes.elementwise_values import OPERATORS, Values, cast
+from resizefix.shapes.elementwise_values import ELEMENTWISE, Values, cast
 
 # Operands are shared, so an expression can be exponentially longer than its chain; nor may it nest deeper than Python.
 _LONGEST = 300
@@ -105,7 +105,7 @@ def evaluate(expression: Expression, sizes: Mapping[Any, Values]) -> Values:
                 known[id(part)] = (
                     cast(operands[0], part.dtype)
                     if part.operator == "Cast"
-                    else np.asarray(OPERATORS[part.operator].compute(*operands)).astype(part.dtype)
+                    else np.asarray(ELEMENTWISE[part.operator].compute(*operands)).astype(part.dtype)
                 )
     return known[id(expression)]
 

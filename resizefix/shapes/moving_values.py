@@ -6,16 +6,14 @@ Sources: onnx's docs/Operators.md, and onnxruntime's core/providers/cpu/tensor w
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from onnx import numpy_helper
 
 from resizefix.document.values import Array, longest_extent
 from resizefix.shapes.expression import UntraceableError
-from resizefix.shapes.operand import Call, Known, require_few
-
-Row = Callable[[Call], "list[Known]"]
+from resizefix.shapes.operand import Call, Known, ValueRow, require_few
 
 # Slice: an end that means "as far as there is", in either direction.
 _ENDLESS = (2**31 - 1, 2**63 - 1)
@@ -156,7 +154,7 @@ def _range(call: Call) -> list[Known]:
     return [Known.constant(np.array(numbers, bounds[0].dtype))]
 
 
-ROWS: dict[str, Row] = {
+ROWS: dict[str, ValueRow] = {
     "Identity": lambda call: [call.operand(0)],
     "Concat": _concat,
     "Gather": _gather,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +25,13 @@ _MOST_AXES = 32  # numpy walks over no more
 # What a row over nodes raises where inputs, attributes and operator do not belong together. No schema says it all: how
 # long lists must be, say. The caller of a row decides what follows: a refusal, or that nothing is known.
 MISFITS = (LookupError, TypeError, ValueError, ArithmeticError, AttributeError)
+
+
+_Size = TypeVar("_Size")
+# These read the shape of their operand and not its data: what lies behind them is not followed.
+SHAPE_READERS = frozenset({"Shape", "Size"})
+# The operands that give an output its size, by position: a few numbers there make a tensor of any length.
+SIZED_BY = {"ConstantOfShape": (0,), "Expand": (1,), "Tile": (1,), "Range": (0, 1, 2), "OneHot": (1,), "Pad": (1,)}
 
 
 class Known:
@@ -165,3 +172,13 @@ class Call:
         if operand.value is None:
             raise UntraceableError("document.operand-not-constant", operator=self.operator)
         return operand.value
+
+
+ValueRow = Callable[[Call], list[Known]]
+"""What an operator makes of values that are known. Raises UntraceableError."""
+
+
+def sizes_read(node: NodeProto, sizes: Sequence[_Size]) -> Sequence[_Size]:
+    """Those of a tensor's sizes that a Shape node gives, or a Size node multiplies. Raises UntraceableError."""
+    call = Call(node, [], 0)
+    return sizes if node.op_type == "Size" else sizes[call.attribute("start", 0) : call.attribute("end")]

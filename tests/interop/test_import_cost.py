@@ -69,7 +69,7 @@ FOR_INSPECT = {
         "output_lengths",
     }
     | {"output_size", "provenance", "signatures", "size_rules", "stored_shapes", "vectors"}
-    | {"elementwise_values", "expression", "moving_values", "operand", "value_table"}
+    | {"elementwise_values", "expression", "moving_values", "operand", "arithmetic_values", "folding"}
     | {"cutting_rows", "elementwise_rows", "moving_rows", "reshape_row", "resize_row", "window_rows"},
     "targets": {"catalogue", "facts", "collect_facts", "onnxruntime_target", "target", "tensorrt"}
     | {"conditions", "shared_rules"}

@@ -24,7 +24,7 @@ from resizefix.shapes.notes import DimList, Notes
 from resizefix.shapes.operand import MISFITS, attribute_of
 from resizefix.shapes.reading import UnknownRankError, axis_of
 from resizefix.shapes.sizes import Sizes
-from resizefix.shapes.table import ROWS
+from resizefix.shapes.table import OPERATORS
 
 _DOMAINS = (*DEFAULT_DOMAINS, "com.microsoft")
 _BY_LISTS = frozenset({"Resize", "Upsample", "Reshape", "Expand", "Tile", "ConstantOfShape", "Range"})
@@ -249,8 +249,8 @@ class Flow(Notes):
     def _sized(self, n: NodeReading, follows: bool) -> list[DimList | None]:
         """The sizes of the outputs; unknown ones where nothing is known of an input."""
         node = n.node
-        row = ROWS.get(node.op_type)
-        if row is None:
+        operator = OPERATORS.get(node.op_type)
+        if operator is None:
             if not follows:
                 return self._stored(node)
             known = self.operands.known(Place(n.index, 0), node.input[0]) if node.input and node.input[0] else None
@@ -258,7 +258,7 @@ class Flow(Notes):
                 return [None] * len(node.output)
             raise refuse(n.label, "origins.input-size-operator", operator=node.op_type)
         try:
-            return list(row(n))
+            return list(operator.sizes(n))
         except UnknownRankError:
             if not follows:
                 return self._stored(node, node.op_type in _BY_LISTS)

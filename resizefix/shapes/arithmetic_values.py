@@ -1,28 +1,19 @@
-"""The table of all operators, and the three questions that it answers."""
+"""What elementwise operators, casts and reductions compute of values that are known: their rows in the table."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TypeVar
 
 import numpy as np
-from onnx import NodeProto, helper
+from onnx import helper
 
-from resizefix.document.scopes import DEFAULT_DOMAINS
 from resizefix.document.text import counted
-from resizefix.document.values import Array, longest_extent
-from resizefix.shapes import moving_values
-from resizefix.shapes.elementwise_values import OPERATORS, are_ordered, cast, is_cast_defined
+from resizefix.document.values import Array
+from resizefix.shapes.elementwise_values import ELEMENTWISE, are_ordered, cast, is_cast_defined
 from resizefix.shapes.expression import UntraceableError, computed
-from resizefix.shapes.moving_values import Row
-from resizefix.shapes.operand import DTYPES, MISFITS, MOST_ELEMENTS, Call, Known, require_few
+from resizefix.shapes.operand import DTYPES, Call, Known, ValueRow, require_few
 
-_Size = TypeVar("_Size")
-# These read the shape of their operand and not its data: what lies behind them is not followed.
-SHAPE_READERS = frozenset({"Shape", "Size"})
-# The operands that give an output its size, by position: a few numbers there make a tensor of any length.
-SIZED_BY = {"ConstantOfShape": (0,), "Expand": (1,), "Tile": (1,), "Range": (0, 1, 2), "OneHot": (1,), "Pad": (1,)}
 _REDUCTIONS = {"ReduceMax": "Max", "ReduceMin": "Min", "ReduceSum": "Add", "ReduceProd": "Mul"}
 _REDUCING = {"Max": np.maximum, "Min": np.minimum, "Add": np.add, "Mul": np.multiply}
 
@@ -34,11 +25,11 @@ def _elementwise(call: Call) -> list[Known]:
     if call.operator == "Mod" and (call.attribute("fmod", 0) or operands[0].dtype[0] == "f"):
         raise UntraceableError("document.mod-of-c")
     dtype = operands[-1 if call.operator == "Where" else 0].dtype
-    return [_applied(call.operator, "bool" if OPERATORS[call.operator].gives_bool else dtype, operands)]
+    return [_applied(call.operator, "bool" if ELEMENTWISE[call.operator].gives_bool else dtype, operands)]
 
 
 def _applied(operator: str, dtype: str, operands: Sequence[Known]) -> Known:
-    row = OPERATORS[operator]
+    row = ELEMENTWISE[operator]
     if not {dtype, *(operand.dtype for operand in operands)} <= DTYPES:
         raise UntraceableError("document.arithmetic-not-followed", dtype=dtype)
     if row.operands not in (None, len(operands)):
@@ -137,76 +128,10 @@ def _is_reduced_exactly(operator: str, value: Array) -> bool:
     return (sum(sizes) if operator == "Add" else math.prod(size for size in sizes if size)) <= most
 
 
-ROWS: dict[str, Row] = {
-    **moving_values.ROWS,
-    **dict.fromkeys(OPERATORS, _elementwise),
+ROWS: dict[str, ValueRow] = {
+    **dict.fromkeys(ELEMENTWISE, _elementwise),
     **dict.fromkeys(_REDUCTIONS, _reduction),
     "Clip": _clip,
     "Cast": _cast,
     "CastLike": lambda call: [_converted(call.operand(0), call.operand(1).dtype)],
 }
-
-
-def apply(call: Call) -> list[Known]:
-    """The outputs of a node, as far as its row gives them. Raises UntraceableError."""
-    row = ROWS.get(call.operator)
-    if row is None:
-        raise UntraceableError("document.operator-is-not-followed", operator=call.operator)
-    try:
-        outputs = row(call)
-    except MISFITS as error:  # what numpy and onnx say of what does not fit
-        raise UntraceableError("document.operands-do-not-fit", operator=call.operator, error=error) from error
-    if sum(longest_extent(output.shape) for output in outputs) > MOST_ELEMENTS:
-        raise UntraceableError("document.operator-makes-too-much", operator=call.operator)
-    return outputs
-
-
-def has_row(node: NodeProto) -> bool:
-    """Whether the outputs of a node may be known where its operands are, or their sizes."""
-    return node.domain in DEFAULT_DOMAINS and (node.op_type in ROWS or node.op_type in SHAPE_READERS)
-
-
-def values(
-    node: NodeProto, operands: Sequence[Array | None], opset: int, dims: Sequence[int | None] | None = None
-) -> list[Array]:
-    """The numbers of a node's outputs, from those of its operands, or from the sizes of the first (`dims`).
-
-    An operand that is left out, or not known, is None. Raises UntraceableError.
-    """
-    if node.op_type in SHAPE_READERS and len(node.output) == 1:
-        return [_sizes(node, dims)]
-    for name, value in zip(node.input, operands, strict=True):
-        if name and value is None:
-            raise UntraceableError("document.operand-not-known", name=name)
-    known = [None if value is None else Known.constant(value) for value in operands]
-    found = [output.value for output in apply(Call(node, known, opset))]
-    results = [value for value in found if value is not None]
-    if len(results) != len(node.output):
-        raise UntraceableError("document.operator-makes-too-much", operator=node.op_type)
-    return results
-
-
-def values_or_none(
-    node: NodeProto, operands: Sequence[Array | None], opset: int, dims: Sequence[int | None] | None
-) -> list[Array] | None:
-    """The same; None where they cannot be said, or an output has no name."""
-    try:
-        return values(node, operands, opset, dims) if all(node.output) else None
-    except UntraceableError:
-        return None
-
-
-def sizes_read(node: NodeProto, sizes: Sequence[_Size]) -> Sequence[_Size]:
-    """Those of a tensor's sizes that a Shape node gives, or a Size node multiplies. Raises UntraceableError."""
-    call = Call(node, [], 0)
-    return sizes if node.op_type == "Size" else sizes[call.attribute("start", 0) : call.attribute("end")]
-
-
-def _sizes(node: NodeProto, dims: Sequence[int | None] | None) -> Array:
-    if dims is None:
-        raise UntraceableError("document.sizes-read-not-known", operator=node.op_type)
-    wanted = sizes_read(node, dims)
-    if None in wanted:
-        raise UntraceableError("document.size-read-open", operator=node.op_type)
-    found = np.array(wanted, np.int64)
-    return found if node.op_type == "Shape" else np.array(np.prod(found, dtype=np.int64))

@@ -252,9 +252,11 @@ class _Call:
     ) -> Result[Document]:
         profile = None
         if self.wanted.integers is not None and promotion.inputs:
-            from resizefix.library.tensorrt_profile import profile_of  # few models are promoted for TensorRT
+            from resizefix.library.profile_that_runs import that_runs  # few models are promoted for TensorRT
+            from resizefix.library.tensorrt_profile import profile_of
 
-            profile = profile_of(promotion.document.proto, promotion.inputs, shapes)
+            widest = profile_of(promotion.document.proto, promotion.inputs, shapes)
+            profile = that_runs(widest, promotion.before, promotion.document, promotion.inputs)
         # What is resized is read by the product of its shape and an integer, too.
         moved = self.sites if self.wanted.integers is not None else without_their_chain(self.sites)
         outcomes = measured(promotion.outcomes, moved, verification)

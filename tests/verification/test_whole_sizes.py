@@ -1,4 +1,4 @@
-"""Sizes fed for a fractional scale: the condition is stated, and measures another size or says that none was."""
+"""Sizes fed for a fractional scale: an answer says where they mean it, and measures another size or says none was."""
 
 import onnx
 import onnx.parser

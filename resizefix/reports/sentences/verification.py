@@ -130,6 +130,8 @@ SENTENCES = {
     "verification.runtime-did-not-run-model": "{runtime} did not run the model ({ending.value}): {why}",
     "verification.runtime-differs": "{runtime} differs from onnxruntime: {why}",
     "verification.noise-moves": "noise as large as the rewrite's bound moves the original by {difference:.2g}",
+    "verification.jumps-behind": "{operators} behind the change may answer otherwise after a difference in the last bits: what they read was compared, and is within the bound",
+    "verification.differs-before-jump": "{name!r}, which is read by an operator that jumps, differs by more than the bound: {why}",
     "verification.only-jumps": "{operators} may answer otherwise after a difference in the last bits: what they read was compared instead",
     "verification.another-order": "sums in another order",
     "verification.last-place": "two units in the last place of {kind}",

@@ -21,10 +21,10 @@ from resizefix.document.view import CallResolver
 from resizefix.scope_path import Key
 from resizefix.shapes.constant_node import spelled_value
 from resizefix.shapes.expression import Expression, Number, UntraceableError, computed
-from resizefix.shapes.folding import apply, has_row
-from resizefix.shapes.node_schema import why_incomplete
 from resizefix.shapes.operand import MOST_ELEMENTS, SHAPE_READERS, Call, Known, sizes_read
 from resizefix.shapes.provenance import operands_first, readers_first
+from resizefix.shapes.signatures import why_incomplete
+from resizefix.shapes.table import apply, has_row
 
 if TYPE_CHECKING:
     from resizefix.document.document import Document

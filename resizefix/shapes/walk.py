@@ -21,13 +21,12 @@ from resizefix.document.scopes import DEFAULT_DOMAINS, Scope, in_order, node_lab
 from resizefix.document.values import Array
 from resizefix.interpolation import ExtentKind
 from resizefix.scope_path import Key
-from resizefix.shapes.folding import has_row, values_or_none
 from resizefix.shapes.model_view import ModelView
 from resizefix.shapes.number_reading import ConflictError, Dims, NumberReading, Numbers, UnknownSizesError
 from resizefix.shapes.operand import SHAPE_READERS
 from resizefix.shapes.output_lengths import BROADCASTING
 from resizefix.shapes.reach import SizeReach
-from resizefix.shapes.table import PASSING
+from resizefix.shapes.table import PASSING, has_row, values_or_none
 
 OLD = -1  # the case in which every resize keeps its operand
 _MOST_VALUES = 1024  # of a tensor that lists sizes

@@ -189,7 +189,10 @@ def traced_values(axis_sizes: AxisSizes, given: Mapping[str, Array] | None = Non
             raise UntraceableError("origins.rank-of-shape-unknown", name=definition.name)
         return [Size(definition.key, axis) for axis in range(rank)]
 
-    return axis_sizes.view.values(sizes, given)
+    def value(definition: Definition) -> Array | None:
+        return (given or {}).get(definition.name) if definition.scope is axis_sizes.scopes.main else None
+
+    return axis_sizes.view.values(sizes, value if given else None)
 
 
 class _Source(NamedTuple):

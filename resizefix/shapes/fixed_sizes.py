@@ -1,4 +1,4 @@
-"""Sizes that the file fixes where onnx.shape_inference gave up, worked out by the rows; and values that follow from them.
+"""Sizes that the file fixes where onnx.shape_inference gave up, and the values that follow from them.
 
 Inference does not fold the small chains that exporters leave, as pads made by Shape, Concat and Split: behind them all
 sizes are open, though the inputs and constants of the file leave only one.

@@ -45,6 +45,7 @@ SENTENCES = "resizefix.reports.sentences"
 DOORS = {
     "onnxruntime": {"runtimes/ort_session.py"},
     "click": {"cli/"},
+    "jinja2": {"reports/page.py"},
     "rich": {"reports/"},
     "onnx_graphsurgeon": {"interop/", "graphsurgeon.py"},
     "onnx_ir": {"interop/"},

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from resizefix.faults.loading import not_loaded
 from resizefix.faults.table import faults_in
 from resizefix.interop import Model, opened
-from resizefix.library.options import checked
+from resizefix.library.bounded import checked
 from resizefix.library.verdict import Verdict
 from resizefix.shapes.model_view import ModelView
 from resizefix.targets.catalogue import TARGETS, target_named

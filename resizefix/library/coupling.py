@@ -215,6 +215,12 @@ def _moved(driven: InputBinding, cases: Mapping[int, tuple[float, ...]]) -> Move
     return Moved(driven.kind, driven.axes, driven.base, cases)
 
 
+def moved_to(values: Mapping[PromotedInput, Sequence[float]]) -> dict[Key, Moved]:
+    """The sites of these inputs, moved in case 0 to what the inputs are fed."""
+    sites = ((driven, value) for source, value in values.items() for driven in source.sites)
+    return {driven.key: _moved(driven, {0: driven.operand(value)}) for driven, value in sites}
+
+
 def _alone(driven: InputBinding) -> PromotedInput:
     """An input that drives this site."""
     return PromotedInput("", driven.input_value(driven.base), False, (driven,))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from resizefix.document.document import Document
 from resizefix.library import seam
-from resizefix.library.at_size import at_size
+from resizefix.library.advice import Asked, Words, proposed, with_size
 from resizefix.library.bounded import operation
 from resizefix.library.plans import Plans
 from resizefix.library.result import NOT_VERIFIED, Result, failed, measured, skipped, without_their_chain
@@ -21,8 +21,13 @@ from resizefix.verification.conditions import ChangeOptions, Unpack, conditions
 from resizefix.verification.plan import Plan
 
 
-@operation
-@at_size
+def _examples(asked: Asked, outcome: Outcome) -> Iterable[Words]:
+    """What the operation proposes, with values that freeze the site, else a size."""
+    yield from proposed(asked, outcome)
+    yield from with_size(asked, outcome)
+
+
+@operation(advice=_examples)
 def freeze_scales(
     document: Document,
     *,

@@ -11,11 +11,12 @@ from resizefix.diagnostics import Diagnostic, code_of
 from resizefix.dialects.dialect import RESIZES
 from resizefix.document.document import Document
 from resizefix.errors import RefusedError
-from resizefix.faults.fault import COORDINATES, EXTENTS, Fault, Preferences
+from resizefix.faults.fault import Fault, Preferences
 from resizefix.faults.table import faults_in
 from resizefix.interop import Model, opened
 from resizefix.library import seam
 from resizefix.library.bounded import operation
+from resizefix.library.option_values import COORDINATES, EXTENTS
 from resizefix.library.raising import is_later, raised, require_raised_alike, with_raised
 from resizefix.library.result import NOT_VERIFIED, Result, VerificationFailedError, failed, skipped
 from resizefix.operations.repair import repair as make_repair
@@ -44,7 +45,7 @@ def known_faults(model: Model) -> list[tuple[str, Fault]]:
     return [(site.label, fault) for site, faults in pairs for fault in faults]
 
 
-@operation
+@operation()
 def repair(
     document: Document,
     *,
@@ -125,7 +126,7 @@ def _repaired(
 
     keeps = all(outcome.exact for outcome in changed)
     alone = () if preferences.remove_identity else made.intended
-    verification, largest = prove_repair(Repair(document, repaired, alone, keeps, left), rules)
+    verification, largest = prove_repair(Repair(document, repaired, alone, keeps, left, made.rederived), rules)
     if not verification.passed:
         asked = [outcome for outcome in made.outcomes if outcome.status is Status.REFUSED and outcome.retry_args]
         if asked and code_of(verification.reason) == "verification.repair-does-not-load":

@@ -108,6 +108,12 @@ class Result(Generic[ModelT]):
         return any(outcome.status is Status.CHANGED for outcome in self.outcomes)
 
     @property
+    def is_writable(self) -> bool:
+        """Whether `model` is one to write: a site was changed, or none had to be."""
+        refused = any(outcome.status is Status.REFUSED for outcome in self.outcomes)
+        return self.changed or not (refused or self.blockers)
+
+    @property
     def outcome(self) -> ModelOutcome:
         """What happened to the model as a whole."""
         if self.verification.status is VerificationStatus.FAILED:

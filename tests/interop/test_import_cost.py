@@ -52,9 +52,9 @@ def test_a_call_is_looked_up_without_running_or_drawing_anything(name):
 # plan, a downgrade or a run needs is imported where it is used: each module costs about half a millisecond.
 FOR_INSPECT = {
     "equivalences": {"index_map"},
-    "library": {"coupling", "plans", "resolution", "verdict"},
+    "library": {"coupling", "option_values", "options", "plans", "resolution", "verdict"},
     "operations": {"forms", "site", "sites"},
-    "opsets": {"evaluation"},
+    "opsets": {"evaluation", "newest"},
     "origins": {"classify", "origin"},
     "runtimes": {"inputs"},
     "shapes": {"fixed_sizes", "sizes", "notes", "number_reading", "reach", "reading", "table", "walk"}

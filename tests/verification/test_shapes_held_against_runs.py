@@ -27,7 +27,7 @@ RUN = {"x": (1, 3, 8, 8), "y": (1, 3, 16, 24)}
     ],
 )
 def test_what_a_run_does_not_bear_out_is_wrong(stored, wrong):
-    assert {conflict.name for conflict in contradictions(stored, RUN)} == wrong
+    assert {conflict.name for conflict in contradictions(stored.items(), RUN)} == wrong
 
 
 def with_edit(monkeypatch, edit):

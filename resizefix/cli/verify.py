@@ -67,6 +67,6 @@ def command(before: str, after: str | None, **options: Any) -> Answer:
     fields: dict[str, Any] = {"verification": verification_json(verification), **reports.write(*wanted)}
     if options["runtime"] is not None:
         fields |= {"runtime": verification.runtime, "sites": [drift_json(site) for site in verification.sites]}
-    if verification.passed:
+    if not verification.speaks_against:
         return Answer(fields, reports.beside(show))
     return Answer(fields, reports.beside(show), error=verification.reason, exit_code=1)

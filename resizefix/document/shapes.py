@@ -10,13 +10,14 @@ from seeds that say which sizes are still fixed.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 
 from onnx import GraphProto, ModelProto, TensorProto, TensorShapeProto, TypeProto
 
 from resizefix.document.dependents import Dependents
 from resizefix.document.edits import set_shape, write_dims
+from resizefix.document.kept_names import KeptNames
 from resizefix.document.node_builder import FreshNames
 from resizefix.document.scopes import bodies
 from resizefix.document.size_rules import SizeRule, inferred
@@ -128,8 +129,12 @@ def rederive(
     renamed: dict[str, str] = {}
     seeded = {size for dims in seeds.values() for size in dims or () if isinstance(size, str)}
     known_symbols = _symbols(model) | {name for name in seeded if name in own_symbols or not is_invented(name)}
+    names = {name for name in own_symbols if not is_invented(name)}
+    stated = {key: dims_in(old) for key, _, old in stored}
+    followed = KeptNames(model, derived.dims, stated, seeds, names, rule).followed(dependents.resized)
+    known_symbols |= {size for sizes in followed.values() for size in sizes if isinstance(size, str) and size in names}
     for key, tensor, old in stored:
-        dims = derived.inner_dims(key)
+        dims: Sequence[int | str | None] | None = followed.get(key, derived.inner_dims(key))
         held = dims_in(old) if names_hold and (dims is None or len(dims) == len(old.dim)) else ()
         named: list[int | str | None] = []
         for axis, size in enumerate((None,) * len(old.dim) if dims is None else dims):

@@ -8,7 +8,7 @@ everything stored that depends on it is forgotten, and the rest is inferred agai
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from functools import cached_property, partial
 from typing import NamedTuple
 
@@ -58,12 +58,14 @@ class SizeRule(NamedTuple):
     `corrected(node, opset, input dims, claimed dims of the output, value of a name)` gives the true sizes, None in them
     for one that is not known; None altogether where the claim can stand. `may_mislead(node, opset, value of a name)`
     says whether inference may be wrong at some size of the input: inside functions, that is all that can be asked.
-    There a value is what all calls give, one after another.
+    There a value is what all calls give, one after another. `kept(node, opset, rank, value of a name)` are the axes
+    whose size is that of the first input.
     """
 
     operators: frozenset[str]
     corrected: Callable[[NodeProto, int, Dims, Dims, ValueOf], Dims | None]
     may_mislead: Callable[[NodeProto, int, ValueOf], bool]
+    kept: Callable[[NodeProto, int, int, ValueOf], Iterable[int]] = lambda node, opset, rank, value_of: ()
 
 
 def inferred(model: ModelProto, rule: SizeRule | None) -> ModelProto:
@@ -305,6 +307,17 @@ class _Known:
             values += [None if caller.function else given(caller, call) for call in calls]
         known = [value for value in values if value is not None and value.ndim == 1]
         return np.concatenate(known) if known and len(known) == len(values) else None
+
+
+def constant_of(scope: Scope, name: str) -> Array | None:
+    """A few numbers that a scope holds under this name, in an initializer or a Constant; None for anything else."""
+    if name in scope.initializers:
+        return _array(scope.initializers[name])
+    index = scope.producers.get(name)
+    node = None if index is None else scope.body.node[index]
+    if node is None or node.op_type != "Constant" or not node.attribute or node.attribute[0].ref_attr_name:
+        return None
+    return _given(node.attribute[0].name, node.attribute[0])
 
 
 def _array(tensor: TensorProto) -> Array | None:

@@ -26,8 +26,11 @@ _LEADING = frozenset(
 
 
 class KeptNames:
-    """The sizes of a model's tensors with such names: `derived` says those that inference knows, `stated` those that the
-    file had before the edit, `seeds` those of the edited tensors. `names` are those that the file gives."""
+    """The sizes of a model's tensors with such names.
+
+    `derived` says those that inference knows, `stated` those that the file had before the edit, `seeds` those of the
+    edited tensors. `names` are those that the file gives.
+    """
 
     def __init__(
         self,

@@ -31,8 +31,8 @@ def chain(links: list[str], stored: str, fault: str | None = None) -> ModelProto
             elif at == 0 and fault == "half":
                 constants["half"] = np.array([1, 1, 2, 2], np.float16)
                 operands = [name, "", "half"]
-            nodes.append(helper.make_node("Resize", operands, [out], f"r{at}", mode="nearest",
-                                          coordinate_transformation_mode="asymmetric", nearest_mode="floor"))  # fmt: skip
+            said = {"coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor", "mode": "nearest"}
+            nodes.append(helper.make_node("Resize", operands, [out], f"r{at}", **said))
         elif link in ("Add", "Concat"):
             nodes.append(helper.make_node(link, [name, name], [out], **({"axis": 1} if link == "Concat" else {})))
             channels *= 2 if link == "Concat" else 1

@@ -72,10 +72,10 @@ class KeptNames:
         for axis, size in enumerate(sizes):
             if isinstance(size, int) or size in self._names:
                 continue
-            is_fixed = seed is not None and axis < len(seed) and seed[axis] is not None
-            if is_fixed and axis < len(before) and before[axis] in self._names:
+            fixed = seed[axis] if seed is not None and axis < len(seed) else None
+            if fixed is not None and axis < len(before) and before[axis] in self._names:
                 sizes[axis] = before[axis]  # the edit left it as it was
-            elif axis in kept or (is_fixed and self._is_of_rule(node)):
+            elif axis in kept or (isinstance(fixed, str) and self._is_of_rule(node)):  # it is the input's
                 sizes[axis] = self._common(node, axis, len(sizes)) or size
         return sizes
 

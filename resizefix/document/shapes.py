@@ -98,7 +98,8 @@ def rederive(
     """Make every stored shape that depends on the seeded tensors true again; all others stay as they are.
 
     `seeds` gives, for each edited tensor, the sizes that are still fixed (None: no longer; no sizes at all: not even
-    the rank is known). Dynamic sizes get fresh symbolic names. With `names_hold` they keep the names that are stored:
+    the rank is known). A name that inference invented is there the size of the node's first input.
+    Dynamic sizes that nothing names get fresh symbolic names. With `names_hold` they keep the names that are stored:
     the edit fixed sizes alone, so that what the file called equal still is. Tensors that had no stored shape get none.
     Where inference knows nothing, the rank is all that stays. No name that inference invents is stored.
     """

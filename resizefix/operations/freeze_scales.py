@@ -25,7 +25,7 @@ from resizefix.document.edits import (
     set_input,
 )
 from resizefix.document.scopes import DefinitionKind, Scope, Scopes
-from resizefix.document.shapes import Dims, Key
+from resizefix.document.shapes import Dims, Key, is_invented
 from resizefix.document.text import counted, node_text
 from resizefix.document.values import Array, numbers_in
 from resizefix.document.view import View
@@ -326,15 +326,20 @@ def _output_dims(plan: _Plan, view: ModelView) -> Dims | None:
     stored = view.shapes.dims(plan.site.key)
     axes = None if dims is None else _frozen_axes(plan, dims)
     if dims is None or axes is None:
-        return None if stored is None else tuple(size if isinstance(size, str) else None for size in stored)
+        return None if stored is None else tuple(map(_given_name, stored))
     names = stored if stored is not None and len(stored) == len(dims) else (None,) * len(dims)
     out: list[int | str | None] = []
     for axis, size, name in zip(axes, dims, names, strict=True):
         if axis.out is not None:
             out.append(axis.out)
         else:
-            out.append(size if axis.is_copied else name if isinstance(name, str) else None)
+            out.append(size if axis.is_copied else _given_name(name))
     return tuple(out)
+
+
+def _given_name(size: int | str | None) -> str | None:
+    """The name that the file gives a size."""
+    return size if isinstance(size, str) and not is_invented(size) else None
 
 
 def _frozen_axes(plan: _Plan, dims: Dims) -> tuple[Axis, ...] | None:

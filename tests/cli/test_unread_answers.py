@@ -1,5 +1,5 @@
-"""A reader that goes away (`| head -1`) changes neither files nor the exit code. With a closed stdout (`>&-`), as with a
-full disk behind it, the exit code is 0 if and only if OUT is there."""
+"""A reader that goes away (`| head -1`) changes neither files nor the exit code. With a closed stdout (`>&-`), as with
+a full disk behind it, the exit code is 0 if and only if OUT is there."""
 
 import errno
 import io

@@ -17,6 +17,7 @@ from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.model_view import ModelView
 from resizefix.dialects.output_size import rederive
 from resizefix.dialects.read import read
+from resizefix.document.dependents import Dependents
 from resizefix.document.document import Document
 from resizefix.document.edits import (
     drop_named,
@@ -24,7 +25,8 @@ from resizefix.document.edits import (
     remove_unread,
     set_input,
 )
-from resizefix.document.scopes import DefinitionKind, Scope, Scopes
+from resizefix.document.operator_semantics.table import SHAPE_READERS
+from resizefix.document.scopes import DefinitionKind, Scope, Scopes, node_label
 from resizefix.document.shapes import Dims, Key, is_invented
 from resizefix.document.text import counted, node_text
 from resizefix.document.values import Array, numbers_in
@@ -152,6 +154,9 @@ class _Freeze(Operation[_Plan]):
             return _Plan(site, site.extent.kind, np.array(site.extent.values, dtype))
         if kind is not OriginKind.GRAPH_INPUT:
             return site.outcome(Status.REFUSED, site.reason)
+        misled = _shape_that_is_misled(self._scopes, site)
+        if misled is not None:
+            return site.outcome(Status.REFUSED, Diagnostic("operations.shape-behind-policy", reader=misled))
         plan = self._of_inputs(site)
         return site.outcome(Status.REFUSED, plan) if isinstance(plan, str) else plan
 
@@ -306,6 +311,26 @@ def _staying(model: ModelProto, names: Iterable[str]) -> dict[str, str]:
         name: Diagnostic("operations.input-stays", name=repr(name), other=named(reader, one))
         for name, (one, reader) in readers.items()
     }
+
+
+def _shape_that_is_misled(scopes: Scopes, site: ReadSite) -> str | None:
+    """The first node behind that asks for the shape of what a policy makes on axes that are counted from the end; None:
+    there is none.
+
+    onnxruntime resizes nothing then, and its shape inference takes the sizes for those of the policy once they are
+    constant: a Shape node behind is folded to them.
+    """
+    said = site.interpolation
+    if said is None or said.keep_aspect_ratio_policy is None or min(said.axes or (0,)) >= 0:
+        return None
+    behind = Dependents(scopes)
+    behind.add([site.key])
+    for scope in scopes.all:
+        for index, node in enumerate(scope.body.node):
+            read = scopes.definition(scope, node.input[0]) if node.op_type in SHAPE_READERS and node.input else None
+            if read is not None and read.key in behind.resized:
+                return node_label(node, index)
+    return None
 
 
 def _write_shapes(document: Document, plans: Sequence[_Plan]) -> None:

@@ -131,7 +131,7 @@ def test_at_least_one_run_is_asked_for():
         verified(CONSTANT, CONSTANT, runs=0)
 
 
-NEVER = f"(float[1,3,h,w] x) => (y) <float[1,1,5,5] c = {{{','.join('1' * 25)}}}> {{ y = Add(x, c) }}"
+NEVER = f"(float[1,3,h,w] x) => (y) <float[1,4,5,5] c = {{{','.join('1' * 100)}}}> {{ y = Add(x, c) }}"
 EMPTY = "(float[1,3,8,8] x) => (y) <int64[1] a = {0}, int64[1] b = {2}> { y = Slice(x, a, a, b) }"
 CUSTOM = "(float[1,3,h,w] x) => (y) { y = acme.Op(x) }"
 FILLED = """(float[1,1,4,4] x, float[4] s) => (float[1,1,oh,ow] y) %s {

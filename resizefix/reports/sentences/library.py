@@ -61,6 +61,7 @@ SENTENCES = {
     "library.nothing-repaired": "nothing was repaired",
     "library.unrepaired-runs": "nothing was repaired; onnxruntime loads and runs the model as it is",
     "library.unrepaired-not-run": "nothing was repaired; onnxruntime loads the model, and it was not run: {why}",
+    "library.unrepaired-not-opened": "nothing was run, and it is not known whether onnxruntime loads the model: {why}",
     "library.unrepaired-not-loaded": "no selected node has a known fault, and the model does not load: {why}. {left}",
     "library.unrepaired-refused": "no selected node has a known fault, and {why}. {about}",
     "library.unrepaired-resize": "That is the resize {label}: {left}",

@@ -43,9 +43,9 @@ class Streams:
     def __init__(self) -> None:
         _open_closed_descriptors()
         if sys.stdout is None:
-            sys.stdout = _nobodys(1)
+            sys.stdout = _text_stream(1)
         if sys.stderr is None:
-            sys.stderr = _nobodys(2)
+            sys.stderr = _text_stream(2)
         self._outlets: list[_Outlet] = []
         if sys.stdout is sys.__stdout__:
             sys.stdout = sys.__stdout__ = self._through_an_outlet(sys.stdout)  # type: ignore[misc]
@@ -89,12 +89,14 @@ def _moved(descriptor: int) -> int:
     return moved
 
 
-def _nobodys(descriptor: int) -> TextIO:
+def _text_stream(descriptor: int) -> TextIO:
+    """A stream to a descriptor that Python opened no stream for."""
     return open(descriptor, "w", errors="backslashreplace", closefd=False)
 
 
 def _open_closed_descriptors() -> None:
-    """Or the next file that is opened would be the stdout of every library that prints."""
+    """Open those of stdin, stdout and stderr that are closed: the next file would take such a number, and libraries
+    would print into it."""
     for descriptor in range(3):
         try:
             os.fstat(descriptor)

@@ -10,7 +10,6 @@ from onnx import NodeProto, TensorProto, numpy_helper
 
 from resizefix.dialects.dialect import dialect_of, is_resize
 from resizefix.dialects.intended import Chain, Step
-from resizefix.dialects.model_view import ModelView
 from resizefix.dialects.read import read
 from resizefix.document.scopes import Scope
 from resizefix.document.values import Array
@@ -19,6 +18,7 @@ from resizefix.faults.fault import Fault
 from resizefix.faults.resize_node import ResizeNode
 from resizefix.interpolation import Interpolation
 from resizefix.scope_path import Key
+from resizefix.shapes.model_view import ModelView
 
 
 @dataclass(frozen=True)

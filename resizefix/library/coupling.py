@@ -10,7 +10,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
 from resizefix.document.scopes import node_label
 from resizefix.errors import RefusedError
@@ -22,6 +21,7 @@ from resizefix.origins.origin import OriginKind
 from resizefix.promotion import Coupling, Form, Freedom, InputBinding, PromotedInput
 from resizefix.runtimes.inputs import model_inputs
 from resizefix.scope_path import Key
+from resizefix.shapes.model_view import ModelView
 from resizefix.verification.scale_points import other_values
 from resizefix.verification.sizing import SIZINGS, sized
 

@@ -9,7 +9,6 @@ from fnmatch import fnmatchcase
 from onnx import ValueInfoProto
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
 from resizefix.document.scopes import node_label
 from resizefix.document.text import listed, node_text
@@ -26,6 +25,7 @@ from resizefix.origins.input_sizes.refusal import Choices, SizeRefusedError
 from resizefix.outcome import Outcome
 from resizefix.outcome import Status as Happened
 from resizefix.scope_path import MAIN
+from resizefix.shapes.model_view import ModelView
 from resizefix.verification.conditions import ChangeOptions, Conditions, Unpack, conditions
 from resizefix.verification.plan import Plan
 from resizefix.verification.touched_nodes import Step
@@ -36,7 +36,7 @@ SAME_SIZE = Diagnostic("library.input-size-same")
 _MOST_GROWTH = 4  # times the pixels of the old input: what a verification runs at
 
 
-@operation
+@operation()
 def input_size(
     document: Document,
     *,

@@ -11,12 +11,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import islice
 
-from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
 from resizefix.errors import ResizefixError, UsageError
 from resizefix.library.tensorrt_profile import Range
 from resizefix.promotion import PromotedInput
 from resizefix.runtimes.inputs import model_inputs
+from resizefix.shapes.model_view import ModelView
 from resizefix.verification.sizing import image_of
 
 _ENDS = ("min", "max")

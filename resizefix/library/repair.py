@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 
 from resizefix.diagnostics import Diagnostic, code_of
 from resizefix.dialects.dialect import RESIZES
-from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
 from resizefix.errors import RefusedError
-from resizefix.faults.fault import COORDINATES, EXTENTS, Fault, Preferences
+from resizefix.faults.fault import Fault, Preferences
 from resizefix.faults.table import faults_in
 from resizefix.interop import Model, opened
 from resizefix.library import seam
 from resizefix.library.bounded import operation
+from resizefix.library.option_values import COORDINATES, EXTENTS
 from resizefix.library.raising import is_later, raised, require_raised_alike, with_raised
 from resizefix.library.result import NOT_VERIFIED, Result, VerificationFailedError, failed, skipped
 from resizefix.operations.repair import repair as make_repair
@@ -26,6 +26,7 @@ from resizefix.operations.sites import find_sites, select, sites_in
 from resizefix.origins.origin import OriginKind
 from resizefix.outcome import Outcome, Status
 from resizefix.runtimes.limits import BrokenOffError
+from resizefix.shapes.model_view import ModelView
 from resizefix.verification.conditions import ChangeOptions, Conditions, Unpack, conditions
 from resizefix.verification.plan import Plan
 from resizefix.verification.verification import Status as Verdict
@@ -44,7 +45,7 @@ def known_faults(model: Model) -> list[tuple[str, Fault]]:
     return [(site.label, fault) for site, faults in pairs for fault in faults]
 
 
-@operation
+@operation()
 def repair(
     document: Document,
     *,

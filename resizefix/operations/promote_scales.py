@@ -11,10 +11,7 @@ import numpy as np
 from onnx import NodeProto, TensorProto, TypeProto, ValueInfoProto, helper, numpy_helper
 
 from resizefix.diagnostics import Diagnostic, code_of
-from resizefix.dialects.model_view import ModelView
-from resizefix.dialects.output_size import rederive
 from resizefix.dialects.read import read
-from resizefix.document.dependents import Dependents
 from resizefix.document.document import Document
 from resizefix.document.edits import (
     add_graph_input,
@@ -26,7 +23,6 @@ from resizefix.document.edits import (
 )
 from resizefix.document.node_builder import FreshNames
 from resizefix.document.scopes import Scopes, default_opset, names_in
-from resizefix.document.shapes import Key
 from resizefix.document.text import listed, node_text, node_texts
 from resizefix.document.view import View
 from resizefix.errors import RefusedError, UsageError
@@ -41,6 +37,10 @@ from resizefix.operations.sites import FIRST_OPSET_WITH_SCALES_INPUT, find_sites
 from resizefix.origins.origin import OriginKind
 from resizefix.outcome import Outcome, Status
 from resizefix.promotion import Form, InputBinding, PromotedInput
+from resizefix.scope_path import Key
+from resizefix.shapes.dependents import Dependents
+from resizefix.shapes.model_view import ModelView
+from resizefix.shapes.stored_shapes import rederive
 from resizefix.targets.target import Effect, Target
 
 _DTYPES = {"int64": np.int64, "float": np.float32}

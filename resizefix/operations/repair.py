@@ -10,8 +10,6 @@ from onnx import TensorProto, helper
 from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.dialect import RESIZES
 from resizefix.dialects.intended import IntendedNode
-from resizefix.dialects.model_view import ModelView
-from resizefix.dialects.output_size import rederive
 from resizefix.dialects.resized_length import kernel_length
 from resizefix.document import validity
 from resizefix.document.document import Document
@@ -31,6 +29,8 @@ from resizefix.operations.sites import sites_in
 from resizefix.opsets.preparation import sort_nodes, spell_default_domain
 from resizefix.outcome import Outcome, Status
 from resizefix.scope_path import Key
+from resizefix.shapes.model_view import ModelView
+from resizefix.shapes.stored_shapes import rederive
 from resizefix.targets.collect_facts import facts_in
 from resizefix.targets.onnxruntime_target import ONNXRUNTIME
 from resizefix.targets.target import judge, taken

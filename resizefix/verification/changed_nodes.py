@@ -16,7 +16,6 @@ from onnx import helper, numpy_helper
 from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.dialect import dialect_of
 from resizefix.dialects.intended import IntendedNode
-from resizefix.dialects.model_view import ModelView
 from resizefix.dialects.row import Operands
 from resizefix.dialects.write import write
 from resizefix.document.document import Document
@@ -27,6 +26,7 @@ from resizefix.outcome import MeasuredDifference
 from resizefix.runtimes.inputs import Feeds, Value, model_inputs
 from resizefix.runtimes.limits import BrokenOffError
 from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError, only_without_optimisation
+from resizefix.shapes.model_view import ModelView
 from resizefix.verification.bounds import FLOAT_BOUND, default_level_bounds, relative_bounds, widest, within
 from resizefix.verification.compare import compare, largest_finite
 from resizefix.verification.conditions import Conditions

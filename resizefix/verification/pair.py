@@ -9,12 +9,12 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.dialects.output_size import shapes_of
 from resizefix.document.document import Document
 from resizefix.runtimes.inputs import Feeds
 from resizefix.runtimes.limits import BrokenOffError
 from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError, Session
 from resizefix.scope_path import MAIN, Key, ScopePath
+from resizefix.shapes.stored_shapes import Shapes
 from resizefix.verification.arms import Watched, watched_copy
 from resizefix.verification.bounds import Tolerance, widest, within
 from resizefix.verification.compare import compare
@@ -140,7 +140,7 @@ class Pair:
         """Whether there is no number in any output, at any shape that the file allows."""
         if self._feeder is None or not any(one.vacuous for one in fitted):
             return False
-        graphs = ((one.proto.graph, shapes_of(one.proto)) for one in (self.before, self.after))
+        graphs = ((one.proto.graph, Shapes(one.proto)) for one in (self.before, self.after))
         return self._feeder.sizes_are_fixed or any(
             all(0 in (shapes.dims((MAIN, value.name)) or ()) for value in graph.output) for graph, shapes in graphs
         )

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
-from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
-from resizefix.document.shapes import Key
 from resizefix.promotion import PromotedInput
 from resizefix.runtimes.prepared_model import PreparedModel
+from resizefix.scope_path import Key
+from resizefix.shapes.model_view import ModelView
 from resizefix.verification.bounds import half_units
 from resizefix.verification.reference_model import Operand
 from resizefix.verification.scale_points import ScalePoint

@@ -14,12 +14,12 @@ import numpy as np
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.document.document import Document
-from resizefix.document.shapes import Key
 from resizefix.document.text import counted
 from resizefix.promotion import Coupling, Freedom, PromotedInput
 from resizefix.runtimes.inputs import Value
 from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError, Session
 from resizefix.runtimes.prepared_model import PreparedModel, prepare_for_ort
+from resizefix.scope_path import Key
 from resizefix.verification.bodies_behind import bodies_behind, not_run, say_not_run
 from resizefix.verification.bounds import Bound, relative_bounds, within
 from resizefix.verification.compare import Comparison, compare

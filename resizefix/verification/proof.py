@@ -15,16 +15,15 @@ from dataclasses import dataclass, replace
 from itertools import takewhile
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
-from resizefix.document.shapes import Key
 from resizefix.document.values import dims_of
 from resizefix.errors import ResizefixError, UsageError
 from resizefix.interpolation import ExtentKind
 from resizefix.promotion import Coupling, PromotedInput
 from resizefix.runtimes.limits import BrokenOffError, OutOfMemoryError
 from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError
-from resizefix.scope_path import ScopePath
+from resizefix.scope_path import Key, ScopePath
+from resizefix.shapes.model_view import ModelView
 from resizefix.verification.conditions import Conditions, Progress, Spent
 from resizefix.verification.dependence import Dependence
 from resizefix.verification.engine import DifferenceError, Engine

@@ -16,7 +16,6 @@ from onnx import NodeProto, ValueInfoProto, helper
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.intended import Chain, IntendedNode
-from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
 from resizefix.document.scopes import bodies
 from resizefix.document.text import each_of
@@ -26,6 +25,7 @@ from resizefix.runtimes.inputs import Feeds, Value
 from resizefix.runtimes.limits import BrokenOffError
 from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError, only_without_optimisation
 from resizefix.scope_path import MAIN, Key
+from resizefix.shapes.model_view import ModelView
 from resizefix.verification.bounds import FLOAT_BOUND, default_level_bounds, relative_bounds, within
 from resizefix.verification.changed_nodes import intended_model
 from resizefix.verification.compare import compare
@@ -248,7 +248,7 @@ def _computed(engine: Engine, chain: Chain, values: Mapping[str, Value]) -> Arra
     for opset, steps in groupby(chain.steps, key=lambda step: step.opset):
         nodes = [step.node for step in steps]
         model = _model_of(nodes, opset, given)
-        session = engine.open(model, optimized=False, label="what an operand is computed by")
+        session = engine.open(model, optimized=False, label=chain.name)
         given.update(engine.made(session, given, 0.0))
     made = given[chain.name]
     return made if isinstance(made, np.ndarray) else None

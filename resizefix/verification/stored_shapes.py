@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.document.dependents import Dependents
 from resizefix.document.document import Document
 from resizefix.document.values import Dims, dims_of
 from resizefix.document.view import View
@@ -23,6 +22,7 @@ from resizefix.errors import ResizefixError
 from resizefix.runtimes.inputs import Feeds
 from resizefix.runtimes.ort_session import Session
 from resizefix.scope_path import MAIN, Key
+from resizefix.shapes.dependents import Dependents
 
 if TYPE_CHECKING:
     from resizefix.verification.engine import Engine

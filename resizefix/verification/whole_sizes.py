@@ -9,13 +9,12 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from resizefix.dialects.output_size import shapes_of
 from resizefix.document.document import Document
 from resizefix.document.edits import set_shape
-from resizefix.document.shapes import Dims
-from resizefix.document.values import dims_of
+from resizefix.document.values import Dims, dims_of
 from resizefix.promotion import InputBinding, PromotedInput
 from resizefix.runtimes.inputs import Value
+from resizefix.shapes.stored_shapes import Shapes
 
 _STEPS = (1, 2, 4, 8, 16, 32)  # networks with skips want multiples of a power of two
 _SMALL = 4  # such a step is taken from half the size, which costs a quarter
@@ -66,7 +65,7 @@ def _is_broken(original: Document, feeds: Mapping[str, Value], sites: Sequence[I
         value = feeds.get(entry.name)
         if isinstance(value, np.ndarray):
             set_shape(entry, value.shape)
-    shapes = shapes_of(copy.proto)
+    shapes = Shapes(copy.proto)
     return any(_makes_no_whole(driven, shapes.dims((driven.scope, driven.input))) for driven in sites)
 
 

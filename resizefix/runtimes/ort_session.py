@@ -7,6 +7,7 @@ import ctypes
 import math
 import os
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from operator import attrgetter
@@ -34,6 +35,7 @@ from resizefix.scope_path import FunctionName
 
 _EXTERNAL_FOLDER = "session.model_external_initializers_file_folder_path"
 _FATAL = 4
+_AS_REQUESTED = 1  # how a pool grows
 _UNTIL_LEFT = 0.5  # seconds until a node that runs at a Ctrl-C is left to itself
 # Texts of C++ exceptions for missing memory, which onnxruntime gives no type: libstdc++ and libc++, MSVC, its arena.
 _NO_MEMORY = ("std::bad_alloc", "bad allocation", "Failed to allocate memory")
@@ -115,7 +117,7 @@ class Session:
         brief: bool = False,
     ) -> None:
         self.label = label
-        self.counts: Callable[[Feeds], None] | None = None  # told of every run
+        self.counts: Callable[[float], None] | None = None  # told of every run how long the processor worked
         self.brief = brief
         self._limits = limits
         self._prepared = model
@@ -168,8 +170,6 @@ class Session:
         if (crash := self._prepared.forecast.in_run(feeds)) is not None:
             where = f" at node '{crash.node}' ({crash.op_type})"
             raise CannotRunError("runtimes.cannot-run", label=self.label, where=where, **crash.facts)
-        if self.counts is not None:
-            self.counts(feeds)
         try:
             results = self._invoke(feeds)
         except _ORT_EXCEPTIONS as error:
@@ -239,6 +239,14 @@ class Session:
         return found[0]
 
     def _results(self, feeds: Feeds, options: ort.RunOptions) -> Sequence[Value]:
+        began = time.thread_time()  # one thread runs all nodes
+        try:
+            return self._results_of_ort(feeds, options)
+        finally:
+            if self.counts is not None:
+                self.counts(time.thread_time() - began)
+
+    def _results_of_ort(self, feeds: Feeds, options: ort.RunOptions) -> Sequence[Value]:
         if self._rare:
             given = {name: self._ort_value(name, value) for name, value in feeds.items() if value is not None}
             return [
@@ -289,7 +297,11 @@ def open_session(
     options.log_severity_level = _FATAL
     options.intra_op_num_threads = 1
     options.inter_op_num_threads = 1
-    options.enable_cpu_mem_arena = False  # it grows in powers of two and gives nothing back
+    if _share_memory():
+        options.add_session_config_entry("session.use_env_allocators", "1")
+        options.add_session_config_entry("session.use_device_allocator_for_initializers", "1")
+    else:
+        options.enable_cpu_mem_arena = False  # its own grows in powers of two, and no other session has anything of it
     # Planned in the square of the number of nodes, and values go when read anyway. But a file whose sizes onnxruntime
     # infers otherwise than it computes fails with it alone, and users have it.
     options.enable_mem_reuse = optimized and len(document.proto.graph.node) <= MOST_PLANNED
@@ -312,6 +324,18 @@ def open_session(
         return Session(prepared, options, label, limits, maps_weights=maps_weights, brief=brief)
     except _ORT_EXCEPTIONS as error:
         raise _cannot_load(error, label, prepared.model, bool(custom_op_libraries)) from error
+
+
+@lru_cache(maxsize=1)
+def _share_memory() -> bool:
+    """Whether all sessions here take the memory of tensors from one pool: a fresh session would ask the system for it
+    anew at each run, which takes as long as computing where channels are few and images large."""
+    cpu = ort.OrtMemoryInfo("Cpu", ort.OrtAllocatorType.ORT_ARENA_ALLOCATOR, 0, ort.OrtMemType.DEFAULT)
+    try:
+        ort.create_and_register_allocator(cpu, ort.OrtArenaCfg(0, _AS_REQUESTED, -1, -1))
+    except _ORT_EXCEPTIONS:  # another user of onnxruntime in this process has one of his own
+        return False
+    return True
 
 
 def only_without_optimisation(which: str, reason: str) -> Diagnostic:

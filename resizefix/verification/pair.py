@@ -99,7 +99,7 @@ class Pair:
         began, used = time.monotonic(), time.process_time()
         first = fit_feeds(session, feeder, budget=budget, is_part=self.is_part)
         seconds, used = time.monotonic() - began, time.process_time() - used
-        self.engine.start_from(first)
+        self.engine.start_from(first, session)
         self.engine.progress.done("running the model before")
         self._unseen = {"BEFORE": session.arms_watched - session.ran}
         if not self.looks:

@@ -20,6 +20,7 @@ SENTENCES = {
     "verification.inputs-not-moved": "{kept} of {of} compared at their old value alone",
     "verification.not-tested-coupled": "another value of {name}: the model breaks at {breaks_at}",
     "verification.not-tested-body": "another scale of {names} in {body}: no run is known to have gone through this body",
+    "verification.not-tested-cost": "other values of {names}: the proof would cost too many forward passes",
     "verification.not-tested-scales": "other values of {names}: the model does not run with those that were tried",
     "verification.tested-scales": "scales {at}",
     "verification.tested-shapes": "{name} of {shapes}",

@@ -10,6 +10,7 @@ import functools
 import importlib
 import inspect
 import os
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, overload
@@ -34,6 +35,7 @@ P = ParamSpec("P")
 F = TypeVar("F", bound=Callable[..., Any])
 M = TypeVar("M", bound=OfAnotherPackage)
 
+_RUNS = "resizefix.runtimes.ort_session"
 WORKER = "resizefix.library.bounded:work"
 
 
@@ -51,7 +53,11 @@ def bounded(function: F) -> F:
         options = checked_options(options, function.__name__)
         timeout, memory_limit = options.get("timeout"), options.get("memory_limit")
         if (timeout is None and memory_limit is None) or not options.get("verify", True) or process.is_watched():
-            return function(*models, **options)
+            try:
+                return function(*models, **options)
+            finally:
+                if _RUNS in sys.modules:  # else nothing was run
+                    sys.modules[_RUNS].give_memory_back()
         tell = options.pop("progress", None)
         documents = [opened(model) for model in models]
         answer = _ask(function, documents, options, tell)

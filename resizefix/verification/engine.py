@@ -32,7 +32,6 @@ class DifferenceError(DiagnosedError):
 
 
 _MOST_NAMED = 3
-_BRIEF = 0.01  # seconds
 
 
 class Engine:
@@ -119,12 +118,13 @@ class Engine:
         self.conditions.spent.seconds += seconds
         self.conditions.spent.passes += self._part * self._cost
 
-    def start_from(self, fitted: Fitted, session: Runner) -> None:
+    def start_from(self, fitted: Fitted, session: Runner, *, brief: float) -> None:
         """Count the run that was just made on these feeds as one forward pass, and name the inputs whose sizes had to
-        be equal. The first run of a `session` takes longer than others: a brief one is made again."""
+        be equal. The first run of a `session` takes longer than others: one of less than `brief` seconds is made
+        again."""
         self._whole = _elements(fitted.feeds)
         self.is_forward_pass()
-        if self._part == 1 and self._last < _BRIEF:
+        if self._part == 1 and self._last < brief:
             with suppress(CannotRunError):
                 session.run(session.taken(fitted.feeds))
                 self.is_forward_pass()

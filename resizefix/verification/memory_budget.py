@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -96,7 +97,8 @@ class MemoryBudget:
         factors = {key: factor for key, factor in _growth(scales).items() if factor != 1}
         if factors and len(self._original.proto.graph.node) <= _FEW:
             old = ScalePoint(tuple((source, tuple(source.value)) for source, _ in scales.values))
-            return _ratio(self._inferred(shapes, scales).work, self._inferred(self._own, old).work)
+            with suppress(ValueError):  # Upsample-7 holds its scales as an attribute, and no constant can be written
+                return _ratio(self._inferred(shapes, scales).work, self._inferred(self._own, old).work)
         taken, own = self._as_it_is.get(_sorted(shapes)), self._as_it_is.get(_sorted(self._own))
         grown = self._dependence.grown(factors)
         if taken is None or own is None or grown is None or len(grown) != len(taken.work):

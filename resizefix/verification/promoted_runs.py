@@ -23,7 +23,7 @@ from resizefix.verification.scale_points import ScalePoint, moved_points
 from resizefix.verification.trial import Answer, Point, answer
 
 _MOST_SAID = 8
-_BRIEF = 0.01  # seconds of a run
+_BRIEF = 0.1  # seconds of a run
 
 
 @dataclass

@@ -138,6 +138,8 @@ OPTIONS: tuple[Option, ...] = (
     program("html", kinds.FILE, ("set",), "Write a page with pictures: before, after and their difference."),
     Option("allow_inexact", kinds.FLAG, _REWRITING,
         "Allow approximate rewrites; the measured difference is reported.", False),
+    Option("allow_inexact", kinds.FLAG, ("set",),
+        "With sizes=partner, also change nodes that then sample otherwise than by their scales.", False),
     Option("lower", kinds.FLAG, _REWRITING, "Replace a node by other operators where needed.", True,
         ("--lower/--no-lower",)),
     program("html", kinds.FILE, _REPORTING, "Write a page with every node drawn."),

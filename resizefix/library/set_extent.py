@@ -6,24 +6,26 @@ where the original runs. Nodes that break the model alone are changed where all 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.document.document import Document
 from resizefix.document.scopes import default_opset
 from resizefix.document.text import node_text
+from resizefix.errors import UsageError
 from resizefix.interop.feed_file import read_feeds
 from resizefix.library import seam
 from resizefix.library.coupling import SizeInquiry
 from resizefix.library.raising import raised, require_raised_alike
-from resizefix.library.result import NOT_VERIFIED, Result, failed, skipped
+from resizefix.library.result import NOT_VERIFIED, Result, failed, measured, skipped
 from resizefix.operations.new_extent import NewExtents, set_constant_extent
 from resizefix.operations.set_partner import set_partner_sizes
 from resizefix.operations.settings import PARTNER, Settings
 from resizefix.operations.site import Refusal, Site
 from resizefix.operations.sites import find_sites, select, sites_in
-from resizefix.outcome import Outcome
 from resizefix.promotion import PromotedInput
 from resizefix.runtimes.inputs import model_inputs
 from resizefix.scope_path import Key
@@ -52,6 +54,8 @@ def set_extent(
     view = ModelView(base)
     sites = [site for site in sites_in(view) if site.index in indices]
     fed = read_feeds(feed or {}, model_inputs(document.proto))
+    if fed.paths:
+        raise UsageError("library.extent-measures-nothing")
     rules = conditions(**run)
     if settings.sizes == PARTNER:
         made = set_partner_sizes(view, sites, allow_inexact=allow_inexact, named=bool(node))
@@ -74,9 +78,7 @@ def _submitted(base: Document, made: NewExtents) -> tuple[Document, NewExtents]:
     """What the nodes are compared with, and the result, if nothing else differs."""
     raised_to = made.before.document
     if raised_to is not base:
-        raised_to = seam.submitted(
-            base, raised_to, Plan(opset=default_opset(raised_to.proto.opset_import, fallback=1))
-        )
+        raised_to = seam.submitted(base, raised_to, Plan(opset=default_opset(raised_to.proto.opset_import, fallback=1)))
     keys = frozenset({*made.constants, *made.partners})
     document = seam.submitted(raised_to, made.after.document, Plan(keys))
     return raised_to, made if document is made.after.document else replace(made, after=ModelView(document))
@@ -154,11 +156,12 @@ def _proven(
     made: NewExtents,
     sites: Mapping[Key, Site],
     rules: Conditions,
-    feeds: Mapping[str, object],
+    feeds: Mapping[str, Any],
 ) -> Result[Document]:
     """The result, compared with the original that holds the new extents; where nothing was to change at the sizes at
     which the original runs, with the original, too."""
-    from resizefix.verification.reference_model import (  # onnxruntime is imported where something is run
+    from resizefix.library.model_runs import why_not_run  # onnxruntime is imported where something is run
+    from resizefix.verification.reference_model import (
         ConstantOperand,
         Operand,
         ReferenceModels,
@@ -178,15 +181,13 @@ def _proven(
     resized = {key: sites[key].input for key in operands}
     reference = ReferenceModels(base).document(operands)
     verification = prove_rewrite(reference, document, resized, 0.0, rules, feeds=feeds)
-    exact = {key: sites[key].input for key in made.partners if _is_exact(made.outcomes, sites[key])}
-    if verification.passed and exact and exact.keys() == operands.keys():
-        as_before = prove_rewrite(base, document, exact, 0.0, rules, feeds=feeds)
-        notes = "; ".join(filter(None, (as_before.reason, verification.reason))) or None
+    outcomes = made.outcomes
+    if verification.passed and made.partners and why_not_run(base, rules) is None:
+        exact = all(one.exact for one in made.changed)
+        as_before = prove_rewrite(base, document, resized, 0.0 if exact else math.inf, rules, feeds=feeds)
+        outcomes = measured(outcomes, [sites[key] for key in resized], as_before)
+        notes = "; ".join(dict.fromkeys(filter(None, (as_before.reason, verification.reason)))) or None
         verification = replace(as_before, runs=(*as_before.runs, *verification.runs), reason=notes)
     if not verification.passed:
-        raise failed(Result(original, made.outcomes, (), verification), why=verification.reason)
-    return Result(document, made.outcomes, (), verification)
-
-
-def _is_exact(outcomes: Sequence[Outcome], site: Site) -> bool:
-    return next((bool(one.exact) for one in outcomes if one.index == site.index), False)
+        raise failed(Result(original, outcomes, (), verification), why=verification.reason)
+    return Result(document, outcomes, (), verification)

@@ -256,7 +256,8 @@ def _fixed_dims(
 
 
 def kept_axes(rank: int, scaled: Collection[int]) -> set[int]:
-    """Batch and channel axes, which no other extent resizes: the first two, or first and last where the second is scaled (NHWC)."""
+    """Batch and channel axes, which no other extent resizes: the first two, or first and last where the second is
+    scaled (NHWC)."""
     if rank <= _BATCH_AND_CHANNEL:
         return set()
     channel = 1 if 1 not in scaled else rank - 1

@@ -8,7 +8,6 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.document.document import Document
 from resizefix.document.text import counted
 from resizefix.errors import RefusedError
 from resizefix.interpolation import ExtentKind
@@ -71,7 +70,9 @@ def set_constant_extent(
         numbers, refusals, unchanged = _numbers(promotion, left, settings)
         if not refusals and not unchanged:
             made = _frozen(view, promotion, left, numbers)
-            refusals = {one.index: Refusal(one.reason or "") for one in made.outcomes if _was_not_frozen(one, promotion)}
+            refusals = {
+                one.index: Refusal(one.reason or "") for one in made.outcomes if _was_not_frozen(one, promotion)
+            }
             if not refusals:
                 return replace(made, outcomes=_in_order(sites, made.outcomes, same))
         whys |= refusals
@@ -110,7 +111,7 @@ def _operand(driven: InputBinding, site: Site, settings: Settings) -> Numbers:
         given: Sequence[float] = (settings.scale,) * len(scaled)
     else:
         chosen = settings.sizes if driven.kind is ExtentKind.SIZES else settings.scales
-        assert chosen is not None and not isinstance(chosen, str)
+        assert isinstance(chosen, tuple)
         given = chosen
     if len(given) == rank and axes != tuple(range(rank)):
         stays = site.input_dims or (None,) * rank

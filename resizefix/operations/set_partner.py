@@ -6,9 +6,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
+from onnx import ModelProto
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.resized_length import sampled_scale
@@ -28,7 +30,6 @@ from resizefix.operations.site import ReadSite, Site
 from resizefix.origins.origin import OriginKind
 from resizefix.outcome import Outcome, Status
 from resizefix.scope_path import Key
-from resizefix.shapes.axis_sizes import traced_values
 from resizefix.shapes.model_view import ModelView
 from resizefix.shapes.partners import Partner, Partners
 from resizefix.shapes.stored_shapes import rederive
@@ -113,9 +114,7 @@ def _plan(site: ReadSite, partners: Partners, *, allow_inexact: bool) -> _Plan |
         return None
     exact = _samples_alike(site, partner, axes)
     if not exact and not allow_inexact:
-        raise RefusedError(
-            "operations.partner-samples-otherwise", name=partner.name, retry_args=("--allow-inexact",)
-        )
+        raise RefusedError("operations.partner-samples-otherwise", name=partner.name, retry_args=("--allow-inexact",))
     return _Plan(site, partner, axes, rank, exact)
 
 
@@ -178,7 +177,7 @@ def _changed(plan: _Plan, text: str, note: str | None) -> Outcome:
     return plan.site.outcome(Status.CHANGED, reason, after=(text,), exact=plan.exact)
 
 
-def _apply(model: Any, plans: Sequence[_Plan]) -> dict[Key, str]:
+def _apply(model: ModelProto, plans: Sequence[_Plan]) -> dict[Key, str]:
     """Lets the nodes read their partners' sizes; gives each of them as text."""
     scopes = View(model).scopes
     fresh = FreshNames(names_in(model)).fresh
@@ -192,9 +191,8 @@ def _apply(model: Any, plans: Sequence[_Plan]) -> dict[Key, str]:
         unread += [definition.key for definition in scopes.sources(scope, node, 1)]
         builder = NodeBuilder(fresh, 7, "", lambda op_type, output: fresh(f"{output}_{op_type}"))
         sizes = _sizes(builder, plan)
-        read_instead(
-            site, node, ExtentKind.SIZES, sizes, lambda: builder.constant_node(np.zeros(0, np.float32), "no_scales")
-        )
+        empty = partial(builder.constant_node, np.zeros(0, np.float32), "no_scales")
+        read_instead(site, node, ExtentKind.SIZES, sizes, empty)
         texts[site.key] = node_text(node)
         insert_nodes(scope.body, place, builder.nodes)
     remove_unread(model, unread)
@@ -227,4 +225,4 @@ def _output_dims(plan: _Plan) -> Dims | None:
     sizes = dict(zip(plan.axes, plan.partner.sizes, strict=True))
     if plan.site.scope.is_repeated:
         return (None,) * len(dims)
-    return tuple(sizes[axis] if axis in sizes else size for axis, size in enumerate(dims))
+    return tuple(sizes.get(axis, size) for axis, size in enumerate(dims))

@@ -74,7 +74,6 @@ class Settings:
         if self.exclude_outside and (given is Mode.NEAREST or (given is Mode.LINEAR and self.antialias is False)):
             raise UsageError("operations.set-exclude-outside", given=given.value)
 
-
     @property
     def is_extent(self) -> bool:
         """Whether how large the output is shall change, and not how it is sampled."""
@@ -180,6 +179,9 @@ READERS: dict[str, tuple[Callable[[object], object], str]] = {
     "form": (_among(_FORMS), ", ".join(_FORMS)),
     "scale": (_factor, "a factor above 0, as 2 or 1.5"),
     SCALES: (_factors, "a factor above 0 for each axis, as 1,1,2,2, or for each that is scaled, as 2,2"),
-    SIZES: (_lengths, "a size above 0 for each axis, as 1,3,720,1280, or for each that is scaled, as 720,1280; or partner"),
+    SIZES: (
+        _lengths,
+        "a size above 0 for each axis, as 1,3,720,1280, or for each that is scaled, as 720,1280; or partner",
+    ),
 }
 """What reads the value of each key, None for a value that there is not, and what there is."""

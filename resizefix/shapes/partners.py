@@ -6,7 +6,7 @@ Sizes are followed as expressions (`axis_sizes`), so that what is said holds for
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from onnx import NodeProto
 
@@ -44,12 +44,28 @@ class _Met(NamedTuple):
     dims: tuple[Dim, ...]
 
 
+class _InCalls(AxisSizes):
+    """Sizes inside local functions, too: their inputs have as many axes as what every call passes."""
+
+    def _rank(self, definition: Definition, sources: Sequence[Any]) -> int | None:
+        function = definition.scope.path.function
+        if function is None or definition.kind is not DefinitionKind.INPUT or definition.scope.parent is not None:
+            return super()._rank(definition, sources)
+        position = list(definition.scope.body.input).index(definition.name)
+        ranks: set[int | None] = set()
+        for scope, index in self.scopes.calls[function]:
+            given = scope.body.node[index].input[position : position + 1]
+            found = self.scopes.definition(scope, given[0]) if given else None
+            ranks.add(None if found is None else self.rank(found.key))
+        return ranks.pop() if len(ranks) == 1 else None
+
+
 class Partners:
     """Finds the partners of tensors of one model."""
 
     def __init__(self, view: ModelView) -> None:
         self._view = view
-        self.sizes = AxisSizes(view)
+        self.sizes: AxisSizes = _InCalls(view)
         self._values = traced_values(self.sizes)
 
     def of(self, scope: Scope, output: str, axes: Sequence[int]) -> Partner | None:
@@ -62,7 +78,7 @@ class Partners:
         if not met:
             return None
         first = met[0]
-        others = [one for one in met[1:] if not self._are_equal(first, one)]
+        others = [one for one in met[1:] if not self._are_equal(first, one, scope, output, axes)]
         if others:
             raise RefusedError(
                 "operations.partners-differ",
@@ -106,16 +122,14 @@ class Partners:
                 continue
             if node.op_type == "Concat" and _joined(node, rank) in axes:
                 continue
-            read = [found for name in node.input if (found := self._view.scopes.definition(scope, name)) is not None]
-            dims = [(one, self._aligned(one.key, axes, rank)) for one in read]
-            if not any(found == wanted for _, found in dims):
+            read = [one for name in node.input if (one := self._view.scopes.definition(scope, name)) is not None]
+            sizes = {one: self._aligned(one.key, axes, rank) for one in read}
+            if wanted not in sizes.values():
                 continue
-            for one, found in dims:
-                if found == wanted or found is None or all(dim is None or _is_one(dim) for dim in found):
-                    continue
-                whole = tuple(dim for dim in found if dim is not None and not _is_one(dim))
-                if len(whole) == len(found):
-                    yield _Met(one, node_label(node, index), whole)
+            for definition, dims in sizes.items():
+                whole = tuple(dim for dim in dims or () if dim is not None and not _is_one(dim))
+                if dims != wanted and len(whole) == len(axes):  # others are broadcast
+                    yield _Met(definition, node_label(node, index), whole)
 
     def _aligned(self, tensor: Key, axes: Sequence[int], rank: int) -> _Axes | None:
         """The sizes of a tensor on axes of a tensor of this rank, both counted from the end."""
@@ -125,9 +139,13 @@ class Partners:
         places = [axis - rank + len(dims) for axis in axes]
         return tuple(dims[place] if place >= 0 else None for place in places)
 
-    def _are_equal(self, one: _Met, other: _Met) -> bool:
+    def _are_equal(self, one: _Met, other: _Met, scope: Scope, output: str, axes: Sequence[int]) -> bool:
         mine, its = self._fixed(one), self._fixed(other)
-        return one.dims == other.dims or (mine == its and None not in mine)
+        if mine == its and None not in mine:
+            return True
+        own = self.sizes.dims((scope.path, output)) or ()
+        sizes, others = (set(self._of_equal_size(met, axes, len(own))) for met in (one, other))
+        return bool((sizes & others) - {tuple(own[axis] for axis in axes)})
 
     def _fixed(self, met: _Met) -> tuple[int | None, ...]:
         return tuple(self.sizes.sizes.fixed(dim) if dim.kind == "const" else dim.old for dim in met.dims)
@@ -146,11 +164,43 @@ class Partners:
             dims = self.sizes.dims(definition.key) or ()
             return definition.name, tuple(axis - rank + len(dims) for axis in axes)
         names = [name for node in scope.body.node[:place] for name in node.output if name]
-        for name in (*reversed(names), *self._inputs(scope)):
-            found = self._places(self.sizes.dims((scope.path, name)), met.dims)
-            if found is not None:
-                return name, found
+        for equal in self._of_equal_size(met, axes, rank):
+            for name in (*reversed(names), *self._inputs(scope)):
+                found = self._places(self.sizes.dims((scope.path, name)), equal)
+                if found is not None:
+                    return name, found
         return None
+
+    def _of_equal_size(self, met: _Met, axes: Sequence[int], rank: int) -> Iterator[tuple[Dim, ...]]:
+        """The sizes of what is met, and of what was joined to make it: as long as none is 1, these are equal."""
+        pending, seen = [(met.definition, met.dims)], {met.definition.key}
+        while pending:
+            definition, dims = pending.pop(0)
+            yield dims
+            definition = self._origin(definition, dims)
+            node = definition.node
+            if node is None or node.op_type not in MEETING or node.domain not in DEFAULT_DOMAINS:
+                continue
+            if node.op_type == "Concat" and _joined(node, rank) in axes:
+                continue
+            for name in node.input:
+                source = self._view.scopes.definition(definition.scope, name)
+                found = None if source is None else self._aligned(source.key, axes, rank)
+                if source is None or found is None or source.key in seen:
+                    continue
+                seen.add(source.key)
+                whole = tuple(dim for dim in found if dim is not None and not _is_one(dim))
+                if len(whole) == len(axes):
+                    pending.append((source, whole))
+
+    def _origin(self, definition: Definition, dims: Sequence[Dim]) -> Definition:
+        """The tensor whose sizes these are, where they were kept since then."""
+        roots = {one.tensor for dim in dims if isinstance(one := self.sizes.expression(dim), Size)}
+        if len(roots) != 1:
+            return definition
+        (path, name) = roots.pop()
+        found = self._view.scopes.definition(self._view.scopes.by_path[path], name)
+        return definition if found is None else found
 
     def _inputs(self, scope: Scope) -> Iterator[str]:
         for value in scope.body.input:

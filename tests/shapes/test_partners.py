@@ -84,7 +84,8 @@ def test_a_partner_that_is_made_later_is_read_where_its_size_is_there():
 def test_of_a_sum_the_size_is_that_of_what_was_added():
     first = """a = Relu(x) d = MaxPool <kernel_shape = [2, 2], strides = [2, 2]> (x)
       e = MaxPool <kernel_shape = [4, 4], strides = [4, 4]> (x)
-      u = Resize <mode = "nearest"> (d, , scales) v = Resize <mode = "nearest"> (e, , four) s = Add(a, u) y = Add(s, v)"""
+      u = Resize <mode = "nearest"> (d, , scales) v = Resize <mode = "nearest"> (e, , four)
+      s = Add(a, u) y = Add(s, v)"""
     found = partner(first, "<float[4] scales = {1, 1, 2, 2}, float[4] four = {1, 1, 4, 4}>", site=1)
     assert found is not None
     assert (found.name, found.read) == ("s", "a")

@@ -138,7 +138,7 @@ def _callable(value: Any) -> Any:
 
 def _preferences(value: Any) -> tuple[str, ...]:
     words: tuple[str, ...] = _each(_text, (str,))(value)
-    require(set(words) <= {*EXTENTS, *COORDINATES})
+    require(set(words) <= {*EXTENTS, *COORDINATES, *FRAMEWORKS})
     require(not set(EXTENTS) <= set(words) and not set(COORDINATES) <= set(words))
     return words
 
@@ -246,6 +246,7 @@ def whole_number(least: int, most: int, takes: str, metavar: str = "NUMBER", *, 
 
 EXTENTS = "scales", "sizes"
 COORDINATES = "half_pixel", "asymmetric"
+FRAMEWORKS = ("pytorch",)
 _FORMS = "scales", "spatial", "factor", "sizes"
 _LEGACY = ("tensorrt-5.0", "tensorrt-5.1", "tensorrt-6.0", "tensorrt-7.0", "tensorrt-7.1", "tensorrt-7.2")
 _LARGEST_WHOLE = (1 << 63) - 1
@@ -261,7 +262,7 @@ FORM = Kind(_form, f"one of {', '.join(_FORMS)}", choices=_FORMS)
 PREFERENCES = Kind(
     _preferences,
     "'scales' or 'sizes', 'half_pixel' or 'asymmetric', or a list of one of each",
-    choices=(*EXTENTS, *COORDINATES),
+    choices=(*EXTENTS, *COORDINATES, *FRAMEWORKS),
 )
 RUNTIME = Kind(_runtime, metavar="NAME")
 PYTHONS = Kind(

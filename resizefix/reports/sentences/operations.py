@@ -72,6 +72,7 @@ SENTENCES = {
     "operations.set-extent-of-axis": "the node does not resize axis {axis}; it resizes the axes {axes}",
     "operations.set-extent-count": "{numbers} given, and the node takes {wanted}",
     "operations.set-extent-of-channels": "{number:g} would resize its {what} (axis {axis}); give {stays} there",
+    "operations.fault-left": "{because}; {fix}",
     "operations.no-partner": "its result meets no tensor of a size of its own at Add, Sub, Mul, Concat or Where",
     "operations.takes-sizes-of": "takes the size of {name!r}, which it meets at {at!r}",
     "operations.read-of": "read from {name!r}, which has that size and is there before",

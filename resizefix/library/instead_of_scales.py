@@ -24,16 +24,18 @@ def with_other_commands(document: Document, outcomes: Sequence[Outcome]) -> tupl
     commands = dict(_by_partner(document, coupled))
     left = coupled - commands.keys()
     if left and _takes_any_size(document):
-        commands |= dict.fromkeys(left, "resizefix input-size IN OUT any")
+        commands |= dict.fromkeys(left, ("input-size", "IN", "OUT", "any"))
     return tuple(
-        replace(one, reason=Diagnostic("library.coupled-instead", why=one.reason, command=commands[one.index]))
+        replace(
+            one, reason=Diagnostic("library.coupled-instead", why=one.reason, command=" ".join(commands[one.index]))
+        )
         if one.index in commands
         else one
         for one in outcomes
     )
 
 
-def _by_partner(document: Document, indices: Collection[int]) -> Iterable[tuple[int, str]]:
+def _by_partner(document: Document, indices: Collection[int]) -> Iterable[tuple[int, tuple[str, ...]]]:
     """The nodes that `set sizes=partner` changes, with the command."""
     left = set(indices)
     for words in _SET:
@@ -41,7 +43,7 @@ def _by_partner(document: Document, indices: Collection[int]) -> Iterable[tuple[
             return
         for index in sorted(left & _changed(document, words).keys()):
             left.discard(index)
-            yield index, " ".join(("resizefix set IN OUT sizes=partner", *words))
+            yield index, ("set", "IN", "OUT", "sizes=partner", *words)
 
 
 def _changed(document: Document, words: tuple[str, ...]) -> Mapping[int, Outcome]:
@@ -60,4 +62,4 @@ def _takes_any_size(document: Document) -> bool:
         result = call_named("input-size")(document, size="any", verify=False, on_refusal="return")
     except ResizefixError:
         return False
-    return bool(result.is_writable and result.changed)
+    return bool(result.is_writable)

@@ -66,10 +66,10 @@ def set_interpolation(
     measured on random values and on those of `feed`: for each input an array, numbers, or the path of a .npy file or a
     picture. `result.views` holds planes of the tensors to look at. `opset` raises the model first.
 
-    `scale`, `scales` or `sizes`, set in a call of their own, give the nodes another constant extent; `sizes="partner"`
-    the sizes of the tensor that the result meets at Add, Sub, Mul, Concat or Where, at run time. Each changed node is
-    compared with the original that holds this extent, bit for bit, and the rest must run. Where sizes would sample
-    otherwise than the scales did, a node is refused unless `allow_inexact`.
+    `scale`, `scales` or `sizes`, set in a call of their own, give the nodes another constant extent. `sizes="partner"`
+    gives them, at run time, the sizes of the tensor that the result meets at Add, Sub, Mul, Concat or Where. Each
+    changed node is compared with the original that holds this extent, bit for bit, and the rest must run. Where sizes
+    would sample otherwise than the scales did, a node is refused unless `allow_inexact`.
 
     Raises UsageError for values that there are not, VerificationFailedError where a changed node does not compute what
     was asked for.

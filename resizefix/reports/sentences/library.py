@@ -39,7 +39,7 @@ SENTENCES = {
     "library.hybrid-verified-at-8": "the file itself is no valid ONNX (opset 9 with a scales attribute); the same model at opset 8 was verified",
     "library.allow-inexact-passes": " Other operators add in another order, and where a later node rounds, a last bit may become a whole step. --allow-inexact lets up to {most:g} of the largest value pass, and reports it.",
     "library.nothing-rewritten": "nothing was rewritten",
-    "library.coupled-instead": "{why}; `{command}` lets it follow that size",
+    "library.coupled-instead": "{why}; `resizefix {command}` lets it follow that size",
     "library.extent-measures-nothing": "--feed measures a difference, and with another extent the outputs have other sizes; leave the file out",
     "library.extent-breaks": "with this extent the model breaks at {breaks_at!r}, {where}",
     "library.coupled": "another scale of this node alone breaks the model at {breaks_at!r}, {where}",

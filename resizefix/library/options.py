@@ -140,7 +140,7 @@ OPTIONS: tuple[Option, ...] = (
     Option("allow_inexact", kinds.FLAG, _REWRITING,
         "Allow approximate rewrites; the measured difference is reported.", False),
     Option("allow_inexact", kinds.FLAG, ("set",),
-        "With sizes=partner, also nodes that then sample otherwise.", False),
+        "Also nodes that sizes=partner samples otherwise.", False),
     Option("lower", kinds.FLAG, _REWRITING, "Replace a node by other operators where needed.", True,
         ("--lower/--no-lower",)),
     program("html", kinds.FILE, _REPORTING, "Write a page with every node drawn."),

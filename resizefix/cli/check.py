@@ -38,7 +38,7 @@ def command(model: str, target: tuple[str, ...], **options: Any) -> Answer:
         from resizefix.reports.terminal import show_step
         from resizefix.reports.text import show_faults, show_matrix, show_verdicts
 
-        show_faults(faults)
+        show_faults([(label, fault) for label, fault in faults if not fault.is_optional])
         if target or output_mode().verbose:
             show_verdicts(verdicts, chosen=None)
             show_step(after_check(shown(model), Document.open(model), verdicts))

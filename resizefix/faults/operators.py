@@ -215,12 +215,12 @@ def _upsample_before_7(node: ResizeNode, written: Array | None) -> Fault | None:
     return Fault(WRONG_OPSET, because, Diagnostic("faults.raised-to-7"), change)
 
 
-def too_new_for_the_model(node: ResizeNode, _: Preferences) -> Fault | None:
+def too_new_for_the_model(node: ResizeNode, preferences: Preferences) -> Fault | None:
     """A node that only a later opset has: Resize below 10, Resize-11's inputs at 10, a downscaling Upsample-9."""
     needed = _needed_opset(node)
     if needed is None or needed <= node.opset:
         return None
-    sampling = _of_torch(node) if node.node.op_type == "Upsample" else None
+    sampling = _of_torch(node, preferences) if node.node.op_type == "Upsample" else None
     needed = needed if sampling is None else max(needed, 11)
     code = "faults.upsample-shrinks" if node.node.op_type == "Upsample" else "faults.resize-too-new"
     because = Diagnostic(code, needed=needed, opset=node.opset)
@@ -242,14 +242,14 @@ def too_new_for_the_model(node: ResizeNode, _: Preferences) -> Fault | None:
     return Fault(WRONG_OPSET, because, fix, Change(changed, opset=needed))
 
 
-def _of_torch(node: ResizeNode) -> dict[str, Any] | None:
+def _of_torch(node: ResizeNode, preferences: Preferences) -> dict[str, Any] | None:
     """How PyTorch samples what its exporter wrote as a shrinking Upsample, which no runtime runs; None: another wrote
-    it."""
+    it, or the numbers of PyTorch are not asked for where linear nodes beside it may have others."""
     if node.view.model.producer_name != "pytorch" or set(node.attributes) & SINCE_11 or 1 not in node.operands:
         return None
     if node.attributes.get("mode", "nearest") == "nearest":
         return {"coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"}
-    return {"coordinate_transformation_mode": "half_pixel"}
+    return {"coordinate_transformation_mode": "half_pixel"} if preferences.framework == "pytorch" else None
 
 
 def _needed_opset(node: ResizeNode) -> int | None:

@@ -264,7 +264,7 @@ def fix_shapes(document: Document, changed: Sequence[Site], kept: Sequence[Site]
     there = View(document.proto).scopes.by_path
     repeated = [site.key for site in changed if site.scope.path in there and there[site.scope.path].is_repeated]
     if repeated:
-        rederive(document.proto, dict.fromkeys(repeated))
+        rederive(document.proto, dict.fromkeys(repeated), names_hold=True)
     invalid = why_invalid(document.proto) if rewritten_any else None
     if invalid is not None:
         fixed = document.copy()

@@ -214,9 +214,12 @@ class SizeFlow:
             return [self._within(body, None) for body in bodies if body.path.attribute == wanted]
         return [self._within(body, None, is_certain=False) for body in bodies]
 
+    def _new(self) -> "SizeFlow":
+        return SizeFlow(self._view, {})
+
     def _within(self, scope: Scope, arguments: Mapping[str, str] | None, *, is_certain: bool = True) -> "SizeFlow":
         """The flow through a body, or with `arguments` through a function."""
-        flow = SizeFlow(self._view, {})
+        flow = self._new()
         flow._scope, flow._outer, flow._inquiry = scope, self, self._inquiry
         flow._is_certain = self._is_certain and is_certain
         if arguments is None:

@@ -52,7 +52,8 @@ _UNCHECKED = frozenset(
 )
 # com.microsoft, onnxruntime's own operators: those whose rows are compared with it.
 _FOREIGN = frozenset(
-    {"FastGelu", "FusedConv", "Gelu", "QLinearAdd", "QLinearLeakyRelu", "QLinearMul", "QLinearSigmoid", "QuickGelu"}
+    {"FastGelu", "FusedConv", "Gelu", "QLinearAdd", "QLinearConcat", "QLinearLeakyRelu", "QLinearMul"}
+    | {"QLinearSigmoid", "QuickGelu"}
 )
 RUNS_ANYWAY = frozenset(
     {"ArgMax", "ArgMin", "Constant", "ConstantOfShape", "Flatten", "Gather", "GlobalAveragePool", "GlobalLpPool"}

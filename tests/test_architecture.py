@@ -12,8 +12,8 @@ PACKAGE = Path(__file__).parents[1] / "resizefix"
 FLOORS = (
     ("document", "messages"),
     ("dialects",),
-    ("equivalences", "opsets", "runtimes"),
     ("shapes",),
+    ("equivalences", "opsets", "runtimes"),
     ("targets",),
     ("faults", "lowerings"),
     ("origins",),

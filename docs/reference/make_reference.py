@@ -78,11 +78,11 @@ ROOMS = (
     "origins",
     "lowerings",
     "targets",
-    "shapes",
     "equivalences",
     "opsets",
-    "dialects",
     "runtimes",
+    "shapes",
+    "dialects",
     "document",
     "messages",
 )

@@ -33,11 +33,11 @@ def command(model: str, **options: Any) -> Answer:
             fields = {"profile": profile_json(result.profile), "trtexec": flags}
 
         def show() -> None:
-            from resizefix.dialects.model_view import ModelView
             from resizefix.document.document import Document
             from resizefix.library.lost_targets import lost_targets
             from resizefix.reports.python_lines import python_lines
             from resizefix.reports.text import show_lost_targets, show_profile, show_python
+            from resizefix.shapes.model_view import ModelView
 
             if flags is not None:
                 show_profile(flags)

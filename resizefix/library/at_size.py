@@ -9,6 +9,7 @@ from typing import Any
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.document.document import Document
+from resizefix.document.text import listed
 from resizefix.errors import UsageError
 from resizefix.library import seam
 from resizefix.library.result import Resolution, Result, failed
@@ -67,10 +68,18 @@ def _joined(function: Callable[..., Result], document: Document, fixed: Document
     try:
         same = prove_same(document, rules, fixed)
     except SizeRefusedError as error:
-        same = Verification(Proven.FAILED, error.reason)
+        same = Verification(Proven.FAILED, _of_one_size(document, error))
     if not same.passed:
         raise failed(replace(result, model=document, verification=same))
     proof = result.verification
     if proof.passed:
         return replace(result, verification=replace(proof, runs=(*same.runs, *proof.runs)))
     return replace(result, verification=replace(same, reason=Diagnostic("library.size-was-compared")))
+
+
+def _of_one_size(document: Document, error: SizeRefusedError) -> str | None:
+    """The reason; where several inputs were given one size, which the model may not take, it says which."""
+    names = [image.name for image in open_images(document.proto)]
+    if len(names) < 2:
+        return error.reason
+    return Diagnostic("library.input-size-of-one-size", why=error.reason, names=listed(names))

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
 from resizefix.errors import ResizefixError
 from resizefix.interop import Model, opened
@@ -22,6 +21,7 @@ from resizefix.messages.fixes import FREEZE, LEGACY
 from resizefix.messages.message import FED, Fix
 from resizefix.operations.sites import sites_in
 from resizefix.outcome import Status as Happened
+from resizefix.shapes.model_view import ModelView
 from resizefix.targets.catalogue import TARGETS
 from resizefix.targets.tensorrt import LEGACY_TARGETS
 from resizefix.verification.verification import Status

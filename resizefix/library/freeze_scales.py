@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
 from resizefix.library import seam
 from resizefix.library.advice import Asked, Words, proposed, with_size
@@ -16,6 +15,7 @@ from resizefix.operations.freeze_scales import freeze_scales as freeze
 from resizefix.operations.site import Site
 from resizefix.operations.sites import select, sites_in
 from resizefix.outcome import Outcome, Status
+from resizefix.shapes.model_view import ModelView
 from resizefix.verification.bounds import half_units
 from resizefix.verification.conditions import ChangeOptions, Unpack, conditions
 from resizefix.verification.plan import Plan

@@ -9,23 +9,23 @@ from fnmatch import fnmatchcase
 from onnx import ValueInfoProto
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
 from resizefix.document.scopes import node_label
-from resizefix.document.text import node_text
+from resizefix.document.text import listed, node_text
 from resizefix.document.values import Dims, dims_of
-from resizefix.errors import UsageError
+from resizefix.errors import RefusedError, UsageError
 from resizefix.library import seam
 from resizefix.library.bounded import operation
 from resizefix.library.result import NOT_VERIFIED, Resolution, Result, failed, skipped
 from resizefix.operations.input_size.dynamic import made_dynamic
 from resizefix.operations.input_size.fixed import Resized, closed, resized
 from resizefix.origins.input_sizes.following import Following, Numbers, follow, trial_sizes
-from resizefix.origins.input_sizes.input_axes import ImageInput, asked_shapes, image_inputs, images_beside
+from resizefix.origins.input_sizes.input_axes import ImageInput, asked_shapes, image_inputs, images_beside, open_beside
 from resizefix.origins.input_sizes.refusal import Choices, SizeRefusedError
 from resizefix.outcome import Outcome
 from resizefix.outcome import Status as Happened
 from resizefix.scope_path import MAIN
+from resizefix.shapes.model_view import ModelView
 from resizefix.verification.conditions import ChangeOptions, Conditions, Unpack, conditions
 from resizefix.verification.plan import Plan
 from resizefix.verification.touched_nodes import Step
@@ -84,7 +84,8 @@ def input_size(
     try:
         verification = work.proof(conditions(**run))
     except SizeRefusedError as error:
-        return work.refused(error, resolution)
+        offered = error if input else work.with_one_input(error, conditions(**run))
+        return work.refused(offered, resolution)
     if not verification.passed:
         raise failed(Result(document, work.outcomes, (), verification, resolution=resolution))
     outcomes = work.outcomes
@@ -150,6 +151,8 @@ class _Work:
         for image in [] if self.names else images_beside(self.document.proto, images):
             size = f"{image.old('height')} x {image.old('width')}"
             self.inferred.append(Diagnostic("library.input-size-stays", name=image.name, size=size))
+        for image in [] if self.names else open_beside(self.document.proto, images):
+            self.inferred.append(Diagnostic("library.input-size-stays-open", name=image.name))
         self.names = [image.name for image in images]
         wanted = {name: length for name, length in self.asked.items() if isinstance(length, int)}
         if any(image.old(name) is None for image in images for name in wanted if name in image.axes):
@@ -251,6 +254,23 @@ class _Work:
                 shape = list(found.flow.operands.shape_of(use.name))
                 why = Diagnostic("library.input-size-positions", name=use.name, shape=shape)
                 return SizeRefusedError(found.flow.labels[place.node], why, ("--interpolate-positions",))
+        return error
+
+    def with_one_input(self, error: SizeRefusedError, rules: Conditions) -> SizeRefusedError:
+        """The refusal; where several inputs were given one size, which the model may not take, it names them, and the
+        one that alone takes it."""
+        if len(self.names) < 2:
+            return error
+        for name in self.names:
+            alone = _Work(self.before, [name], self.choices, self.asked)
+            try:
+                alone.make()
+                works = alone.document is not self.before and alone.proof(rules).passed
+            except (SizeRefusedError, RefusedError):
+                continue
+            if works:
+                why = Diagnostic("library.input-size-of-one-size", why=error.reason, names=listed(list(self.names)))
+                return SizeRefusedError(error.node, why, ("--input", name))
         return error
 
     def proof(self, rules: Conditions) -> Verification:

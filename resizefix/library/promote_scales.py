@@ -8,10 +8,8 @@ from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
 from resizefix.document.scopes import default_opset
-from resizefix.document.shapes import Key
 from resizefix.errors import UsageError
 from resizefix.library import seam
 from resizefix.library.advice import proposed
@@ -35,6 +33,8 @@ from resizefix.outcome import Outcome
 from resizefix.printable import one_paragraph
 from resizefix.promotion import Coupling, Form, Freedom
 from resizefix.runtimes.limits import BrokenOffError
+from resizefix.scope_path import Key
+from resizefix.shapes.model_view import ModelView
 from resizefix.targets.tensorrt import TENSORRT_TARGETS
 from resizefix.verification.conditions import ChangeOptions, Unpack, conditions
 from resizefix.verification.plan import Plan
@@ -252,9 +252,11 @@ class _Call:
     ) -> Result[Document]:
         profile = None
         if self.wanted.integers is not None and promotion.inputs:
-            from resizefix.library.tensorrt_profile import profile_of  # few models are promoted for TensorRT
+            from resizefix.library.profile_that_runs import that_runs  # few models are promoted for TensorRT
+            from resizefix.library.tensorrt_profile import profile_of
 
-            profile = profile_of(promotion.document.proto, promotion.inputs, shapes)
+            widest = profile_of(promotion.document.proto, promotion.inputs, shapes)
+            profile = that_runs(widest, promotion.before, promotion.document, promotion.inputs)
         # What is resized is read by the product of its shape and an integer, too.
         moved = self.sites if self.wanted.integers is not None else without_their_chain(self.sites)
         outcomes = measured(promotion.outcomes, moved, verification)

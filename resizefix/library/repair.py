@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from resizefix.diagnostics import Diagnostic, code_of
 from resizefix.dialects.dialect import RESIZES
-from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
 from resizefix.errors import RefusedError
 from resizefix.faults.fault import Fault, Preferences
@@ -27,6 +26,7 @@ from resizefix.operations.sites import find_sites, select, sites_in
 from resizefix.origins.origin import OriginKind
 from resizefix.outcome import Outcome, Status
 from resizefix.runtimes.limits import BrokenOffError
+from resizefix.shapes.model_view import ModelView
 from resizefix.verification.conditions import ChangeOptions, Conditions, Unpack, conditions
 from resizefix.verification.plan import Plan
 from resizefix.verification.verification import Status as Verdict
@@ -126,7 +126,7 @@ def _repaired(
 
     keeps = all(outcome.exact for outcome in changed)
     alone = () if preferences.remove_identity else made.intended
-    verification, largest = prove_repair(Repair(document, repaired, alone, keeps, left), rules)
+    verification, largest = prove_repair(Repair(document, repaired, alone, keeps, left, made.rederived), rules)
     if not verification.passed:
         asked = [outcome for outcome in made.outcomes if outcome.status is Status.REFUSED and outcome.retry_args]
         if asked and code_of(verification.reason) == "verification.repair-does-not-load":

@@ -10,12 +10,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Generic
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.dialects.model_view import ModelView
 from resizefix.document.values import Dims
 from resizefix.errors import RefusedError, ResizefixError
 from resizefix.outcome import ModelOutcome, Outcome, Status
 from resizefix.printable import summary
 from resizefix.promotion import PromotedInput
+from resizefix.shapes.model_view import ModelView
 from resizefix.verification.verification import Run, Verification
 from resizefix.verification.verification import Status as VerificationStatus
 

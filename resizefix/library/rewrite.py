@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
 from resizefix.document.scopes import default_opset
 from resizefix.error_bound import ErrorBound
@@ -33,6 +32,7 @@ from resizefix.opsets.verdict import Blocker
 from resizefix.outcome import Outcome
 from resizefix.outcome import Status as Happened
 from resizefix.scope_path import Key
+from resizefix.shapes.model_view import ModelView
 from resizefix.targets.catalogue import target_named
 from resizefix.targets.foreign_domain import foreign_domain_resizes
 from resizefix.targets.target import Target

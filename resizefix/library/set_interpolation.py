@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
 from resizefix.document.text import node_text
 from resizefix.interop.feed_file import read_feeds
@@ -22,6 +21,7 @@ from resizefix.operations.settings import Settings, settings_of
 from resizefix.operations.sites import find_sites, select
 from resizefix.outcome import Outcome, Status
 from resizefix.runtimes.inputs import model_inputs
+from resizefix.shapes.model_view import ModelView
 from resizefix.verification.conditions import ChangeOptions, Unpack, conditions
 from resizefix.verification.plan import Plan
 

@@ -14,8 +14,6 @@ import numpy as np
 from onnx import ModelProto, NodeProto, TensorProto
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.dialects.model_view import ModelView
-from resizefix.dialects.output_size import rederive
 from resizefix.dialects.read import read
 from resizefix.document.document import Document
 from resizefix.document.edits import (
@@ -25,9 +23,8 @@ from resizefix.document.edits import (
     set_input,
 )
 from resizefix.document.scopes import DefinitionKind, Scope, Scopes
-from resizefix.document.shapes import Dims, Key
 from resizefix.document.text import counted, node_text
-from resizefix.document.values import Array, numbers_in
+from resizefix.document.values import Array, Dims, numbers_in
 from resizefix.document.view import View
 from resizefix.equivalences.resize_spec import Axis, ResizeSpec
 from resizefix.interpolation import ExtentKind
@@ -39,7 +36,9 @@ from resizefix.operations.site import ReadSite, Site
 from resizefix.origins.origin import OriginKind
 from resizefix.origins.recover import Recoverer
 from resizefix.outcome import Outcome, Status
-from resizefix.scope_path import MAIN
+from resizefix.scope_path import MAIN, Key
+from resizefix.shapes.model_view import ModelView
+from resizefix.shapes.stored_shapes import rederive
 from resizefix.targets.collect_facts import facts_in
 from resizefix.targets.facts import OperandSource, SiteFacts
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from resizefix.document.dependents import Dependents
 from resizefix.document.scopes import Scopes
-from resizefix.document.shapes import Dims, Key
+from resizefix.document.values import Dims
 from resizefix.interpolation import ExtentKind
 from resizefix.promotion import InputBinding
+from resizefix.scope_path import Key
+from resizefix.shapes.dependents import Dependents
 
 _Open = tuple[int, frozenset[int]] | None  # the rank and the axes that an input moves; None: all
 

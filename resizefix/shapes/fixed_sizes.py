@@ -6,9 +6,9 @@ sizes are open, though the inputs and constants of the file leave only one.
 
 from collections.abc import Set
 
-from resizefix.dialects.model_view import ModelView
 from resizefix.document.values import Dims, dims_of
 from resizefix.scope_path import MAIN
+from resizefix.shapes.model_view import ModelView
 
 
 def know_fixed_sizes(view: ModelView) -> None:

@@ -1,11 +1,23 @@
 """The table of all operators, and which of them say of numbers all that a run says."""
 
+from typing import NamedTuple
+
 from onnx import NodeProto
 
-from resizefix.document.output_lengths import BROADCASTING, KEEPING
 from resizefix.document.scopes import DEFAULT_DOMAINS
-from resizefix.shapes import cutting_rows, elementwise_rows, moving_rows, reshape_row, resize_row, window_rows
+from resizefix.shapes import (
+    arithmetic_values,
+    cutting_rows,
+    elementwise_rows,
+    moving_rows,
+    moving_values,
+    reshape_row,
+    resize_row,
+    window_rows,
+)
 from resizefix.shapes.notes import DimList
+from resizefix.shapes.operand import ValueRow
+from resizefix.shapes.output_lengths import BROADCASTING, KEEPING
 from resizefix.shapes.reading import Reading, Row, UnknownRankError
 
 
@@ -14,7 +26,14 @@ def _by_inference(n: Reading) -> list[DimList]:
     raise UnknownRankError
 
 
-ROWS: dict[str, Row] = {
+class Operator(NamedTuple):
+    """What one operator makes of the sizes of its inputs, and of their values where it has a row for these, too."""
+
+    sizes: Row
+    values: ValueRow | None = None
+
+
+_SIZES: dict[str, Row] = {
     "Constant": _by_inference,
     **elementwise_rows.ROWS,
     **moving_rows.ROWS,
@@ -23,6 +42,8 @@ ROWS: dict[str, Row] = {
     **resize_row.ROWS,
     **window_rows.ROWS,
 }
+_VALUES: dict[str, ValueRow] = {**moving_values.ROWS, **arithmetic_values.ROWS}
+OPERATORS = {name: Operator(row, _VALUES.get(name)) for name, row in _SIZES.items()}
 # Their rows give the sizes of what comes out, and not all that inputs must have in common.
 _UNCHECKED = frozenset(
     {"AffineGrid", "Col2Im", "ConcatFromSequence", "GRU", "LSTM", "NonMaxSuppression", "RNN", "RoiAlign"}
@@ -53,4 +74,5 @@ def row_for_numbers(node: NodeProto, opset: int) -> Row | None:
     known = known and (opset >= 7 or node.op_type not in BROADCASTING)
     if not known or node.op_type in _UNCHECKED or any(attribute.ref_attr_name for attribute in node.attribute):
         return None
-    return ROWS.get(node.op_type)
+    operator = OPERATORS.get(node.op_type)
+    return None if operator is None else operator.sizes

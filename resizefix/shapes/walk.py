@@ -16,15 +16,16 @@ from typing import NamedTuple
 import numpy as np
 from onnx import NodeProto, TensorProto, TypeProto, helper
 
-from resizefix.dialects.model_view import ModelView
 from resizefix.dialects.resized_length import kernel_length
-from resizefix.document.operator_semantics.table import SHAPE_READERS, has_row, values_or_none
-from resizefix.document.output_lengths import BROADCASTING
 from resizefix.document.scopes import DEFAULT_DOMAINS, Scope, in_order, node_label
 from resizefix.document.values import Array
 from resizefix.interpolation import ExtentKind
 from resizefix.scope_path import Key
+from resizefix.shapes.folding import has_row, values_or_none
+from resizefix.shapes.model_view import ModelView
 from resizefix.shapes.number_reading import ConflictError, Dims, NumberReading, Numbers, UnknownSizesError
+from resizefix.shapes.operand import SHAPE_READERS
+from resizefix.shapes.output_lengths import BROADCASTING
 from resizefix.shapes.reach import SizeReach
 from resizefix.shapes.table import PASSING
 

@@ -14,11 +14,12 @@ from typing import NamedTuple
 import numpy as np
 from onnx import AttributeProto, NodeProto, TensorProto
 
-from resizefix.document.constants import Constant, Constants, value_of_node
 from resizefix.document.document import Document
 from resizefix.document.scopes import DEFAULT_DOMAINS, DefinitionKind, Scope
 from resizefix.document.values import Array
 from resizefix.errors import ResizefixError
+from resizefix.shapes.constant_node import value_of_node
+from resizefix.shapes.values import Values
 from resizefix.verification.upstream import Place, Upstream
 
 _MOST_NUMBERS = 64  # of a constant that names values; larger ones are weights
@@ -155,7 +156,7 @@ class _Walk:
     def __init__(self, document: Document) -> None:
         self._document = document
         self._upstream = Upstream(document.proto)
-        self._computed = Constants(document, self._upstream.scopes)
+        self._computed = Values(document, self._upstream.scopes)
         self._constants: dict[Place, Array | None] = {}
 
     def numbers(self) -> dict[str, set[float]]:
@@ -252,8 +253,7 @@ class _Walk:
             if step.node is not None and step.node.op_type == "Constant":
                 large = any(math.prod(one.t.dims) > _MOST_NUMBERS for one in step.node.attribute if one.HasField("t"))
                 return np.zeros(0) if large else value_of_node(step.node, self._document)
-            computed = self._computed.value_of(scope, name) if step.node is not None else None
-            return computed.value if isinstance(computed, Constant) else None
+            return self._computed.array(scope, name) if step.node is not None else None
         except ResizefixError:  # its numbers cannot be read; the model does not run either
             return np.zeros(0)
         return None

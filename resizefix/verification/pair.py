@@ -9,12 +9,12 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.dialects.output_size import shapes_of
 from resizefix.document.document import Document
 from resizefix.runtimes.inputs import Feeds
 from resizefix.runtimes.limits import BrokenOffError
 from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError, Session
 from resizefix.scope_path import MAIN, Key, ScopePath
+from resizefix.shapes.stored_shapes import Shapes
 from resizefix.verification.arms import Watched, watched_copy
 from resizefix.verification.bounds import Tolerance, widest, within
 from resizefix.verification.compare import compare
@@ -22,7 +22,7 @@ from resizefix.verification.engine import DifferenceError, Engine, run_of
 from resizefix.verification.feeds import Feeder
 from resizefix.verification.fitting import Fitted, Runner, fit_feeds, with_shapes_to_give
 from resizefix.verification.further_feeds import FurtherFeeds, Origin, tells
-from resizefix.verification.jumps import agree_before_jumps
+from resizefix.verification.jumps import agree_before_jumps, require_agreement_before
 from resizefix.verification.memory_budget import MemoryBudget
 from resizefix.verification.noise import moved_by_noise
 from resizefix.verification.signatures import Feeding, NotComparableError, common_inputs, output_names, require_types
@@ -140,7 +140,7 @@ class Pair:
         """Whether there is no number in any output, at any shape that the file allows."""
         if self._feeder is None or not any(one.vacuous for one in fitted):
             return False
-        graphs = ((one.proto.graph, shapes_of(one.proto)) for one in (self.before, self.after))
+        graphs = ((one.proto.graph, Shapes(one.proto)) for one in (self.before, self.after))
         return self._feeder.sizes_are_fixed or any(
             all(0 in (shapes.dims((MAIN, value.name)) or ()) for value in graph.output) for graph, shapes in graphs
         )
@@ -198,16 +198,35 @@ class Pair:
         comparison = compare(before, after)
         bound = tolerance.bound(before, comparison)
         self.engine.runs.append(run_of(comparison, point.feeds, bound=bound, fed=self.feeding))
-        if comparison.bitwise or tolerance.allows(before, after, comparison):
+        if comparison.bitwise:
+            return
+        if tolerance.allows(before, after, comparison):
+            self._look_before_jumps(point.feeds, tolerance)
             return
         wider = replace(tolerance, outputs=self._moved_by_noise(point.feeds))
         if wider.outputs and wider.allows(before, after, comparison):
             self.engine.runs[-1] = replace(self.engine.runs[-1], bound=wider.bound(before, comparison))
+            self._look_before_jumps(point.feeds, tolerance)
         elif not (self.noise and self._only_jumps(point.feeds, tolerance.relative)):
             raise DifferenceError("verification.differs-unoptimised", why=comparison.reason)
 
-    def _moved_by_noise(self, feeds: Feeds) -> dict[str, float]:
-        return moved_by_noise(self.engine, self.before, self.noise, feeds) if self.noise else {}
+    def _moved_by_noise(self, feeds: Feeds, inner: Sequence[str] = ()) -> dict[str, float]:
+        return moved_by_noise(self.engine, self.before, self.noise, feeds, inner) if self.noise else {}
+
+    def _look_before_jumps(self, feeds: Feeds, tolerance: Tolerance) -> None:
+        """Compare what operators read that jump behind a change exact only to a bound; a note names them."""
+        if not self.noise:
+            return
+        documents = self.before, self.after
+        why = require_agreement_before(
+            self.engine,
+            documents,
+            lambda side, optimized, names: self.engine.open(documents[side], optimized=optimized, extra_outputs=names),
+            feeds,
+            max(tolerance.relative or 0.0, tolerance.stated or 0.0),
+            lambda names: self._moved_by_noise(feeds, names),
+        )
+        self.engine.notes += [] if why is None else [why]
 
     def _only_jumps(self, feeds: Feeds, relative: float | None = None) -> bool:
         """Whether the two differ in what operators that jump make of the same; a note says so."""

@@ -8,7 +8,7 @@ from resize_texts import BY_2, ONE, in_another_file, inputs, operators, refusal,
 
 import resizefix
 from resizefix.document.document import Document
-from resizefix.document.shapes import dims_of
+from resizefix.document.values import dims_of
 from resizefix.errors import UsageError
 from resizefix.operations.freeze_scales import Freezing, freeze_scales
 from resizefix.operations.promote_scales import NewInputs, promote_scales

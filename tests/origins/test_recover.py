@@ -6,10 +6,10 @@ from chain_models import both, document, only_site, recovered, sized
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from resizefix.document.operator_semantics import expression
 from resizefix.interpolation import ExtentKind
 from resizefix.origins.recover import Recovery
 from resizefix.runtimes.ort_session import CannotRunError, open_session
+from resizefix.shapes import expression
 
 FLOORED = both("#f = Cast <to = 1> (#0) #m = Mul (#f, c) #r = Floor (#m) #1 = Cast <to = 7> (#r)")
 DOUBLED = both("#1 = Mul (#0, two)")

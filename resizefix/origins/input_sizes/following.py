@@ -7,9 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from resizefix.dialects.model_view import ModelView
 from resizefix.dialects.resized_length import kernel_length
-from resizefix.document.operator_semantics.operand import attribute_of
 from resizefix.document.values import Array
 from resizefix.origins.input_sizes.decide import decide
 from resizefix.origins.input_sizes.flow import MOST_IN_A_TABLE, Flow
@@ -21,8 +19,11 @@ from resizefix.origins.input_sizes.rules import SizeRule, broken_at, point_of, r
 from resizefix.origins.input_sizes.scalar_use import ScalarUse
 from resizefix.origins.input_sizes.scalars import scalars
 from resizefix.origins.input_sizes.tables import Known, NoGridError, Table, recognised, shares_that_stay
-from resizefix.shapes.dim import Dim, Lengths, Sizes
+from resizefix.shapes.expression import Dim
+from resizefix.shapes.model_view import ModelView
 from resizefix.shapes.notes import AttributeUse
+from resizefix.shapes.operand import attribute_of
+from resizefix.shapes.sizes import Lengths, Sizes
 
 Symbols = Mapping[str, int]
 _TRIALS = 3

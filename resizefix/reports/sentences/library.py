@@ -47,6 +47,8 @@ SENTENCES = {
     "library.not-repaired": "{label} was not repaired: {why}",
     "library.fault-not-repaired": "{label} was not repaired: {because}; {fix}",
     "library.not-selected": "it was not selected",
+    "library.input-size-of-one-size": "{why}. {names} were given one size, and need not have it: input-size --input gives it to one alone",
+    "library.input-size-stays-open": "{name}: its size stays open, as its channels are none of a picture; --input names the inputs that change",
     "library.input-size-stays": "{name}: its size {size} stays; --input names the inputs that change",
     "library.parser": "{parser}",
     "library.parser-for-tensorrt-10": "{parser}, standing in for TensorRT 10 (a parser of the same sources, but another builder)",

@@ -99,6 +99,7 @@ SENTENCES = {
     "operations.inferred-otherwise": " (constant scales would make {size} {inferred} for shape inference, {out} when run)",
     "operations.not-shared": "its value {mine} is not that of {other} ({theirs}), so one shared input cannot serve both; promote it by itself with -n",
     "operations.tensorrt-takes-sizes": "TensorRT must be given sizes. Where an input size times the scale {scale} is no whole number, they mean another scale, and other points are sampled",
+    "operations.where-sizes-whole": "where every size that is resized makes a whole number with its scale ({scales})",
     "operations.tensorrt-takes-sizes-down": "TensorRT must be given sizes. Where an input size times the scale {scale} is no whole number, they mean another scale, and other points are sampled. Where nothing is left of an axis, no runtime takes the size 0",
     "operations.no-fault": "it has no known fault",
     "operations.no-fault-seen": "it has no known fault; {unseen}",

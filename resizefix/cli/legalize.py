@@ -29,15 +29,36 @@ def command(model: str, **options: Any) -> Answer:
         return why_not_any(result) or (None if options["node"] else _still_rejected(result, options["target"]))
 
     def extra(result: Result, path: str | None, is_yes: bool) -> ExtraOutput | None:
-        speed = result.speed
-        if speed is None:
+        speed, left = result.speed, _left_out(result, options["target"]) if is_yes and options["node"] else {}
+        if speed is None and not left:
             return None
         from resizefix.reports.json import speed_json
-        from resizefix.reports.text import show_speed
+        from resizefix.reports.text import show_left_out, show_speed
 
-        return ExtraOutput({"speed": speed_json(speed)}, lambda: show_speed(speed))
+        def show() -> None:
+            if speed is not None:
+                show_speed(speed)
+            if left:
+                show_left_out(options["target"], left)
+
+        rejected = [{"node": node, "because": because} for node, because in left.items()]
+        return ExtraOutput(
+            {**({} if speed is None else {"speed": speed_json(speed)}), "still_rejected": rejected}, show
+        )
 
     return write_result(model, options, why_not, extra=extra)
+
+
+def _left_out(result: Result, target: str) -> dict[str, str]:
+    """The nodes that -n left out and the target still refuses, each with the first reason."""
+    from resizefix.library.check import check
+    from resizefix.targets.target import Effect
+
+    left: dict[str, str] = {}
+    for violation in check(result.model, target=target).violations:
+        if violation.effect is not Effect.NOTED:
+            left.setdefault(violation.node, violation.because)
+    return left
 
 
 def _still_rejected(result: Result, target: str) -> NothingWritten | None:

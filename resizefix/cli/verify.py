@@ -44,6 +44,6 @@ def command(before: str, after: str | None, **options: Any) -> Answer:
     fields: dict[str, Any] = {"verification": verification_json(verification), **reports.write(*wanted)}
     if options["runtime"] is not None:
         fields |= {"runtime": verification.runtime, "sites": [drift_json(site) for site in verification.sites]}
-    if verification.passed:
+    if not verification.speaks_against:
         return Answer(fields, reports.announcing(show))
     return Answer(fields, reports.announcing(show), error=verification.reason, exit_code=1)

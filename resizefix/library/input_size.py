@@ -29,7 +29,7 @@ from resizefix.shapes.model_view import ModelView
 from resizefix.verification.conditions import ChangeOptions, Conditions, Unpack, conditions
 from resizefix.verification.plan import Plan
 from resizefix.verification.touched_nodes import Step
-from resizefix.verification.verification import Status, Verification
+from resizefix.verification.verification import Run, Status, Verification
 
 ANY = "any"
 SAME_SIZE = Diagnostic("library.input-size-same")
@@ -89,10 +89,19 @@ def input_size(
     if not verification.passed:
         raise failed(Result(document, work.outcomes, (), verification, resolution=resolution))
     outcomes = work.outcomes
-    largest = max((run.max_abs_diff for run in verification.runs if not run.optimized), default=0.0)
-    if not all(outcome.exact for outcome in outcomes) and size == ANY:
-        outcomes = tuple(replace(outcome, max_abs_diff=largest) for outcome in outcomes)
+    worst = max((run for run in verification.runs if not run.optimized), key=_difference, default=None)
+    if worst is not None and not all(outcome.exact for outcome in outcomes) and size == ANY:
+        far, at = worst.max_abs_diff, worst.shapes
+        outcomes = tuple(replace(outcome, max_abs_diff=far, measured_at=at) for outcome in outcomes)
     return Result(work.document, outcomes, (), verification, resolution=resolution)
+
+
+def _text(dims: Dims) -> str:
+    return "×".join("?" if size is None else str(size) for size in dims)
+
+
+def _difference(run: Run) -> float:
+    return run.max_abs_diff
 
 
 def _changed_shapes(before: Document, after: Document) -> tuple[tuple[str, Dims, Dims], ...]:
@@ -154,6 +163,9 @@ class _Work:
         for image in [] if self.names else open_beside(self.document.proto, images):
             self.inferred.append(Diagnostic("library.input-size-stays-open", name=image.name))
         self.names = [image.name for image in images]
+        if "batch" in self.asked and not any("batch" in image.axes for image in images):
+            read = ", ".join(f"{image.name} {_text(image.dims)}" for image in images)
+            raise RefusedError("library.input-size-no-batch", shapes=read)
         wanted = {name: length for name, length in self.asked.items() if isinstance(length, int)}
         if any(image.old(name) is None for image in images for name in wanted if name in image.axes):
             made = closed(self.document, images, wanted)

@@ -15,9 +15,8 @@ from resizefix.errors import UsageError
 from resizefix.operations.site import ReadSite, Site
 from resizefix.origins.origin import OriginKind
 from resizefix.scope_path import MAIN, Key
-from resizefix.shapes.axis_sizes import AxisSizes
+from resizefix.shapes.axis_sizes import AxisSizes, traced_values
 from resizefix.shapes.model_view import ModelView
-from resizefix.shapes.size_values import traced_values
 
 _INPUTS = (DefinitionKind.INPUT, DefinitionKind.DEFAULTED_INPUT)
 

@@ -14,7 +14,7 @@ from resizefix.dialects.resized_length import kernel_length
 from resizefix.document import validity
 from resizefix.document.document import Document
 from resizefix.document.edits import apply_around, insert_nodes, remove_unread
-from resizefix.document.scopes import Scope, bodies
+from resizefix.document.scopes import DEFAULT_DOMAINS, Scope, bodies
 from resizefix.document.text import node_text
 from resizefix.document.values import Dims, dims_of, known_types
 from resizefix.faults.extents import unknown_count
@@ -159,6 +159,15 @@ def why_resizes_refused(document: Document) -> dict[str, str] | None:
     broken = (violation for facts in facts_in(ModelView(document)) for violation in judge(ONNXRUNTIME, facts))
     first = next((one for one in broken if not taken([one])), None)
     return None if first is None else {"label": first.node, "why": str(first.because)}
+
+
+def has_operators_of_others(document: Document) -> bool:
+    """Whether a node is of a domain that neither onnxruntime nor a function of the model has, so that a library of the
+    user's must."""
+    functions = {function.domain for function in document.proto.functions}
+    known = {*DEFAULT_DOMAINS, *functions}
+    domains = {node.domain for _, body in bodies(document.proto) for node in body.node} - known
+    return any(not domain.startswith(("ai.onnx", "com.microsoft", "com.ms")) for domain in domains)
 
 
 def _applied(document: Document, found: Sequence[tuple[int, ResizeNode, Fault]]) -> Document:

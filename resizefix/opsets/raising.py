@@ -26,9 +26,8 @@ from resizefix.errors import RefusedError
 from resizefix.opsets.newest import NEWEST_RAISED
 from resizefix.scope_path import FunctionName
 from resizefix.shapes.model_view import ModelView
-from resizefix.shapes.node_schema import why_incomplete
 from resizefix.shapes.operand import MISFITS
-from resizefix.shapes.signatures import since_version, violation
+from resizefix.shapes.signatures import since_version, violation, why_incomplete
 
 _MANTISSA_OF_POWER = 0.5  # as numpy.frexp splits a power of 2
 

@@ -9,9 +9,9 @@ from resizefix.document.scopes import DEFAULT_DOMAINS, DefinitionKind, Scope, su
 from resizefix.document.values import Array, longest_extent
 from resizefix.document.view import View
 from resizefix.scope_path import Key
-from resizefix.shapes.folding import has_row, values_or_none
 from resizefix.shapes.node_inference import Dims, ValueOf, dims_of, infer, of_known_rank
 from resizefix.shapes.operand import MOST_ELEMENTS
+from resizefix.shapes.table import has_row, values_or_none
 
 # What exporters apply to weights: folded, the weights would stand in the file twice.
 _LEFT = frozenset({"CastLike", "Clip", "Flatten", "Reciprocal", "Round", "Sqrt"})

@@ -10,7 +10,7 @@ from resizefix.document.scopes import node_label
 from resizefix.document.view import View
 from resizefix.error_bound import ErrorBound
 from resizefix.errors import RefusedError
-from resizefix.shapes.node_schema import why_incomplete
+from resizefix.shapes.signatures import why_incomplete
 
 BITWISE = ErrorBound()
 EQUAL = ErrorBound(exact=False, note=Diagnostic("opsets.equal-as-numbers"))

@@ -18,9 +18,9 @@ from resizefix.document.values import Array
 from resizefix.scope_path import Key
 from resizefix.shapes.expression import Expression, Size, UntraceableError, evaluate, sizes_in
 from resizefix.shapes.model_view import ModelView
-from resizefix.shapes.node_schema import why_incomplete
 from resizefix.shapes.operand import SHAPE_READERS, SIZED_BY, Known
 from resizefix.shapes.provenance import operands_first
+from resizefix.shapes.signatures import why_incomplete
 from resizefix.shapes.values import Values
 
 if TYPE_CHECKING:

@@ -18,11 +18,10 @@ from resizefix.origins.axis_relation import AxisRelation, Subject, says, state
 from resizefix.origins.entries import DimResolver, Entry, TracedEntry, confirm, measured_entries
 from resizefix.origins.measure import Chain, extract_subgraph
 from resizefix.scope_path import Key
-from resizefix.shapes.axis_sizes import AxisSizes
+from resizefix.shapes.axis_sizes import AxisSizes, traced_values
 from resizefix.shapes.expression import UntraceableError
 from resizefix.shapes.model_view import ModelView
 from resizefix.shapes.operand import Known
-from resizefix.shapes.size_values import traced_values
 from resizefix.shapes.values import Unknown
 
 

@@ -31,7 +31,7 @@ from resizefix.reports.wording import (
 from resizefix.targets.catalogue import TARGETS
 from resizefix.verification.verification import Status, Verification
 
-_TONES = {Status.PASSED: "yes", Status.FAILED: "no", Status.SKIPPED: "care"}
+_TONES = {Status.PASSED: "yes", Status.UNREFUTED: "care", Status.FAILED: "no", Status.SKIPPED: "care"}
 _MOST_OPEN = 6  # a page with more sites begins folded
 _MOST_CHANGES = 2000  # rows that a browser shows without effort
 
@@ -118,6 +118,7 @@ def _faults_moved(comparison: Comparison) -> list[str]:
 
 _RAN = {
     Status.PASSED: "both models compute the same",
+    Status.UNREFUTED: "the same in all that ran",
     Status.FAILED: "the models do not compute the same",
     Status.SKIPPED: "not compared by running",
 }
@@ -153,7 +154,12 @@ _FATES = {fate.value: fate.value for fate in Fate}
 
 def runtime_page(model: str, verification: Verification) -> str:
     """One model in another runtime, compared with onnxruntime resize by resize."""
-    compared = {Status.PASSED: "the same", Status.FAILED: "not the same", Status.SKIPPED: "not compared"}
+    compared = {
+        Status.PASSED: "the same",
+        Status.UNREFUTED: "the same in all that ran",
+        Status.FAILED: "not the same",
+        Status.SKIPPED: "not compared",
+    }
     what = f"{compared[verification.status]} in onnxruntime and in {verification.runtime or 'the other runtime'}"
     first = next((site.node for site in verification.sites if site.first), None)
     differing = [f"{printable(first)} is the first that differs"] if first else []

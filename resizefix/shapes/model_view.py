@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import cached_property
 
 from resizefix.dialects.dialect import RESIZES
@@ -11,7 +10,7 @@ from resizefix.document.scopes import DEFAULT_DOMAINS, Scope
 from resizefix.document.values import Array, Dims
 from resizefix.document.view import View
 from resizefix.shapes.stored_shapes import Shapes
-from resizefix.shapes.values import SizesOf, Values
+from resizefix.shapes.values import SizesOf, ValueOf, Values
 
 
 class ModelView(View):
@@ -30,7 +29,7 @@ class ModelView(View):
         """The values that nothing at run time can change."""
         return Values(self.document, self.scopes)
 
-    def values(self, sizes: SizesOf, given: Mapping[str, Array] | None = None) -> Values:
+    def values(self, sizes: SizesOf, given: ValueOf | None = None) -> Values:
         """The values that follow from these sizes of tensors, over calls and into branches, too."""
         return Values(self.document, self.scopes, constants=self.constants, calls=self.calls, sizes=sizes, given=given)
 

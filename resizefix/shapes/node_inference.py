@@ -16,9 +16,8 @@ from resizefix.dialects.dialect import RESIZES
 from resizefix.dialects.resized_length import agreed_length
 from resizefix.document.scopes import DEFAULT_DOMAINS
 from resizefix.document.values import Array, has_negative_size
-from resizefix.shapes.node_schema import why_incomplete
 from resizefix.shapes.operand import MISFITS, attribute_of
-from resizefix.shapes.signatures import TypeOf, output_types
+from resizefix.shapes.signatures import TypeOf, output_types, why_incomplete
 
 Dims = tuple["int | None", ...]
 ValueOf = Callable[[TensorProto], Array]

@@ -6,7 +6,7 @@ there and 9 here. Nothing may build on the 8.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from math import frexp, isfinite
 
 import numpy as np
@@ -91,3 +91,16 @@ def _scales(reading: Reading, value_of: ValueOf) -> list[float] | None:
         return None
     scales: list[float] = value.tolist()
     return scales if all(isfinite(scale) and scale > 0 for scale in scales) else None
+
+
+def kept_axes(node: NodeProto, opset: int, rank: int, value_of: ValueOf) -> Iterable[int]:
+    """The axes that a node does not resize: those that it leaves out, and those with a scale of 1."""
+    reading = _reading(node, opset)
+    axes = None if reading is None else _axes(reading.interpolation, rank)
+    if reading is None or axes is None:
+        return ()
+    scales = _scales(reading, value_of) if reading.operands.sizes is None else None
+    resized = set(axes)
+    if scales is not None and len(scales) == len(axes):
+        resized = {axis for axis, scale in zip(axes, scales, strict=True) if scale != 1}
+    return set(range(rank)) - resized

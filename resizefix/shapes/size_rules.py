@@ -289,6 +289,17 @@ class _Known:
         return np.concatenate(known) if known and len(known) == len(values) else None
 
 
+def constant_of(scope: Scope, name: str) -> Array | None:
+    """A few numbers that a scope holds under this name, in an initializer or a Constant; None for anything else."""
+    if name in scope.initializers:
+        return _array(scope.initializers[name])
+    index = scope.producers.get(name)
+    node = None if index is None else scope.body.node[index]
+    if node is None or node.op_type != "Constant" or not node.attribute or node.attribute[0].ref_attr_name:
+        return None
+    return _given(node.attribute[0].name, node.attribute[0])
+
+
 def _array(tensor: TensorProto) -> Array | None:
     if tensor.data_location == TensorProto.EXTERNAL or math.prod(tensor.dims) > _MOST_NUMBERS:
         return None

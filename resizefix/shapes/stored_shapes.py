@@ -10,7 +10,7 @@ from seeds that say which sizes are still fixed.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 
 from onnx import GraphProto, ModelProto, TensorProto, TensorShapeProto, TypeProto
@@ -22,6 +22,7 @@ from resizefix.document.values import Dims, dims_in, dims_of, known_types, store
 from resizefix.document.view import View
 from resizefix.scope_path import MAIN, Key, ScopePath
 from resizefix.shapes.dependents import Dependents
+from resizefix.shapes.kept_names import KeptNames
 from resizefix.shapes.size_rules import inferred
 
 __all__ = ["Dims", "Key", "Shapes", "dims_of", "is_invented", "rederive"]
@@ -95,7 +96,8 @@ def rederive(model: ModelProto, seeds: Mapping[Key, Dims | None], *, names_hold:
     """Make every stored shape that depends on the seeded tensors true again; all others stay as they are.
 
     `seeds` gives, for each edited tensor, the sizes that are still fixed (None: no longer; no sizes at all: not even
-    the rank is known). Dynamic sizes get fresh symbolic names. With `names_hold` they keep the names that are stored:
+    the rank is known). A name that inference invented is there the size of the node's first input.
+    Dynamic sizes that nothing names get fresh symbolic names. With `names_hold` they keep the names that are stored:
     the edit fixed sizes alone, so that what the file called equal still is. Tensors that had no stored shape get none.
     Where inference knows nothing, the rank is all that stays. No name that inference invents is stored.
     """
@@ -126,8 +128,12 @@ def rederive(model: ModelProto, seeds: Mapping[Key, Dims | None], *, names_hold:
     renamed: dict[str, str] = {}
     seeded = {size for dims in seeds.values() for size in dims or () if isinstance(size, str)}
     known_symbols = _symbols(model) | {name for name in seeded if name in own_symbols or not is_invented(name)}
+    names = {name for name in own_symbols if not is_invented(name)}
+    stated = {key: dims_in(old) for key, _, old in stored}
+    followed = KeptNames(model, derived.dims, stated, seeds, names).followed(dependents.resized)
+    known_symbols |= {size for sizes in followed.values() for size in sizes if isinstance(size, str) and size in names}
     for key, tensor, old in stored:
-        dims = derived.inner_dims(key)
+        dims: Sequence[int | str | None] | None = followed.get(key, derived.inner_dims(key))
         held = dims_in(old) if names_hold and (dims is None or len(dims) == len(old.dim)) else ()
         named: list[int | str | None] = []
         for axis, size in enumerate((None,) * len(old.dim) if dims is None else dims):

@@ -8,7 +8,7 @@ expressions hold at every size (`traced_values`); numbers are those that the fil
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -21,16 +21,17 @@ from resizefix.document.view import CallResolver
 from resizefix.scope_path import Key
 from resizefix.shapes.constant_node import spelled_value
 from resizefix.shapes.expression import Expression, Number, UntraceableError, computed
-from resizefix.shapes.folding import apply, has_row
-from resizefix.shapes.node_schema import why_incomplete
 from resizefix.shapes.operand import MOST_ELEMENTS, SHAPE_READERS, Call, Known, sizes_read
 from resizefix.shapes.provenance import operands_first, readers_first
+from resizefix.shapes.signatures import why_incomplete
+from resizefix.shapes.table import apply, has_row
 
 if TYPE_CHECKING:
     from resizefix.document.document import Document
 
 SizesOf = Callable[[Definition], Sequence[Expression]]
 """The sizes of a tensor. Raises UntraceableError where it is not known how many there are."""
+ValueOf = Callable[[Definition], "Array | None"]
 
 
 class Constant(NamedTuple):
@@ -60,7 +61,7 @@ class Values:
     """Answers over one state of a document; results are remembered.
 
     `sizes` and `calls` let the walk go on to sizes of tensors, over calls and into branches; `constants` are the values
-    that are known without them. `given` are values for graph inputs, which are then constants.
+    that are known without them. `given` says what an input is: a graph's, or a function's in one of its calls.
     """
 
     def __init__(
@@ -71,14 +72,14 @@ class Values:
         constants: Values | None = None,
         calls: CallResolver | None = None,
         sizes: SizesOf | None = None,
-        given: Mapping[str, Array] | None = None,
+        given: ValueOf | None = None,
     ) -> None:
         self.scopes = scopes
         self._document = document
         self._constants = constants
         self._calls = calls
         self._sizes_of = sizes
-        self._given = given or {}
+        self._given = given
         self._known: dict[Key, Known | Unknown] = {}
         self._arrays: dict[tuple[object, ...], Known] = {}
         self._chains: dict[Key, tuple[NodeProto, ...]] = {}
@@ -119,8 +120,10 @@ class Values:
         return None if known is None else known.value
 
     def _plain(self, definition: Definition) -> Known | None:
-        if definition.name in self._given and definition.scope is self.scopes.main:
-            return Known.constant(self._given[definition.name]) if definition.kind is not DefinitionKind.NODE else None
+        if self._given is not None and definition.node is None:
+            value = self._given(definition)
+            if value is not None:
+                return Known.constant(value)
         known = None if self._constants is None else self._constants.follow(definition)
         return known if isinstance(known, Known) else None
 
@@ -159,12 +162,12 @@ class Values:
         return branches[0] if both else None
 
     def _operands(self, definition: Definition) -> list[Definition]:
-        """What must be known first. Without sizes nothing is looked for behind operators that no row folds: there lies
-        the network, and its weights stay on disk. The shape of what is folded is known, too."""
+        """What must be known first: over calls all, so that a reason names where it begins. Else nothing is looked for
+        behind operators that no row folds: there lies the network, and its weights stay on disk."""
         node = definition.node
-        if self._sizes_of is not None or node is None:
+        if self._calls is not None or node is None:
             return self.sources(definition)
-        if node.op_type in SHAPE_READERS:
+        if node.op_type in SHAPE_READERS and self._sizes_of is None:  # of what is folded they are known
             read = self.scopes.sources(definition.scope, node)
             return [source for source in read if source.node is not None and has_row(source.node)]
         return self.sources(definition) if has_row(node) else []

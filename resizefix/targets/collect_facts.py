@@ -25,9 +25,9 @@ from resizefix.document.scopes import (
 from resizefix.document.values import Array, Dims, numbers_in
 from resizefix.interpolation import ExtentKind
 from resizefix.scope_path import FunctionName, Key, ScopePath
+from resizefix.shapes.fixed_sizes import fixed_values
 from resizefix.shapes.model_view import ModelView
 from resizefix.shapes.provenance import readers_first
-from resizefix.shapes.size_values import fixed_values
 from resizefix.targets.as_written import extent_of, reads_ahead, spellings, why_unreadable
 from resizefix.targets.facts import OperandSource, Roi, SiteFacts
 from resizefix.targets.usual_values import usual_values

@@ -2,8 +2,8 @@
 
 from resizefix.document.scopes import Scope
 from resizefix.document.values import Dims
+from resizefix.shapes.fixed_sizes import fixed_values
 from resizefix.shapes.model_view import ModelView
-from resizefix.shapes.size_values import fixed_values
 
 _USUAL_SIZES = (7, 10, 16, 25)
 

@@ -68,8 +68,10 @@ def _shrink(asked: _Asked) -> list[float]:
 
 
 def _quantized(asked: _Asked) -> list[float]:
-    scales = (asked.constants[1:2] or [None])[0] or ()
-    return [scale * steps for scale in scales[:2] for steps in (-129, -128, -0.5, 0.5, 127, 128, 255, 256)]
+    """Where a quantised number begins to be the least, the largest, 0 and the zero point."""
+    scales, zeros = ((asked.constants[at : at + 1] or [None])[0] or () for at in (1, 2))
+    steps = {step - zero for zero in (zeros or (0,))[:2] for step in _QUANTIZED_EDGES} | {-0.5, 0.5}
+    return [scale * step for scale in scales[:2] for step in sorted(steps)]
 
 
 def _cast(asked: _Asked) -> list[float]:
@@ -86,6 +88,8 @@ def _others(asked: _Asked) -> list[float]:
     return asked.operands()
 
 
+# Half steps beside the least and largest numbers of quantised types, and beside 0.
+_QUANTIZED_EDGES = (-127.5, -0.5, 0.5, 126.5, 254.5)
 # What a Cast keeps: the range of an integer type; the whole numbers up to which a floating-point type has them all.
 _LIMITS_OF_A_TYPE: dict[int, tuple[int, ...]] = {
     TensorProto.INT8: (-(2**7), 2**7 - 1),
@@ -113,7 +117,9 @@ EDGES: dict[str, Callable[[_Asked], list[float]]] = {
     "Max": _others,
     "Min": _others,
     "Mod": _others,
+    "DequantizeLinear": lambda asked: [*((asked.constants[2:3] or [None])[0] or ())],  # becomes 0
     "QuantizeLinear": _quantized,
+    "SequenceAt": lambda asked: [position + 1 if position >= 0 else -position for position in asked.operands(1)],
     "Shrink": _shrink,
     "ThresholdedRelu": lambda asked: [asked.number("alpha", 1.0)],
     "TreeEnsembleClassifier": _thresholds,

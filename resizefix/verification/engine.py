@@ -55,6 +55,7 @@ class Engine:
         self.notes: list[str] = []
         self.tested: list[str] = []
         self.not_tested: list[str] = []
+        self.is_refutable = False  # whether a part that may differ was never run
         self._held: StoredShapes | None = None
 
     @property
@@ -219,10 +220,11 @@ class Engine:
         return comparison
 
     def verdict(self, failure: str | None = None) -> Verification:
-        """What the runs come to: failed for the reason given, else passed with the notes, each once."""
+        """What the runs come to: failed for the reason given, else passed with the notes, each once; unrefuted where a
+        part that may differ never ran."""
         if failure is None and self._held is not None:
             failure = self._held.why_wrong(self)
-        status = Status.FAILED if failure else Status.PASSED
+        status = Status.FAILED if failure else Status.UNREFUTED if self.is_refutable else Status.PASSED
         reason = failure or "; ".join(dict.fromkeys(self.notes)) or None
         return Verification(
             status,

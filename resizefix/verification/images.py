@@ -23,10 +23,9 @@ from resizefix.verification.feeds import pictures_like
 _OTHER_ORDER = 1e-4  # what a sum in another order may differ by, relative to the largest value
 _MOST_LOOKED_AT = 2**26  # elements of all tensors that are looked at to name the node
 _LIKE_ONE_IMAGE = 4  # times what optimising moves the model of one image
-_FEWEST = 3  # images: with two, a mean and a swap can look alike
-# What images are multiplied by, one after the other: alike; and far apart, for a normalisation that asks how large the
-# values are, as "divide by 255 if any is above 1".
-_BRIGHTNESS = ((1.0,), (1.0, 255.0, 1 / 16))
+# What the images of a batch are multiplied by, three of them and two: alike; and far apart, for a normalisation that
+# asks how large the values are, as "divide by 255 if any is above 1". With two alone, a mean and a swap can look alike.
+_BRIGHTNESS = ((1.0, 1.0, 1.0), (1.0, 255.0, 1 / 16), (255.0, 1 / 16))
 
 
 def require_each_alone(
@@ -41,10 +40,10 @@ def require_each_alone(
     for factors in _BRIGHTNESS:
         images = [
             {name: _brighter(value, factors[number % len(factors)]) for name, value in picture.items()}
-            for number in range(count or held * _FEWEST)
+            for number in range(count or held * len(factors))
             for picture in [pictures_like(fitted.feeds, number)]
         ]
-        _require_side_by_side(engine, (single, many), fitted.feeds, images, axes, held, is_bright=len(factors) > 1)
+        _require_side_by_side(engine, (single, many), fitted.feeds, images, axes, held, is_bright=len(set(factors)) > 1)
 
 
 def _require_side_by_side(

@@ -211,6 +211,8 @@ def prove_any(
             allowed = level.bitwise or ((optimized or not exact) and within(level, bounds))
             if not allowed or session.contradicts(made):
                 raise DifferenceError("verification.input-size-any-differs", size=size, reason=level.reason)
+    if len(references) < 2:
+        engine.not_tested.append(Diagnostic("verification.not-tested-sizes"))
     sizes = ", ".join("x".join(str(length) for length in symbols.values()) for symbols, _ in references)
     engine.notes.append(
         Diagnostic("verification.input-size-any", sizes=sizes, nodes=each_of(len(step.nodes), "changed"))

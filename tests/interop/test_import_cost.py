@@ -57,7 +57,7 @@ FOR_INSPECT = {
     "opsets": {"evaluation", "newest"},
     "origins": {"classify", "origin"},
     "runtimes": {"inputs"},
-    "shapes": {"fixed_sizes", "sizes", "size_values", "notes", "number_reading", "reach", "reading", "table", "walk"}
+    "shapes": {"fixed_sizes", "sizes", "notes", "number_reading", "reach", "reading", "table", "walk"}
     | {
         "constant_node",
         "values",
@@ -65,11 +65,10 @@ FOR_INSPECT = {
         "inference",
         "model_view",
         "node_inference",
-        "node_schema",
         "output_lengths",
     }
     | {"output_size", "provenance", "signatures", "size_rules", "stored_shapes", "vectors"}
-    | {"elementwise_values", "expression", "moving_values", "operand", "arithmetic_values", "folding"}
+    | {"elementwise_values", "expression", "moving_values", "operand", "arithmetic_values"}
     | {"cutting_rows", "elementwise_rows", "moving_rows", "reshape_row", "resize_row", "window_rows"},
     "targets": {"catalogue", "facts", "collect_facts", "onnxruntime_target", "target", "tensorrt"}
     | {"conditions", "shared_rules"}

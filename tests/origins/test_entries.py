@@ -4,10 +4,9 @@ from chain_models import document
 
 from resizefix.origins.entries import DimResolver, TracedEntry, confirm, measured_entries
 from resizefix.origins.measure import extract_subgraph
-from resizefix.shapes.axis_sizes import AxisSizes
+from resizefix.shapes.axis_sizes import AxisSizes, traced_values
 from resizefix.shapes.expression import Number, Size, UntraceableError, computed
 from resizefix.shapes.model_view import ModelView
-from resizefix.shapes.size_values import traced_values
 
 X = ((), "x")
 

@@ -3,10 +3,9 @@ import pytest
 from onnx_text import document
 
 from resizefix.origins.measure import Chain, extract_subgraph
-from resizefix.shapes.axis_sizes import AxisSizes
+from resizefix.shapes.axis_sizes import AxisSizes, traced_values
 from resizefix.shapes.expression import Size, UntraceableError
 from resizefix.shapes.model_view import ModelView
-from resizefix.shapes.size_values import traced_values
 
 
 def chain(nodes: str, inputs: str = "float[n,3,h,w] x", extra: str = "", more: str = "", opset: int = 13) -> Chain:

@@ -128,7 +128,7 @@ def test_a_quotient_that_loses_a_pixel_says_so():
 
 
 def test_a_walk_that_onnxruntime_contradicts_is_not_believed(monkeypatch):
-    monkeypatch.setitem(expression.OPERATORS, "Mul", expression.OPERATORS["Add"])
+    monkeypatch.setitem(expression.ELEMENTWISE, "Mul", expression.ELEMENTWISE["Add"])
     found = recovered(sized(DOUBLED))
     assert "onnxruntime computes" in found
 

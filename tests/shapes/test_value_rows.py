@@ -18,9 +18,8 @@ from resizefix.runtimes.ort_session import CannotLoadError, open_session
 from resizefix.scope_path import MAIN
 from resizefix.shapes.elementwise_values import ELEMENTWISE
 from resizefix.shapes.expression import Size, UntraceableError, evaluate
-from resizefix.shapes.folding import apply, values
 from resizefix.shapes.operand import Call, Known
-from resizefix.shapes.table import OPERATORS
+from resizefix.shapes.table import OPERATORS, apply, values
 
 ROWS = {name for name, operator in OPERATORS.items() if operator.values is not None}
 EXAMPLES = 500 if EXHAUSTIVE else 4

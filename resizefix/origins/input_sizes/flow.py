@@ -19,10 +19,10 @@ from resizefix.scope_path import MAIN
 from resizefix.shapes.constant_node import value_of_node
 from resizefix.shapes.expression import Dim
 from resizefix.shapes.model_view import ModelView
-from resizefix.shapes.node_schema import why_incomplete
 from resizefix.shapes.notes import DimList, Notes
 from resizefix.shapes.operand import MISFITS, attribute_of
 from resizefix.shapes.reading import UnknownRankError, axis_of
+from resizefix.shapes.signatures import why_incomplete
 from resizefix.shapes.sizes import Sizes
 from resizefix.shapes.table import OPERATORS
 

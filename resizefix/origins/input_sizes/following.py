@@ -26,6 +26,7 @@ from resizefix.shapes.operand import attribute_of
 from resizefix.shapes.sizes import Lengths, Sizes
 
 Symbols = Mapping[str, int]
+_SMALL = 2**12  # pixels of all images: a trial of so few costs nothing
 _TRIALS = 3
 _SHOWN = 6
 
@@ -156,7 +157,7 @@ class Following:
 def trial_sizes(found: Following, growth: int) -> list[dict[str, int]]:
     """A few sizes of the input that the model takes: larger ones, of other shapes, odd ones where it takes odd ones.
 
-    None has more than `growth` times the pixels of the old one.
+    None has more than `growth` times the pixels of the old one, unless it is small all the same.
     """
     symbols = found.sizes.symbols
     rule = found.rule(symbols)
@@ -167,7 +168,8 @@ def trial_sizes(found: Following, growth: int) -> list[dict[str, int]]:
         moves = dict(zip(("height", "width", "batch"), (first, second, third), strict=True))
         made = {name: old + odd[name] * moves[name] for name, old in symbols.items()}
         pixels = np.prod([made[name] / old for name, old in symbols.items()])
-        if made == dict(symbols) or min(made.values()) < 1 or pixels > growth or made in chosen:
+        too_large = pixels > growth and np.prod(list(made.values())) > _SMALL
+        if made == dict(symbols) or min(made.values()) < 1 or too_large or made in chosen:
             continue
         if broken_at(found.flow, made) is None:
             chosen.append(made)

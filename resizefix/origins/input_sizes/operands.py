@@ -23,10 +23,10 @@ from resizefix.shapes.expression import (
     dims_in,
     evaluate,
 )
-from resizefix.shapes.folding import apply, has_row
 from resizefix.shapes.model_view import ModelView
 from resizefix.shapes.operand import SHAPE_READERS, Call, Known, sizes_read
 from resizefix.shapes.sizes import Sizes
+from resizefix.shapes.table import apply, has_row
 
 # Lists of sizes are short; what is longer is data.
 MOST_LISTED = 64

@@ -23,6 +23,7 @@ SENTENCES = {
     "operations.not-loaded": "{why}. To fix it: {fix}",
     "operations.rewrite-failed": "{why}. To fix it: {fix}; {error}",
     "operations.input-name-taken": "--input-name {wanted}: the model already uses this name; choose another",
+    "operations.shape-behind-policy": "onnxruntime resizes nothing where a keep_aspect_ratio_policy meets axes counted from the end. Once the sizes are constant it takes them for the result, and {reader} would be wrong. Write `axes` counted from 0",
     "operations.make-constant-first": "{why}; freeze them first with freeze-scales",
     "operations.axis-too-long": "an axis of {longest:.3g} samples is more than can be looked at",
     "operations.scale-too-large": "a scale of {largest:.6g} on an axis of unknown length is more than can be looked at",

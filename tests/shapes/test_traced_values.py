@@ -2,11 +2,10 @@ import numpy as np
 import pytest
 from onnx_text import document
 
-from resizefix.shapes.axis_sizes import AxisSizes
+from resizefix.shapes.axis_sizes import AxisSizes, traced_values
 from resizefix.shapes.expression import Computed, Number, Size
 from resizefix.shapes.model_view import ModelView
 from resizefix.shapes.operand import Known
-from resizefix.shapes.size_values import traced_values
 from resizefix.shapes.values import Unknown
 
 

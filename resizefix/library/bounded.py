@@ -10,6 +10,7 @@ import functools
 import importlib
 import inspect
 import os
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, overload
@@ -37,6 +38,7 @@ P = ParamSpec("P")
 F = TypeVar("F", bound=Callable[..., Any])
 M = TypeVar("M", bound=OfAnotherPackage)
 
+_RUNS = "resizefix.runtimes.ort_session"
 WORKER = "resizefix.library.bounded:work"
 _SIZE_FIRST = (SIZE, True)
 
@@ -54,7 +56,7 @@ def bounded(function: F) -> F:
         signature.bind(*models, **options)  # raises TypeError for an option that the call does not have
         options = checked_options(function.__name__, options)
         if not _needs_process(options):
-            return function(*models, **options)
+            return _with_memory_back(function, models, options)
         answer = _ask(function, [opened(model) for model in models], options)
         return Verification(Proven.FAILED, answer) if isinstance(answer, str) else answer
 
@@ -116,7 +118,7 @@ def operation(
             else:
                 try:
                     work = function if options.get("size") is None else with_size
-                    result = work(document, **options)  # type: ignore[call-arg]
+                    result = _with_memory_back(work, (document,), options)
                 except RefusedError as error:
                     result = _refused_as_a_whole(document, options.get("node", ()), error)
                 else:
@@ -220,3 +222,12 @@ def work(request: tuple[str, str, list[Document], dict[str, Any]], say: Callable
     except Exception as error:  # whatever it is, it belongs to the caller
         answer = error
     say(("answer", answer))
+
+
+def _with_memory_back(function: Callable[..., Any], models: Sequence[Any], options: Mapping[str, Any]) -> Any:
+    """What the function answers; the memory that its sessions took goes back to the system."""
+    try:
+        return function(*models, **options)
+    finally:
+        if _RUNS in sys.modules:  # else nothing was run
+            sys.modules[_RUNS].give_memory_back()

@@ -151,7 +151,7 @@ OPTIONS: tuple[Option, ...] = (
     program("dry_run", kinds.FLAG, CHANGING, "Show each node before and after; write nothing.", False),
     Option("node", kinds.PATTERN, tuple(command for command in CHANGING if command != "input-size"),
         "Only these nodes: a glob on the name, or #K (repeatable).", (), ("-n", "--node"), tuple),
-    program("node", kinds.PATTERN, ("input-size",), "Only these nodes: a glob on the name, or #K (repeatable).", (),
+    program("node", kinds.PATTERN, ("input-size",), "Refused: --keep and --follow choose what a node does.", (),
         ("-n", "--node"), tuple),
     Option("verify", kinds.FLAG, CHANGING, "Write the result without running the models.", True, ("--no-verify",)),
     program("copy_unchanged", kinds.FLAG, CHANGING, "If nothing needs to change, copy IN to OUT.", False, rare=True),

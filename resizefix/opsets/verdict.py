@@ -52,12 +52,20 @@ class Downgrade:
 
 
 class Blocked(RefusedError):
-    """Raised by the rewrite of one operator, caught by the downgrade, which makes it a `Blocker` and goes on."""
+    """Raised by the rewrite of one operator, caught by the downgrade, which makes it a `Blocker` and goes on.
+
+    Sentences may speak of `opset`, the one that is wanted: the `Blocker` knows it.
+    """
 
     def __init__(self, reason: str, fix: str, **arguments: Any) -> None:
-        self.reason = diagnosed(reason, arguments)
-        self.fix = diagnosed(fix, {})
-        super().__init__("opsets.blocked", why=self.reason, fix=self.fix)
+        self._reason, self._fix, self._arguments = reason, fix, arguments
+        super().__init__("opsets.blocked", why=reason, fix=fix)
+
+    def blocker(self, node: str, op_type: str, since_version: int, opset: int) -> Blocker:
+        """What stands in the way of that node."""
+        arguments = {"opset": opset, **self._arguments}
+        reason, fix = (diagnosed(code, arguments) for code in (self._reason, self._fix))
+        return Blocker(node, op_type, since_version, reason, fix)
 
 
 # What the user can do about many blockers.

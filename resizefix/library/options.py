@@ -218,6 +218,7 @@ _SIZE_BEFORE = (_fixed_size, "height and width, as (720, 1280)")
 _OF_ONE_CALL: dict[str, dict[str, tuple[Reader, str]]] = {
     "trt_legacy": {"size": _SIZE_BEFORE},
     "freeze_scales": {"size": _SIZE_BEFORE},
+    "opset": {"opset": (_whole(7, NEWEST_RAISED), f"an opset from 7 to {NEWEST_RAISED}")},
     "legalize": {"size": _SIZE_BEFORE, "target": (_target, "")},
 }
 

@@ -5,6 +5,7 @@ from functools import partial
 from onnx import GraphProto, ModelProto, NodeProto, TypeProto, helper
 
 from resizefix.diagnostics import Diagnostic
+from resizefix.document.constants import spelled_value
 from resizefix.document.operator_semantics.operand import MOST_ELEMENTS
 from resizefix.document.operator_semantics.table import has_row, values_or_none
 from resizefix.document.scopes import DEFAULT_DOMAINS, DefinitionKind, Scope, subgraphs
@@ -25,18 +26,22 @@ class ValueInfoMap:
         self._value_of = value_of
         self._constants: dict[Key, Array] = {}
         self._types: dict[Key, TypeProto] = {}
-        self._walk(self.scopes.main)
+        for start in (self.scopes.main, *self.scopes.functions.values()):
+            self._walk(start)
 
     def _walk(self, scope: Scope) -> None:
         graph = scope.body
-        assert isinstance(graph, GraphProto)
-        for value in graph.input:
-            known = value.type if scope.parent is None else of_known_rank(value.type)
-            self._types[scope.path, value.name] = known
-        stored = {value.name: value.type for value in (*graph.value_info, *graph.output)}
+        stored = {value.name: value.type for value in graph.value_info}
+        if isinstance(graph, GraphProto):
+            for value in graph.input:
+                known = value.type if scope.parent is None else of_known_rank(value.type)
+                self._types[scope.path, value.name] = known
+            stored.update((value.name, value.type) for value in graph.output)
         for index, node in enumerate(graph.node):
             for body in self.scopes.held.get((scope.path, index), ()):
                 self._walk(body)
+            if scope.in_function and any(attribute.ref_attr_name for attribute in node.attribute):
+                continue  # what it computes is the caller's to say
             if node.domain not in DEFAULT_DOMAINS:  # what is stored is all there is
                 found = {name: stored[name] for name in node.output if name in stored}
             elif not self._is_constant(scope, node):
@@ -46,15 +51,32 @@ class ValueInfoMap:
             self._types.update({(scope.path, name): kind for name, kind in found.items()})
 
     def _is_constant(self, scope: Scope, node: NodeProto) -> bool:
+        if node.op_type == "Constant" and len(node.output) == 1:
+            value = self._stated(node)
+            if value is not None:
+                self._know(scope, node.output[0], value)
+            return value is not None
         if not has_row(node) or node.op_type in _LEFT:
             return False  # and its operands, weights perhaps, stay unread
         operands = [self.constant(scope, name) if name else None for name in node.input]
         values = values_or_none(node, operands, scope.opset, self.dims(scope, node.input[0]) if node.input else None)
         for name, value in zip(node.output, values or (), strict=False):
-            self._constants[scope.path, name] = value
-            elem_type = helper.np_dtype_to_tensor_dtype(value.dtype)
-            self._types[scope.path, name] = helper.make_tensor_type_proto(elem_type, value.shape)
+            self._know(scope, name, value)
         return values is not None
+
+    def _know(self, scope: Scope, name: str, value: Array) -> None:
+        self._constants[scope.path, name] = value
+        elem_type = helper.np_dtype_to_tensor_dtype(value.dtype)
+        self._types[scope.path, name] = helper.make_tensor_type_proto(elem_type, value.shape)
+
+    def _stated(self, node: NodeProto) -> Array | None:
+        """The value of a Constant node that is a tensor, or plain numbers, and not large."""
+        attribute = node.attribute[0] if len(node.attribute) == 1 else None
+        if attribute is None or attribute.ref_attr_name:
+            return None
+        if attribute.name == "value":
+            return None if longest_extent(attribute.t.dims) > MOST_ELEMENTS else self._value_of(attribute.t)
+        return spelled_value(attribute)
 
     def _infer(self, scope: Scope, index: int, node: NodeProto) -> dict[str, TypeProto]:
         bodies = {

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from resizefix.library.result import Result
 
 
-@writes("opset", example="resizefix opset model.onnx model_13.onnx 13", several=False)
+@writes("opset", example="resizefix opset bisenet.onnx bisenet_18.onnx 18", several=False)
 @click.argument("number", required=False, metavar="N")
 @click.option("--allow-inexact", is_flag=True, help="Allow operators that round otherwise; the difference is reported.")
 @writing

@@ -11,6 +11,7 @@ from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
 from resizefix.document.scopes import default_opset
 from resizefix.document.validity import why_invalid
+from resizefix.errors import UsageError
 from resizefix.library import seam
 from resizefix.library.bounded import operation
 from resizefix.library.raising import with_raised
@@ -33,7 +34,7 @@ HAS_IT = Diagnostic("library.has-this-opset")
 def opset(
     document: Document,
     *,
-    opset: int,
+    opset: int | None = None,
     allow_inexact: bool = False,
     verify: bool = True,
     **run: Unpack[ChangeOptions],
@@ -45,6 +46,8 @@ def opset(
     of which node. `allow_inexact` lets nodes become others that round otherwise; the difference is measured. Raises
     VerificationFailedError where the verification fails.
     """
+    if opset is None:
+        raise UsageError("library.no-opset")
     current = default_opset(document.proto.opset_import, fallback=1)
     sites = find_sites(document)
     if opset == current:

@@ -25,44 +25,29 @@ import onnxruntime as ort
 from onnx import version_converter
 
 import resizefix
+from resizefix.document.document import Document
+from resizefix.runtimes.inputs import model_inputs
+from resizefix.runtimes.ort_session import open_session
+from resizefix.verification.feeds import Feeder
+from resizefix.verification.fitting import fit_feeds
 
 _NO_KERNEL = re.compile(r"NOT_IMPLEMENTED|Could not find an implementation|is under development")
 _SEED = 0
 
 
-def _session(model: onnx.ModelProto, folder: Path) -> ort.InferenceSession:
+def _session(model: onnx.ModelProto) -> ort.InferenceSession:
     options = ort.SessionOptions()
     options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.intra_op_num_threads = 1
     options.log_severity_level = 4
-    path = folder / f".{id(model)}_{multiprocessing.current_process().pid}.onnx"
-    try:
-        path.write_bytes(model.SerializeToString())
-        return ort.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
-    finally:
-        path.unlink(missing_ok=True)
+    return ort.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
 
 
-_KINDS = {
-    "tensor(float)": np.float32, "tensor(double)": np.float64, "tensor(float16)": np.float16,
-    "tensor(int64)": np.int64, "tensor(int32)": np.int32, "tensor(uint8)": np.uint8, "tensor(int8)": np.int8,
-    "tensor(bool)": np.bool_,
-}  # fmt: skip
-
-
-def _feeds(session: ort.InferenceSession, shapes: dict[str, list[int]]) -> dict[str, np.ndarray]:
-    """Random values: floats around 0, integers and scales that are small and positive."""
-    random = np.random.default_rng(_SEED)
-    feeds = {}
-    for value in session.get_inputs():
-        shape = shapes.get(value.name) or [size if isinstance(size, int) else 8 for size in value.shape]
-        kind = _KINDS[value.type]
-        if np.issubdtype(kind, np.floating):
-            drawn = random.standard_normal(shape)
-            feeds[value.name] = (np.abs(drawn) % 2 + 1 if len(shape) == 1 else drawn).astype(kind)
-        else:
-            feeds[value.name] = random.integers(0, 2 if kind == np.bool_ else 16, shape).astype(kind)
-    return feeds
+def _feeds(path: Path) -> dict[str, Any]:
+    """Random values of the sizes with which the model runs, and sizes and scales that fit."""
+    document = Document.open(path)
+    session = open_session(document, optimized=False)
+    return dict(fit_feeds(session, Feeder(model_inputs(document.proto), {}, _SEED)).feeds)
 
 
 def _same(one: Any, other: Any) -> bool:
@@ -85,14 +70,14 @@ def _by_onnx(path: Path, to: int) -> onnx.ModelProto:
 _CONVERTERS = {"resizefix": _by_resizefix, "onnx": _by_onnx}
 
 
-def judged(path: Path, to: int, shapes: dict[str, list[int]]) -> dict[str, tuple[str, str]]:
+def judged(path: Path, to: int) -> dict[str, tuple[str, str]]:
     """What came of one model, by each converter, with the details."""
     try:
         model = onnx.load(path)
         opset = next((entry.version for entry in model.opset_import if entry.domain in ("", "ai.onnx")), 1)
-        session = _session(model, path.parent if model.ByteSize() > 1 << 30 else Path("/tmp"))
-        feeds = _feeds(session, shapes)
-        expected = session.run(None, feeds)
+        feeds = _feeds(path)
+        session = _session(model)
+        expected = session.run(None, {one.name: feeds[one.name] for one in session.get_inputs()})
     except Exception as error:  # whatever it is, there is nothing to compare with
         return dict.fromkeys(_CONVERTERS, ("the original does not run", str(error)[:100]))
     if opset == to:
@@ -108,7 +93,7 @@ def _one(convert: Any, path: Path, to: int, feeds: dict[str, np.ndarray], expect
     if all(entry.version != to for entry in made.opset_import if entry.domain in ("", "ai.onnx")):
         return "refused", "the opset is another one"
     try:
-        session = _session(made, Path("/tmp"))
+        session = _session(made)
         found = session.run(None, {name: feeds[name] for name in (one.name for one in session.get_inputs())})
     except Exception as error:  # of onnxruntime
         return ("no kernel" if _NO_KERNEL.search(str(error)) else "does not run"), str(error)[:300]
@@ -123,9 +108,8 @@ def _apart(one: Any, other: Any) -> str:
     return f"{np.abs(np.asarray(one, np.float64) - np.asarray(other, np.float64)).max(initial=0):.3g}"
 
 
-def _apart_in_a_process(call: tuple[Path, int, dict[str, list[int]]]) -> tuple[Path, int, dict[str, tuple[str, str]]]:
-    path, to, shapes = call
-    return path, to, judged(path, to, shapes)
+def _apart_in_a_process(call: tuple[Path, int]) -> tuple[Path, int, dict[str, tuple[str, str]]]:
+    return *call, judged(*call)
 
 
 @click.command(help=__doc__)
@@ -137,14 +121,8 @@ def _apart_in_a_process(call: tuple[Path, int, dict[str, list[int]]]) -> tuple[P
 def main(folder: Path, to: tuple[str, ...], every: int, jobs: int, json_file: Path | None) -> None:
     """Prints the counts for each opset and converter."""
     newest = onnx.defs.onnx_opset_version()
-    index = folder / "index.json"
-    known = {one["file"]: one.get("run_in_shapes") or {} for one in json.loads(index.read_text())} if index.exists() else {}
     paths = sorted(folder.glob("**/*.onnx"))[::every]
-    calls = [
-        (path, newest if one == "newest" else int(one), known.get(str(path.relative_to(folder)), {}))
-        for one in to
-        for path in paths
-    ]
+    calls = [(path, newest if one == "newest" else int(one)) for one in to for path in paths]
     counts: dict[tuple[int, str], Counter[str]] = {}
     refused: dict[int, Counter[str]] = {}
     rows = []

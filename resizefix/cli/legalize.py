@@ -8,6 +8,7 @@ import click
 
 from resizefix.cli.envelope import Answer, answering
 from resizefix.cli.options import (
+    inline_option,
     opset_option,
     own_options,
     rewriting,
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from resizefix.library.result import Result
 
 
-_OWN = ("target", "fastest", "opset", "live", "size", "allow_inexact", "lower")
+_OWN = ("target", "fastest", "opset", "live", "size", "inline", "allow_inexact", "lower")
 
 
 @writes("legalize", example="resizefix legalize x3.onnx x3_trt8.onnx --target tensorrt-8.0")
@@ -44,6 +45,7 @@ _OWN = ("target", "fastest", "opset", "live", "size", "allow_inexact", "lower")
 )
 @runtime_python
 @size_option
+@inline_option
 @rewriting
 @writing
 @answering

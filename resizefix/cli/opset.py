@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from resizefix.cli.envelope import Answer, run_command
-from resizefix.cli.options import run_options, writing
+from resizefix.cli.options import inline_option, run_options, writing
 from resizefix.cli.written import More, No, calling, writes, written
 from resizefix.diagnostics import Diagnostic
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 @writes("opset", example="resizefix opset bisenet.onnx bisenet_18.onnx 18", several=False)
 @click.argument("number", required=False, metavar="N")
 @click.option("--allow-inexact", is_flag=True, help="Allow operators that round otherwise; the difference is reported.")
+@inline_option
 @writing
 def command(model: str, **options: Any) -> None:
     """Bring IN into opset N of ai.onnx, up or down: exactly, operator by operator.
@@ -35,7 +36,8 @@ def command(model: str, **options: Any) -> None:
 
 
 def _work(model: str, options: dict[str, Any]) -> Answer:
-    own = {"opset": options["number"], "allow_inexact": options["allow_inexact"], "verify": not options["no_verify"]}
+    own = {name: options[name] for name in ("allow_inexact", "inline")}
+    own |= {"opset": options["number"], "verify": not options["no_verify"]}
     make = calling("opset", model, **own, **run_options(options))
 
     def more(result: Result, path: str | None, made: bool) -> More:

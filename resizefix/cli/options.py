@@ -178,6 +178,7 @@ rewriting = together(
 opset_option = click.option(
     "--opset", type=int, metavar="N", help="Raise the model to opset N first, operator by operator."
 )
+inline_option = click.option("--inline", is_flag=True, help="First inline the local functions, which is verified.")
 size_option = click.option(
     "--size",
     type=SIZE,

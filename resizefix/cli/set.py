@@ -12,7 +12,7 @@ import click
 
 from resizefix.cli.envelope import Answer, answering
 from resizefix.cli.option_types import FILE_FEED
-from resizefix.cli.options import Subcommand, fed_once, opset_option, own_options, writing
+from resizefix.cli.options import Subcommand, fed_once, inline_option, opset_option, own_options, writing
 from resizefix.cli.piped_model import ModelArgument, shown
 from resizefix.cli.report_files import ReportFiles
 from resizefix.cli.written import More, calling, why_not_all, writes, written
@@ -56,6 +56,7 @@ class _WithSettings(Subcommand):
     model=click.argument("model", metavar="IN", type=click.Path()),
 )
 @opset_option
+@inline_option
 @click.option(
     "--feed",
     type=FILE_FEED,
@@ -85,7 +86,9 @@ def command(model: str, **options: Any) -> Answer:
         from resizefix.operations.settings import settings_of
 
         settings_of(settings)  # a key that is no option of the call is an error before Python complains of it
-        made.append(calling("set_interpolation", model, **settings, feed=feed, **own_options(options, "opset"))())
+        made.append(
+            calling("set_interpolation", model, **settings, feed=feed, **own_options(options, "opset", "inline"))()
+        )
         return made[-1]
 
     why_not = why_not_all(options, "changed", Diagnostic("cli.nothing-to-set"))

@@ -14,6 +14,7 @@ from resizefix.document.validity import why_invalid
 from resizefix.errors import UsageError
 from resizefix.library import seam
 from resizefix.library.bounded import operation
+from resizefix.library.inlining import inlining
 from resizefix.library.raising import with_raised
 from resizefix.library.result import NOT_VERIFIED, Result, failed, measured, skipped
 from resizefix.library.rewrite import INEXACT_BOUND, LOWERED_BOUND
@@ -31,10 +32,12 @@ HAS_IT = Diagnostic("library.has-this-opset")
 
 
 @operation
+@inlining()
 def opset(
     document: Document,
     *,
     opset: int | None = None,
+    inline: bool = False,
     allow_inexact: bool = False,
     verify: bool = True,
     **run: Unpack[ChangeOptions],
@@ -43,8 +46,8 @@ def opset(
 
     What is in the way stands in `result.blockers`, each with its operator and what to do, and in the outcomes of the
     resizes. Local functions, bodies, and operators of other domains stay what they are. `result.steps` says what became
-    of which node. `allow_inexact` lets nodes become others that round otherwise; the difference is measured. Raises
-    VerificationFailedError where the verification fails.
+    of which node. `inline`: local functions are inlined first. `allow_inexact` lets nodes become others that round
+    otherwise; the difference is measured. Raises VerificationFailedError where the verification fails.
     """
     if opset is None:
         raise UsageError("library.no-opset")

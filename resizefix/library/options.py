@@ -180,7 +180,7 @@ _NONE = frozenset({
 })  # fmt: skip
 _FLAGS = (
     "shared", "keep_default", "allow_coupled", "verify", "hybrid", "allow_inexact", "lower", "fastest", "live", "build",
-    "remove_identity", "interpolate_positions",
+    "inline", "remove_identity", "interpolate_positions",
 )  # fmt: skip
 _OPTIONS: dict[str, tuple[Reader, str]] = {
     **dict.fromkeys(_FLAGS, (_flag, "True or False")),

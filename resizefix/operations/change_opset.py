@@ -10,7 +10,7 @@ from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
 from resizefix.document.edits import set_default_opset
-from resizefix.document.scopes import DEFAULT_DOMAINS, default_opset, node_label
+from resizefix.document.scopes import DEFAULT_DOMAINS, bodies, default_opset, in_order, node_label
 from resizefix.document.shapes import Key
 from resizefix.operations.resizes_in_opset import resizes_in
 from resizefix.operations.sites import sites_in
@@ -61,7 +61,8 @@ def lowered_to(document: Document, opset: int, *, allow_inexact: bool = False) -
     refused = {outcome.node for outcome in sites.outcomes if outcome.status is Status.REFUSED}
     blockers = [blocker for blocker in blockers if blocker.node.rpartition("/")[2] not in refused]
     _import(made.proto, opset)
-    unread.remove(made.proto)
+    if all(in_order(list(body.node)) == list(range(len(body.node))) for _, body in bodies(made.proto)):
+        unread.remove(made.proto)  # it goes from the last node to the first
     touched = frozenset(_changed(view, ModelView(made)))
     return InOpset(made, sites.outcomes, tuple(blockers), tuple(steps), touched)
 

@@ -5,7 +5,7 @@ wanted. onnx.version_converter is not used: it changes numbers, and refuses most
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from onnx import ModelProto, NodeProto, TensorProto, helper
 
@@ -25,6 +25,7 @@ from resizefix.opsets.verdict import BITWISE, Blocked, Blocker, Step
 from resizefix.scope_path import Key
 
 _OTHER_TYPE = "opsets.fix-other-type"
+_INLINE = "opsets.fix-inline-option"  # of a function no types are known
 
 
 @dataclass(frozen=True)
@@ -96,7 +97,8 @@ def _lower_node(node: NodeProto, index: int, draft: Draft, ready: Mapping[str, R
     except Blocked as blocked:
         constant = _as_constants(node, draft)
         if constant is None:
-            return blocked.blocker(first.label, node.op_type, since, draft.opset)
+            found = blocked.blocker(first.label, node.op_type, since, draft.opset)
+            return replace(found, fix=Diagnostic(_INLINE)) if draft.scope.in_function else found
         nodes = constant
     draft.nodes.extend(nodes)
     if nodes == [node] and descent.error.exact:
@@ -140,7 +142,7 @@ class _Descent:
                 raise _refusal(node, since, opset, row)
             return [node]
         if self.draft.scope.in_function and any(attribute.ref_attr_name for attribute in node.attribute):
-            raise Blocked("opsets.lower-argument", "opsets.fix-inline-option")
+            raise Blocked("opsets.lower-argument", _INLINE)
         site = Site(node, self.index, version, self.draft, self.label)
         try:
             row.changes[version](site)

@@ -70,11 +70,14 @@ def _interpolated(f: SiteFacts, sampling: Sampling) -> Sampling:
 
 
 _COPIES = copies_alike()
+_BODIES = f"measured on {_RELEASE}; some functions are inlined, others crash pnnx"
 
 NCNN = targets_of(
     "ncnn",
     (Release("", _RELEASE),),
     (
+        shared.FUNCTIONS_ARE_INLINED.saying("pnnx ends with a signal").read_in(_BODIES),
+        shared.not_inside({"If", "Loop", "Scan"}).read_in(_BODIES),
         shared.OPERANDS_COME_FIRST.saying("does not exist in the graph"),
         shared.DOMAIN_IS_EMPTY.saying("unexpected op_type Resize"),
         shared.OUTPUT_IS_NOT_EMPTY.saying(

@@ -82,6 +82,13 @@ def not_inside(containers: Collection[str]) -> Rule:
     )
 
 
+FUNCTIONS_ARE_INLINED = Rule(
+    name="functions-are-inlined",
+    holds=lambda f: not f.calls_functions,
+    because="the model calls local functions, which it does not know ({says})",
+    fix="inline them: `resizefix legalize` does it",
+)
+"""A runtime that takes the call of a local function for an operator that it has not."""
 EXTENT_IS_CONSTANT = Rule(
     name="extent-is-constant",
     holds=lambda f: not is_fed(f),

@@ -1,6 +1,10 @@
 """What is said of library."""
 
 SENTENCES = {
+    "library.function-stays": "the local function {name} cannot be inlined: it is of another opset, or calls itself",
+    "library.inlined": "the local functions of the model are inlined",
+    "library.inlined-otherwise": "the model with its functions inlined does not give every bit of the original",
+    "library.functions-were-inlined": "the local functions were inlined, which gave every bit of the original",
     "library.has-this-opset": "the model has this opset already",
     "library.no-opset": "name the opset, as opset=17",
     "library.could-be": "could be: {reason}",

@@ -12,16 +12,19 @@ from resizefix.document.document import Document
 from resizefix.document.edits import set_default_opset
 from resizefix.document.scopes import DEFAULT_DOMAINS, bodies, default_opset, in_order, node_label
 from resizefix.document.shapes import Key
+from resizefix.error_bound import ErrorBound
 from resizefix.operations.resizes_in_opset import resizes_in
 from resizefix.operations.sites import sites_in
 from resizefix.opsets.folding import Unread
 from resizefix.opsets.lowering import lower_nodes
-from resizefix.opsets.raising import first_computed_otherwise
+from resizefix.opsets.raising import first_computed_otherwise, why_not_raised
 from resizefix.opsets.raising import raised_to as raise_document
 from resizefix.opsets.signatures import since_version
 from resizefix.opsets.value_info_map import ValueInfoMap
 from resizefix.opsets.verdict import Blocker, Step
 from resizefix.outcome import Outcome, Status
+
+_ROUNDED = ErrorBound(exact=False, bound=2e-7)  # of sums in another order, which onnxruntime makes
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,6 +88,9 @@ def raised_to(document: Document, opset: int, *, allow_inexact: bool = False) ->
                 since = since_version(node.op_type, scope.opset)
                 what = Diagnostic("opsets.step-became", operators=new.op_type)
                 steps.append(Step(node_label(node, index), node.op_type, since, what))
+    why = why_not_raised(document, opset) if allow_inexact else None
+    if why is not None:
+        steps.append(Step(document.proto.graph.name, "", 0, why, _ROUNDED))
     return InOpset(made, outcomes, (), tuple(steps), touched)
 
 

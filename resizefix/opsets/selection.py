@@ -166,6 +166,8 @@ def select(site: Site, condition: str, yes: str, no: str, sizes: Dims | None, in
     into = into or site.output()
     if site.goal >= _ALL_NUMBERS:
         site.add("Where", condition, yes, no, into=into)
+        if kind.kind == "f":
+            site.error = EQUAL  # onnxruntime's Where turns some negative zeros into positive ones
     elif kind == np.bool_:
         chosen = site.add("And", condition, yes)
         site.add("Or", chosen, site.add("And", site.add("Not", condition), no), into=into)

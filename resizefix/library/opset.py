@@ -15,7 +15,6 @@ from resizefix.errors import UsageError
 from resizefix.library import seam
 from resizefix.library.bounded import operation
 from resizefix.library.inlining import inlining
-from resizefix.library.raising import with_raised
 from resizefix.library.result import NOT_VERIFIED, Result, failed, measured, skipped
 from resizefix.library.rewrite import INEXACT_BOUND, LOWERED_BOUND
 from resizefix.operations.change_opset import InOpset, lowered_to
@@ -58,7 +57,6 @@ def opset(
         return Result(document, outcomes, (), Verification(Proven.SKIPPED, HAS_IT))
     if opset > current:
         made = raised(document, opset, allow_inexact=allow_inexact)
-        made = replace(made, outcomes=with_raised(made.outcomes, sites, made.document, opset))
     else:
         made = lowered_to(document, opset, allow_inexact=allow_inexact)
     if not made.complete:

@@ -146,7 +146,7 @@ def refusal_of(result: Result) -> RefusedError:
         error = RefusedError("library.node-refused", node=node, retry_args=args, label=node, why=refused.reason)
     elif error is None:
         first = result.blockers[0]
-        said = {"label": first.node, "why": first.reason, "fix": first.fix}
+        said = {"label": " ".join(filter(None, (first.op_type, first.node))), "why": first.reason, "fix": first.fix}
         error = RefusedError("library.operator-refused", node=first.node, retry_args=(), **said)
     raised = copy(error)
     raised.result = result

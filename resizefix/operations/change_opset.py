@@ -7,13 +7,16 @@ from dataclasses import dataclass
 from onnx import FunctionProto, ModelProto
 
 from resizefix.diagnostics import Diagnostic
+from resizefix.dialects.dialect import RESIZES
 from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
 from resizefix.document.edits import set_default_opset
 from resizefix.document.scopes import DEFAULT_DOMAINS, bodies, default_opset, in_order, node_label
 from resizefix.document.shapes import Key
+from resizefix.document.text import node_text
 from resizefix.error_bound import ErrorBound
 from resizefix.operations.resizes_in_opset import resizes_in
+from resizefix.operations.site import Site
 from resizefix.operations.sites import sites_in
 from resizefix.opsets.folding import Unread
 from resizefix.opsets.lowering import lower_nodes
@@ -61,8 +64,7 @@ def lowered_to(document: Document, opset: int, *, allow_inexact: bool = False) -
     if not allow_inexact:
         blockers += [_inexact(step, opset) for step in steps if not step.error.exact]
         blockers += _in_half(view, opset)
-    refused = {outcome.node for outcome in sites.outcomes if outcome.status is Status.REFUSED}
-    blockers = [blocker for blocker in blockers if blocker.node.rpartition("/")[2] not in refused]
+    blockers = [blocker for blocker in blockers if blocker.op_type not in RESIZES]  # those have outcomes
     _import(made.proto, opset)
     if all(in_order(list(body.node)) == list(range(len(body.node))) for _, body in bodies(made.proto)):
         unread.remove(made.proto)  # it goes from the last node to the first
@@ -76,9 +78,8 @@ def raised_to(document: Document, opset: int, *, allow_inexact: bool = False) ->
     made = raise_document(document, opset, allow_inexact=allow_inexact)
     before, after = ModelView(document), ModelView(made)
     touched = frozenset(_changed(before, after))
-    outcomes = tuple(
-        site.outcome(Status.UNCHANGED, Diagnostic("operations.says-so-already", opset=opset)) for site in sites
-    )
+    later = {site.key: site for site in sites_in(after)}
+    outcomes = tuple(_raised(site, later[site.key], opset) for site in sites)
     steps = []
     for path, scope in before.scopes.by_path.items():
         for index, node in enumerate(scope.body.node):
@@ -92,6 +93,15 @@ def raised_to(document: Document, opset: int, *, allow_inexact: bool = False) ->
     if why is not None:
         steps.append(Step(document.proto.graph.name, "", 0, why, _ROUNDED))
     return InOpset(made, outcomes, (), tuple(steps), touched)
+
+
+def _raised(site: Site, later: Site, opset: int) -> Outcome:
+    """What became of a resize: other words where it has changed."""
+    if site.node == later.node:
+        return site.outcome(Status.UNCHANGED, Diagnostic("operations.says-so-already", opset=opset))
+    dialect = f"{later.op_type}-{later.since_version}"
+    reason = Diagnostic("operations.said-as", dialect=dialect)
+    return site.outcome(Status.CHANGED, reason, after=(node_text(later.node),))
 
 
 def _inexact(step: Step, opset: int) -> Blocker:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from onnx import NodeProto, TensorProto, numpy_helper
@@ -16,7 +17,6 @@ from resizefix.dialects.write import write
 from resizefix.document.node_builder import FreshNames
 from resizefix.document.scopes import names_in
 from resizefix.document.shapes import Key
-from resizefix.document.text import node_text
 from resizefix.equivalences.resize_spec import ResizeSpec
 from resizefix.errors import RefusedError
 from resizefix.operations.replacement import Allowance, Fresh, Replacement, every_lowered, rewritten, subject_of
@@ -105,7 +105,7 @@ class _InDialect:
         if self.dialect is UPSAMPLE_9 and (extent.values is None or min(extent.values) < UPSAMPLE_9.min_scale):
             raise RefusedError("operations.scales-may-shrink", dialect=self.dialect.name)
         empty: list[TensorProto] = []
-        wanted = {}
+        wanted: dict[str, Any] = {}
         for row in self.dialect.inputs[1:]:
             if not row.optional and getattr(operands, row.name) is None:
                 empty.append(numpy_helper.from_array(np.zeros(0, np.float32), self.fresh(f"{site.output}_{row.name}")))
@@ -162,8 +162,3 @@ class _InDialect:
 
 def _by(node: NodeProto, initializers: Sequence[TensorProto], code: str, **arguments: object) -> Replacement:
     return Replacement((node,), tuple(initializers), True, 0.0, Diagnostic(code, **arguments))
-
-
-def texts(outcome: Outcome, node: NodeProto) -> Outcome:
-    """The outcome with the node as it stands afterwards."""
-    return replace(outcome, after=(node_text(node),))

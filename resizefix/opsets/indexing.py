@@ -1,5 +1,7 @@
 """Operators that read and write at computed positions. Their first versions have no older form (table.ABSENT)."""
 
+from typing import Any
+
 from resizefix.opsets.shapes_ops import from_the_front
 from resizefix.opsets.site import Row, Site, only
 from resizefix.opsets.verdict import OLDER_EXPORT, Blocked
@@ -22,7 +24,8 @@ def sums_and_products(site: Site) -> None:
 def axis_from_the_front(site: Site) -> None:
     """Compress: negative axes came with 11; without an axis the input is flattened."""
     axis = site.attribute("axis")
-    site.copy_node(**({} if axis is None else {"axis": site.nonnegative([axis], site.data)[0]}))
+    attributes: dict[str, Any] = {} if axis is None else {"axis": site.nonnegative([axis], site.data)[0]}
+    site.copy_node(**attributes)
 
 
 def one_hot(site: Site) -> None:

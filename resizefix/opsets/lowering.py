@@ -161,8 +161,7 @@ def _together(one: ErrorBound, other: ErrorBound) -> ErrorBound:
         return other
     if other == BITWISE:
         return one
-    bounds = [error.bound for error in (one, other) if not error.exact]
-    bound = None if None in bounds else sum(bound or 0.0 for bound in bounds)
+    bound = sum(error.bound for error in (one, other) if not error.exact)
     return ErrorBound(exact=one.exact and other.exact, bound=bound, note=one.note or other.note)
 
 

@@ -134,7 +134,8 @@ def axes_as_attribute(site: Site) -> None:
 def axes_from_the_front(site: Site) -> None:
     """Negative axes came with 11."""
     axes = site.attribute("axes")
-    site.copy_node(**({"axes": site.nonnegative(axes, site.data)} if axes else {}))
+    attributes: dict[str, Any] = {"axes": site.nonnegative(axes, site.data)} if axes else {}
+    site.copy_node(**attributes)
 
 
 def small_integers(site: Site) -> None:

@@ -27,7 +27,8 @@ def axes_from_the_front(site: Site) -> None:
     """Squeeze and Unsqueeze: negative axes came with 11."""
     axes = site.attribute("axes") or []
     more = len(axes) if site.node.op_type == "Unsqueeze" else 0
-    site.copy_node(**({"axes": site.nonnegative(axes, site.data, more)} if axes else {}))
+    attributes: dict[str, Any] = {"axes": site.nonnegative(axes, site.data, more)} if axes else {}
+    site.copy_node(**attributes)
 
 
 def axis_from_the_front(site: Site) -> None:

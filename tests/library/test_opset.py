@@ -106,9 +106,10 @@ def test_functions_bodies_and_other_domains_stay_what_they_are():
     (expected,), (found,) = run(before, {"x": X}), run(after, {"x": X})
     assert expected.tobytes() == found.tobytes()
 
-    body = "(float[1,3,8,8] x, bool c) => (float[a,b,d,e] y) <int64[1] one = {1}> { y = If (c) <then_branch = t () => "
-    body += "(float[a,b,d,e] y1) { u = Unsqueeze (x, one) y1 = Squeeze (u, one) }, else_branch = f () => (float[a,b,d,e] y2) "
-    body += "{ y2 = Relu (x) }> }"
+    squeezed = "t () => (float[a,b,d,e] y1) { u = Unsqueeze (x, one) y1 = Squeeze (u, one) }"
+    plain = "f () => (float[a,b,d,e] y2) { y2 = Relu (x) }"
+    body = f"y = If (c) <then_branch = {squeezed}, else_branch = {plain}>"
+    body = f"(float[1,3,8,8] x, bool c) => (float[a,b,d,e] y) <int64[1] one = {{1}}> {{ {body} }}"
     held = model_of(body, 18)
     after = resizefix.opset(held, opset=11).model
     for chosen in (True, False):

@@ -83,7 +83,7 @@ def raised_to(document: Document, opset: int, *, allow_inexact: bool = False) ->
     steps = []
     for path, scope in before.scopes.by_path.items():
         for index, node in enumerate(scope.body.node):
-            if any((path, name) in touched for name in node.output):
+            if node.op_type not in RESIZES and any((path, name) in touched for name in node.output):
                 now = after.scopes.by_path[path]
                 new = now.body.node[now.producers[node.output[0]]]
                 since = since_version(node.op_type, scope.opset)

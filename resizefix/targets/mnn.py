@@ -33,7 +33,6 @@ _UPSAMPLE = f"MNN 4d40bdb, tools/converter/source/optimizer/onnxextra/OnnxUpsamp
 _SHAPE = f"MNN 4d40bdb, source/shape/ShapeInterp.cpp; measured on {_RELEASE}"
 _KERNEL = f"MNN 4d40bdb, source/geometry/ConvertUtils.hpp and source/backend/cpu/CPUResize.hpp; measured on {_RELEASE}"
 _DIMENSIONS = f"MNN 4d40bdb, source/geometry/GeometryImageOp.cpp; measured on {_RELEASE}"
-_BODIES = f"measured on {_RELEASE}; it enters If and Loop"
 _COUNTS = "counts for a dimension more, of which MNN takes five and interpolates four"
 _WIDE = frozenset({TensorProto.INT32, TensorProto.INT64})
 
@@ -194,8 +193,7 @@ MNN = targets_of(
     "mnn",
     (Release("", _RELEASE),),
     (
-        shared.FUNCTIONS_ARE_INLINED.saying("the converter writes no model").read_in(_BODIES),
-        shared.not_inside({"Scan"}).read_in(_BODIES),
+        *shared.unentered("the converter writes no model", f"measured on {_RELEASE}", {"Scan"}),
         shared.OUTPUT_IS_NOT_EMPTY.saying("Acquire buffer size = 0"),
         shared.EMPTIES_SHORT_INPUTS,
         Rule(

@@ -76,8 +76,7 @@ NCNN = targets_of(
     "ncnn",
     (Release("", _RELEASE),),
     (
-        shared.FUNCTIONS_ARE_INLINED.saying("pnnx ends with a signal").read_in(_BODIES),
-        shared.not_inside({"If", "Loop", "Scan"}).read_in(_BODIES),
+        *shared.unentered("pnnx ends with a signal", _BODIES, {"If", "Loop", "Scan"}),
         shared.OPERANDS_COME_FIRST.saying("does not exist in the graph"),
         shared.DOMAIN_IS_EMPTY.saying("unexpected op_type Resize"),
         shared.OUTPUT_IS_NOT_EMPTY.saying(

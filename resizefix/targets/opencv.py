@@ -1,7 +1,6 @@
 """OpenCV's dnn module, 4.x and 5.x: what its ONNX importers refuse, and how its Resize layers sample.
 
-4.x has the classic importer; `readNetFromONNX` of 5.x tries the new engine first. `producer_name` decides of linear
-nodes without coordinate attributes: the importer takes "pytorch" for half_pixel.
+4.x has the classic importer; 5.x tries the new engine first. A `producer_name` "pytorch" makes old linear half_pixel.
 """
 
 from __future__ import annotations
@@ -40,7 +39,6 @@ _5 = "opencv 011ef85, modules/dnn/src/onnx/onnx_importer2.cpp, and src/layers/re
 _LAYER_5 = "opencv 36960b0, modules/dnn/src/layers/resize2_layer.cpp; measured on OpenCV 5.0.0"
 _ASYMMETRIC = "replace the node, or raise the model to opset 11 and write Resize with asymmetric"
 _MEASURED, _MEASURED_5 = "measured on OpenCV 4.14.0 and 5.0.0", "measured on OpenCV 5.0.0"
-_BODIES_5 = "measured on OpenCV 5.0.0; it enters If"
 _HALF = frozenset({"half_pixel", "pytorch_half_pixel", "tf_half_pixel_for_nn"})
 _FUSED = frozenset({"Cast", "Concat", "Constant", "Gather", "Shape", "Unsqueeze"})
 _EXTRACTED = _FUSED - {"Constant"} | {"Div", "Floor", "Mul", "Slice"}
@@ -185,8 +183,8 @@ _OLD_LINEAR = Rule(
 )
 
 RULES = (
-    shared.FUNCTIONS_ARE_INLINED.saying("in function 'handleNode'").read_in(_BODIES_5).only(since="5"),
-    shared.not_inside({"Loop", "Scan"}).read_in(_BODIES_5).only(since="5"),
+    *shared.unentered("in function 'handleNode'", _MEASURED, {"If", "Loop", "Scan"}, until="4"),
+    *shared.unentered("in function 'handleNode'", _MEASURED_5, {"Loop", "Scan"}, since="5"),
     shared.OPERANDS_COME_FIRST.saying("in function 'getBlob'").read_in(_MEASURED),
     shared.MODE_IS_WRITTEN.saying('this parser asks for ("Required argument "mode" not found into dictionary")'),
     shared.OUTPUT_IS_NOT_EMPTY.saying("getLayerShapesRecursively; 5.0.0 crashes", image_gives_samples).read_in(

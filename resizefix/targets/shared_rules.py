@@ -89,6 +89,14 @@ FUNCTIONS_ARE_INLINED = Rule(
     fix="inline them: `resizefix legalize` does it",
 )
 """A runtime that takes the call of a local function for an operator that it has not."""
+
+
+def unentered(says: str, source: str, bodies: Collection[str] = (), **releases: str) -> tuple[Rule, ...]:
+    """The rules of a runtime that knows no local functions, and enters none of these bodies."""
+    rules = (FUNCTIONS_ARE_INLINED.saying(says), *((not_inside(bodies),) if bodies else ()))
+    return tuple(rule.read_in(source).only(**releases) for rule in rules)
+
+
 EXTENT_IS_CONSTANT = Rule(
     name="extent-is-constant",
     holds=lambda f: not is_fed(f),

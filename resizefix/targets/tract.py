@@ -80,15 +80,13 @@ def _is_open(f: SiteFacts) -> bool:
     return f.input_shape is not None and set(f.input_shape) == {None}
 
 
-_BODIES = f"measured on {_RELEASE}; it enters If and Scan"
 _OLD = old_resize("asymmetric", "round_prefer_floor", ("nearest",))
 
 TRACT = targets_of(
     "tract",
     (Release("", _RELEASE),),
     (
-        shared.FUNCTIONS_ARE_INLINED.saying("Operator can not be made a TypedOp").read_in(_BODIES),
-        shared.not_inside({"Loop"}).read_in(_BODIES),
+        *shared.unentered("Operator can not be made a TypedOp", f"measured on {_RELEASE}", {"Loop"}),
         Rule(
             name="not-upsample",
             holds=lambda f: not f.is_upsample,

@@ -16,7 +16,6 @@ _RELEASE = "TVM 0.27.0"
 _FRONTEND = f"tvm 5d4dc87, python/tvm/relax/frontend/onnx/onnx_frontend.py, Resize; measured on {_RELEASE}"
 _UPSAMPLE = f"tvm 5d4dc87, python/tvm/relax/frontend/onnx/onnx_frontend.py, Upsample; measured on {_RELEASE}"
 _KERNEL = f"tvm 5d4dc87, python/tvm/topi/image/resize.py; measured on {_RELEASE}"
-_BODIES = f"measured on {_RELEASE}; it enters If"
 _DIVIDED = ("asymmetric", "floor")
 _FOLDS = frozenset({"Add", "Cast", "Concat", "Constant", "Div", "Identity", "Mul", "Sub", "Unsqueeze"})
 _FOLDS_OF_SHAPES = frozenset({*_FOLDS, "Gather", "Shape", "Slice"}) - {"Identity"}
@@ -99,8 +98,7 @@ TVM = targets_of(
     "tvm",
     (Release("", _RELEASE),),
     (
-        shared.FUNCTIONS_ARE_INLINED.saying("operators are not supported for frontend ONNX").read_in(_BODIES),
-        shared.not_inside({"Loop", "Scan"}).read_in(_BODIES),
+        *shared.unentered("not supported for frontend ONNX", f"measured on {_RELEASE}", {"Loop", "Scan"}),
         shared.EXTENT_IS_CONSTANT.saying(' ("for scale is currently unsupported.")', _is_constant).read_in(_FRONTEND),
         shared.OPERANDS_COME_FIRST.saying("is not output of any previous nodes"),
         shared.CONSTANT_IS_A_TENSOR.saying("no value in Constant"),

@@ -38,9 +38,9 @@ from resizefix.scope_path import Key
 from resizefix.targets.catalogue import target_named
 from resizefix.targets.collect_facts import facts_in
 from resizefix.targets.foreign_domain import foreign_domain_resizes
-from resizefix.targets.shared_rules import FUNCTIONS_ARE_INLINED
 from resizefix.targets.target import Target, judge
 from resizefix.targets.tensorrt import LEGACY_TARGETS
+from resizefix.targets.unentered import FUNCTIONS_ARE_INLINED
 from resizefix.verification.bounds import half_units
 from resizefix.verification.conditions import ChangeOptions, Conditions, Unpack, conditions
 from resizefix.verification.plan import Plan

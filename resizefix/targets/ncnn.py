@@ -27,6 +27,7 @@ from resizefix.targets.sampling import (
     samples_alike,
 )
 from resizefix.targets.target import OperatorLimit, Release, Rule, differs, noted, targets_of
+from resizefix.targets.unentered import unentered
 
 _RELEASE = "ncnn and pnnx 20261020"
 _PNNX = f"ncnn a4d2ea1, tools/pnnx/src/pass_level2/F_interpolate.cpp; measured on {_RELEASE}"
@@ -76,7 +77,7 @@ NCNN = targets_of(
     "ncnn",
     (Release("", _RELEASE),),
     (
-        *shared.unentered("pnnx ends with a signal", _BODIES, {"If", "Loop", "Scan"}),
+        *unentered("pnnx ends with a signal", _BODIES, {"If", "Loop", "Scan"}),
         shared.OPERANDS_COME_FIRST.saying("does not exist in the graph"),
         shared.DOMAIN_IS_EMPTY.saying("unexpected op_type Resize"),
         shared.OUTPUT_IS_NOT_EMPTY.saying(

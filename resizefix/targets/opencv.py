@@ -33,6 +33,7 @@ from resizefix.targets.sampling import (
     samples_alike,
 )
 from resizefix.targets.target import OperatorLimit, Release, Rule, differs, noted, targets_of
+from resizefix.targets.unentered import unentered
 
 _4 = "opencv 4.x, modules/dnn/src/onnx/onnx_importer.cpp and src/layers/resize_layer.cpp; measured on 4.14.0"
 _5 = "opencv 011ef85, modules/dnn/src/onnx/onnx_importer2.cpp, and src/layers/resize_layer.cpp; measured on 5.0.0"
@@ -183,8 +184,8 @@ _OLD_LINEAR = Rule(
 )
 
 RULES = (
-    *shared.unentered("in function 'handleNode'", _MEASURED, {"If", "Loop", "Scan"}, until="4"),
-    *shared.unentered("in function 'handleNode'", _MEASURED_5, {"Loop", "Scan"}, since="5"),
+    *unentered("in function 'handleNode'", _MEASURED, {"If", "Loop", "Scan"}, until="4"),
+    *unentered("in function 'handleNode'", _MEASURED_5, {"Loop", "Scan"}, since="5"),
     shared.OPERANDS_COME_FIRST.saying("in function 'getBlob'").read_in(_MEASURED),
     shared.MODE_IS_WRITTEN.saying('this parser asks for ("Required argument "mode" not found into dictionary")'),
     shared.OUTPUT_IS_NOT_EMPTY.saying("getLayerShapesRecursively; 5.0.0 crashes", image_gives_samples).read_in(
@@ -198,8 +199,8 @@ RULES = (
     ._replace(fix="freeze the scales, or take OpenCV 5")
     .read_in(_4)
     .only(until="4"),
-    shared.CONSTANT_IS_A_TENSOR.saying("layerParams.blobs.size() == 1 in function 'parseConstant'")
-    .read_in("measured on OpenCV 4.14.0")
+    shared.CONSTANT_IS_A_TENSOR.saying("blobs.size() == 1 in function 'parseConstant'")
+    .read_in(_MEASURED)
     .only(until="4"),
     Rule(
         name="lengths-stay-whole",

@@ -11,12 +11,13 @@ from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
 from resizefix.document.scopes import default_opset
 from resizefix.document.validity import why_invalid
+from resizefix.error_bound import ErrorBound
 from resizefix.errors import UsageError
 from resizefix.library import seam
 from resizefix.library.bounded import operation
 from resizefix.library.inlining import inlining
 from resizefix.library.result import NOT_VERIFIED, Result, failed, measured, skipped
-from resizefix.library.rewrite import INEXACT_BOUND, LOWERED_BOUND
+from resizefix.library.rewrite import INEXACT_BOUND, LOWERED_BOUND, bounds_of
 from resizefix.operations.change_opset import InOpset, lowered_to
 from resizefix.operations.change_opset import raised_to as raised
 from resizefix.operations.sites import find_sites
@@ -89,18 +90,18 @@ def _proven(document: Document, made: InOpset, opset: int, rules: Conditions) ->
         inputs = scope.body.node[scope.producers[name]].input
         if inputs and inputs[0]:
             data[path, name] = inputs[0]
-    allowed = 0.0
-    if not made.exact:
-        resized = any(not outcome.exact for outcome in made.outcomes)
-        allowed = max(INEXACT_BOUND if resized else LOWERED_BOUND, _half(view))
-    verification = prove_rewrite(document, made.document, data, allowed, rules)
+    changed = [one for one, outcome in zip(find_sites(document), made.outcomes, strict=True) if outcome.after]
+    bounds = {key: ErrorBound() for key in data} | bounds_of(made.outcomes, changed)
+    bounds |= {step.key: step.error for step in made.steps if step.key in data}
+    unknown = any(not outcome.exact and outcome.bound is None for outcome in made.outcomes)
+    allowed = 0.0 if made.exact else max(INEXACT_BOUND if unknown else LOWERED_BOUND, _half(view))
+    verification = prove_rewrite(document, made.document, data, allowed, rules, bounds=bounds)
     why = None if verification.passed else verification.reason
     if why is None and made.exact and not all(run.bitwise for run in verification.runs if not run.optimized):
         node = first_differing_node(document, made.document, rules)
         why = Diagnostic("library.raised-bits-somewhere")
         if node is not None:
             why = Diagnostic("library.raised-bits", operator=node.op_type, label=node.name or node.output[0])
-    changed = [one for one, outcome in zip(find_sites(document), made.outcomes, strict=True) if outcome.after]
     outcomes = measured(made.outcomes, [] if made.exact else changed, verification)
     if why is not None:
         result = Result(document, outcomes, (), replace(verification, status=Proven.FAILED, reason=why))

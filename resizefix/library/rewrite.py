@@ -269,7 +269,7 @@ def _proven(
     is_lowered = not exact and allowed == LOWERED_BOUND  # which --allow-inexact widens
     allowed = max(0.0 if exact else allowed, half_units(site.elem_type for site in changed))
     data = {site.key: site.input for site in changed}
-    bounds = _bounds(outcomes, changed)
+    bounds = bounds_of(outcomes, changed)
     verification = prove_rewrite(before, after, data, allowed, rules, bounds=bounds)
     with_measures = measured(outcomes, changed, verification)
     if not verification.passed:
@@ -279,7 +279,7 @@ def _proven(
     return Result(after, with_measures, (), verification)
 
 
-def _bounds(outcomes: Sequence[Outcome], changed: Sequence[Site]) -> dict[Key, ErrorBound]:
+def bounds_of(outcomes: Sequence[Outcome], changed: Sequence[Site]) -> dict[Key, ErrorBound]:
     """How near each changed node comes to what stood there, as its outcome says."""
     keys = {site.index: site.key for site in changed}
     return {

@@ -103,7 +103,8 @@ def _lower_node(node: NodeProto, index: int, draft: Draft, ready: Mapping[str, R
     draft.nodes.extend(nodes)
     if nodes == [node] and descent.error.exact:
         return None
-    return Step(first.label, node.op_type, since, _account(nodes), descent.error)
+    key = draft.scope.path, node.output[0]
+    return Step(first.label, node.op_type, since, _account(nodes), descent.error, key)
 
 
 def _as_constants(node: NodeProto, draft: Draft) -> list[NodeProto] | None:

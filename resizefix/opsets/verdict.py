@@ -6,6 +6,7 @@ from typing import Any
 from resizefix.diagnostics import Diagnostic, diagnosed
 from resizefix.error_bound import ErrorBound
 from resizefix.errors import RefusedError
+from resizefix.scope_path import Key
 
 BITWISE = ErrorBound()
 EQUAL = ErrorBound(exact=False, note=Diagnostic("opsets.equal-as-numbers"))
@@ -20,6 +21,8 @@ class Step:
     since_version: int
     what: str
     error: ErrorBound = BITWISE
+    key: Key | None = None
+    """The first value that the node makes."""
 
 
 @dataclass(frozen=True)

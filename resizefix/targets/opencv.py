@@ -199,9 +199,7 @@ RULES = (
     ._replace(fix="freeze the scales, or take OpenCV 5")
     .read_in(_4)
     .only(until="4"),
-    shared.CONSTANT_IS_A_TENSOR.saying("blobs.size() == 1 in function 'parseConstant'")
-    .read_in(_MEASURED)
-    .only(until="4"),
+    shared.CONSTANT_IS_A_TENSOR.saying("blobs.size() == 1 in function 'parseConstant'").read_in(_4).only(until="4"),
     Rule(
         name="lengths-stay-whole",
         holds=_is_whole,

@@ -228,10 +228,11 @@ ROWS: dict[int, dict[str, Rewrite]] = {
     28: dict.fromkeys(("ReduceLogSum", "ReduceLogSumExp"), _refused(ROUNDS_OTHERWISE)),
 }
 
-_MORE = "it takes what the older version refused, and reads the rest as before"
-_OPTION = "its new attribute or input, left out, says what was always done"
+# takes-more: it takes what the older version refused, and reads the rest as before.
+# option: its new attribute or input, left out, says what was always done.
+# text: the text of auto_pad says better what was always done.
 _BY_REASON: dict[str, dict[int, tuple[str, ...]]] = {
-    _MORE: {
+    "takes-more": {
         8: ("Max", "Mean", "Min", "Sum"),
         9: ("Flatten", "Greater", "Less"),
         11: (
@@ -247,7 +248,7 @@ _BY_REASON: dict[str, dict[int, tuple[str, ...]]] = {
         20: ("IsInf", "ReduceMax", "ReduceMin"),
         28: ("Mod",),
     },
-    _OPTION: {
+    "option": {
         8: ("MaxPool",),
         10: ("AveragePool", "MaxPool"),
         11: ("Constant", "DepthToSpace", "TopK"),
@@ -265,7 +266,7 @@ _BY_REASON: dict[str, dict[int, tuple[str, ...]]] = {
         27: ("Range",),
         28: ("SpaceToDepth",),
     },
-    "the text of auto_pad says better what was always done": {11: ("ConvTranspose",)},
+    "text": {11: ("ConvTranspose",)},
 }  # fmt: skip
 NOTHING_TO_DO: dict[str, dict[int, str]] = {}
 """For each operator the versions that changed its schema and leave its nodes as they are, with the reason."""

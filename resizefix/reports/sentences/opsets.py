@@ -75,8 +75,6 @@ SENTENCES = {
     "opsets.no-dilations": "dilations came with {operator}-{dilations_since}",
     "opsets.ceil-mode-needs-padding": "ceil_mode on axis {axis} needs padding of {end}, and the kernel has {kernel}",
     "opsets.fix-ceil-mode": "use ceil_mode=0, a kernel larger than padding + stride - 1, or fixed input shapes",
-    "opsets.overflow-differs": "{operator} of {dtype} may overflow differently",
-    "opsets.fix-cast-int32": "cast the tensor to int32 before the node",
     "opsets.no-select-last": "select_last_index came with opset 12",
     "opsets.fix-select-first": "let it select the first of equal elements",
     "opsets.noop-not-defined": "noop_with_empty_axes without axes has no older form",

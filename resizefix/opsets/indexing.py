@@ -37,7 +37,7 @@ def one_hot(site: Site) -> None:
 
 
 # Sources: docs/Changelog.md, the section of each version named.
-_REDUCTION = {16: only("opsets.no-attribute", reduction="none"), 18: sums_and_products}
+_REDUCTION = {16: only(reduction="none"), 18: sums_and_products}
 ROWS: tuple[Row, ...] = (
     Row("ScatterElements", {11: scatter, **_REDUCTION}, (13,)),  # 11: new
     Row("ScatterND", _REDUCTION, (13,)),

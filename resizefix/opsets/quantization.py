@@ -41,11 +41,11 @@ def typed_by_scale(site: Site) -> None:
 
 
 # Sources: docs/Changelog.md. Others: more types.
-_BLOCKED = only(_LATER, block_size=0)
+_BLOCKED = only(block_size=0)
 ROWS: tuple[Row, ...] = (
     Row(
         "QuantizeLinear",
-        {13: of_one_scale, 19: without("saturate"), 21: without_blocks, 23: only(_LATER, precision=0)},
+        {13: of_one_scale, 19: without("saturate"), 21: without_blocks, 23: only(precision=0)},
         (24, 25, 28),
     ),
     Row("DequantizeLinear", {13: of_one_scale, 21: _BLOCKED, 23: typed_by_scale}, (19, 24, 25, 28)),

@@ -353,7 +353,7 @@ ROWS: tuple[Row, ...] = (
     Row("DepthToSpace", {11: depth_to_space}, (13, 28)),  # 11: mode
     Row("TopK", {10: top_k_as_attribute, 11: top_k}, (24,)),  # 10: K is an input; 11: largest, sorted, integers
     Row("Range", {11: range_, 27: range_of_numbers}),  # 11: new; 27: halves, stash_type
-    Row("SpaceToDepth", {28: only("opsets.no-attribute", mode="DCR")}, (13,)),
+    Row("SpaceToDepth", {28: only(mode="DCR")}, (13,)),
     Row("Transpose", {}, (13, *_TYPES)),
     Row("Identity", {}, (13, 14, 16, 19, *_TYPES)),
     Row("Size", {}, (13, 19, *_TYPES)),

@@ -284,13 +284,13 @@ def without(*names: str) -> Rewrite:
     return lambda site: site.copy_node(without=names)
 
 
-def only(code: str, fix: str = OLDER_EXPORT, /, **values: Any) -> Rewrite:
+def only(**values: Any) -> Rewrite:
     """Attributes that have these values, or are not there, are left out; the older version cannot say others."""
 
     def rewrite(site: Site) -> None:
         for name, value in values.items():
             if site.attribute(name, value) != value:
-                raise Blocked(code, fix, name=name, since=site.since_version)
+                raise Blocked("opsets.no-attribute", OLDER_EXPORT, name=name, since=site.since_version)
         site.copy_node(without=list(values))
 
     return rewrite

@@ -56,6 +56,6 @@ ROWS: tuple[Row, ...] = (
     Row("GridSample", {20: grid_sample}, (22,)),
     Row("RoiAlign", {16: roi_align}, (22,)),
     Row("DFT", {20: dft}),
-    Row("Attention", {24: attention, 25: only(_LATER, left_window_size=-1, right_window_size=-1)}),
+    Row("Attention", {24: attention, 25: only(left_window_size=-1, right_window_size=-1)}),
     Row("OptionalHasElement", {18: has_element}, (28,)),
 )

@@ -6,52 +6,50 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from resizefix.cli.envelope import Answer, run_command
-from resizefix.cli.option_types import BATCH, SIZE_OR_ANY
-from resizefix.cli.options import run_options, writing
-from resizefix.cli.written import More, No, calling, writes, written
+from resizefix.cli.envelope import Answer
+from resizefix.cli.option_types import TypedValue
+from resizefix.cli.options import Subcommand
+from resizefix.cli.write_result import ExtraOutput, NothingWritten, write_result, writing_command
 from resizefix.diagnostics import Diagnostic
+from resizefix.library.option_values import SIZE_OR_ANY
 from resizefix.printable import printable
 
 if TYPE_CHECKING:
     from resizefix.library.result import Result
 
 
-@writes("input-size", example="resizefix input-size model_640.onnx model_720p.onnx 720x1280", several=False)
-@click.argument("size", required=False, metavar="SIZE")
-@click.option("--batch", type=BATCH, help="Also set the batch: a number, or any.")
-@click.option("--input", "inputs", multiple=True, metavar="NAME", help="Only these image inputs (repeatable).")
-@click.option("--keep", multiple=True, metavar="PATTERN", help="Keep the sizes in these nodes (repeatable).")
-@click.option(
-    "--follow", multiple=True, metavar="PATTERN", help="Let the sizes in these nodes follow the input (repeatable)."
-)
-@click.option(
-    "--interpolate-positions", is_flag=True, help="Interpolate learned tables of positions: an approximation."
-)
-@writing
-def command(model: str, **options: Any) -> None:
+class _WithSize(Subcommand):
+    """SIZE is the last argument; OUT may be left out."""
+
+    def __init__(self, *args: Any, **settings: Any) -> None:
+        super().__init__(*args, **settings)
+        size = click.Argument(["size"], required=False, metavar="SIZE")
+        self.params.insert(2, size)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Tells OUT from SIZE."""
+        rest = super().parse_args(ctx, args)
+        params = ctx.params
+        if ctx.resilient_parsing:
+            return rest
+        if params["out"] is None:
+            raise click.UsageError("Missing argument 'SIZE'.", ctx)
+        if params["size"] is None:  # OUT is left out where -o, --in-place or --dry-run stand for it
+            params["out"], params["size"] = None, params["out"]
+        params["size"] = TypedValue(SIZE_OR_ANY).convert(params["size"], self.params[2], ctx)
+        return rest
+
+
+@writing_command("input-size", example="resizefix input-size model_640.onnx model_720p.onnx 720x1280", cls=_WithSize)
+def command(model: str, **options: Any) -> Answer:
     """Give IN another input resolution: SIZE is height x width, or `any`.
 
     Every constant that follows the size is found and rewritten; where weights depend on it, nothing is written.
     """
-    context = click.get_current_context()
-    if options["out"] is None:
-        raise click.UsageError("Missing argument 'SIZE'.", context)
-    if options["size"] is None:  # OUT is left out where -o, --in-place or --dry-run stand for it
-        options["out"], options["size"] = None, options["out"]
-    param = next(param for param in context.command.params if param.name == "size")
-    options["size"] = SIZE_OR_ANY.convert(options["size"], param, context)
-    run_command(model, lambda: _work(model, options))
+    return write_result(model, {**options, "settings": {"size": options["size"]}}, _why_not, extra=_extra)
 
 
-def _work(model: str, options: dict[str, Any]) -> Answer:
-    own = {name: options[name] for name in ("size", "batch", "keep", "interpolate_positions")}
-    renamed = {"input": options["inputs"], "follow_input": options["follow"], "verify": not options["no_verify"]}
-    make = calling("input_size", model, **own, **renamed, **run_options(options))
-    return written(model, options, make, _why_not, more=_more)
-
-
-def _why_not(result: Result) -> No | None:
+def _why_not(result: Result) -> NothingWritten | None:
     from resizefix.diagnostics import code_of
     from resizefix.library.input_size import SAME_SIZE
     from resizefix.outcome import Status
@@ -59,13 +57,15 @@ def _why_not(result: Result) -> No | None:
 
     refused = next((outcome for outcome in result.outcomes if outcome.status is Status.REFUSED), None)
     if refused is not None:
-        return No(Diagnostic("cli.nothing-written", why=f"{refused.node}: {reason(refused)}"), outcome=refused)
+        return NothingWritten(
+            Diagnostic("cli.nothing-written", why=f"{refused.node}: {reason(refused)}"), outcome=refused
+        )
     if code_of(result.verification.reason) == SAME_SIZE.code:
-        return No(SAME_SIZE, True)
+        return NothingWritten(SAME_SIZE, True)
     return None
 
 
-def _more(result: Result, path: str | None, made: bool) -> More | None:
+def _extra(result: Result, path: str | None, is_yes: bool) -> ExtraOutput | None:
     resolution = result.resolution
     if resolution is None:
         return None
@@ -85,4 +85,4 @@ def _more(result: Result, path: str | None, made: bool) -> More | None:
 
     asked = {**fields(resolution, "size", "batch"), "rule": resolution.rule or None}
     shapes = [{"name": name, "before": list(old), "after": list(new)} for name, old, new in resolution.shapes]
-    return More({**asked, **fields(resolution, "inferred", "approximate"), "shapes": shapes}, show)
+    return ExtraOutput({**asked, **fields(resolution, "inferred", "approximate"), "shapes": shapes}, show)

@@ -9,34 +9,34 @@ from fnmatch import fnmatchcase
 from onnx import ValueInfoProto
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
 from resizefix.document.scopes import node_label
-from resizefix.document.text import node_text
+from resizefix.document.text import listed, node_text
 from resizefix.document.values import Dims, dims_of
-from resizefix.errors import UsageError
+from resizefix.errors import RefusedError, UsageError
 from resizefix.library import seam
 from resizefix.library.bounded import operation
 from resizefix.library.result import NOT_VERIFIED, Resolution, Result, failed, skipped
 from resizefix.operations.input_size.dynamic import made_dynamic
 from resizefix.operations.input_size.fixed import Resized, closed, resized
 from resizefix.origins.input_sizes.following import Following, Numbers, follow, trial_sizes
-from resizefix.origins.input_sizes.input_axes import ImageInput, asked_shapes, image_inputs, images_beside
+from resizefix.origins.input_sizes.input_axes import ImageInput, asked_shapes, image_inputs, images_beside, open_beside
 from resizefix.origins.input_sizes.refusal import Choices, SizeRefusedError
 from resizefix.outcome import Outcome
 from resizefix.outcome import Status as Happened
 from resizefix.scope_path import MAIN
+from resizefix.shapes.model_view import ModelView
 from resizefix.verification.conditions import ChangeOptions, Conditions, Unpack, conditions
 from resizefix.verification.plan import Plan
 from resizefix.verification.touched_nodes import Step
-from resizefix.verification.verification import Status, Verification
+from resizefix.verification.verification import Run, Status, Verification
 
 ANY = "any"
 SAME_SIZE = Diagnostic("library.input-size-same")
 _MOST_GROWTH = 4  # times the pixels of the old input: what a verification runs at
 
 
-@operation
+@operation()
 def input_size(
     document: Document,
     *,
@@ -84,14 +84,24 @@ def input_size(
     try:
         verification = work.proof(conditions(**run))
     except SizeRefusedError as error:
-        return work.refused(error, resolution)
+        offered = error if input else work.with_one_input(error, conditions(**run))
+        return work.refused(offered, resolution)
     if not verification.passed:
         raise failed(Result(document, work.outcomes, (), verification, resolution=resolution))
     outcomes = work.outcomes
-    largest = max((run.max_abs_diff for run in verification.runs if not run.optimized), default=0.0)
-    if not all(outcome.exact for outcome in outcomes) and size == ANY:
-        outcomes = tuple(replace(outcome, max_abs_diff=largest) for outcome in outcomes)
+    worst = max((run for run in verification.runs if not run.optimized), key=_difference, default=None)
+    if worst is not None and not all(outcome.exact for outcome in outcomes) and size == ANY:
+        far, at = worst.max_abs_diff, worst.shapes
+        outcomes = tuple(replace(outcome, max_abs_diff=far, measured_at=at) for outcome in outcomes)
     return Result(work.document, outcomes, (), verification, resolution=resolution)
+
+
+def _text(dims: Dims) -> str:
+    return "×".join("?" if size is None else str(size) for size in dims)
+
+
+def _difference(run: Run) -> float:
+    return run.max_abs_diff
 
 
 def _changed_shapes(before: Document, after: Document) -> tuple[tuple[str, Dims, Dims], ...]:
@@ -150,7 +160,12 @@ class _Work:
         for image in [] if self.names else images_beside(self.document.proto, images):
             size = f"{image.old('height')} x {image.old('width')}"
             self.inferred.append(Diagnostic("library.input-size-stays", name=image.name, size=size))
+        for image in [] if self.names else open_beside(self.document.proto, images):
+            self.inferred.append(Diagnostic("library.input-size-stays-open", name=image.name))
         self.names = [image.name for image in images]
+        if "batch" in self.asked and not any("batch" in image.axes for image in images):
+            read = ", ".join(f"{image.name} {_text(image.dims)}" for image in images)
+            raise RefusedError("library.input-size-no-batch", shapes=read)
         wanted = {name: length for name, length in self.asked.items() if isinstance(length, int)}
         if any(image.old(name) is None for image in images for name in wanted if name in image.axes):
             made = closed(self.document, images, wanted)
@@ -251,6 +266,23 @@ class _Work:
                 shape = list(found.flow.operands.shape_of(use.name))
                 why = Diagnostic("library.input-size-positions", name=use.name, shape=shape)
                 return SizeRefusedError(found.flow.labels[place.node], why, ("--interpolate-positions",))
+        return error
+
+    def with_one_input(self, error: SizeRefusedError, rules: Conditions) -> SizeRefusedError:
+        """The refusal; where several inputs were given one size, which the model may not take, it names them, and the
+        one that alone takes it."""
+        if len(self.names) < 2:
+            return error
+        for name in self.names:
+            alone = _Work(self.before, [name], self.choices, self.asked)
+            try:
+                alone.make()
+                works = alone.document is not self.before and alone.proof(rules).passed
+            except (SizeRefusedError, RefusedError):
+                continue
+            if works:
+                why = Diagnostic("library.input-size-of-one-size", why=error.reason, names=listed(list(self.names)))
+                return SizeRefusedError(error.node, why, ("--input", name))
         return error
 
     def proof(self, rules: Conditions) -> Verification:

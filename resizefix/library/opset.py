@@ -7,7 +7,6 @@ from dataclasses import replace
 from onnx import TensorProto
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
 from resizefix.document.scopes import default_opset
 from resizefix.document.validity import why_invalid
@@ -22,6 +21,7 @@ from resizefix.operations.change_opset import InOpset, lowered_to
 from resizefix.operations.change_opset import raised_to as raised
 from resizefix.operations.sites import find_sites
 from resizefix.outcome import Outcome, Status
+from resizefix.shapes.model_view import ModelView
 from resizefix.verification.bounds import half_units
 from resizefix.verification.conditions import ChangeOptions, Conditions, Unpack, conditions
 from resizefix.verification.plan import Plan
@@ -31,7 +31,7 @@ from resizefix.verification.verification import Verification
 HAS_IT = Diagnostic("library.has-this-opset")
 
 
-@operation
+@operation()
 @inlining()
 def opset(
     document: Document,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from resizefix.errors import RefusedError, ResizefixError
 
 if TYPE_CHECKING:
-    from resizefix.dialects.model_view import ModelView
+    from resizefix.shapes.model_view import ModelView
 
 _MOST_NODES = 600  # following sizes through more takes longer than the rest of `inspect`
 # What `inspect` must survive: operands that are missing, of another type, or too large for their operator.

@@ -8,11 +8,9 @@ from onnx import FunctionProto, ModelProto
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.dialect import RESIZES
-from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
 from resizefix.document.edits import set_default_opset
 from resizefix.document.scopes import DEFAULT_DOMAINS, bodies, default_opset, in_order, node_label
-from resizefix.document.shapes import Key
 from resizefix.document.text import node_text
 from resizefix.error_bound import ErrorBound
 from resizefix.operations.resizes_in_opset import resizes_in
@@ -22,10 +20,12 @@ from resizefix.opsets.folding import Unread
 from resizefix.opsets.lowering import lower_nodes
 from resizefix.opsets.raising import first_computed_otherwise, why_not_raised
 from resizefix.opsets.raising import raised_to as raise_document
-from resizefix.opsets.signatures import since_version
 from resizefix.opsets.value_info_map import ValueInfoMap
 from resizefix.opsets.verdict import Blocker, Step
 from resizefix.outcome import Outcome, Status
+from resizefix.scope_path import Key
+from resizefix.shapes.model_view import ModelView
+from resizefix.shapes.signatures import since_version
 
 _ROUNDED = ErrorBound(exact=False, bound=2e-7)  # of sums in another order, which onnxruntime makes
 
@@ -62,7 +62,7 @@ def lowered_to(document: Document, opset: int, *, allow_inexact: bool = False) -
     knowledge = ValueInfoMap(made.proto, made.array)
     steps, blockers = lower_nodes(made.proto, knowledge, opset, sites.ready)
     if not allow_inexact:
-        blockers += [_inexact(step, opset) for step in steps if not step.error.exact]
+        blockers += [_inexact(step) for step in steps if not step.error.exact]
         blockers += _in_half(view, opset)
     blockers = [blocker for blocker in blockers if blocker.op_type not in RESIZES]  # those have outcomes
     _import(made.proto, opset)
@@ -104,8 +104,8 @@ def _raised(site: Site, later: Site, opset: int) -> Outcome:
     return site.outcome(Status.CHANGED, reason, after=(node_text(later.node),))
 
 
-def _inexact(step: Step, opset: int) -> Blocker:
-    reason, fix = Diagnostic("opsets.is-inexact", opset=opset), Diagnostic("opsets.fix-allow-inexact")
+def _inexact(step: Step) -> Blocker:
+    reason, fix = Diagnostic("opsets.is-inexact"), Diagnostic("opsets.fix-allow-inexact")
     return Blocker(step.node, step.op_type, step.since_version, reason, fix)
 
 

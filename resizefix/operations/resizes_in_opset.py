@@ -11,12 +11,10 @@ from onnx import NodeProto, TensorProto, numpy_helper
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.dialect import UPSAMPLE_9, Dialect, dialect_of
-from resizefix.dialects.model_view import ModelView
 from resizefix.dialects.read import read
 from resizefix.dialects.write import write
 from resizefix.document.node_builder import FreshNames
 from resizefix.document.scopes import names_in
-from resizefix.document.shapes import Key
 from resizefix.equivalences.resize_spec import ResizeSpec
 from resizefix.errors import RefusedError
 from resizefix.operations.replacement import Allowance, Fresh, Replacement, every_lowered, rewritten, subject_of
@@ -24,6 +22,8 @@ from resizefix.operations.site import ReadSite, Site
 from resizefix.operations.spelling import operands_of, spelled
 from resizefix.opsets.lowering import Ready
 from resizefix.outcome import Outcome, Status
+from resizefix.scope_path import Key
+from resizefix.shapes.model_view import ModelView
 
 _FIRST_RESIZE = 10
 

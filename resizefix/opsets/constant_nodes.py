@@ -2,9 +2,9 @@
 
 from onnx import numpy_helper
 
-from resizefix.document.constants import spelled_value
 from resizefix.opsets.site import Row, Site
 from resizefix.opsets.verdict import Blocked
+from resizefix.shapes.constant_node import spelled_value
 
 
 def as_tensor(site: Site) -> None:

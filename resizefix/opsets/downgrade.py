@@ -8,11 +8,11 @@ from resizefix.document.scopes import DEFAULT_DOMAINS, default_opset
 from resizefix.error_bound import ErrorBound
 from resizefix.opsets.constants import constants_to_initializers
 from resizefix.opsets.folding import Unread, fold
-from resizefix.opsets.inference import ValueOf
 from resizefix.opsets.ir3 import IR3, to_ir3
 from resizefix.opsets.lowering import lower_nodes
 from resizefix.opsets.preparation import inline_functions, sort_nodes, spell_default_domain
 from resizefix.opsets.verdict import Blocker, Downgrade, Step
+from resizefix.shapes.node_inference import ValueOf
 
 OPSET = 8
 

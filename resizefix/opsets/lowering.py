@@ -12,17 +12,17 @@ from onnx import ModelProto, NodeProto, TensorProto, helper
 from resizefix.diagnostics import Diagnostic
 from resizefix.document.edits import add_initializer, insert_nodes
 from resizefix.document.node_builder import FreshNames
-from resizefix.document.operator_semantics.operand import MISFITS
 from resizefix.document.scopes import DEFAULT_DOMAINS, Scope, names_in
 from resizefix.error_bound import ErrorBound
 from resizefix.opsets.constants import replace_nodes
-from resizefix.opsets.inference import upsample_scales
-from resizefix.opsets.signatures import schema_of, since_version, violation
 from resizefix.opsets.site import Draft, Row, Site
 from resizefix.opsets.table import ABSENT, DOWN
 from resizefix.opsets.value_info_map import ValueInfoMap
 from resizefix.opsets.verdict import BITWISE, Blocked, Blocker, Step
 from resizefix.scope_path import Key
+from resizefix.shapes.node_inference import upsample_scales
+from resizefix.shapes.operand import MISFITS
+from resizefix.shapes.signatures import schema_of, since_version, violation
 
 _OTHER_TYPE = "opsets.fix-other-type"
 _INLINE = "opsets.fix-inline-option"  # of a function no types are known

@@ -11,20 +11,19 @@ from onnx import FunctionProto, NodeProto, TensorProto, helper
 
 from resizefix.diagnostics import Diagnostic, code_of
 from resizefix.dialects.dialect import RESIZES, dialect_of
-from resizefix.dialects.model_view import ModelView
 from resizefix.dialects.read import read
 from resizefix.document.document import Document
 from resizefix.document.edits import add_initializer, insert_nodes, replace_nodes, set_default_opset
 from resizefix.document.node_builder import FreshNames
-from resizefix.document.operator_semantics.operand import MISFITS
 from resizefix.document.scopes import DEFAULT_DOMAINS, default_opset, names_in
 from resizefix.document.text import counted
 from resizefix.errors import RefusedError
 from resizefix.opsets.newest import NEWEST_RAISED
-from resizefix.opsets.node_schema import why_incomplete
 from resizefix.opsets.raising_rows import ROUNDS_OTHERWISE, ROWS, Raised
-from resizefix.opsets.signatures import since_version, violation
 from resizefix.scope_path import FunctionName
+from resizefix.shapes.model_view import ModelView
+from resizefix.shapes.operand import MISFITS
+from resizefix.shapes.signatures import since_version, violation, why_incomplete
 
 _FIRST_IR_WITH_OPSETS = 3
 _FROM_18_ON = range(18, 1000)

@@ -12,11 +12,11 @@ import numpy as np
 import numpy.typing as npt
 from onnx import NodeProto, TensorProto, helper, numpy_helper
 
-from resizefix.dialects.model_view import ModelView
 from resizefix.document.node_builder import FreshNames
 from resizefix.document.scopes import Scope
 from resizefix.document.values import Array, Dims
 from resizefix.errors import RefusedError
+from resizefix.shapes.model_view import ModelView
 
 ROUNDS_OTHERWISE = "opsets.raise-sums"
 _MANTISSA_OF_POWER = 0.5  # as numpy.frexp splits a power of 2

@@ -12,9 +12,9 @@ import numpy as np
 from onnx import TensorProto
 
 from resizefix.opsets.elementwise import same_shape
-from resizefix.opsets.inference import Dims
 from resizefix.opsets.site import Row, Site
 from resizefix.opsets.verdict import EQUAL, FIX_SHAPES, Blocked
+from resizefix.shapes.node_inference import Dims
 
 _CAST_BEFORE = "opsets.fix-cast-common-type"
 _ALL_NUMBERS = 9  # Less-9 orders them, Where-9 chooses between them

@@ -14,16 +14,16 @@ from typing import NamedTuple
 
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, helper, numpy_helper
 
-from resizefix.dialects.output_size import shapes_of
-from resizefix.document.constants import Constant, Constants
 from resizefix.document.document import Document
 from resizefix.document.edits import set_shape
 from resizefix.document.node_builder import FreshNames
-from resizefix.document.operator_semantics.table import SIZED_BY
 from resizefix.document.scopes import Scope, bodies, names_in
-from resizefix.document.shapes import Dims, Key, Shapes
+from resizefix.document.values import Dims
 from resizefix.document.view import View
-from resizefix.scope_path import MAIN
+from resizefix.scope_path import MAIN, Key
+from resizefix.shapes.operand import SIZED_BY
+from resizefix.shapes.stored_shapes import Shapes
+from resizefix.shapes.values import Values
 
 
 def peak_bytes(document: Document, shapes: Mapping[str, Sequence[int]]) -> int:
@@ -50,7 +50,7 @@ def footprint(document: Document, shapes: Mapping[str, Sequence[int]]) -> Footpr
         if value.name in shapes:
             set_shape(value, list(shapes[value.name]))
     _write_sizes(document, model)
-    known = shapes_of(model)
+    known = Shapes(model)
     scopes = View(model).scopes
     sizes = {scope.path: _sizes(scope, known) for scope in scopes.all}
     inner: dict[Key, int] = {}
@@ -78,7 +78,7 @@ def _write_sizes(document: Document, model: ModelProto) -> None:
     if not any(node.op_type in SIZED_BY for _, body in bodies(model) for node in body.node):
         return
     view = View(document.proto)
-    constants = Constants(document, view.scopes)
+    constants = Values(document, view.scopes)
     names = FreshNames(names_in(model))
     for path, body in bodies(model):
         for node in body.node if isinstance(body, GraphProto) else ():
@@ -87,10 +87,10 @@ def _write_sizes(document: Document, model: ModelProto) -> None:
                 definition = view.scopes.definition(view.scopes.by_path[path], name) if name else None
                 if definition is None or (definition.tensor is not None and not path):  # which inference knows
                     continue
-                found = constants.value_of(view.scopes.by_path[path], name)
-                if isinstance(found, Constant):
+                value = constants.array(view.scopes.by_path[path], name)
+                if value is not None:
                     node.input[position] = names.fresh(name)
-                    body.initializer.append(numpy_helper.from_array(found.value, node.input[position]))
+                    body.initializer.append(numpy_helper.from_array(value, node.input[position]))
 
 
 def _sizes(scope: Scope, shapes: Shapes) -> dict[str, int]:

@@ -14,6 +14,7 @@ from resizefix.errors import DiagnosedError, UsageError
 from resizefix.runtimes.inputs import Feeds, TensorInput, Value
 from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError, Session, open_session
 from resizefix.runtimes.prepared_model import PreparedModel, prepare_for_ort
+from resizefix.scope_path import Key
 from resizefix.verification.compare import Comparison, compare
 from resizefix.verification.conditions import Conditions, Progress
 from resizefix.verification.declared_shapes import feeds_from_declared_shapes
@@ -54,6 +55,7 @@ class Engine:
         self.notes: list[str] = []
         self.tested: list[str] = []
         self.not_tested: list[str] = []
+        self.is_refutable = False  # whether a part that may differ was never run
         self._held: StoredShapes | None = None
 
     @property
@@ -112,11 +114,11 @@ class Engine:
             names = listed(list(map(repr, fitted.equal[:_MOST_NAMED])))
             self.not_tested.append(Diagnostic("verification.equal-sizes", names=names))
 
-    def hold(self, before: Document, candidate: Document) -> None:
+    def hold(self, before: Document, candidate: Document, rederived: frozenset[Key] = frozenset()) -> None:
         """From here on the shapes that the candidate stores are held against every run of it, and the verdict fails
-        where one is wrong that is right in the model before."""
+        where one is wrong that is right in the model before, or that was to be made true."""
         if self._held is None or self._held.candidate is not candidate:
-            self._held = StoredShapes(before, candidate)
+            self._held = StoredShapes(before, candidate, rederived)
 
     def open_measured(
         self,
@@ -218,10 +220,11 @@ class Engine:
         return comparison
 
     def verdict(self, failure: str | None = None) -> Verification:
-        """What the runs come to: failed for the reason given, else passed with the notes, each once."""
+        """What the runs come to: failed for the reason given, else passed with the notes, each once; unrefuted where a
+        part that may differ never ran."""
         if failure is None and self._held is not None:
             failure = self._held.why_wrong(self)
-        status = Status.FAILED if failure else Status.PASSED
+        status = Status.FAILED if failure else Status.UNREFUTED if self.is_refutable else Status.PASSED
         reason = failure or "; ".join(dict.fromkeys(self.notes)) or None
         return Verification(
             status,
@@ -242,8 +245,8 @@ def _tested(runs: Sequence[Run]) -> list[str]:
     """The levels and the sizes that the runs were made at."""
     if not runs:
         return []
-    levels = {run.optimized for run in runs}
-    code = "verification.tested-levels" if len(levels) == 2 else "verification.tested-plain"
+    is_optimised = any(run.optimized for run in runs)  # which is compared with what ran without optimisation, too
+    code = "verification.tested-levels" if is_optimised else "verification.tested-plain"
     shapes: dict[str, dict[str, None]] = {}
     for run in runs:
         for name, shape in run.shapes.items():

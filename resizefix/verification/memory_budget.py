@@ -12,13 +12,13 @@ import numpy as np
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.document.document import Document
-from resizefix.document.shapes import Key
 from resizefix.document.values import Array
 from resizefix.interpolation import ExtentKind
 from resizefix.promotion import InputBinding, PromotedInput
 from resizefix.runtimes.footprint import Footprint, footprint
 from resizefix.runtimes.inputs import Value
 from resizefix.runtimes.limits import Limits, in_words
+from resizefix.scope_path import Key
 from resizefix.verification.dependence import Dependence
 from resizefix.verification.reference_model import ReferenceModels
 from resizefix.verification.scale_points import ScalePoint

@@ -17,8 +17,8 @@ from functools import cached_property
 from onnx import ModelProto
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.document.shapes import Key
 from resizefix.promotion import Coupling, Freedom, PromotedInput
+from resizefix.scope_path import Key
 from resizefix.verification.conditions import Progress
 from resizefix.verification.dependence import Dependence
 from resizefix.verification.scale_points import ScalePoint, moved_points, other_values

@@ -13,23 +13,22 @@ from itertools import pairwise
 import numpy as np
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
-from resizefix.document.shapes import Key
 from resizefix.document.text import counted
 from resizefix.promotion import Coupling, Freedom, PromotedInput
 from resizefix.runtimes.inputs import Value
 from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError, Session
 from resizefix.runtimes.prepared_model import PreparedModel, prepare_for_ort
+from resizefix.scope_path import Key
 from resizefix.verification.bodies_behind import bodies_behind, not_run, say_not_run
-from resizefix.verification.bounds import Bound, half_units, relative_bounds, within
+from resizefix.verification.bounds import Bound, relative_bounds, within
 from resizefix.verification.compare import Comparison, compare
 from resizefix.verification.conditions import Conditions
 from resizefix.verification.engine import DifferenceError, Engine, shapes_of_feeds
 from resizefix.verification.jumps import agree_before_jumps
 from resizefix.verification.memory_budget import MemoryBudget
 from resizefix.verification.probe import Prober
-from resizefix.verification.promoted_point import PromotedPoint
+from resizefix.verification.promoted_point import PromotedPoint, half_units_of
 from resizefix.verification.reference_model import Operand
 from resizefix.verification.scale_points import (
     ScalePoint,
@@ -41,6 +40,7 @@ from resizefix.verification.scale_points import (
 )
 from resizefix.verification.trial import Answer, Outputs, Point, Trial, answer, moved_by_optimising
 from resizefix.verification.verification import Reference, Run
+from resizefix.verification.whole_sizes import follow_whole_sizes, without_whole_sizes
 
 
 class PromotionComparison:
@@ -126,7 +126,7 @@ class PromotionComparison:
         )
         first = self._point(old, self._feeds)
         first.before[False], first.after[False] = self._made, self._answer(old, self._feeds)
-        points = [first, *self._moved(coupling or {})]
+        points = [first, *self._moved(coupling or {}), *self._at_broken_sizes(old)]
         self._probed = None
         self.engine.progress.expect(sum(2 - point.is_plain for point in points))
         trial.run(points)
@@ -148,6 +148,17 @@ class PromotionComparison:
             for point in points:
                 point.is_plain = bool(later)  # stale shapes show at any other scale
         return [*asked, *(point for points in moved for point in points)]
+
+    def _at_broken_sizes(self, old: ScalePoint) -> list[PromotedPoint]:
+        """A point at the old values and a size of which a fractional scale makes no whole number, if there is one."""
+        for feeds in without_whole_sizes(self._original, self._feeds, self._inputs):
+            point = self._point(old, feeds)
+            point.after[False], point.is_plain = self._answer(old, feeds), True
+            if self._takes(point) and point.runs:
+                return [point]
+        not_tested = Diagnostic("verification.not-tested-whole-sizes")
+        self.engine.not_tested += [not_tested] if any(map(follow_whole_sizes, self._inputs)) else []
+        return []
 
     def _runnable(self, scales: ScalePoint, turn: int) -> list[PromotedPoint]:
         """The scale point if the model runs at it, else its parts that do: inputs that are only free one at a time.
@@ -208,8 +219,6 @@ class PromotionComparison:
         if held:
             kept = counted(len(held), "input")
             self.engine.notes.append(Diagnostic("verification.inputs-not-moved", kept=kept, of=len(self._inputs)))
-
-    # ---- running ----
 
     def _point(self, scales: ScalePoint, feeds: Mapping[str, Value]) -> PromotedPoint:
         fed = {**feeds, **scales.feeds(self._inputs)}
@@ -272,8 +281,6 @@ class PromotionComparison:
     def _open(self, document: Document, prepared: PreparedModel | None = None, *, optimized: bool) -> Session:
         return self.engine.open(document, prepared=prepared or self._prepared_of(document), optimized=optimized)
 
-    # ---- judging ----
-
     def _judge(self, point: Point, optimized: bool) -> None:
         assert isinstance(point, PromotedPoint)
         found, expected, at = point.after[optimized], point.before[optimized], point.at
@@ -315,8 +322,8 @@ class PromotionComparison:
                 verdict = self._judged(sized, found, bounds)
         comparison = verdict.comparison
         apart = comparison.bitwise, comparison.max_abs_diff, comparison.max_rel_diff
-        shapes = shapes_of_feeds(point.feeds)
-        run = Run(point.values, shapes, bounds is not None, *apart, verdict.bound, reference, from_scales)
+        of = point.values, shapes_of_feeds(point.feeds), bounds is not None
+        run = Run(*of, *apart, verdict.bound, reference, from_scales)
         self.engine.runs.append(run)
         why, held = comparison.reason, reference.value
         if not verdict.same and not (bounds is not None and self._only_jumps(point)):
@@ -356,20 +363,12 @@ class PromotionComparison:
         same = comparison.bitwise if bounds is None else within(comparison, bounds)
         last_bits = False
         if not same:
-            wider = relative_bounds(expected, self._last_bits())
+            wider = relative_bounds(expected, half_units_of(self._original, self._inputs))
             wider = {name: max(bound, (bounds or wider)[name], key=_relative) for name, bound in wider.items()}
             differing = (difference.output for difference in comparison.differences if not difference.bitwise)
             same = last_bits = within(comparison, wider) and all(wider[name].relative for name in differing)
             bounds = wider if same else bounds
         return _Judged(comparison, same, last_bits, max(map(_relative, (bounds or {}).values()), default=0.0))
-
-    def _last_bits(self) -> float:
-        """How far outputs may differ for what is resized in half precision before them."""
-        view = ModelView(self._original)
-        scopes = view.scopes
-        sites = (driven for source in self._inputs for driven in source.sites)
-        homes = (scopes.definition(scopes.by_path.get(driven.scope, scopes.main), driven.input) for driven in sites)
-        return half_units(view.shapes.elem_type(home.key) for home in homes if home is not None)
 
     def _note_sizes(self, promoted: Document) -> None:
         """One sentence for all runs in which sizes decided where a node samples: the difference, and what avoids it."""

@@ -10,25 +10,26 @@ import os
 import threading
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import takewhile
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
-from resizefix.document.shapes import Key
-from resizefix.errors import ResizefixError
+from resizefix.document.values import dims_of
+from resizefix.errors import ResizefixError, UsageError
 from resizefix.interpolation import ExtentKind
 from resizefix.promotion import Coupling, PromotedInput
 from resizefix.runtimes.limits import BrokenOffError, OutOfMemoryError
 from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError
-from resizefix.scope_path import ScopePath
+from resizefix.scope_path import Key, ScopePath
+from resizefix.shapes.model_view import ModelView
 from resizefix.verification.conditions import Conditions, Progress, Spent
 from resizefix.verification.dependence import Dependence
 from resizefix.verification.engine import DifferenceError, Engine
 from resizefix.verification.extraction import Extraction, may_be_passed_over
 from resizefix.verification.promotion_comparison import PromotionComparison
-from resizefix.verification.scale_points import asked_points
+from resizefix.verification.scale_points import asked_points, at_old_values, moved_points
 from resizefix.verification.verification import Run, Verification
 
 _MOST_TOGETHER = 256  # nodes that are compared in one model: more cost no less each
@@ -74,6 +75,8 @@ class Prover:
             engine = Engine(self._conditions)
             engine.notes.append(Diagnostic("verification.only-around", why=self._why_local))
             failure = self._locally(promoted, inputs, engine)
+            self._hold_shapes(promoted, inputs, engine)
+        failure = failure or _other_input(promoted, inputs)
         return replace(engine.verdict(failure), coupling=tuple(coupling.values()))
 
     def _hidden(
@@ -125,6 +128,17 @@ class Prover:
             if local.failure is not None:
                 return local.failure
         return None
+
+    def _hold_shapes(self, promoted: ModelView, inputs: Sequence[PromotedInput], engine: Engine) -> None:
+        """The promoted model as a whole, where that runs and the original does not: its stored shapes are held against
+        the run, and those behind the sites are nobody's but the promotion's."""
+        sites = frozenset(driven.key for source in inputs for driven in source.sites)
+        engine.hold(self._original.document, promoted.document, sites)
+        with suppress(CannotLoadError, CannotRunError, UsageError, BrokenOffError):
+            fitted = engine.fit(promoted.document, at_old_values(inputs).feeds(inputs))
+            for point in moved_points(inputs):
+                with suppress(CannotRunError):
+                    engine.run(promoted.document, {**fitted.feeds, **point.feeds(inputs)})
 
     def _around(self, promoted: ModelView, inputs: Sequence[PromotedInput]) -> Iterator[_Local]:
         """The comparisons around the nodes of each input. Nodes that have nothing to do with each other are compared in
@@ -194,6 +208,17 @@ class Prover:
         # There is nothing smaller to compare instead of what does not load.
         failure = failure or (notes[-1] if comparison.not_rebaked else None)
         return _Local(inputs, runs, notes, failure)
+
+
+def _other_input(promoted: ModelView, inputs: Sequence[PromotedInput]) -> str | None:
+    """A new input whose stored shape is not that of its value."""
+    stored = {value.name: dims_of(value.type) for value in promoted.model.graph.input}
+    for source in inputs:
+        dims, shape = stored.get(source.name), (len(source.value),)
+        if dims != shape:
+            how = Diagnostic("verification.stored-against-run", stored=list(dims or ()), shape=list(shape))
+            return Diagnostic("verification.stored-shape", name=source.name, how=how)
+    return None
 
 
 @dataclass(frozen=True)

@@ -13,13 +13,12 @@ import numpy as np
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.resized_length import kernel_length
-from resizefix.document.shapes import Key
 from resizefix.document.text import counted
 from resizefix.document.values import Array
 from resizefix.errors import UsageError
 from resizefix.interpolation import ExtentKind
 from resizefix.promotion import LARGEST_DENOMINATOR, Form, InputBinding, PromotedInput, common_denominator, numerator
-from resizefix.scope_path import MAIN
+from resizefix.scope_path import MAIN, Key
 
 if TYPE_CHECKING:
     from resizefix.verification.reference_model import ComputedSizes, ConstantOperand

@@ -17,9 +17,11 @@ if TYPE_CHECKING:
 
 
 class Status(str, Enum):
-    """`skipped`: nothing was run, because the user wished so or no model of the two can be run here."""
+    """`skipped`: nothing was run, because the user wished so or no model of the two can be run here. `unrefuted`:
+    nothing speaks against the result, and a part of it that may differ never ran."""
 
     PASSED = "passed"
+    UNREFUTED = "unrefuted"
     FAILED = "failed"
     SKIPPED = "skipped"
 
@@ -115,5 +117,10 @@ class Verification:
 
     @property
     def passed(self) -> bool:
-        """Whether the models were run and agreed."""
+        """Whether the models were run and agreed, all that may differ included."""
         return self.status is Status.PASSED
+
+    @property
+    def speaks_against(self) -> bool:
+        """Whether something speaks against the result: exit code 1."""
+        return self.status is Status.FAILED

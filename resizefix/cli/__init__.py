@@ -29,6 +29,7 @@ _COMMANDS = {
     "repair": "Fix resizes that a converter broke or left fragile.",
     "set": "Change the interpolation on purpose, and measure the difference.",
     "input-size": "Give a static model another input resolution, or any.",
+    "opset": "Bring a model into another opset, up or down, exactly.",
     "check": "Say whether a target accepts the resizes, rule by rule.",
     "verify": "Run two models in onnxruntime and compare them.",
     "explain": "Say what a runtime's error message means, and which command helps.",

@@ -265,6 +265,7 @@ PYTHONS = Kind(_by_name(_path), 'the Python of a runtime by its name, as {"openc
     _typed_python, ("cli.no-runtime-python", {}))  # fmt: skip
 TARGET = Kind(_target, metavar="TARGET")
 LEGACY_TARGET = Kind(_target, metavar="TARGET", choices=_LEGACY)
+ANY_OPSET = whole_number(7, NEWEST_RAISED, f"an opset from 7 to {NEWEST_RAISED}", "N", bounds=False)
 OPSET = whole_number(9, NEWEST_RAISED, f"an opset from 9 to {NEWEST_RAISED}", "N", bounds=False)
 SEED = whole_number(0, _LARGEST_WHOLE, "a whole number from 0", bounds=False)
 DENOMINATOR = whole_number(1, (1 << 31) - 1, "a whole number from 1 to 2147483647")

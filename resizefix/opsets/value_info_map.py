@@ -26,18 +26,22 @@ class ValueInfoMap:
         self.scopes = View(model).scopes
         self._values = Values(value_of, self.scopes, sizes=self._sizes, left=_LEFT)
         self._types: dict[Key, TypeProto] = {}
-        self._walk(self.scopes.main)
+        for start in (self.scopes.main, *self.scopes.functions.values()):
+            self._walk(start)
 
     def _walk(self, scope: Scope) -> None:
         graph = scope.body
-        assert isinstance(graph, GraphProto)
-        for value in graph.input:
-            known = value.type if scope.parent is None else of_known_rank(value.type)
-            self._types[scope.path, value.name] = known
-        stored = {value.name: value.type for value in (*graph.value_info, *graph.output)}
+        stored = {value.name: value.type for value in graph.value_info}
+        if isinstance(graph, GraphProto):
+            for value in graph.input:
+                known = value.type if scope.parent is None else of_known_rank(value.type)
+                self._types[scope.path, value.name] = known
+            stored.update((value.name, value.type) for value in graph.output)
         for index, node in enumerate(graph.node):
             for body in self.scopes.held.get((scope.path, index), ()):
                 self._walk(body)
+            if scope.in_function and any(attribute.ref_attr_name for attribute in node.attribute):
+                continue  # what it computes is the caller's to say
             if node.domain not in DEFAULT_DOMAINS:  # what is stored is all there is
                 found = {name: stored[name] for name in node.output if name in stored}
             elif not self._is_constant(scope, node):

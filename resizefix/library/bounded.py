@@ -6,12 +6,13 @@ hour, or a kernel that crashes, cannot. So a call with `timeout` or `memory_limi
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import importlib
 import inspect
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, overload
 
@@ -56,7 +57,8 @@ def bounded(function: F) -> F:
         signature.bind(*models, **options)  # raises TypeError for an option that the call does not have
         options = checked_options(function.__name__, options)
         if not _needs_process(options):
-            return _with_memory_back(function, models, options)
+            with _memory_back():
+                return function(*models, **options)
         answer = _ask(function, [opened(model) for model in models], options)
         return Verification(Proven.FAILED, answer) if isinstance(answer, str) else answer
 
@@ -118,7 +120,8 @@ def operation(
             else:
                 try:
                     work = function if options.get("size") is None else with_size
-                    result = _with_memory_back(work, (document,), options)
+                    with _memory_back():
+                        result = work(document, **options)  # type: ignore[call-arg]
                 except RefusedError as error:
                     result = _refused_as_a_whole(document, options.get("node", ()), error)
                 else:
@@ -224,10 +227,11 @@ def work(request: tuple[str, str, list[Document], dict[str, Any]], say: Callable
     say(("answer", answer))
 
 
-def _with_memory_back(function: Callable[..., Any], models: Sequence[Any], options: Mapping[str, Any]) -> Any:
-    """What the function answers; the memory that its sessions took goes back to the system."""
+@contextlib.contextmanager
+def _memory_back() -> Iterator[None]:
+    """Behind the block, the memory that its sessions took goes back to the system."""
     try:
-        return function(*models, **options)
+        yield
     finally:
         if _RUNS in sys.modules:  # else nothing was run
             sys.modules[_RUNS].give_memory_back()

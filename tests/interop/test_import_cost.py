@@ -57,7 +57,7 @@ FOR_INSPECT = {
     "opsets": {"evaluation", "newest"},
     "origins": {"classify", "origin"},
     "runtimes": {"inputs"},
-    "shapes": {"fixed_sizes", "sizes", "notes", "number_reading", "reach", "reading", "table", "walk"}
+    "shapes": {"kept_names", "fixed_sizes", "sizes", "notes", "number_reading", "reach", "reading", "table", "walk"}
     | {
         "constant_node",
         "values",

@@ -25,6 +25,7 @@ from resizefix.document.document import Document
 from resizefix.errors import RefusedError
 from resizefix.interop import Model, OfAnotherPackage, opened, returned
 from resizefix.library.advice import Asked, Candidates, advise
+from resizefix.library.inlining import Asks, is_asked_for, on_inlined
 from resizefix.library.option_values import SIZE
 from resizefix.library.options import checked_options, checks_of, command_of
 from resizefix.library.result import Result, failed, refusal_of, skipped
@@ -92,12 +93,13 @@ class Operation(Protocol[P]):
 
 
 def operation(
-    *, advice: Candidates | None = None, tells_why: bool = False
+    *, advice: Candidates | None = None, tells_why: bool = False, inlines: Asks | None = None
 ) -> Callable[[Callable[Concatenate[Document, P], Result[Document]]], Operation[P]]:
     """Makes a call that takes a model of any kind, and makes one of the same kind, of a function that sees documents.
 
     It is bounded. `size` is done before the function begins, unless the function is about sizes. Refused outcomes
-    propose the first of their `advice` with which the call changes them.
+    propose the first of their `advice` with which the call changes them. Local functions are inlined before it begins
+    where `inlines` says so, or the option `inline`.
     """
 
     def decorate(function: Callable[Concatenate[Document, P], Result[Document]]) -> Operation[P]:
@@ -120,6 +122,7 @@ def operation(
             else:
                 try:
                     work = function if options.get("size") is None else with_size
+                    work = on_inlined(work) if is_asked_for(document, inlines, options) else work
                     with _memory_back():
                         result = work(document, **options)  # type: ignore[call-arg]
                 except RefusedError as error:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.document.document import Document
@@ -22,31 +21,31 @@ from resizefix.verification.plan import Plan
 from resizefix.verification.verification import Status as Proven
 from resizefix.verification.verification import Verification
 
-F = TypeVar("F", bound=Callable[..., Result])
 Asks = Callable[[Document, dict[str, Any]], bool]
 
 
-def inlining(asks: Asks = lambda document, options: False) -> Callable[[F], F]:
-    """Makes a call take `inline`: the local functions are inlined before it begins. `asks` says of the document and the
-    options whether that is needed without being asked for.
+def is_asked_for(document: Document, asks: Asks | None, options: dict[str, Any]) -> bool:
+    """Whether the call of these options inlines the functions of the document first. `asks` says whether that is needed
+    without `inline`; None: the call has no such option."""
+    return asks is not None and bool(document.proto.functions) and (options.get("inline") or asks(document, options))
 
-    The model with its functions inlined is proven to give every bit of the original, and the call proves its own part.
-    """
 
-    def decorate(function: F) -> F:
-        @functools.wraps(function)
-        def call(document: Document, *, inline: bool = False, **options: Any) -> Result[Document]:
-            if not document.proto.functions or not (inline or asks(document, options)):
-                return function(document, **options)
-            flat = inlined(document)
-            result = function(flat, **options)
-            if result.outcome in (ModelOutcome.REFUSED, ModelOutcome.FAILED):
-                return replace(result, model=document)
-            return _joined(document, flat, result, options)
+def on_inlined(function: Callable[..., Result]) -> Callable[..., Result]:
+    """The call on the document with its local functions inlined, which is proven to give every bit of the original."""
 
-        return call  # type: ignore[return-value]
+    def call(document: Document, **options: Any) -> Result[Document]:
+        flat = inlined(document)
+        result = function(flat, **options)
+        if result.outcome in (ModelOutcome.REFUSED, ModelOutcome.FAILED):
+            return replace(result, model=document)
+        return _joined(document, flat, result, options)
 
-    return decorate
+    return call
+
+
+def never(document: Document, options: dict[str, Any]) -> bool:
+    """Of a call that inlines functions only where it is asked to."""
+    return False
 
 
 def inlined(document: Document) -> Document:

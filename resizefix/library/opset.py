@@ -14,7 +14,7 @@ from resizefix.error_bound import ErrorBound
 from resizefix.errors import UsageError
 from resizefix.library import seam
 from resizefix.library.bounded import operation
-from resizefix.library.inlining import inlining
+from resizefix.library.inlining import never
 from resizefix.library.result import NOT_VERIFIED, Result, failed, measured, skipped
 from resizefix.library.rewrite import INEXACT_BOUND, LOWERED_BOUND, bounds_of
 from resizefix.operations.change_opset import InOpset, lowered_to
@@ -31,8 +31,7 @@ from resizefix.verification.verification import Verification
 HAS_IT = Diagnostic("library.has-this-opset")
 
 
-@operation()
-@inlining()
+@operation(inlines=never)
 def opset(
     document: Document,
     *,

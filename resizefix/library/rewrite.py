@@ -14,7 +14,6 @@ from resizefix.errors import UsageError
 from resizefix.library import seam
 from resizefix.library.advice import Asked, Words, with_size
 from resizefix.library.bounded import operation
-from resizefix.library.inlining import inlining
 from resizefix.library.live import SPEAKS_FOR, why_live_refuses
 from resizefix.library.plans import runs_in
 from resizefix.library.raising import raised, require_raised_alike, with_raised
@@ -75,8 +74,7 @@ def _other_options(asked: Asked, outcome: Outcome) -> Iterable[Words]:
     yield from with_size(asked, outcome)
 
 
-@operation(advice=_other_options)
-@inlining(_has_functions_refused)
+@operation(advice=_other_options, inlines=_has_functions_refused)
 def legalize(
     document: Document,
     *,

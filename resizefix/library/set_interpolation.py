@@ -12,7 +12,7 @@ from resizefix.interop.feed_file import read_feeds
 from resizefix.library import seam
 from resizefix.library.advice import Asked, Words
 from resizefix.library.bounded import operation
-from resizefix.library.inlining import inlining
+from resizefix.library.inlining import never
 from resizefix.library.plans import runs_in
 from resizefix.library.raising import raised, require_raised_alike
 from resizefix.library.result import NOT_VERIFIED, Result, failed, skipped
@@ -36,8 +36,7 @@ def _raised(asked: Asked, outcome: Outcome) -> Iterable[Words]:
         yield outcome.retry_args
 
 
-@operation(advice=_raised, tells_why=True)
-@inlining()
+@operation(advice=_raised, tells_why=True, inlines=never)
 def set_interpolation(
     document: Document,
     *,

@@ -40,6 +40,8 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
     ("check", IN),
     ("repair", IN, OUT),
     ("input-size", IN, OUT, "any"),
+    ("opset", IN, OUT, "18"),
+    ("opset", IN, OUT, "9", "--allow-inexact"),
     ("set", IN, OUT, "mode=nearest"),
     ("explain", "Attribute not found: height_scale", IN),
 )

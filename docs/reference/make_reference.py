@@ -41,6 +41,7 @@ CALLS = (
     "repair",
     "set_interpolation",
     "input_size",
+    "opset",
     "check",
     "verify",
     "diff",

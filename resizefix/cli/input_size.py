@@ -11,6 +11,7 @@ from resizefix.cli.option_types import TypedValue
 from resizefix.cli.options import Subcommand
 from resizefix.cli.write_result import ExtraOutput, NothingWritten, write_result, writing_command
 from resizefix.diagnostics import Diagnostic
+from resizefix.errors import UsageError
 from resizefix.library.option_values import SIZE_OR_ANY
 from resizefix.printable import printable
 
@@ -46,6 +47,8 @@ def command(model: str, **options: Any) -> Answer:
 
     Every constant that follows the size is found and rewritten; where weights depend on it, nothing is written.
     """
+    if options["node"]:
+        raise UsageError("cli.input-size-takes-no-node")
     return write_result(model, {**options, "settings": {"size": options["size"]}}, _why_not, extra=_extra)
 
 

@@ -12,6 +12,7 @@ from resizefix.interop.feed_file import read_feeds
 from resizefix.library import seam
 from resizefix.library.advice import Asked, Words
 from resizefix.library.bounded import operation
+from resizefix.library.inlining import never
 from resizefix.library.plans import runs_in
 from resizefix.library.raising import raised, require_raised_alike
 from resizefix.library.result import NOT_VERIFIED, Result, failed, skipped
@@ -35,7 +36,7 @@ def _raised(asked: Asked, outcome: Outcome) -> Iterable[Words]:
         yield outcome.retry_args
 
 
-@operation(advice=_raised, tells_why=True)
+@operation(advice=_raised, tells_why=True, inlines=never)
 def set_interpolation(
     document: Document,
     *,
@@ -49,6 +50,7 @@ def set_interpolation(
     form: str | None = None,
     node: Sequence[str] = (),
     opset: int | None = None,
+    inline: bool = False,
     feed: Mapping[str, object] | None = None,
     verify: bool = True,
     **run: Unpack[ChangeOptions],
@@ -60,7 +62,8 @@ def set_interpolation(
     verified bit for bit, or within the bound that its outcome states. For any other change, each outcome says how far
     the node is from what it was (`max_abs_diff`, `node_diffs`), and how far the outputs are (`output_diffs`). They are
     measured on random values and on those of `feed`: for each input an array, numbers, or the path of a .npy file or a
-    picture. `result.views` holds planes of the tensors to look at. `opset` raises the model first.
+    picture. `result.views` holds planes of the tensors to look at. `opset` raises the model first; `inline`
+    inlines its local functions before that.
 
     Raises UsageError for values that there are not, VerificationFailedError where a changed node does not compute what
     was asked for.

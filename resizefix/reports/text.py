@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from resizefix.faults.fault import Fault
     from resizefix.library.fastest import Speed
     from resizefix.library.verdict import Verdict
-    from resizefix.opsets.verdict import Blocker
+    from resizefix.opsets.verdict import Blocker, Step
     from resizefix.targets.target import Target
 
 _STYLES = {Happened.CHANGED: "green", Happened.UNCHANGED: "dim", Happened.REFUSED: "yellow"}
@@ -94,6 +95,18 @@ def _show_blockers(out: Screen, blockers: Sequence[Blocker]) -> None:
         more = f" and {len(nodes) - 1} more" if len(nodes) > 1 else ""
         line = f"{printable(f'{op_type} {nodes[0]}')}{more}: {printable(f'{why}; {fix}')}"
         out.wrapped(("blocked   ", "yellow"), line, hang=4)
+
+
+def show_steps(steps: Sequence[Step], *, whole: bool) -> None:
+    """What became of other operators: one line for each with `whole`, else how many of each kind."""
+    out = screen(2)
+    if whole:
+        for step in steps:
+            out.wrapped(("rewritten ", "green"), printable(f"{step.op_type} {step.node}: {step.what}"), hang=4)
+    elif steps:
+        kinds = Counter(step.op_type for step in steps)
+        named = ", ".join(f"{count} {op_type}" for op_type, count in sorted(kinds.items()))
+        out.wrapped(("rewritten ", "green"), printable(named), hang=4)
 
 
 def show_copy(reason: str, path: str | None) -> None:

@@ -163,7 +163,7 @@ class _Walk:
     def __init__(self, document: Document) -> None:
         self._document = document
         self._upstream = Upstream(document.proto)
-        self._computed = Values(document, self._upstream.scopes)
+        self._computed = Values(document.array, self._upstream.scopes)
         self._constants: dict[Place, Array | None] = {}
 
     def numbers(self) -> dict[str, set[float]]:

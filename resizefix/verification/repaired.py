@@ -248,7 +248,7 @@ def _computed(engine: Engine, chain: Chain, values: Mapping[str, Value]) -> Arra
     for opset, steps in groupby(chain.steps, key=lambda step: step.opset):
         nodes = [step.node for step in steps]
         model = _model_of(nodes, opset, given)
-        session = engine.open(model, optimized=False, label="what an operand is computed by")
+        session = engine.open(model, optimized=False, label=chain.name)
         given.update(engine.made(session, given, 0.0))
     made = given[chain.name]
     return made if isinstance(made, np.ndarray) else None

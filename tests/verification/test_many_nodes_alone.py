@@ -102,7 +102,7 @@ def test_a_ctrl_c_waits_for_the_comparisons_under_way_alone(monkeypatch):
     _, made = promoted(independent_resizes(512))
     compared = []
 
-    def compare(_: Prover, __: object, inputs: Sequence[PromotedInput], ___: object) -> proof._Local:
+    def compare(_: Prover, __: object, inputs: Sequence[PromotedInput], ___: object, ____: bool) -> proof._Local:
         compared.append(inputs)
         time.sleep(0.002)
         is_second = inputs[0] in made.inputs[256:]

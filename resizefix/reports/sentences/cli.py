@@ -16,6 +16,7 @@ SENTENCES = {
     "cli.out-exists": "{path} exists; use --force to replace it",
     "cli.in-place-of-links": "{model} has {names} (hard links); --in-place would leave the old model there, so name OUT instead",
     "cli.out-is-in": "{path} is the input model{named}; {instead}",
+    "cli.input-size-takes-no-node": "input-size changes whatever follows the size of the input and takes no --node; --keep and --follow choose what a node does",
     "cli.in-this-form-already": "there is nothing to do: the model is in this form already",
     "cli.no-resize-to-do": "there is no Upsample or Resize node in this model, so there is nothing to {done}",
     "cli.named-not-changed": "{names}, selected with -n, could not be {done}; nothing was written",

@@ -1,6 +1,13 @@
 """What is said of library."""
 
 SENTENCES = {
+    "library.function-stays": "the local function {name} cannot be inlined: it is of another opset, or calls itself",
+    "library.inlined": "the local functions of the model are inlined",
+    "library.inlined-otherwise": "the model with its functions inlined does not give every bit of the original",
+    "library.functions-were-inlined": "the local functions were inlined, which gave every bit of the original",
+    "library.has-this-opset": "the model has this opset already",
+    "library.no-opset": "name the opset, as opset=17",
+    "library.could-be": "could be: {reason}",
     "library.denominator-without-tensorrt": "--denominator {denominator} works with --for tensorrt only; other inputs take fractions directly",
     "library.opset-not-lowered": "--opset {opset}: the model has opset {current} already, and the opset can only be raised",
     "library.raised": "the model is raised to opset {opset}; {reason}",
@@ -71,7 +78,7 @@ SENTENCES = {
     "library.unrepaired-nowhere": "It names no node; repair fixes resizes only",
     "library.fault-of-no-resize": "repair has no fix for that",
     "library.verification-failed-at": "verification failed ({named}): {why}",
-    "library.raised-otherwise": "the model raised to opset {opset} does not compute what it did: {why}",
+    "library.raised-otherwise": "the model in opset {opset} does not compute what it did: {why}",
     "library.raised-bits": "without optimisation the last bits differ, first at the {operator} node {label!r}",
     "library.raised-bits-somewhere": "without optimisation the last bits differ, at no node that can be named",
     "library.input-size-same": "the input has this size already",

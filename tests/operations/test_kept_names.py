@@ -111,12 +111,12 @@ LOOP = """
 g (float[batch,3,high,wide] x) => (float[rounds,batch,3,oh,ow] y) {
     s = Constant<value_floats = [1.0, 1.0, 2.0, 2.0]>() m = Constant<value_int = 3>() t = Constant<value = bool {1}>()
     y = Loop(m, t) <body = one (int64 i, bool c) => (bool go, float[batch,3,oh,ow] z) {
-        go = Identity(c) f = Cast<to = 1>(i) a = Add(x, f) z = Resize<mode = "cubic">(a, , s) }>
+        go = Identity(c) f = Cast<to = 1>(i) a = Add(x, f) z = Resize<mode = "linear">(a, , s) }>
 }"""
 
 
 def test_names_behind_a_resize_in_a_loop_stay_where_no_size_changes():
-    result = resizefix.legalize(onnx.parser.parse_model(LOOP), target="tvm", verify=False)
+    result = resizefix.legalize(onnx.parser.parse_model(LOOP), target="tensorrt-7.2", verify=False)
     assert result
     (loop,) = (node for node in result.model.graph.node if node.op_type == "Loop")
     (body,) = (attribute.g for attribute in loop.attribute if attribute.name == "body")

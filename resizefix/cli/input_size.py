@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from resizefix.cli.envelope import Answer, run_command
-from resizefix.cli.option_types import BATCH, SIZE_OR_ANY
+from resizefix.cli.option_types import BATCH, NODE_READING, SIZE_OR_ANY
 from resizefix.cli.options import run_options, writing
 from resizefix.cli.written import More, No, calling, writes, written
 from resizefix.diagnostics import Diagnostic
@@ -15,6 +15,7 @@ from resizefix.printable import printable
 
 if TYPE_CHECKING:
     from resizefix.library.result import Result
+    from resizefix.origins.input_sizes.questions import Question
 
 
 @writes("input-size", example="resizefix input-size model_640.onnx model_720p.onnx 720x1280", several=False)
@@ -26,26 +27,52 @@ if TYPE_CHECKING:
     "--follow", multiple=True, metavar="PATTERN", help="Let the sizes in these nodes follow the input (repeatable)."
 )
 @click.option(
+    "--read", type=NODE_READING, multiple=True, metavar="NODE=READING", help="Choose a reading by its name (repeatable)."
+)
+@click.option(
+    "--assume",
+    type=click.Choice(["usual", "none"]),
+    default="usual",
+    help="Whether conventions may decide what a number follows; none: all are asked.",
+)
+@click.option(
     "--interpolate-positions", is_flag=True, help="Interpolate learned tables of positions: an approximation."
 )
 @writing
 def command(model: str, **options: Any) -> None:
     """Give IN another input resolution: SIZE is height x width, or `any`.
 
-    Every constant that follows the size is found and rewritten; where weights depend on it, nothing is written.
+    Every constant that follows the size is found and rewritten; where weights depend on it, nothing is written. What
+    the file does not decide is assumed by a convention, which is printed, or asked. With --batch SIZE may be left out.
     """
     context = click.get_current_context()
-    if options["out"] is None:
-        raise click.UsageError("Missing argument 'SIZE'.", context)
-    if options["size"] is None:  # OUT is left out where -o, --in-place or --dry-run stand for it
-        options["out"], options["size"] = None, options["out"]
     param = next(param for param in context.command.params if param.name == "size")
-    options["size"] = SIZE_OR_ANY.convert(options["size"], param, context)
+    if options["size"] is None and not (options["batch"] is not None and _is_path(options["out"])):
+        if options["out"] is None:
+            raise click.UsageError("Missing argument 'SIZE'.", context)
+        # OUT is left out where -o, --in-place or --dry-run stand for it
+        options["out"], options["size"] = None, options["out"]
+    if options["size"] is not None:
+        options["size"] = SIZE_OR_ANY.convert(options["size"], param, context)
     run_command(model, lambda: _work(model, options))
 
 
+def _is_path(text: str | None) -> bool:
+    """Whether what stands before a missing SIZE is OUT, and no size itself; nothing may stand there."""
+    if text is None:
+        return True
+    try:
+        SIZE_OR_ANY.convert(text, None, None)
+    except click.UsageError:
+        return True
+    return False
+
+
+_OWN = ("size", "batch", "keep", "read", "assume", "interpolate_positions")
+
+
 def _work(model: str, options: dict[str, Any]) -> Answer:
-    own = {name: options[name] for name in ("size", "batch", "keep", "interpolate_positions")}
+    own = {name: options[name] for name in _OWN}
     renamed = {"input": options["inputs"], "follow_input": options["follow"], "verify": not options["no_verify"]}
     make = calling("input_size", model, **own, **renamed, **run_options(options))
     return written(model, options, make, _why_not, more=_more)
@@ -71,6 +98,8 @@ def _more(result: Result, path: str | None, made: bool) -> More | None:
         return None
     from resizefix.reports.json import fields
 
+    from resizefix.shell_words import joined
+
     def show() -> None:
         from resizefix.reports.wording import times
 
@@ -80,9 +109,27 @@ def _more(result: Result, path: str | None, made: bool) -> More | None:
             click.echo(resolution.rule)
         for sentence in resolution.inferred:
             click.echo(f"inferred: {sentence}")
+        for use in resolution.assumed:
+            otherwise = f"; if that is wrong: {joined(use.args)}" if use.args else ""
+            click.echo(f"assumed {printable(use.node)}: {printable(use.meaning)} [{use.convention}]{otherwise}")
+        for question in resolution.choices:
+            click.echo(f"{printable(', '.join(question.nodes))}: {printable(question.why)}")
+            for reading in question.readings:
+                click.echo(f"  {joined(question.args(reading.name))}: {reading.meaning}")
         for node in resolution.approximate:
             click.echo(f"approximate: {printable(node)}: its learned positions are interpolated")
 
     asked = {**fields(resolution, "size", "batch"), "rule": resolution.rule or None}
     shapes = [{"name": name, "before": list(old), "after": list(new)} for name, old, new in resolution.shapes]
-    return More({**asked, **fields(resolution, "inferred", "approximate"), "shapes": shapes}, show)
+    assumed = [{**fields(use, "node", "convention", "meaning"), "args": list(use.args)} for use in resolution.assumed]
+    choices = [_choice_json(question) for question in resolution.choices]
+    told = {"assumed": assumed, "choices": choices, "shapes": shapes}
+    return More({**asked, **fields(resolution, "inferred", "approximate"), **told}, show)
+
+
+def _choice_json(question: Question) -> dict[str, Any]:
+    readings = [
+        {"name": one.name, "meaning": one.meaning, "args": list(question.args(one.name))} for one in question.readings
+    ]
+    first, *_ = question.nodes
+    return {"node": first, "nodes": list(question.nodes), "value": question.value, "readings": readings}

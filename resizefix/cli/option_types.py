@@ -109,6 +109,12 @@ def _positive(text: str) -> int:
     return int(text)
 
 
+def _node_reading(text: str) -> tuple[str, str]:
+    node, _, name = text.rpartition("=")
+    _require(node and name)
+    return node, name
+
+
 def _or_any(read: Callable[[str], Any]) -> Callable[[str], Any]:
     return lambda text: "any" if text.lower() == "any" else read(text)
 
@@ -143,6 +149,7 @@ SIZE = Spelled("SIZE", _height_and_width, lambda value: Diagnostic("cli.no-size"
 """HEIGHTxWIDTH."""
 SIZE_OR_ANY = Spelled("SIZE", _or_any(_height_and_width), lambda value: Diagnostic("cli.no-size-or-any", value=value))
 BATCH = Spelled("N|any", _or_any(_positive), lambda value: Diagnostic("cli.no-batch", value=value))
+NODE_READING = Spelled("NODE=READING", _node_reading, lambda value: Diagnostic("cli.no-reading", value=value))
 PYTHON = Spelled("NAME=PATH", _python, lambda value: Diagnostic("cli.no-runtime-python", value=value))
 """The Python that has a runtime, by the runtime's name."""
 

@@ -22,7 +22,8 @@ from resizefix.operations.input_size.dynamic import made_dynamic
 from resizefix.operations.input_size.fixed import Resized, closed, resized
 from resizefix.origins.input_sizes.following import Following, Numbers, follow, trial_sizes
 from resizefix.origins.input_sizes.input_axes import ImageInput, asked_shapes, image_inputs, images_beside
-from resizefix.origins.input_sizes.refusal import Choices, SizeRefusedError
+from resizefix.origins.input_sizes.questions import proposal, questions
+from resizefix.origins.input_sizes.refusal import Assumed, Choices, SizeRefusedError
 from resizefix.outcome import Outcome
 from resizefix.outcome import Status as Happened
 from resizefix.scope_path import MAIN
@@ -40,11 +41,13 @@ _MOST_GROWTH = 4  # times the pixels of the old input: what a verification runs 
 def input_size(
     document: Document,
     *,
-    size: tuple[int, int] | str = ANY,
+    size: tuple[int, int] | str | None = ANY,
     batch: int | str | None = None,
     input: Sequence[str] = (),
     keep: Sequence[str] = (),
     follow_input: Sequence[str] = (),
+    read: Sequence[tuple[str, str]] = (),
+    assume: str = "usual",
     interpolate_positions: bool = False,
     verify: bool = True,
     **run: Unpack[ChangeOptions],
@@ -53,28 +56,30 @@ def input_size(
 
     Every constant that follows the input's size is found and written anew, or computed when the model runs. Such are
     shapes of Reshape, sizes of Resize, kernels of global pools and grids of positions. Where weights depend on the
-    size, or the file admits two readings, nothing is changed and the outcome names the node and the reason. `keep` and
-    `follow_input` (patterns on names of nodes) choose a reading. `interpolate_positions`: learned tables of positions
-    are interpolated, as ViT and DINO do; those outcomes are not exact. `input` names the inputs, where not all images
-    of one size are meant. Raises UsageError for options that do not fit, VerificationFailedError where the verification
-    fails.
+    size, nothing is changed and the outcome names the node and the reason. Where the file admits several readings, the
+    result's `resolution.choices` has all of them; `keep` and `follow_input` (patterns on names of nodes) and `read`
+    (pairs of a pattern and a reading) choose. `resolution.assumed` has each use of a convention; `assume`: "none"
+    switches these off. `interpolate_positions`: learned tables of positions are interpolated, as ViT and DINO do; those
+    outcomes are not exact. `input` names the inputs, where not all images of one size are meant. `size` None: the batch
+    alone changes. Raises UsageError for options that do not fit, VerificationFailedError where the verification fails.
     """
-    height, width = size if isinstance(size, tuple) else (ANY, ANY)
-    asked: dict[str, int | str] = {"height": height, "width": width}
-    if batch is not None:
-        asked["batch"] = batch
+    asked = _asked(size, batch)
     resolution = Resolution(size, batch)
-    _require_nodes(document, Choices(keep, follow_input))
-    work = _Work(document, input, Choices(keep, follow_input, interpolate_positions), asked)
+    choices = Choices(keep, follow_input, interpolate_positions, read, assume != "none")
+    _require_nodes(document, choices)
+    work = _Work(document, input, choices, asked)
     try:
         work.make()
     except SizeRefusedError as error:
+        if error.readings:
+            return _asking(work, error, resolution)
         return work.refused(work.with_offer(error), resolution)
     if work.document is document:
         return Result(document, (), (), Verification(Status.SKIPPED, SAME_SIZE), resolution=resolution)
     resolution = replace(
         resolution,
         inferred=tuple(work.inferred),
+        assumed=tuple(work.assumed),
         rule=work.rule,
         approximate=tuple(work.approximate),
         shapes=_changed_shapes(document, work.document),
@@ -85,13 +90,39 @@ def input_size(
         verification = work.proof(conditions(**run))
     except SizeRefusedError as error:
         return work.refused(error, resolution)
-    if not verification.passed:
+    if verification.status is Status.FAILED:
         raise failed(Result(document, work.outcomes, (), verification, resolution=resolution))
     outcomes = work.outcomes
     largest = max((run.max_abs_diff for run in verification.runs if not run.optimized), default=0.0)
     if not all(outcome.exact for outcome in outcomes) and size == ANY:
         outcomes = tuple(replace(outcome, max_abs_diff=largest) for outcome in outcomes)
     return Result(work.document, outcomes, (), verification, resolution=resolution)
+
+
+def _asked(size: tuple[int, int] | str | None, batch: int | str | None) -> dict[str, int | str]:
+    """What each axis of an image shall be."""
+    asked: dict[str, int | str] = {}
+    if size is not None:
+        height, width = size if isinstance(size, tuple) else (ANY, ANY)
+        asked |= {"height": height, "width": width}
+    if batch is not None:
+        asked["batch"] = batch
+    if not asked:
+        raise UsageError("library.input-size-nothing-asked")
+    return asked
+
+
+def _asking(work: _Work, first: SizeRefusedError, resolution: Resolution) -> Result[Document]:
+    """The refusal with all that is to be chosen, and the options of a proposal."""
+
+    def make(choices: Choices) -> None:
+        _Work(work.before, work.named, choices, work.asked).make()
+
+    asked = questions(make, work.choices, first, work.operator_of)
+    if not asked:
+        return work.refused(work.with_offer(first), resolution)
+    error = SizeRefusedError(first.node, first.reason, proposal(asked))
+    return work.refused(error, replace(resolution, choices=tuple(asked)))
 
 
 def _changed_shapes(before: Document, after: Document) -> tuple[tuple[str, Dims, Dims], ...]:
@@ -114,7 +145,8 @@ def _pairs(old: Iterable[ValueInfoProto], new: Iterable[ValueInfoProto]) -> list
 def _require_nodes(document: Document, choices: Choices) -> None:
     """Raises UsageError for a pattern that names no node, and for a node that both options name: one would be lost."""
     labels = [node_label(node, index) for index, node in enumerate(document.proto.graph.node)]
-    for patterns, option in ((choices.keep, "--keep"), (choices.follow, "--follow")):
+    read = [pattern for pattern, _ in choices.read]
+    for patterns, option in ((choices.keep, "--keep"), (choices.follow, "--follow"), (read, "--read")):
         for pattern in patterns:
             if not any(fnmatchcase(label, pattern) for label in labels):
                 raise UsageError("library.input-size-no-such-node", option=option, pattern=pattern)
@@ -130,11 +162,12 @@ class _Work:
 
     def __init__(self, document: Document, names: Sequence[str], choices: Choices, asked: dict[str, int | str]) -> None:
         self.before = self.document = document
-        self.names = names
+        self.named = self.names = names
         self.choices = choices
         self.asked = asked
         self.outcomes: tuple[Outcome, ...] = ()
         self.inferred: list[str] = []
+        self.assumed: list[Assumed] = []
         self.approximate: list[str] = []
         self.rule = ""
         self._view = ModelView(document)
@@ -216,7 +249,7 @@ class _Work:
         document = seam.submitted(self.document, made.document, plan)
         self._steps.append((Step(self.document, document, made.changed), found))
         self._numbers.append(numbers)
-        self.inferred += [sentence for sentence in found.inferred if sentence not in self.inferred]
+        self.assumed += [use for use in found.assumed if use not in self.assumed]
         self.approximate += [found.flow.labels[index] for index in sorted(found.approximate)]
         self.outcomes = (*self.outcomes, *made.outcomes)
         self.document = document
@@ -255,6 +288,18 @@ class _Work:
 
     def proof(self, rules: Conditions) -> Verification:
         """What of the new model is proven."""
+        return self._rated(self._proof(rules))
+
+    def _rated(self, proof: Verification) -> Verification:
+        """A pass is one only where something was compared that computes the result, and nothing was assumed."""
+        batch_alone = {name for _, found in self._steps for name in found.sizes.symbols} <= {"batch"}
+        if not proof.passed or not self._steps or (batch_alone and not self.assumed):
+            return proof
+        said = Diagnostic("library.input-size-unrefuted", experiments=len(proof.runs), assumptions=len(self.assumed))
+        return replace(proof, status=Status.UNREFUTED, reason=f"{said}; {proof.reason}" if proof.reason else said)
+
+    def _proof(self, rules: Conditions) -> Verification:
+        """The runs that could speak against the model."""
         from resizefix.verification.input_size import prove_any, prove_fixed, prove_plan, prove_same
 
         for (step, found), numbers in zip(self._steps, self._numbers, strict=True):
@@ -299,6 +344,11 @@ class _Work:
         made = resized(step.before, found, found.sizes.symbols)
         nodes = made.changed - found.approximate
         return Step(step.before, made.document, nodes) if nodes else None
+
+    def operator_of(self, label: str) -> str:
+        """The operator of a node of the model as it was."""
+        nodes = self.before.proto.graph.node
+        return next((node.op_type for index, node in enumerate(nodes) if node_label(node, index) == label), "")
 
     def refused(self, error: SizeRefusedError, resolution: Resolution) -> Result[Document]:
         """The model as it was, with the outcome of the node at which another size fails."""

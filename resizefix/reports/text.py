@@ -157,7 +157,7 @@ def _show_live(out: Screen, verdict: Verdict) -> None:
 
 def show_verification(verification: Verification) -> None:
     """The verdict, and what it rests on."""
-    style = {"passed": "green", "failed": "red", "skipped": "yellow"}[verification.status.value]
+    style = {"passed": "green", "failed": "red", "skipped": "yellow", "unrefuted": "yellow"}[verification.status.value]
     parts: list[Part] = [(proof.verdict(verification), style)]
     if verification.status is not Status.FAILED:  # else the error message says why
         parts.append(proof.basis(verification))

@@ -17,10 +17,12 @@ if TYPE_CHECKING:
 
 
 class Status(str, Enum):
-    """`skipped`: nothing was run, because the user wished so or no model of the two can be run here."""
+    """`unrefuted`: nothing speaks against the result, and nothing that computes what it should exists to compare with;
+    `skipped`: nothing was run, because the user wished so or no model of the two can be run here."""
 
     PASSED = "passed"
     FAILED = "failed"
+    UNREFUTED = "unrefuted"
     SKIPPED = "skipped"
 
 

@@ -12,7 +12,7 @@ from functools import partial
 from resizefix.document.operator_semantics.operand import attribute_of
 from resizefix.origins.input_sizes.flow import Flow
 from resizefix.origins.input_sizes.margins import cuts, even_pads, few, halves, pads, tails
-from resizefix.origins.input_sizes.refusal import refuse
+from resizefix.origins.input_sizes.refusal import KEEP, refuse
 from resizefix.origins.input_sizes.two_readings import refuse_loose_tables, refuse_two_readings
 from resizefix.shapes.dim import Dim, Sizes
 from resizefix.shapes.notes import ResizeUse, Split
@@ -58,10 +58,12 @@ def _samplings(flow: Flow) -> None:
             continue
         for dim, side in zip(grid, sides, strict=True):
             flow.bind(dim, side)
-        flow.infer("origins.inferred-grid", label=label, sizes=_olds(sides))
+        flow.assume(label, "grid-as-large-as-its-map", sizes=_olds(sides))
 
 
 # ---- Reshape: which factor is fixed ----
+
+_OF_PARTS = ("outer-follows", "inner-follows")
 
 
 def _splits(flow: Flow) -> None:
@@ -72,13 +74,16 @@ def _splits(flow: Flow) -> None:
     for split in open_splits:
         if not all(flow.is_open(part) for part in split.parts):
             continue
-        fixed = _fixed_part(split, flow.solver.splits)
+        said = flow.choices.of(split.node)
+        fixed = (1 - _OF_PARTS.index(said or "")) if said in _OF_PARTS else _fixed_part(split, flow.solver.splits)
         if fixed is None:
             outer, inner = (part.old for part in split.parts)
             raise refuse(split.node, "origins.input-size-split", whole=split.whole.old, outer=outer, inner=inner)
         part = split.parts[fixed]
         parts = "·".join(str(one.old) for one in split.parts)
-        flow.infer("origins.inferred-split", label=split.node, whole=split.whole.old, parts=parts, fixed=part.old)
+        taken, other = _OF_PARTS if fixed else _OF_PARTS[::-1]
+        said = {"whole": split.whole.old, "parts": parts, "fixed": part.old}
+        flow.assume(split.node, "windows-of-one-size", reading=taken, other=other, **said)
         flow.bind(part, sizes.const(part.old or 1))
         flow.solver.settle()
 
@@ -130,7 +135,7 @@ def _pools(flow: Flow) -> None:
             flow.bind(size, sizes.const(size.old or 1) if adaptive else window)
         if adaptive:
             flow.adaptive.add(index)
-            flow.infer("origins.inferred-pool", label=label, bins=[size.old for size in bins])
+            flow.assume(label, "pool-over-the-whole-map", bins=[size.old for size in bins])
 
 
 def _keep_window(flow: Flow, index: int, bins: Sequence[Dim], windows: Sequence[Dim], kernel: Sequence[int]) -> None:
@@ -184,7 +189,7 @@ def _joined_resizes(flow: Flow) -> None:
             for before, after in moving:
                 flow.bind(after, before)
             olds = _olds(before for before, _ in moving)
-            flow.infer("origins.inferred-map", label=own.label, sizes=olds)
+            flow.assume(own.label, "resize-to-the-size-of-a-joined-map", sizes=olds)
 
 
 def _resizes(flow: Flow, *, last: bool = True) -> None:
@@ -198,7 +203,7 @@ def _resizes(flow: Flow, *, last: bool = True) -> None:
         if not moving or (waits and not last):
             continue
         said = flow.choices.of(use.label)
-        windows = _next_windows(flow, use, moving) if said is None else None
+        windows = _next_windows(flow, use, moving) if said in (None, "windows") else None
         targets: Sequence[Dim | None] | None = windows
         if windows is None and said != "keep":
             targets = _targets(flow, use, moving)
@@ -221,9 +226,13 @@ def _resizes(flow: Flow, *, last: bool = True) -> None:
             else:
                 flow.bind(after, flow.sizes.const(after.old or 0))
         made = [after for _, _, after in moving]
-        code = "origins.inferred-size-of-input" if any(map(flow.sizes.varies, made)) else "origins.inferred-size"
-        code = code if windows is None else "origins.inferred-windows"
-        flow.infer(code, label=use.label, sizes=_olds(made))
+        stays = not any(map(flow.sizes.varies, made))
+        if windows is not None:
+            flow.assume(use.label, "resize-to-whole-windows", reading="windows", sizes=_olds(made))
+        elif stays:
+            flow.assume(use.label, "resize-to-a-size-of-its-own", reading=KEEP, other=None, sizes=_olds(made))
+        elif not is_factor:
+            flow.assume(use.label, "resize-to-a-share-of-the-input", sizes=_olds(made))
         flow.solver.settle()
 
 
@@ -353,7 +362,7 @@ def _arithmetic(flow: Flow) -> None:
             if len(equal) > 1 and len(open_dims) == 1 and not sizes.tied:
                 raise refuse(flow.labels[place.node], "origins.input-size-square", old=dim.old)
             flow.bind(dim, equal[min(order, len(equal) - 1)])
-            flow.infer("origins.inferred-side", label=flow.labels[place.node], old=dim.old, side=equal[0].data)
+            flow.assume(flow.labels[place.node], "side-in-arithmetic", old=dim.old, side=equal[0].data)
 
 
 def _rest(flow: Flow) -> None:

@@ -16,7 +16,7 @@ from resizefix.origins.input_sizes.flow import MOST_IN_A_TABLE, Flow
 from resizefix.origins.input_sizes.input_axes import ImageInput
 from resizefix.origins.input_sizes.operands import Place
 from resizefix.origins.input_sizes.positions import Positions, positions_in
-from resizefix.origins.input_sizes.refusal import Choices, refuse
+from resizefix.origins.input_sizes.refusal import KEEP, Assumed, Choices, refuse
 from resizefix.origins.input_sizes.rules import SizeRule, broken_at, point_of, rule_of
 from resizefix.origins.input_sizes.scalar_use import ScalarUse
 from resizefix.origins.input_sizes.scalars import scalars
@@ -45,9 +45,9 @@ class Following:
     scalars: dict[Place, ScalarUse] = field(default_factory=dict)
 
     @property
-    def inferred(self) -> list[str]:
-        """What was inferred, a sentence for each."""
-        return self.flow.inferred
+    def assumed(self) -> list[Assumed]:
+        """The uses of conventions."""
+        return self.flow.assumed
 
     @property
     def approximate(self) -> frozenset[int]:
@@ -192,7 +192,7 @@ def follow(
         found.tables[place] = table = _table(flow, place, known)
         shares = sorted({f"{value:.4g}" for value in shares_that_stay(table)})
         if shares:
-            flow.infer("origins.inferred-numbers", label=flow.labels[place.node], numbers=", ".join(shares[:_SHOWN]))
+            flow.assume(flow.labels[place.node], "shares-in-a-table-stay", reading=KEEP, other=None, numbers=", ".join(shares[:_SHOWN]))
     formulas = {place: table for place, table in found.tables.items() if not isinstance(table, Positions)}
     found.scalars.update(scalars(flow, formulas))
     return found

@@ -17,7 +17,7 @@ def halves(flow: Flow) -> None:
     for label, start, dim in flow.halves:
         if flow.is_open(start) and not flow.keeps(label):
             flow.bind(start, flow.sizes.quotient(dim, flow.sizes.const(2)))
-            flow.infer("origins.inferred-half", label=label, old=dim.old)
+            flow.assume(label, "cut-at-the-half", old=dim.old)
 
 
 def few(flow: Flow) -> None:
@@ -66,8 +66,8 @@ def cuts(flow: Flow, *, refusing: bool = True) -> None:
         if target is None:
             raise refuse(label, "origins.input-size-cut", old=whole, numbers=[begin, begin + old])
         flow.bind(length, target)
-        code = "origins.inferred-kept" if said == "keep" else "origins.inferred-kept-of-input"
-        flow.infer(code, label=label, old=old)
+        if said is None and sizes.fixed(dim) is None:
+            flow.assume(label, "cut-of-the-whole-axis", old=old)
 
 
 def _equal_symbol(sizes: Sizes, dim: Dim, old: int) -> Dim | None:

@@ -328,7 +328,7 @@ class PlainNumbers:
             if chosen is None:
                 raise refuse(label, "origins.input-size-number", value=shown)
             made[place] = chosen
-            self.flow.infer("origins.input-size-number-follows", node=label, value=shown)
+            self.flow.assume(label, "divisor-as-large-as-the-map", value=shown)
         return made
 
     def _chosen(

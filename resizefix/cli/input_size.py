@@ -27,7 +27,11 @@ if TYPE_CHECKING:
     "--follow", multiple=True, metavar="PATTERN", help="Let the sizes in these nodes follow the input (repeatable)."
 )
 @click.option(
-    "--read", type=NODE_READING, multiple=True, metavar="NODE=READING", help="Choose a reading by its name (repeatable)."
+    "--read",
+    type=NODE_READING,
+    multiple=True,
+    metavar="NODE=READING",
+    help="Choose a reading by its name (repeatable).",
 )
 @click.option(
     "--assume",
@@ -97,7 +101,6 @@ def _more(result: Result, path: str | None, made: bool) -> More | None:
     if resolution is None:
         return None
     from resizefix.reports.json import fields
-
     from resizefix.shell_words import joined
 
     def show() -> None:

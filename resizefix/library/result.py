@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from resizefix.library.fastest import Speed
     from resizefix.library.tensorrt_profile import Range
     from resizefix.operations.site import Site
+    from resizefix.opsets.verdict import Blocker
     from resizefix.origins.input_sizes.questions import Question
     from resizefix.origins.input_sizes.refusal import Assumed
-    from resizefix.opsets.verdict import Blocker
     from resizefix.verification.views import View
 
     ModelT = TypeVar("ModelT", default=Any)

@@ -87,6 +87,13 @@ class TableNodes:
         made = self._builder.as_type(size, dtype) if dtype != np.int64 else size
         if use.form.startswith("minus"):
             made = add("Neg", made)
+        if use.form in ("root", "over root"):
+            made = self._builder.as_type(add("Sqrt", self._builder.as_type(made, np.float64)), dtype)
+            made = made if use.form == "root" else add("Div", value([1], "over", dtype), made)
+        if use.form == "double":
+            made = add("Add", made, made)
+        elif use.form == "quarter":
+            made = add("Div", made, value([4], "four", dtype))
         if use.form.endswith("half"):
             made = add("Div", made, value([2], "two", dtype))
         elif use.form in SHARES:

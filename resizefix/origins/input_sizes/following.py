@@ -192,7 +192,13 @@ def follow(
         found.tables[place] = table = _table(flow, place, known)
         shares = sorted({f"{value:.4g}" for value in shares_that_stay(table)})
         if shares:
-            flow.assume(flow.labels[place.node], "shares-in-a-table-stay", reading=KEEP, other=None, numbers=", ".join(shares[:_SHOWN]))
+            flow.assume(
+                flow.labels[place.node],
+                "shares-in-a-table-stay",
+                reading=KEEP,
+                other=None,
+                numbers=", ".join(shares[:_SHOWN]),
+            )
     formulas = {place: table for place, table in found.tables.items() if not isinstance(table, Positions)}
     found.scalars.update(scalars(flow, formulas))
     return found

@@ -107,6 +107,8 @@ SENTENCES = {
     "origins.input-size-same": "it pads {old} as a window with strides wants it, and how it pads {new} is not in the file (--keep NODE: in the same way)",
     "origins.input-size-parity": "it pads {old} by one more behind, and how it pads {new} is not in the file (--keep NODE: in the same way)",
     "origins.input-size-asked": "the file leaves {count} choices to you",
+    "origins.input-size-loose-number": "its number {value} is what a formula makes of a size here: it follows that size, or stands for itself",
+    "origins.reading-formula": "it is {formula} at any size",
     "origins.reading-keep": "the numbers stay as they are in the file",
     "origins.reading-follow": "the numbers follow the input",
     "origins.reading-window": "the window is fixed",

@@ -138,9 +138,15 @@ def pool(n: Reading) -> list[DimList]:
     if not plain or not n.numbers_may_follow or all(n.sizes.fixed(size) is not None for size in dims[2:]):
         return [(*dims[:2], *made)] * len(n.node.output)
     parts = [_part(size, length, step) for size, length, step in zip(dims[2:], kernel, strides, strict=True)]
-    small = n.node.op_type in ("MaxPool", "LpPool") and max(kernel) <= STEP_DOWN
-    if "other" in parts or parts == ["each"] * count or (small and max(kernel) == min(kernel)):
+    # The window of a step down was written, whatever its result meets.
+    small = max(kernel) <= STEP_DOWN and (n.node.op_type not in _AVERAGING or "whole" not in parts)
+    written = n.choice == "keep" or (small and max(kernel) == min(kernel) and n.choice is None)
+    if "other" in parts or parts == ["each"] * count or written:
+        if "other" not in parts and parts != ["each"] * count:
+            n.notes.windows.append((n.label, tuple(made)))
         return [(*dims[:2], *made)] * len(n.node.output)
+    if "whole" in parts:
+        n.notes.whole_pools.append((n.label, tuple(kernel)))
     bins: list[Dim] = []
     for axis, (size, window, part) in enumerate(zip(dims[2:], made, parts, strict=True)):
         if part == "each" and "even" not in parts:

@@ -12,7 +12,7 @@ from functools import partial
 from resizefix.document.operator_semantics.operand import attribute_of
 from resizefix.origins.input_sizes.flow import Flow
 from resizefix.origins.input_sizes.margins import cuts, even_pads, few, halves, pads, tails
-from resizefix.origins.input_sizes.refusal import KEEP, refuse
+from resizefix.origins.input_sizes.refusal import FOLLOW, KEEP, refuse
 from resizefix.origins.input_sizes.two_readings import refuse_loose_tables, refuse_two_readings
 from resizefix.shapes.dim import Dim, Sizes
 from resizefix.shapes.notes import ResizeUse, Split
@@ -82,8 +82,8 @@ def _splits(flow: Flow) -> None:
         part = split.parts[fixed]
         parts = "·".join(str(one.old) for one in split.parts)
         taken, other = _OF_PARTS if fixed else _OF_PARTS[::-1]
-        said = {"whole": split.whole.old, "parts": parts, "fixed": part.old}
-        flow.assume(split.node, "windows-of-one-size", reading=taken, other=other, **said)
+        sizes_of = {"whole": split.whole.old, "parts": parts, "fixed": part.old}
+        flow.assume(split.node, "windows-of-one-size", reading=taken, other=other, **sizes_of)
         flow.bind(part, sizes.const(part.old or 1))
         flow.solver.settle()
 
@@ -119,23 +119,31 @@ def _fixed_part_of_one(split: Split, others: Sequence[Split]) -> int | None:
 # ---- pools ----
 
 
+_FEW_BINS = 8
+
+
 def _pools(flow: Flow) -> None:
     sizes = flow.sizes
-    for index, source, bins, windows in flow.pools:
+    for label, kernel in flow.whole_pools:
+        flow.assume(label, "pool-over-the-whole-map", kernel=list(kernel))
+    for label, made in flow.windows:
+        if max(size.old or 0 for size in made) <= _FEW_BINS and flow.choices.of(label) is None:
+            flow.assume(label, "window-of-a-pool-stays", reading=KEEP, other=FOLLOW, bins=_olds(made))
+    for index, _, bins, windows in flow.pools:
         label = flow.labels[index]
         kernel = attribute_of(flow.nodes[index], "kernel_shape")
         said = flow.choices.of(label)
         if not any(flow.is_open(size) for size in bins):
             _keep_window(flow, index, bins, windows, kernel)
             continue
-        adaptive = {"keep": False, "follow": True}.get(said or "", _is_adaptive(flow, source, bins, kernel))
+        adaptive = {"keep": False, "follow": True}.get(said or "", _is_adaptive(bins, kernel))
         if adaptive is None:
             raise refuse(label, "origins.input-size-pool", kernel=kernel, bins=[size.old for size in bins])
         for size, window in zip(bins, windows, strict=True):
             flow.bind(size, sizes.const(size.old or 1) if adaptive else window)
         if adaptive:
             flow.adaptive.add(index)
-            flow.assume(label, "pool-over-the-whole-map", bins=[size.old for size in bins])
+            flow.assume(label, "as-many-windows-on-both-axes", bins=[size.old for size in bins])
 
 
 def _keep_window(flow: Flow, index: int, bins: Sequence[Dim], windows: Sequence[Dim], kernel: Sequence[int]) -> None:
@@ -161,13 +169,11 @@ def _refuse_steps_down(flow: Flow) -> None:
             raise refuse(label, "origins.input-size-pool", kernel=kernel, bins=always)
 
 
-def _is_adaptive(flow: Flow, source: str, bins: Sequence[Dim], kernel: Sequence[int]) -> bool | None:
-    beside = [pool for pool in flow.pools if pool[1] == source]
-    counts = {tuple(size.old for size in pool[2]) for pool in beside}
+def _is_adaptive(bins: Sequence[Dim], kernel: Sequence[int]) -> bool | None:
     equal = len({size.old for size in bins}) == 1
-    if len(counts) > 1 or (equal and len(set(kernel)) > 1):
+    if equal and len(set(kernel)) > 1:  # as many windows on both axes, of unequal sides
         return True
-    if max(kernel) <= STEP_DOWN or not equal:
+    if max(kernel) <= STEP_DOWN:
         return False
     return None
 

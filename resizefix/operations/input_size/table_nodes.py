@@ -249,9 +249,16 @@ class TableNodes:
         size = count or self._sizes.one(grid.dims[grid.moving[at]], self._label)
         made = self._positions_up_to(size)
         kind = np.dtype(sequence.dtype)
+        if sequence.form == "down":
+            made = add("Sub", add("Sub", size, self._one()), made)
+        elif sequence.form == "middle":
+            made = add("Sub", made, add("Div", size, value([2], "two", np.int64)))
         if kind != np.int64:
             made = self._builder.as_type(made, kind)
-        if sequence.form == "shares":
+        if sequence.form == "centred":
+            last = self._builder.as_type(add("Sub", size, self._one()), kind)
+            made = add("Sub", made, add("Div", last, value(2, "two", kind)))
+        elif sequence.form == "shares":
             if sequence.centre:
                 made = add("Add", made, value(sequence.centre, "centre", kind))
             made = add("Div", made, self._builder.as_type(size, kind))

@@ -176,6 +176,8 @@ def _cut(n: Reading, dim: Dim, start: Dim, end: Dim, step: int) -> Dim:
         # A part in the middle or at the beginning: how long it is, something else decides.
         length = n.unknown((end.old if end.old >= 0 else end.old + old) - (first.old or 0), [])
         n.notes.cuts.append((n.label, dim, first, length))
+        if n.choice == "follow" and start.old == 0 and end.old == old:
+            n.meet(length, dim)
         n.meet(end, sizes.total([first, length]))
         return sizes.ceil_div(length, step)
     found = sizes.minus(last, first) if sizes.fixed(first) != 0 else last

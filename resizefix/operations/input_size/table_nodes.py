@@ -10,7 +10,7 @@ from resizefix.operations.input_size.size_nodes import Samples, SizeNodes
 from resizefix.origins.input_sizes.following import Following
 from resizefix.origins.input_sizes.positions import Positions
 from resizefix.origins.input_sizes.refusal import refuse
-from resizefix.origins.input_sizes.scalar_use import SHARES, ScalarUse
+from resizefix.origins.input_sizes.scalar_use import SHARES, MixedUse, ScalarUse
 from resizefix.origins.input_sizes.sequences import FUSED, LANES, Sequence
 from resizefix.origins.input_sizes.tables import Grid, Joined, Table, WindowMasks
 
@@ -71,8 +71,10 @@ class TableNodes:
         back = [*order[count : count + table.axis], *order[:count], *order[count + table.axis :]]
         return made if back == order else add("Transpose", made, perm=back)
 
-    def scalar(self, use: ScalarUse) -> str:
+    def scalar(self, use: ScalarUse | MixedUse) -> str:
         """A single number, or a short list of them."""
+        if isinstance(use, MixedUse):
+            return self._mixed(use)
         add, value, dtype = self._builder.add, self._builder.value, use.array.dtype
         fixed = any(dim is None for dim in use.dims)
         if fixed and use.form != "whole":
@@ -102,6 +104,14 @@ class TableNodes:
         if len(dims) < use.array.size:
             return add("Expand", made, value(shape, "shape", np.int64))
         return self._builder.reshape(made, shape) if shape != (len(dims),) else made
+
+    def _mixed(self, use: MixedUse) -> str:
+        dtype = use.array.dtype
+        parts = [
+            self._builder.value([number.item()], "number", dtype) if part is None else self.scalar(part)
+            for part, number in zip(use.parts, use.array.flat, strict=True)
+        ]
+        return self._builder.reshape(self._builder.add("Concat", *parts, axis=0), use.array.shape)
 
     def _grid(self, grid: Grid) -> str:
         if grid.merged:

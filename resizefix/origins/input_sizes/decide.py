@@ -13,7 +13,7 @@ from resizefix.document.operator_semantics.operand import attribute_of
 from resizefix.origins.input_sizes.flow import Flow
 from resizefix.origins.input_sizes.margins import cuts, even_pads, few, halves, pads, tails
 from resizefix.origins.input_sizes.refusal import FOLLOW, KEEP, refuse
-from resizefix.origins.input_sizes.two_readings import refuse_loose_tables, refuse_two_readings
+from resizefix.origins.input_sizes.two_readings import follow_shares, refuse_loose_tables, refuse_two_readings
 from resizefix.shapes.dim import Dim, Sizes
 from resizefix.shapes.notes import ResizeUse, Split
 from resizefix.shapes.window_rows import STEP_DOWN
@@ -32,6 +32,7 @@ def decide(flow: Flow) -> None:
     for rule in rules:
         rule(flow)
         flow.solver.settle()
+    follow_shares(flow)
     refuse_loose_tables(flow)
     for label, dim, table in flow.positions:
         if not any(flow.sizes.varies(size) for size in table) and not flow.keeps(label):

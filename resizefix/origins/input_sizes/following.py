@@ -15,11 +15,12 @@ from resizefix.document.values import Array
 from resizefix.origins.input_sizes.decide import decide
 from resizefix.origins.input_sizes.flow import MOST_IN_A_TABLE, Flow
 from resizefix.origins.input_sizes.input_axes import ImageInput
+from resizefix.origins.input_sizes.loose_positions import loose_positions
 from resizefix.origins.input_sizes.operands import Place
 from resizefix.origins.input_sizes.positions import Positions, positions_in
 from resizefix.origins.input_sizes.refusal import KEEP, Assumed, Choices, asked, refuse
 from resizefix.origins.input_sizes.rules import SizeRule, broken_at, point_of, rule_of
-from resizefix.origins.input_sizes.scalar_use import ScalarUse
+from resizefix.origins.input_sizes.scalar_use import MixedUse, ScalarUse
 from resizefix.origins.input_sizes.scalars import scalars
 from resizefix.origins.input_sizes.sequences import Sequence, turned
 from resizefix.origins.input_sizes.tables import Grid, Joined, Known, NoGridError, Table, recognised, shares_that_stay
@@ -44,7 +45,7 @@ class Following:
 
     flow: Flow
     tables: dict[Place, Table | Positions] = field(default_factory=dict)
-    scalars: dict[Place, ScalarUse] = field(default_factory=dict)
+    scalars: dict[Place, ScalarUse | MixedUse] = field(default_factory=dict)
 
     @property
     def assumed(self) -> list[Assumed]:
@@ -203,6 +204,7 @@ def follow(
             )
     formulas = {place: table for place, table in found.tables.items() if not isinstance(table, Positions)}
     found.scalars.update(scalars(flow, formulas))
+    found.scalars.update(loose_positions(flow))
     return found
 
 

@@ -44,7 +44,12 @@ def cuts(flow: Flow, *, refusing: bool = True) -> None:
     for label, dim, first, length in flow.cuts:
         begin, old, whole = first.old or 0, length.old or 0, dim.old or 0
         said = flow.choices.of(label)
+        if said == "follow" and begin == 0 and old == whole:
+            flow.bind(length, dim)
         if not flow.is_open(length):
+            bent = begin == 0 and old == whole and sizes.varies(dim) and sizes.fixed(length) is not None
+            if bent and said is None:
+                raise refuse(label, "origins.input-size-cut", old=whole, numbers=[begin, begin + old])
             centred = said is None and begin > 0 and whole - begin - old == begin and sizes.fixed(first) is not None
             if centred and sizes.same(length, sizes.plus(dim, -2 * begin)) is False:
                 raise refuse(label, "origins.input-size-cut", old=whole, numbers=[begin, begin + old])

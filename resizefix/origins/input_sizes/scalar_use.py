@@ -55,6 +55,21 @@ class ScalarUse(NamedTuple):
         return made
 
 
+class MixedUse(NamedTuple):
+    """Numbers of which each is a form of a size of its own; those of None stay."""
+
+    parts: tuple[ScalarUse | None, ...]
+    array: Array
+
+    def make(self, length: Callable[[Dim], int]) -> Array:
+        """The numbers at another size."""
+        made: Array = self.array.copy()
+        for place, part in enumerate(self.parts):
+            if part is not None:
+                made.flat[place] = part.make(length).flat[0]
+        return made
+
+
 def reading(dim: Dim, less: int, form: str, array: Array) -> ScalarUse | None:
     """The use of a single number as this form of a size; None where it is another number."""
     length = (dim.old or 0) - less

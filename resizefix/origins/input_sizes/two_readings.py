@@ -11,6 +11,7 @@ from resizefix.origins.input_sizes.refusal import refuse
 from resizefix.origins.input_sizes.tables import may_be_grid
 from resizefix.shapes.cutting_rows import FEW
 
+_FEWEST = 3  # so many are chosen for their own sake
 _SHARES = (2, 3, 4, 5, 8, 10, 16)  # of all values, where that many are chosen
 
 
@@ -52,9 +53,17 @@ def _positions(flow: Flow) -> None:
 def _chosen(flow: Flow) -> None:
     for label, dim, count in flow.chosen:
         whole, number = dim.old or 0, flow.sizes.fixed(count) or 0
-        share = number > FEW and whole % number == 0 and whole // number in _SHARES
+        share = number > _FEWEST and whole % number == 0 and whole // number in _SHARES
         if share and flow.sizes.varies(dim) and not flow.keeps(label):
             raise refuse(label, "origins.input-size-share-of-axis", count=number, whole=whole)
+
+
+def follow_shares(flow: Flow) -> None:
+    """Let a count of what is chosen of an axis be the share of it, where the user says so."""
+    for label, dim, count in flow.chosen:
+        whole, number = dim.old or 0, count.old or 1
+        if flow.choices.of(label) == "follow" and flow.is_open(count) and whole % number == 0:
+            flow.bind(count, flow.sizes.quotient(dim, flow.sizes.const(whole // number)))
 
 
 def _even_parts(flow: Flow) -> None:

@@ -153,7 +153,8 @@ def _cut(n: Reading, dim: Dim, start: Dim, end: Dim, step: int) -> Dim:
     if sizes.fixed(dim) is not None:
         return n.const(len(slice_positions(start.old, end.old, step, old)))
     if step < 0:
-        if start.old in (-1, old - 1, _ENDLESS) and (end.old < -old or abs(end.old) >= _ENDLESS - 1) and step == -1:
+        # All of it the other way round: from the last sample, whatever its place, to one before the first.
+        if (start.old == -1 or start.old >= _ENDLESS) and end.old <= 1 - _ENDLESS and step == -1:
             return dim
         raise n.refuse("origins.input-size-cut", old=old, numbers=[start.old, end.old])
     if _may_be_tail(n, dim, start, end):

@@ -80,6 +80,9 @@ def _by_scales(n: Reading, dims: DimList, axes: list[int]) -> DimList:
         # A plain factor of a size that follows the input was written as a factor, whatever its result meets; another
         # number can be the quotient of two sizes, and so can a factor of a fixed one.
         written = _is_plain(scale) and n.choice != "follow"
+        if n.numbers_may_follow and not n.sizes.sides and grown.old is not None:
+            made[axis] = n.const(grown.old) if n.sizes.fixed(dim) is not None else grown
+            continue
         if scale == 1 or (n.sizes.varies(dim) and written) or grown.old is None:
             made[axis] = n.sizes.product([dim, n.const(int(scale))]) if scale == np.floor(scale) else grown
             continue

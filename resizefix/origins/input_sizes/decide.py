@@ -328,6 +328,8 @@ def _symbol(flow: Flow, use: ResizeUse, axis: int, before: Dim) -> Dim | None:
     for side in sizes.sides:
         if sizes.follows(before, side.data):
             return side
+    if not sizes.sides:
+        return None  # the batch alone changes
     listed = [known for known, _, _ in use.axes]
     place = listed.index(axis) if len(listed) == 2 else None
     if sizes.fixed(before) is None or place is None:

@@ -21,13 +21,14 @@ from resizefix.document.operator_semantics.expression import (
     evaluate,
     sizes_in,
 )
-from resizefix.document.operator_semantics.operand import Call, Known
+from resizefix.document.operator_semantics.operand import Call, Known, attribute_of
 from resizefix.document.operator_semantics.table import SHAPE_READERS, apply, has_row, sizes_read
 from resizefix.document.scopes import is_operator
 from resizefix.document.values import Array
 from resizefix.scope_path import MAIN
 from resizefix.shapes.dim import Dim, Sizes
 
+_RECURRENT, _STATES = ("LSTM", "GRU", "RNN"), (5, 6)
 # Lists of sizes are short; what is longer is data.
 MOST_LISTED = 64
 _SAMPLES = 6
@@ -112,9 +113,23 @@ class Operands:
         if place not in self.tables:
             sizes = self.sizes
             shape = self.shape_of(name)
-            dims = tuple(sizes.var(size) if size > 1 else sizes.const(size) for size in shape)
+            batch = self._batch_axis(place)
+            dims = tuple(
+                sizes.var(size) if size > 1 or (size == 1 and axis == batch) else sizes.const(size)
+                for axis, size in enumerate(shape)
+            )
             self.tables[place] = TableUse(name, dims)
         return self.tables[place]
+
+    def _batch_axis(self, place: Place) -> int | None:
+        """The axis on which a constant for one image may be one for each: of what is joined to images, and of a state
+        at the start."""
+        node = self.scope.body.node[place.node]
+        if self.sizes.symbols.get("batch") != 1:
+            return None
+        if node.op_type == "Concat":
+            return 0 if attribute_of(node, "axis", 0) != 0 else None
+        return 1 if node.op_type in _RECURRENT and place.position in _STATES else None
 
     def known(self, place: Place, name: str) -> Known | None:
         """The value that a node reads, where it is a short list of numbers or follows from sizes."""

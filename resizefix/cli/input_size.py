@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from resizefix.cli.envelope import Answer, run_command
-from resizefix.cli.option_types import BATCH, NODE_READING, SIZE_OR_ANY
+from resizefix.cli.option_types import BATCH, NODE_READING, SIZE, SIZE_OR_ANY
 from resizefix.cli.options import run_options, writing
 from resizefix.cli.written import More, No, calling, writes, written
 from resizefix.diagnostics import Diagnostic
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     default="usual",
     help="Whether conventions may decide what a number follows; none: all are asked.",
 )
+@click.option("--was", type=SIZE, metavar="HxW", help="The size that the constants of a file with open axes are for.")
 @click.option(
     "--interpolate-positions", is_flag=True, help="Interpolate learned tables of positions: an approximation."
 )
@@ -72,7 +73,7 @@ def _is_path(text: str | None) -> bool:
     return False
 
 
-_OWN = ("size", "batch", "keep", "read", "assume", "interpolate_positions")
+_OWN = ("size", "batch", "keep", "read", "assume", "was", "interpolate_positions")
 
 
 def _work(model: str, options: dict[str, Any]) -> Answer:

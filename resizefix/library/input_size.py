@@ -20,6 +20,7 @@ from resizefix.library.bounded import operation
 from resizefix.library.result import NOT_VERIFIED, Resolution, Result, failed, skipped
 from resizefix.operations.input_size.dynamic import made_dynamic
 from resizefix.operations.input_size.fixed import Resized, closed, resized
+from resizefix.origins.input_sizes.declared import declared_size
 from resizefix.origins.input_sizes.following import Following, Numbers, follow, trial_sizes
 from resizefix.origins.input_sizes.input_axes import ImageInput, asked_shapes, image_inputs, images_beside
 from resizefix.origins.input_sizes.questions import proposal, questions
@@ -48,6 +49,7 @@ def input_size(
     follow_input: Sequence[str] = (),
     read: Sequence[tuple[str, str]] = (),
     assume: str = "usual",
+    was: tuple[int, int] | None = None,
     interpolate_positions: bool = False,
     verify: bool = True,
     **run: Unpack[ChangeOptions],
@@ -67,7 +69,8 @@ def input_size(
     resolution = Resolution(size, batch)
     choices = Choices(keep, follow_input, interpolate_positions, read, assume != "none")
     _require_nodes(document, choices)
-    work = _Work(document, input, choices, asked)
+    old = {} if was is None else dict(zip(("height", "width"), was, strict=True))
+    work = _Work(document, input, choices, asked, old)
     try:
         work.make()
     except SizeRefusedError as error:
@@ -116,7 +119,7 @@ def _asking(work: _Work, first: SizeRefusedError, resolution: Resolution) -> Res
     """The refusal with all that is to be chosen, and the options of a proposal."""
 
     def make(choices: Choices) -> None:
-        _Work(work.before, work.named, choices, work.asked).make()
+        _Work(work.before, work.named, choices, work.asked, work.was).make()
 
     asked = questions(make, work.choices, first, work.operator_of)
     if not asked:
@@ -160,8 +163,16 @@ class _Work:
     """The steps from a model to that of another size: what is open is fixed, what is fixed is changed, what shall be
     any is made so."""
 
-    def __init__(self, document: Document, names: Sequence[str], choices: Choices, asked: dict[str, int | str]) -> None:
-        self.before = self.document = document
+    def __init__(
+        self,
+        document: Document,
+        names: Sequence[str],
+        choices: Choices,
+        asked: dict[str, int | str],
+        was: Mapping[str, int],
+    ) -> None:
+        self.before = self.document = self._closed = document
+        self.was = was
         self.named = self.names = names
         self.choices = choices
         self.asked = asked
@@ -184,6 +195,7 @@ class _Work:
             size = f"{image.old('height')} x {image.old('width')}"
             self.inferred.append(Diagnostic("library.input-size-stays", name=image.name, size=size))
         self.names = [image.name for image in images]
+        images = self._undeclared(images)
         wanted = {name: length for name, length in self.asked.items() if isinstance(length, int)}
         if any(image.old(name) is None for image in images for name in wanted if name in image.axes):
             made = closed(self.document, images, wanted)
@@ -202,6 +214,21 @@ class _Work:
         free = {name: length for name in self.asked if name not in wanted and (length := images[0].old(name))}
         if free:
             self._release(images, free)
+
+    def _undeclared(self, images: list[ImageInput], mixes: str | None = None) -> list[ImageInput]:
+        """The images, where axes are open and the constants of one size: with that size, from which the work begins."""
+        found = declared_size(self._view, images, self.asked, self.was, mixes=mixes)
+        if found is None:
+            return images
+        made = closed(self.document, images, found.sizes)
+        shapes: dict[str, Dims] = {}
+        for image in images:
+            shapes |= asked_shapes(self.document.proto, [image], found.sizes)
+        self.document = self._closed = seam.submitted(self.document, made, Plan(input_shapes=shapes))
+        sizes = ", ".join(f"{name} {length}" for name, length in found.sizes.items())
+        said = Diagnostic("library.input-size-declared", name=images[0].name, sizes=sizes, node=found.node)
+        self.inferred.append(said)
+        return self._look()
 
     def _look(self) -> list[ImageInput]:
         self._view = ModelView(self.document)
@@ -316,7 +343,7 @@ class _Work:
             return prove_any(self._start, rules, last, self._free, references, exact=exact)
         if last is not None and self._fixed is not None:
             return prove_fixed(self._start, rules, last, *self._fixed)
-        return prove_same(self.before, rules, self.document)
+        return prove_same(self._closed, rules, self.document)
 
     def _require_each_alone(self, rules: Conditions) -> None:
         """Where the batch changed: that each image gets what the model before makes of it alone. Raises
@@ -324,18 +351,18 @@ class _Work:
         from resizefix.verification.input_size import prove_each_alone
 
         axes = {
-            one.name: one.axes["batch"] for one in image_inputs(self.before.proto, self.names) if "batch" in one.axes
+            one.name: one.axes["batch"] for one in image_inputs(self._closed.proto, self.names) if "batch" in one.axes
         }
         if self._fixed is not None and "batch" in self._fixed[1]:
             found, wanted = self._fixed
             old = found.sizes.symbols
             alone = {**wanted, "batch": old["batch"]}
-            single = self.before if alone == old else resized(self.before, found, alone).document
+            single = self._closed if alone == old else resized(self._closed, found, alone).document
             many = self._start if self._free is not None else self.document
-            prove_each_alone(self.before, rules, single, many, axes, old["batch"], wanted["batch"])
+            prove_each_alone(self._closed, rules, single, many, axes, old["batch"], wanted["batch"])
         if self._free is not None and "batch" in self._free.sizes.symbols:
             held = self._free.sizes.symbols["batch"]
-            prove_each_alone(self.before, rules, self._start, self.document, axes, held)
+            prove_each_alone(self._closed, rules, self._start, self.document, axes, held)
 
     def _at_old_size(self, step: Step, found: Following, *, is_fixed: bool) -> Step | None:
         """The model with what is planned for its old size; None where these are the numbers of the file."""

@@ -98,7 +98,9 @@ def _box_readings(flow: Flow, dims: Sequence[Dim], array: Array) -> Iterator[tup
     for name, (height, width) in (("of-map", dims[2:4]), ("of-image", sides if len(sides) == 2 else dims[2:4])):
         lines = [width, height] * 2
         uses = [_side(lines[place % 4], array.reshape(-1)[place : place + 1]) for place in range(array.size)]
-        if array.shape[-1] == 4 and all(use is not None or number == 0 for use, number in zip(uses, array.flat, strict=True)):
+        if array.shape[-1] == 4 and all(
+            use is not None or number == 0 for use, number in zip(uses, array.flat, strict=True)
+        ):
             yield name, MixedUse(tuple(uses), array)
 
 

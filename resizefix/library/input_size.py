@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 
 from onnx import ValueInfoProto
 
-from resizefix.diagnostics import Diagnostic
+from resizefix.diagnostics import Diagnostic, code_of
 from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
 from resizefix.document.scopes import node_label
@@ -71,6 +71,12 @@ def input_size(
     _require_nodes(document, choices)
     old = {} if was is None else dict(zip(("height", "width"), was, strict=True))
     work = _Work(document, input, choices, asked, old)
+    return _done(work, resolution, conditions(**run) if verify else None)
+
+
+def _done(work: _Work, resolution: Resolution, rules: Conditions | None) -> Result[Document]:
+    """Make the model, and verify it where there are rules for that."""
+    document = work.before
     try:
         work.make()
     except SizeRefusedError as error:
@@ -87,17 +93,18 @@ def input_size(
         approximate=tuple(work.approximate),
         shapes=_changed_shapes(document, work.document),
     )
-    if not verify:
+    if rules is None:
         return Result(work.document, work.outcomes, (), NOT_VERIFIED, resolution=resolution)
     try:
-        verification = work.proof(conditions(**run))
+        verification = work.proof(rules)
     except SizeRefusedError as error:
-        return work.refused(error, resolution)
+        again = work.with_batch_behind(error)
+        return work.refused(error, resolution) if again is None else _done(again, resolution, rules)
     if verification.status is Status.FAILED:
         raise failed(Result(document, work.outcomes, (), verification, resolution=resolution))
     outcomes = work.outcomes
     largest = max((run.max_abs_diff for run in verification.runs if not run.optimized), default=0.0)
-    if not all(outcome.exact for outcome in outcomes) and size == ANY:
+    if not all(outcome.exact for outcome in outcomes) and resolution.size == ANY:
         outcomes = tuple(replace(outcome, max_abs_diff=largest) for outcome in outcomes)
     return Result(work.document, outcomes, (), verification, resolution=resolution)
 
@@ -119,7 +126,7 @@ def _asking(work: _Work, first: SizeRefusedError, resolution: Resolution) -> Res
     """The refusal with all that is to be chosen, and the options of a proposal."""
 
     def make(choices: Choices) -> None:
-        _Work(work.before, work.named, choices, work.asked, work.was).make()
+        _Work(work.before, work.named, choices, work.asked, work.was, work.mixes).make()
 
     asked = questions(make, work.choices, first, work.operator_of)
     if not asked:
@@ -170,7 +177,9 @@ class _Work:
         choices: Choices,
         asked: dict[str, int | str],
         was: Mapping[str, int],
+        mixes: str | None = None,
     ) -> None:
+        self.mixes = mixes
         self.before = self.document = self._closed = document
         self.was = was
         self.named = self.names = names
@@ -215,9 +224,17 @@ class _Work:
         if free:
             self._release(images, free)
 
-    def _undeclared(self, images: list[ImageInput], mixes: str | None = None) -> list[ImageInput]:
+    def with_batch_behind(self, error: SizeRefusedError) -> _Work | None:
+        """The work that begins with the batch which the constants are made for, where the file declares it open and
+        answers for fewer images than it is given."""
+        batch = image_inputs(self.before.proto, self.named)[0].old("batch")
+        if self.mixes is not None or batch is not None or code_of(error.reason) != "verification.images-mix":
+            return None
+        return _Work(self.before, self.named, self.choices, self.asked, self.was, error.node)
+
+    def _undeclared(self, images: list[ImageInput]) -> list[ImageInput]:
         """The images, where axes are open and the constants of one size: with that size, from which the work begins."""
-        found = declared_size(self._view, images, self.asked, self.was, mixes=mixes)
+        found = declared_size(self._view, images, self.asked, self.was, mixes=self.mixes)
         if found is None:
             return images
         made = closed(self.document, images, found.sizes)

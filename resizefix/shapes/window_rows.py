@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 from operator import gt
 
+from resizefix.document.operator_semantics.operand import attribute_of
 from resizefix.document.output_lengths import Windows, same_padding, windows
 from resizefix.shapes.dim import Dim
 from resizefix.shapes.notes import AttributeUse, DimList
@@ -140,6 +141,7 @@ def pool(n: Reading) -> list[DimList]:
     parts = [_part(size, length, step) for size, length, step in zip(dims[2:], kernel, strides, strict=True)]
     # The window of a step down was written, whatever its result meets.
     small = max(kernel) <= STEP_DOWN and (n.node.op_type not in _AVERAGING or "whole" not in parts)
+    small = small and not _are_several(n)
     written = n.choice == "keep" or (small and max(kernel) == min(kernel) and n.choice is None)
     if "other" in parts or parts == ["each"] * count or written:
         if "other" not in parts and parts != ["each"] * count:
@@ -162,6 +164,12 @@ def pool(n: Reading) -> list[DimList]:
     if any(n.sizes.resolve(size).kind == "var" for size in bins):
         n.notes.pools.append((n.index, n.node.input[0], tuple(bins), tuple(made)))
     return [(*dims[:2], *bins)] * len(n.node.output)
+
+
+def _are_several(n: Reading) -> bool:
+    """Whether pools of several windows read one map, as those of a pyramid do."""
+    pools = [node for node in n.readers(n.node.input[0]) if node.op_type == n.node.op_type]
+    return len({tuple(attribute_of(node, "kernel_shape", ())) for node in pools}) > 1
 
 
 STEP_DOWN = 3

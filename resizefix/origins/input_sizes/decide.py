@@ -174,8 +174,6 @@ def _is_adaptive(bins: Sequence[Dim], kernel: Sequence[int]) -> bool | None:
     equal = len({size.old for size in bins}) == 1
     if equal and len(set(kernel)) > 1:  # as many windows on both axes, of unequal sides
         return True
-    if max(kernel) <= STEP_DOWN:
-        return False
     return None
 
 

@@ -23,6 +23,7 @@ from resizefix.origins.input_sizes.scalar_use import FORMS, RARER, ScalarUse, di
 from resizefix.shapes.dim import Dim
 
 Doubts = dict[Place, Sequence[ScalarUse]]
+Along = Callable[[str], Iterable[Dim]]
 NumbersRead = Callable[[int, NodeProto], Iterable[Place]]
 _MEETING = frozenset(
     {"Add", "Sub", "Mul", "Div", "Mod", "Pow", "Min", "Max", "Clip", "Where", "Less", "LessOrEqual", "Greater"}
@@ -40,17 +41,22 @@ _SHOWN = {
 
 
 def loose_numbers(
-    flow: Flow, found: dict[Place, ScalarUse], doubtful: Doubts, pixels: frozenset[str], numbers_read: NumbersRead
+    flow: Flow,
+    found: dict[Place, ScalarUse],
+    doubtful: Doubts,
+    pixels: frozenset[str],
+    numbers_read: NumbersRead,
+    along: Along,
 ) -> None:
     """Add to `found` what the user chose of the numbers that are left. Raises SizeRefusedError for the others.
 
     `doubtful` has numbers that may be the listed sizes, as far as rules saw. `pixels` are tensors of the image's own
-    values; `numbers_read` says which numbers a node reads.
+    values; `numbers_read` says which numbers a node reads, `along` which sizes the values of a tensor count along.
     """
     for index, node in enumerate(flow.nodes):
         if node.op_type not in _MEETING or not any(map(flow.is_read, node.output)):
             continue
-        sizes = _sizes_near(flow, node)
+        sizes = [*_sizes_near(flow, node), *(dim for name in node.input for dim in along(name))]
         of_pixels = all(name in pixels or flow.operands.is_constant(name) for name in node.input)
         for place in numbers_read(index, node):
             array = _open_number(flow, place)

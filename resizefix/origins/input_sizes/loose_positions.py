@@ -59,7 +59,12 @@ def _indices(flow: Flow, place: Place) -> None:
         batch = attribute_of(node, "batch_dims", 0)
         columns = [(dims[batch + at], array[..., at]) for at in range(array.shape[-1] if array.ndim else 0)]
     else:
-        columns = [(dims[axis_of(attribute_of(node, "axis", 0), len(dims))], array)]
+        axis = axis_of(attribute_of(node, "axis", 0), len(dims))
+        columns = [(dims[axis], array)]
+        beside = zip(dims, array.shape, strict=False) if node.op_type != "Gather" else ()
+        short = [dim for at, (dim, count) in enumerate(beside) if at != axis and count > 1 and flow.sizes.varies(dim)]
+        if short:
+            raise asked(label, list(array.shape), "origins.input-size-indices", {KEEP: against(KEEP)}, old=short[0].old)
     for dim, positions in columns:
         if flow.sizes.varies(dim) and not _are_few(positions):
             shown = positions.ravel()[:_SHOWN].tolist()

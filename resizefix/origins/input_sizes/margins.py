@@ -151,7 +151,8 @@ def _constant_pad(flow: Flow, use: PadUse) -> None:
     # What is taken apart right behind it was padded for that: nothing, at any size that can be taken apart.
     if nothing and not (use.is_written or _is_taken_apart(flow, use.made)) and not flow.keeps(use.node):
         raise refuse(use.node, "origins.input-size-no-padding")
-    if use.total and _lead_up(flow, use) and not flow.keeps(use.node):
+    at_end = (use.after.old or 0) - (use.before.old or 0) > 1  # no window wants it so
+    if use.total and (at_end or _lead_up(flow, use)) and not flow.keeps(use.node):
         raise refuse(use.node, "origins.input-size-padding", old=old, total=use.total, whole=whole)
     if use.after.old == (use.before.old or 0) + 1 and not flow.keeps(use.node):
         # Keras pads an odd size by one more in front of a window.

@@ -75,6 +75,7 @@ _QUESTIONS: dict[str, tuple[tuple[str, ...], str]] = {
     "origins.input-size-loose-table": (_KEEP, "shape"),
     "origins.input-size-resize": (_BOTH, "sizes"),
     "origins.input-size-resize-scale": (_BOTH, "sizes"),
+    "origins.input-size-resize-held": (_BOTH, "sizes"),
     "origins.input-size-resize-map": (_BOTH, "sizes"),
     "origins.input-size-resize-factor": (_BOTH, "sizes"),
 }

@@ -43,7 +43,7 @@ def scalars(flow: Flow, tables: Mapping[Place, Table]) -> dict[Place, ScalarUse]
     for index, node in enumerate(flow.nodes):
         search.step(index, node)
     found = search.found | search.plain.decide(search.found, search.doubtful)
-    loose_numbers(flow, found, search.doubtful, search.plain.pixels, search.numbers_read)
+    loose_numbers(flow, found, search.doubtful, search.plain.pixels, search.numbers_read, search.along)
     return found
 
 
@@ -143,6 +143,11 @@ class _Search:
             gone = [dim for dim in dims if self.sizes.resolve(dim) not in left]
         moving = [dim for dim in gone if self._moves(dim)]
         return {self.sizes.product(gone)} if moving else set()
+
+    def along(self, name: str) -> set[Dim]:
+        """The sizes that the values of a tensor count along, or were summed over."""
+        taint = self.taints.get(name)
+        return set() if taint is None else {*taint.along, *taint.summed}
 
     def numbers_read(self, index: int, node: NodeProto) -> Iterator[Place]:
         """The numbers of the file that a node reads, or that what it reads is computed of."""

@@ -5,11 +5,13 @@ from fractions import Fraction
 
 import numpy as np
 
+from resizefix.document.operator_semantics.operand import attribute_of
 from resizefix.origins.input_sizes.flow import MOST_IN_A_TABLE, Flow
 from resizefix.origins.input_sizes.operands import Place
 from resizefix.origins.input_sizes.refusal import refuse
 from resizefix.origins.input_sizes.tables import may_be_grid
 from resizefix.shapes.cutting_rows import FEW
+from resizefix.shapes.dim import Dim
 
 _FEWEST = 3  # so many are chosen for their own sake
 _SHARES = (2, 3, 4, 5, 8, 10, 16)  # of all values, where that many are chosen
@@ -17,8 +19,27 @@ _SHARES = (2, 3, 4, 5, 8, 10, 16)  # of all values, where that many are chosen
 
 def refuse_two_readings(flow: Flow) -> None:
     """Raises SizeRefusedError for a node whose numbers are as likely to follow the input as to stay."""
-    for rule in (_one_side_alone, _middles, _positions, _chosen, _even_parts, _numbers_given_out):
+    for rule in (_bent, _one_side_alone, _middles, _positions, _chosen, _even_parts, _numbers_given_out):
         rule(flow)
+
+
+def _bent(flow: Flow) -> None:
+    """A resize to sizes of the file, or a pool of a part of its map, which weights and tables behind it hold."""
+    assumed = {use.node for use in flow.assumed}
+    for use in flow.resizes:
+        held = [after.old for _, before, after in use.axes if flow.sizes.varies(before) and flow.sizes.fixed(after)]
+        if held and not use.is_scale and use.label not in assumed and flow.choices.of(use.label) is None:
+            raise refuse(use.label, "origins.input-size-resize-held", sizes=held)
+    for index, _, bins, windows in flow.pools:
+        label = flow.labels[index]
+        held = [size.old for size, window in zip(bins, windows, strict=True) if _is_held(flow, size, window)]
+        if held and label not in assumed and flow.choices.of(label) is None:
+            kernel = attribute_of(flow.nodes[index], "kernel_shape")
+            raise refuse(label, "origins.input-size-pool", kernel=kernel, bins=[size.old for size in bins])
+
+
+def _is_held(flow: Flow, size: Dim, window: Dim) -> bool:
+    return flow.sizes.fixed(size) not in (None, 1) and flow.sizes.varies(window)
 
 
 def _one_side_alone(flow: Flow) -> None:

@@ -221,7 +221,7 @@ def _resizes(flow: Flow, *, last: bool = True) -> None:
         elif targets is None and said == "follow" and not use.is_scale:
             raise refuse(use.label, "origins.input-size-resize-no-factor", sizes=[after.old for _, _, after in moving])
         is_factor = use.is_scale and targets is None and said != "keep"
-        for (_, _, after), target in zip(moving, targets or [None] * len(moving), strict=True):
+        for (axis, _, after), target in zip(moving, targets or [None] * len(moving), strict=True):
             if target is not None:
                 flow.bind(after, target)
             elif said is None and not use.is_scale and flow.solver.seen.get(after.old or 0):
@@ -230,13 +230,14 @@ def _resizes(flow: Flow, *, last: bool = True) -> None:
                 flow.bind(after, _scaled(flow, after))
             else:
                 flow.bind(after, flow.sizes.const(after.old or 0))
+                flow.kept.add((use.label, axis))
         made = [after for _, _, after in moving]
         stays = not any(map(flow.sizes.varies, made))
         if windows is not None:
             flow.assume(use.label, "resize-to-whole-windows", reading="windows", sizes=_olds(made))
-        elif stays:
+        elif stays and any(flow.sizes.varies(before) for _, before, _ in moving):
             flow.assume(use.label, "resize-to-a-size-of-its-own", reading=KEEP, other=None, sizes=_olds(made))
-        elif not is_factor:
+        elif not stays and not is_factor:
             flow.assume(use.label, "resize-to-a-share-of-the-input", sizes=_olds(made))
         flow.solver.settle()
 

@@ -81,6 +81,8 @@ class Flow(Notes):
         self.wished: list[tuple[str, Dim, Dim]] = []
         """Nodes that make the first size, where the second may have been wished: they must be equal."""
         self.adaptive: set[int] = set()
+        self.kept: set[tuple[str, int]] = set()
+        """The axes of resizes, by the node's label, whose size stays since nothing says that it follows."""
         self.nodes = view.model.graph.node
         self.labels = [node_label(node, index) for index, node in enumerate(self.nodes)]
         self._moving: set[str] = set()

@@ -84,10 +84,13 @@ def _sizes_near(flow: Flow, node: NodeProto) -> list[Dim]:
     for name in (*node.output, *node.input):
         dims = [sizes.resolve(dim) for dim in flow.dims.get(name) or ()]
         near += [dim for dim in dims if sizes.varies(dim)]
-        near += [sizes.product(pair) for pair in pairwise(dims) if sizes.are_sides(*pair)]
+        near += [sizes.product(pair) for pair in pairwise(dims) if any(map(sizes.varies, pair))]
     if not near and not any(map(flow.is_moving, node.input)):
         return []
-    sides = sizes.sides
+    sides, image = sizes.sides, flow.images[0]
+    if len(sides) == 1:
+        others = (image.old(name) for name in ("height", "width") if name not in sizes.symbols)
+        near += [sizes.product([sides[0], sizes.const(old)]) for old in others if old is not None]
     both = [sizes.product(sides), sizes.minus(*sides), sizes.minus(*reversed(sides))] if len(sides) == 2 else []
     return list(dict.fromkeys([*sides, *both, *near]))
 

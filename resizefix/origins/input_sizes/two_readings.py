@@ -27,8 +27,12 @@ def _bent(flow: Flow) -> None:
     """A resize to sizes of the file, or a pool of a part of its map, which weights and tables behind it hold."""
     assumed = {use.node for use in flow.assumed}
     for use in flow.resizes:
-        held = [after.old for _, before, after in use.axes if flow.sizes.varies(before) and flow.sizes.fixed(after)]
-        if held and not use.is_scale and use.label not in assumed and flow.choices.of(use.label) is None:
+        held = [
+            after.old
+            for axis, before, after in use.axes
+            if (use.label, axis) not in flow.kept and flow.sizes.varies(before) and flow.sizes.fixed(after) is not None
+        ]
+        if held and not use.is_scale and flow.choices.of(use.label) is None:
             raise refuse(use.label, "origins.input-size-resize-held", sizes=held)
     for index, _, bins, windows in flow.pools:
         label = flow.labels[index]

@@ -166,7 +166,7 @@ def two_of_one_name(n, h, w):
 
 # The node that is refused, the code of the reason, and what to keep so that the others go along.
 REFUSED = {
-    root_of_all: ("Mul_4", "root", "Mul_4"),
+    root_of_all: ("Mul_4", "number", "Mul_4"),
     middle_crop: ("Slice_1", "cut", "Slice_*"),
     middle_half: ("Slice_1", "cut", "Slice_1"),
     middle_half_of_known_length: ("Slice_1", "cut", ""),
@@ -177,14 +177,14 @@ REFUSED = {
     picked_positions: ("Gather_1", "indices", "Gather_1"),
     doubled_rows: ("Gather_3", "indices", "Gather_3"),
     one_side_held: ("Resize_1", "resize-factor", "Resize_1"),
-    root_of_positions: ("Mul_2", "root", "Mul_2"),
+    root_of_positions: ("Mul_2", "number", "Mul_2"),
     best_quarter: ("TopK_2", "share-of-axis", "TopK_2"),
     even_parts: ("Split_1", "parts", "Split_1"),
     size_given_out: ("Cast_1", "output", "Cast_1"),
     rounded_product: ("Resize_6", "resize-factor", "Resize_6"),
     anchors_in_shares: ("Mul_3", "numbers", "Mul_3"),
     data_over_width: ("Div_1", "number", "Div_1"),
-    other_maps_width: ("Div_5", "scalar-or", "Div_5"),
+    other_maps_width: ("Div_5", "number", "Div_5"),
     smaller_grid: ("GridSample_0", "loose-table", "GridSample_0"),
     bins_of_maxima: ("MaxPool_1", "pool", ""),
     pixels_of_samples: ("Mul_1", "table", ""),

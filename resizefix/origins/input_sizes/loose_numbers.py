@@ -135,7 +135,7 @@ def _asked_use(flow: Flow, place: Place, array: Array, uses: Sequence[ScalarUse]
     meanings |= {
         name: Diagnostic("origins.reading-formula", formula=_formula(flow, use)) for name, use in named.items()
     }
-    raise asked(label, number, "origins.input-size-loose-number", meanings, value=number)
+    raise asked(label, number, "origins.input-size-number", meanings, value=number)
 
 
 def _named(flow: Flow, uses: list[ScalarUse]) -> dict[str, ScalarUse]:

@@ -309,7 +309,7 @@ class PlainNumbers:
                 doubtful[place] = uses
                 continue
             if chosen is None:
-                raise refuse(label, "origins.input-size-number", value=shown)
+                raise refuse(label, "origins.input-size-numbers", numbers=shown)
             made[place] = chosen
             self.flow.assume(label, "divisor-as-large-as-the-map", value=shown)
         return made

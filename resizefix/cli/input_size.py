@@ -39,6 +39,9 @@ if TYPE_CHECKING:
     default="usual",
     help="Whether conventions may decide what a number follows; none: all are asked.",
 )
+@click.option(
+    "--keep-overridable", is_flag=True, help="Leave constants that are listed as inputs to those who feed them."
+)
 @click.option("--was", type=SIZE, metavar="HxW", help="The size that the constants of a file with open axes are for.")
 @click.option(
     "--interpolate-positions", is_flag=True, help="Interpolate learned tables of positions: an approximation."
@@ -73,7 +76,7 @@ def _is_path(text: str | None) -> bool:
     return False
 
 
-_OWN = ("size", "batch", "keep", "read", "assume", "was", "interpolate_positions")
+_OWN = ("size", "batch", "keep", "read", "assume", "was", "keep_overridable", "interpolate_positions")
 
 
 def _work(model: str, options: dict[str, Any]) -> Answer:

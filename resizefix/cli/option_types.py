@@ -104,6 +104,13 @@ def _height_and_width(text: str) -> tuple[int, int]:
     return height, width
 
 
+def _sides(text: str) -> tuple[int, ...]:
+    """Depth, height and width; height and width; or a length."""
+    sides = tuple(map(_positive, text.lower().replace("×", "x").split("x")))
+    _require(len(sides) <= 3)
+    return sides
+
+
 def _positive(text: str) -> int:
     _require(text.isdigit() and 0 < int(text) < 1 << 31)
     return int(text)
@@ -147,7 +154,7 @@ FILE_FEED = Spelled(
 """`INPUT=FILE`, a picture or a .npy file; `FILE` alone for the only image input; or `INPUT=V,…`, numbers."""
 SIZE = Spelled("SIZE", _height_and_width, lambda value: Diagnostic("cli.no-size", value=value))
 """HEIGHTxWIDTH."""
-SIZE_OR_ANY = Spelled("SIZE", _or_any(_height_and_width), lambda value: Diagnostic("cli.no-size-or-any", value=value))
+SIZE_OR_ANY = Spelled("SIZE", _or_any(_sides), lambda value: Diagnostic("cli.no-size-or-any", value=value))
 BATCH = Spelled("N|any", _or_any(_positive), lambda value: Diagnostic("cli.no-batch", value=value))
 NODE_READING = Spelled("NODE=READING", _node_reading, lambda value: Diagnostic("cli.no-reading", value=value))
 PYTHON = Spelled("NAME=PATH", _python, lambda value: Diagnostic("cli.no-runtime-python", value=value))

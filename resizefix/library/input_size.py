@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 
-from onnx import ValueInfoProto
+from onnx import ModelProto, ValueInfoProto
 
 from resizefix.diagnostics import Diagnostic, code_of
 from resizefix.dialects.model_view import ModelView
@@ -35,6 +35,8 @@ from resizefix.verification.verification import Status, Verification
 
 ANY = "any"
 SAME_SIZE = Diagnostic("library.input-size-same")
+_SHOWN = 8
+_SIDES = ("depth", "height", "width")
 _MOST_GROWTH = 4  # times the pixels of the old input: what a verification runs at
 
 
@@ -42,7 +44,7 @@ _MOST_GROWTH = 4  # times the pixels of the old input: what a verification runs 
 def input_size(
     document: Document,
     *,
-    size: tuple[int, int] | str | None = ANY,
+    size: tuple[int, ...] | int | str | None = ANY,
     batch: int | str | None = None,
     input: Sequence[str] = (),
     keep: Sequence[str] = (),
@@ -50,6 +52,7 @@ def input_size(
     read: Sequence[tuple[str, str]] = (),
     assume: str = "usual",
     was: tuple[int, int] | None = None,
+    keep_overridable: bool = False,
     interpolate_positions: bool = False,
     verify: bool = True,
     **run: Unpack[ChangeOptions],
@@ -62,12 +65,14 @@ def input_size(
     result's `resolution.choices` has all of them; `keep` and `follow_input` (patterns on names of nodes) and `read`
     (pairs of a pattern and a reading) choose. `resolution.assumed` has each use of a convention; `assume`: "none"
     switches these off. `interpolate_positions`: learned tables of positions are interpolated, as ViT and DINO do; those
-    outcomes are not exact. `input` names the inputs, where not all images of one size are meant. `size` None: the batch
-    alone changes. Raises UsageError for options that do not fit, VerificationFailedError where the verification fails.
+    outcomes are not exact. `size`: depth, height and
+    width, height and width, or a length; None: the batch alone changes. `input` names the inputs, where not all images
+    of one size are meant. Raises UsageError for options that do not fit, VerificationFailedError where the verification fails.
     """
+    size = (size,) if isinstance(size, int) else size
     asked = _asked(size, batch)
     resolution = Resolution(size, batch)
-    choices = Choices(keep, follow_input, interpolate_positions, read, assume != "none")
+    choices = Choices(keep, follow_input, interpolate_positions, read, assume != "none", keep_overridable)
     _require_nodes(document, choices)
     old = {} if was is None else dict(zip(("height", "width"), was, strict=True))
     work = _Work(document, input, choices, asked, old)
@@ -109,12 +114,13 @@ def _done(work: _Work, resolution: Resolution, rules: Conditions | None) -> Resu
     return Result(work.document, outcomes, (), verification, resolution=resolution)
 
 
-def _asked(size: tuple[int, int] | str | None, batch: int | str | None) -> dict[str, int | str]:
+def _asked(size: tuple[int, ...] | str | None, batch: int | str | None) -> dict[str, int | str]:
     """What each axis of an image shall be."""
     asked: dict[str, int | str] = {}
-    if size is not None:
-        height, width = size if isinstance(size, tuple) else (ANY, ANY)
-        asked |= {"height": height, "width": width}
+    if isinstance(size, tuple):
+        asked |= dict(zip(_SIDES[-len(size) :], size, strict=True))
+    elif size is not None:
+        asked |= dict.fromkeys(_SIDES, ANY)
     if batch is not None:
         asked["batch"] = batch
     if not asked:
@@ -145,6 +151,12 @@ def _changed_shapes(before: Document, after: Document) -> tuple[tuple[str, Dims,
         if was != now and all(numbers):
             changed.append((name, was, now))
     return tuple(changed)
+
+
+def _overridable(model: ModelProto) -> list[str]:
+    """The constants that are listed as inputs, so that they may be fed."""
+    constants = {tensor.name for tensor in model.graph.initializer}
+    return [value.name for value in model.graph.input if value.name in constants and model.ir_version >= 4]
 
 
 def _pairs(old: Iterable[ValueInfoProto], new: Iterable[ValueInfoProto]) -> list[tuple[str, Dims, Dims]]:
@@ -204,6 +216,9 @@ class _Work:
             size = f"{image.old('height')} x {image.old('width')}"
             self.inferred.append(Diagnostic("library.input-size-stays", name=image.name, size=size))
         self.names = [image.name for image in images]
+        listed = _overridable(self.document.proto)
+        if listed and not self.choices.keeps_overridable:
+            self.inferred.append(Diagnostic("library.input-size-overridable", names=", ".join(listed[:_SHOWN])))
         images = self._undeclared(images)
         wanted = {name: length for name, length in self.asked.items() if isinstance(length, int)}
         if any(image.old(name) is None for image in images for name in wanted if name in image.axes):

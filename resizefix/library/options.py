@@ -163,6 +163,17 @@ def _fixed_size(value: Any) -> tuple[int, int]:
     return height, width
 
 
+def _sides(value: Any) -> tuple[int, ...]:
+    sides: tuple[int, ...] = _each(_whole(1), (int,))(value)
+    _require(1 <= len(sides) <= 3)
+    return sides
+
+
+def _pair(value: Any) -> tuple[str, str]:
+    node, name = map(_text, value)
+    return node, name
+
+
 def _or_any(read: Reader) -> Reader:
     return lambda value: "any" if value == "any" else read(value)
 
@@ -176,11 +187,11 @@ _SCALE = _number(0, _LARGEST_FLOAT32, above=True)
 _FLOAT = _number(-_LARGEST_FLOAT32, _LARGEST_FLOAT32)
 _NONE = frozenset({
     "form", "batch", "input_name", "prefer", "opset", "denominator", "shape", "timeout", "memory_limit", "progress",
-    "profile", "runs", "set", "feed", "runtime", "runtime_python",
+    "profile", "runs", "set", "feed", "runtime", "runtime_python", "size", "was",
 })  # fmt: skip
 _FLAGS = (
     "shared", "keep_default", "allow_coupled", "verify", "hybrid", "allow_inexact", "lower", "fastest", "live", "build",
-    "remove_identity", "interpolate_positions",
+    "remove_identity", "interpolate_positions", "keep_overridable",
 )  # fmt: skip
 _OPTIONS: dict[str, tuple[Reader, str]] = {
     **dict.fromkeys(_FLAGS, (_flag, "True or False")),
@@ -204,6 +215,9 @@ _OPTIONS: dict[str, tuple[Reader, str]] = {
     "target": (_target, ""),
     "profile": (_by_name(_ranges), 'ranges as {"input": {"min": (1, 3, 8, 8), "opt": …, "max": …}}'),
     "size": (_or_any(_fixed_size), 'height and width, as (720, 1280), or "any"'),
+    "was": (_fixed_size, "height and width, as (720, 1280)"),
+    "assume": (_one_of("usual", "none"), "'usual' or 'none'"),
+    "read": (_each(_pair), 'pairs of a glob on names of nodes and a reading, as [("Slice_4", "keep")]'),
     "batch": (_or_any(_whole(1)), 'a whole number from 1, or "any"'),
     "input": (_each(_text, (str,)), "the name of an input, or a list of them"),
     **dict.fromkeys(("keep", "follow_input"), (_each(_text, (str,)), "a glob on names of nodes, or a list of them")),
@@ -218,6 +232,9 @@ _SIZE_BEFORE = (_fixed_size, "height and width, as (720, 1280)")
 _OF_ONE_CALL: dict[str, dict[str, tuple[Reader, str]]] = {
     "trt_legacy": {"size": _SIZE_BEFORE},
     "freeze_scales": {"size": _SIZE_BEFORE},
+    "input_size": {
+        "size": (_or_any(_sides), 'height and width, as (720, 1280), depth, height and width, a length, or "any"')
+    },
     "legalize": {"size": _SIZE_BEFORE, "target": (_target, "")},
 }
 

@@ -52,7 +52,7 @@ class Resolution:
     each; which sizes the model takes, where not all; the nodes whose learned positions were interpolated, which is
     an approximation; and graph inputs whose stored shape changed and outputs of other numbers, before and after."""
 
-    size: tuple[int, int] | str | None
+    size: tuple[int, ...] | str | None
     batch: int | str | None = None
     rule: str = ""
     inferred: tuple[str, ...] = ()

@@ -107,8 +107,7 @@ def conv_transpose(n: Reading) -> list[DimList]:
         raise UnknownRankError
     count = len(dims) - 2
     n.require(dims[1], "origins.weights")
-    if n.attribute("output_shape") is not None:
-        raise n.refuse("origins.input-size-attribute", name="output_shape")
+    wanted = n.listed_attribute("output_shape")
     found, extra = windows(n.attribute, count), n.attribute("output_padding", [0] * count)
     made: list[Dim] = []
     for axis, dim in enumerate(dims[2:]):
@@ -118,6 +117,15 @@ def conv_transpose(n: Reading) -> list[DimList]:
         # "SAME" takes away what is more than stride times the size, and adds nothing where windows leave gaps.
         change = min(0, change) if found.is_same else change + extra[axis] - padded
         made.append(n.sizes.plus(scaled, change))
+    if wanted is not None:
+        # The sizes that are listed are those that no padding leaves, or the row does not know how it pads.
+        plain = (
+            not found.is_same and not any(extra) and [dim.old for dim in made] == [dim.old for dim in wanted[-count:]]
+        )
+        if not plain or any(found.pads):
+            raise n.refuse("origins.input-size-attribute", name="output_shape")
+        for given, size in zip(wanted[-count:], made, strict=True):
+            n.meet(given, size)
     if len(set(extra)) > 1 and len(set(found.strides)) == 1:
         n.notes.padded_outputs.append((n.label, tuple(made)))
     return [(dims[0], n.const(weight[1] * n.attribute("group", 1)), *made)]

@@ -71,7 +71,7 @@ class Flow(Notes):
         """The uses of conventions."""
         self.sizes = Sizes(symbols, tied=tied)
         self.solver = Solver(self.sizes)
-        self.operands = Operands(view, self.sizes)
+        self.operands = Operands(view, self.sizes, keep_overridable=choices.keeps_overridable)
         self.dims: dict[str, DimList | None] = {}
         self.pads: list[PadUse] = []
         self.limits: list[tuple[str, Dim, int]] = []

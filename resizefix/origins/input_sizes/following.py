@@ -167,7 +167,7 @@ def trial_sizes(found: Following, growth: int) -> list[dict[str, int]]:
     chosen: list[dict[str, int]] = []
     for first, second, third in ((1, 0, 1), (0, 3, 2), (2, 1, 0), (0, 1, 1), (1, 0, 0), (-1, 1, 2)):
         moves = dict(zip(("height", "width", "batch"), (first, second, third), strict=True))
-        made = {name: old + odd[name] * moves[name] for name, old in symbols.items()}
+        made = {name: old + odd[name] * moves.get(name, first) for name, old in symbols.items()}
         pixels = np.prod([made[name] / old for name, old in symbols.items()])
         if made == dict(symbols) or min(made.values()) < 1 or pixels > growth or made in chosen:
             continue

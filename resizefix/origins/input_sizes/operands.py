@@ -58,7 +58,9 @@ class TableUse(NamedTuple):
 class Operands:
     """The constants of the main graph and the values that follow from them and from sizes."""
 
-    def __init__(self, view: ModelView, sizes: Sizes) -> None:
+    def __init__(self, view: ModelView, sizes: Sizes, *, keep_overridable: bool = False) -> None:
+        """`keep_overridable`: constants that are listed as inputs of the model are inputs, as whoever feeds them
+        means; else they are constants."""
         self.view, self.sizes = view, sizes
         self.scope = view.scopes.by_path[MAIN]
         self.opset = self.scope.opset
@@ -68,7 +70,7 @@ class Operands:
         self._tensors: dict[str, Array | None] = {}
         self._leaves: dict[Size, Dim] = {}
         fed = {value.name for value in view.model.graph.input}
-        overridable = fed if view.model.ir_version >= 4 else set()
+        overridable = fed if view.model.ir_version >= 4 and keep_overridable else set()
         self.initializers = {t.name: t for t in view.model.graph.initializer if t.name not in overridable}
         self._constant_nodes: dict[str, NodeProto] = {
             node.output[0]: node for node in view.model.graph.node if is_operator(node, "Constant") and node.output

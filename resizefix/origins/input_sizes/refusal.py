@@ -115,6 +115,8 @@ class Choices(NamedTuple):
     """Whether learned tables of positions are interpolated, which is an approximation."""
     read: Sequence[tuple[str, str]] = ()
     assumes: bool = True
+    keeps_overridable: bool = False
+    """Whether constants that are listed as inputs stay inputs."""
 
     def of(self, label: str) -> str | None:
         """The name of the reading that the user chose for a node: "keep", "follow", or another one; None without."""

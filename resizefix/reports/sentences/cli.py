@@ -86,7 +86,7 @@ SENTENCES = {
     "cli.no-feed": "{value} is not a feed; write for example {example}",
     "cli.no-runtime-python": "{value} names no Python; write for example opencv-4=/path/to/bin/python",
     "cli.no-size": "{value} is not a size; write height x width, such as 720x1280",
-    "cli.no-size-or-any": "{value} is not a size; write height x width, such as 720x1280, or any",
+    "cli.no-size-or-any": "{value} is not a size; write height x width, such as 720x1280, depth x height x width, a length, or any",
     "cli.no-reading": "{value} is no reading of a node; write NODE=READING, as the choices list it",
     "cli.no-batch": "{value} is not a batch; write a number from 1, or any",
     "cli.stdin-message-and-model": "standard input holds the message or the model; name a file for the model",

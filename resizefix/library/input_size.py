@@ -11,6 +11,7 @@ from onnx import ModelProto, ValueInfoProto
 from resizefix.diagnostics import Diagnostic, code_of
 from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
+from resizefix.document.edits import rename_symbols
 from resizefix.document.scopes import node_label
 from resizefix.document.text import node_text
 from resizefix.document.values import Dims, dims_of
@@ -67,7 +68,8 @@ def input_size(
     switches these off. `interpolate_positions`: learned tables of positions are interpolated, as ViT and DINO do; those
     outcomes are not exact. `size`: depth, height and
     width, height and width, or a length; None: the batch alone changes. `input` names the inputs, where not all images
-    of one size are meant. Raises UsageError for options that do not fit, VerificationFailedError where the verification fails.
+    of one size are meant. Raises UsageError for options that do not fit, VerificationFailedError where the
+    verification fails.
     """
     size = (size,) if isinstance(size, int) else size
     asked = _asked(size, batch)
@@ -295,11 +297,21 @@ class _Work:
     def _release(self, images: list[ImageInput], free: dict[str, int]) -> None:
         found = follow(self._view, images, free, self.choices)
         made = made_dynamic(self.document, found)
+        self._name_as_before(made.document)
         self._free, self._start = found, self.document
         rule = found.rule(free)
         steps = [f"{name} {step}" for name, step in rule.steps.items() if step > 1]
         self.rule = Diagnostic("library.input-size-rule", steps=", ".join(steps)) if steps else ""
         self._keep(found, made, dict.fromkeys(free))
+
+    def _name_as_before(self, made: Document) -> None:
+        """Let axes that the file declared open have the names that they had."""
+        was = {value.name: dims_of(value.type) for value in self.before.proto.graph.input}
+        now = {value.name: dims_of(value.type) for value in made.proto.graph.input}
+        pairs = [pair for name in self.names for pair in zip(was[name], now[name], strict=True)]
+        names = {new: old for old, new in pairs if isinstance(old, str) and isinstance(new, str) and old != new}
+        if len(set(names.values())) == len(names):
+            rename_symbols(made.proto, names)
 
     def _keep(
         self, found: Following, made: Resized, asked: Mapping[str, int | None], numbers: Numbers | None = None

@@ -42,6 +42,13 @@ if TYPE_CHECKING:
 @click.option(
     "--keep-overridable", is_flag=True, help="Leave constants that are listed as inputs to those who feed them."
 )
+@click.option(
+    "--like",
+    type=click.Path(),
+    metavar="OTHER",
+    help="The same network at another size: the readings are solved from it.",
+)
+@click.option("--ask", is_flag=True, help="Ask for each choice on the terminal.")
 @click.option("--was", type=SIZE, metavar="HxW", help="The size that the constants of a file with open axes are for.")
 @click.option(
     "--interpolate-positions", is_flag=True, help="Interpolate learned tables of positions: an approximation."
@@ -55,7 +62,9 @@ def command(model: str, **options: Any) -> None:
     """
     context = click.get_current_context()
     param = next(param for param in context.command.params if param.name == "size")
-    if options["size"] is None and not (options["batch"] is not None and _is_path(options["out"])):
+    if options["size"] is None and not (
+        (options["batch"] is not None or options["like"] is not None) and _is_path(options["out"])
+    ):
         if options["out"] is None:
             raise click.UsageError("Missing argument 'SIZE'.", context)
         # OUT is left out where -o, --in-place or --dry-run stand for it
@@ -76,14 +85,41 @@ def _is_path(text: str | None) -> bool:
     return False
 
 
-_OWN = ("size", "batch", "keep", "read", "assume", "was", "keep_overridable", "interpolate_positions")
+_OWN = ("size", "batch", "keep", "read", "assume", "was", "like", "keep_overridable", "interpolate_positions")
 
 
 def _work(model: str, options: dict[str, Any]) -> Answer:
     own = {name: options[name] for name in _OWN}
     renamed = {"input": options["inputs"], "follow_input": options["follow"], "verify": not options["no_verify"]}
-    make = calling("input_size", model, **own, **renamed, **run_options(options))
+    run = run_options(options)
+
+    def make() -> Result:
+        while True:
+            result = calling("input_size", model, **own, **renamed, **run)()
+            choices = () if result.resolution is None else result.resolution.choices
+            if not options["ask"] or not choices:
+                return result
+            for question in choices:
+                _ask(question, own, renamed)
+
     return written(model, options, make, _why_not, more=_more)
+
+
+def _ask(question: Question, own: dict[str, Any], renamed: dict[str, Any]) -> None:
+    """Ask for one choice, and add it to the options of the call."""
+    from resizefix.origins.input_sizes.refusal import readings_of
+
+    click.echo(f"{printable(', '.join(question.nodes))}: {printable(question.why)}", err=True)
+    for number, reading in enumerate(question.readings, 1):
+        click.echo(f"  {number}: {reading.meaning}", err=True)
+    answer = click.prompt("number", type=click.IntRange(1, len(question.readings)), err=True)
+    for node, name in readings_of(question.args(question.readings[answer - 1].name)):
+        if name == "keep":
+            own["keep"] = (*own["keep"], node)
+        elif name == "follow":
+            renamed["follow_input"] = (*renamed["follow_input"], node)
+        else:
+            own["read"] = (*own["read"], (node, name))
 
 
 def _why_not(result: Result) -> No | None:

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import os
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 
-from onnx import ValueInfoProto
+from onnx import ModelProto, ValueInfoProto
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.document.document import Document
 from resizefix.document.scopes import node_label
 from resizefix.document.values import Dims, dims_of
 from resizefix.errors import UsageError
+from resizefix.interop import opened
 from resizefix.library.bounded import operation
+from resizefix.library.like import choices_like, size_of
 from resizefix.library.result import NOT_VERIFIED, Resolution, Result, failed
 from resizefix.library.size_work import SizeWork
 from resizefix.origins.input_sizes.questions import Question, proposal, questions
-from resizefix.origins.input_sizes.refusal import Choices, SizeRefusedError
+from resizefix.origins.input_sizes.refusal import Assumed, Choices, SizeRefusedError
 from resizefix.verification.conditions import ChangeOptions, Conditions, Unpack, conditions
 from resizefix.verification.verification import Status, Verification
 
@@ -38,6 +41,7 @@ def input_size(
     read: Sequence[tuple[str, str]] = (),
     assume: str = "usual",
     was: tuple[int, int] | None = None,
+    like: str | os.PathLike[str] | ModelProto | None = None,
     keep_overridable: bool = False,
     interpolate_positions: bool = False,
     verify: bool = True,
@@ -51,18 +55,27 @@ def input_size(
     result's `resolution.choices` has all of them; `keep` and `follow_input` (patterns on names of nodes) and `read`
     (pairs of a pattern and a reading) choose. `resolution.assumed` has each use of a convention; `assume`: "none"
     switches these off. `interpolate_positions`: learned tables of positions are interpolated, as ViT and DINO do; those
-    outcomes are not exact. `size`: depth, height and
-    width, height and width, or a length; None: the batch alone changes. `input` names the inputs, where not all images
-    of one size are meant. Raises UsageError for options that do not fit, VerificationFailedError where the
+    outcomes are not exact. `size`: depth, height and width, height and width, or a length; None: the batch alone
+    changes. `like`: the same network, exported at another size: the readings are solved from it. `input` names the
+    inputs, where not all images of one size are meant. Raises UsageError for options that do not fit, VerificationFailedError where the
     verification fails.
     """
     size = (size,) if isinstance(size, int) else size
+    other = None if like is None else opened(like)
+    sizes = {} if other is None else size_of(other)
+    if size is None and other is not None:
+        size = tuple(sizes[name] for name in _SIDES if name in sizes)
     asked = _asked(size, batch)
     resolution = Resolution(size, batch)
-    choices = Choices(keep, follow_input, interpolate_positions, read, assume != "none", keep_overridable)
+    choices = Choices(
+        keep, follow_input, interpolate_positions, read, assume != "none", keeps_overridable=keep_overridable
+    )
     _require_nodes(document, choices)
     old = {} if was is None else dict(zip(("height", "width"), was, strict=True))
+    if other is not None:
+        choices = _solved(document, input, choices, other, old, conditions(**run))
     work = SizeWork(document, input, choices, asked, old)
+    work.other = other if asked == {name: sizes.get(name) for name in asked} else None
     return _done(work, resolution, conditions(**run) if verify else None)
 
 
@@ -101,6 +114,31 @@ def _done(work: SizeWork, resolution: Resolution, rules: Conditions | None) -> R
     if not all(outcome.exact for outcome in outcomes) and resolution.size == ANY:
         outcomes = tuple(replace(outcome, max_abs_diff=largest) for outcome in outcomes)
     return Result(work.document, outcomes, (), verification, resolution=resolution)
+
+
+def _solved(
+    document: Document,
+    names: Sequence[str],
+    choices: Choices,
+    other: Document,
+    was: Mapping[str, int],
+    rules: Conditions,
+) -> Choices:
+    """The choices with which the model becomes the other file."""
+    wanted: dict[str, int | str] = {**size_of(other)}
+
+    def make(tried: Choices) -> tuple[Document, list[Assumed]]:
+        work = SizeWork(document, names, tried, wanted, was)
+        work.make()
+        return work.document, work.assumed
+
+    solved = choices_like(other, make, choices, rules)
+    try:  # what was assumed on the way is proven now
+        for use in make(solved)[1]:
+            solved = solved.with_proof(use.node)
+    except SizeRefusedError:
+        pass
+    return solved
 
 
 def _refuted(work: SizeWork, error: SizeRefusedError, resolution: Resolution) -> Result[Document]:

@@ -187,7 +187,7 @@ _SCALE = _number(0, _LARGEST_FLOAT32, above=True)
 _FLOAT = _number(-_LARGEST_FLOAT32, _LARGEST_FLOAT32)
 _NONE = frozenset({
     "form", "batch", "input_name", "prefer", "opset", "denominator", "shape", "timeout", "memory_limit", "progress",
-    "profile", "runs", "set", "feed", "runtime", "runtime_python", "size", "was",
+    "profile", "runs", "set", "feed", "runtime", "runtime_python", "size", "was", "like",
 })  # fmt: skip
 _FLAGS = (
     "shared", "keep_default", "allow_coupled", "verify", "hybrid", "allow_inexact", "lower", "fastest", "live", "build",
@@ -215,6 +215,7 @@ _OPTIONS: dict[str, tuple[Reader, str]] = {
     "target": (_target, ""),
     "profile": (_by_name(_ranges), 'ranges as {"input": {"min": (1, 3, 8, 8), "opt": …, "max": …}}'),
     "size": (_or_any(_fixed_size), 'height and width, as (720, 1280), or "any"'),
+    "like": (lambda value: value, "a path or a model"),
     "was": (_fixed_size, "height and width, as (720, 1280)"),
     "assume": (_one_of("usual", "none"), "'usual' or 'none'"),
     "read": (_each(_pair), 'pairs of a glob on names of nodes and a reading, as [("Slice_4", "keep")]'),

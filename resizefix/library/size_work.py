@@ -65,6 +65,8 @@ class SizeWork:
         mixes: str | None = None,
     ) -> None:
         self.mixes = mixes
+        self.other: Document | None = None
+        """The same network, exported at the size that is asked for."""
         self.before = self.document = self._closed = document
         self.was = was
         self.named = self.names = names
@@ -230,7 +232,11 @@ class SizeWork:
 
     def proof(self, rules: Conditions) -> Verification:
         """What of the new model is proven, and what experiments did not refute."""
+        from resizefix.verification.input_size import prove_same
+
         found = self._proof(rules)
+        if self.other is not None and found.passed:
+            return prove_same(self.other, rules, self.document)
         if not found.passed or not self._steps:
             return found
         covered = self._covered(rules)
@@ -264,7 +270,7 @@ class SizeWork:
     def _rated(self, proof: Verification) -> Verification:
         """A pass is one only where something was compared that computes the result, and nothing was assumed."""
         batch_alone = {name for _, found in self._steps for name in found.sizes.symbols} <= {"batch"}
-        if not proof.passed or not self._steps or (batch_alone and not self.assumed):
+        if not proof.passed or not self._steps or (batch_alone and not self.assumed) or self.other is not None:
             return proof
         experiments = len(proof.runs) + len(proof.tested)
         said = Diagnostic("library.input-size-unrefuted", experiments=experiments, assumptions=len(self.assumed))

@@ -90,8 +90,9 @@ class TableNodes:
         if use.form.startswith("minus"):
             made = add("Neg", made)
         if use.form in ("root", "over root"):
-            made = self._builder.as_type(add("Sqrt", self._builder.as_type(made, np.float64)), dtype)
-            made = made if use.form == "root" else add("Div", value([1], "over", dtype), made)
+            made = add("Sqrt", self._builder.as_type(made, np.float64))
+            made = made if use.form == "root" else add("Div", value([1], "over", np.float64), made)
+            made = self._builder.as_type(made, dtype)
         if use.form == "double":
             made = add("Add", made, made)
         elif use.form == "quarter":

@@ -121,7 +121,7 @@ class Flow(Notes):
 
         Nothing is assumed where the user has chosen. Raises SizeRefusedError where conventions may not decide.
         """
-        if self.choices.of(label) is not None:
+        if self.choices.of(label) is not None or label in self.choices.proven:
             return
         meaning = sentence_of(convention, label=label, **said)
         if not self.choices.assumes:

@@ -103,6 +103,15 @@ def args_of(node: str, name: str) -> tuple[str, ...]:
     return ("--read", f"{pattern}={name}")
 
 
+def readings_of(args: Sequence[str]) -> list[tuple[str, str]]:
+    """The patterns and the readings that options name."""
+    found = []
+    for option, value in zip(args[::2], args[1::2], strict=True):
+        node, _, name = value.rpartition("=") if option == "--read" else (value, "", option[2:])
+        found.append((node, name))
+    return found
+
+
 class Choices(NamedTuple):
     """Patterns of nodes whose numbers stay as they are, and of those whose numbers follow the input.
 
@@ -115,6 +124,8 @@ class Choices(NamedTuple):
     """Whether learned tables of positions are interpolated, which is an approximation."""
     read: Sequence[tuple[str, str]] = ()
     assumes: bool = True
+    proven: frozenset[str] = frozenset()
+    """The nodes at which a convention was held against another export of the network."""
     keeps_overridable: bool = False
     """Whether constants that are listed as inputs stay inputs."""
 
@@ -127,9 +138,19 @@ class Choices(NamedTuple):
 
     def with_reading(self, label: str, name: str) -> Choices:
         """These and one more."""
-        option, pattern = args_of(label, name)
-        if option == "--keep":
+        made = self
+        for pattern, reading in readings_of(args_of(label, name)):
+            made = made.with_pattern(pattern, reading)
+        return made
+
+    def with_proof(self, label: str) -> Choices:
+        """These, where the convention at a node is no assumption."""
+        return self._replace(proven=self.proven | {label})
+
+    def with_pattern(self, pattern: str, name: str) -> Choices:
+        """These and one more, for the nodes of a pattern."""
+        if name == KEEP:
             return self._replace(keep=(*self.keep, pattern))
-        if option == "--follow":
+        if name == FOLLOW:
             return self._replace(follow=(*self.follow, pattern))
-        return self._replace(read=(*self.read, (pattern.rpartition("=")[0], name)))
+        return self._replace(read=(*self.read, (pattern, name)))

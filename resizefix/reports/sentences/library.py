@@ -51,6 +51,8 @@ SENTENCES = {
     "library.input-size-unrefuted": "no evidence against it in {experiments} experiments; {assumptions} assumptions",
     "library.input-size-declared": "{name}: declared open, fixed at {sizes} by {node}",
     "library.input-size-overridable": "constants listed as inputs count as constants: {names}; --keep-overridable leaves them inputs",
+    "library.like-is-open": "--like: its input {name!r} leaves a size open; give an export with a fixed size",
+    "library.like-not-reached": "no reading of the numbers makes it compute what the other file does ({tries} tried); the weights may differ",
     "library.input-size-stays": "{name}: its size {size} stays; --input names the inputs that change",
     "library.parser": "{parser}",
     "library.parser-for-tensorrt-10": "{parser}, standing in for TensorRT 10 (a parser of the same sources, but another builder)",

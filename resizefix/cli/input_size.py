@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     "--like",
     type=click.Path(),
     metavar="OTHER",
-    help="The same network at another size: the readings are solved from it.",
+    help="The same network at another size, to solve the readings from.",
 )
 @click.option("--ask", is_flag=True, help="Ask for each choice on the terminal.")
 @click.option("--was", type=SIZE, metavar="HxW", help="The size that the constants of a file with open axes are for.")
@@ -58,7 +58,7 @@ def command(model: str, **options: Any) -> None:
     """Give IN another input resolution: SIZE is height x width, or `any`.
 
     Every constant that follows the size is found and rewritten; where weights depend on it, nothing is written. What
-    the file does not decide is assumed by a convention, which is printed, or asked. With --batch SIZE may be left out.
+    the file does not decide is assumed by a convention, which is printed, or asked. With --batch or --like, SIZE may be left out.
     """
     context = click.get_current_context()
     param = next(param for param in context.command.params if param.name == "size")

@@ -57,8 +57,8 @@ def input_size(
     switches these off. `interpolate_positions`: learned tables of positions are interpolated, as ViT and DINO do; those
     outcomes are not exact. `size`: depth, height and width, height and width, or a length; None: the batch alone
     changes. `like`: the same network, exported at another size: the readings are solved from it. `input` names the
-    inputs, where not all images of one size are meant. Raises UsageError for options that do not fit, VerificationFailedError where the
-    verification fails.
+    inputs, where not all images of one size are meant. Raises UsageError for options that do not fit,
+    VerificationFailedError where the verification fails.
     """
     size = (size,) if isinstance(size, int) else size
     other = None if like is None else opened(like)

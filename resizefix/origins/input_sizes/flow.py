@@ -69,6 +69,8 @@ class Flow(Notes):
         self.view, self.images, self.choices = view, images, choices
         self.assumed: list[Assumed] = []
         """The uses of conventions."""
+        self.conventional: set[str] = set()
+        """The nodes about which a convention decided."""
         self.sizes = Sizes(symbols, tied=tied)
         self.solver = Solver(self.sizes)
         self.operands = Operands(view, self.sizes, keep_overridable=choices.keeps_overridable)
@@ -121,6 +123,7 @@ class Flow(Notes):
 
         Nothing is assumed where the user has chosen. Raises SizeRefusedError where conventions may not decide.
         """
+        self.conventional.add(label)
         if self.choices.of(label) is not None or label in self.choices.proven:
             return
         meaning = sentence_of(convention, label=label, **said)

@@ -25,7 +25,6 @@ def refuse_two_readings(flow: Flow) -> None:
 
 def _bent(flow: Flow) -> None:
     """A resize to sizes of the file, or a pool of a part of its map, which weights and tables behind it hold."""
-    assumed = {use.node for use in flow.assumed}
     for use in flow.resizes:
         held = [
             after.old
@@ -37,7 +36,7 @@ def _bent(flow: Flow) -> None:
     for index, _, bins, windows in flow.pools:
         label = flow.labels[index]
         held = [size.old for size, window in zip(bins, windows, strict=True) if _is_held(flow, size, window)]
-        if held and label not in assumed and flow.choices.of(label) is None:
+        if held and label not in flow.conventional and flow.choices.of(label) is None:
             kernel = attribute_of(flow.nodes[index], "kernel_shape")
             raise refuse(label, "origins.input-size-pool", kernel=kernel, bins=[size.old for size in bins])
 

@@ -58,7 +58,8 @@ def command(model: str, **options: Any) -> None:
     """Give IN another input resolution: SIZE is height x width, or `any`.
 
     Every constant that follows the size is found and rewritten; where weights depend on it, nothing is written. What
-    the file does not decide is assumed by a convention, which is printed, or asked. With --batch or --like, SIZE may be left out.
+    the file does not decide is assumed by a convention, which is printed, or asked. With --batch or --like, SIZE may be
+    left out.
     """
     context = click.get_current_context()
     param = next(param for param in context.command.params if param.name == "size")

@@ -17,7 +17,6 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
 from resizefix.errors import ResizefixError
 from resizefix.library.coupling import named_in_original, sites_with_coupling, without_coupled
@@ -25,6 +24,7 @@ from resizefix.operations.promote_scales import NewInputs, Promotion, promote_sc
 from resizefix.operations.site import Site
 from resizefix.promotion import Coupling, Freedom
 from resizefix.scope_path import Key
+from resizefix.shapes.model_view import ModelView
 from resizefix.verification.conditions import conditions
 from resizefix.verification.proof import Prover
 

@@ -3,7 +3,7 @@ several sizes, both levels. Nothing of resizefix is used here."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from itertools import product
 
 import numpy as np
@@ -29,14 +29,21 @@ MOST_FEEDS = 5
 MOST_ELEMENTS = 2**22
 APART = 1e-5  # of the largest value: what is nearer computes the same
 APART_OPTIMISED = 2e-4
+APART_HALF = 2.0**-10  # where a model has half precision: it is computed in float32 between casts that nodes move
 
 
 class Judge:
     """One candidate with the feeds that it runs with. `fed` are the values of its new inputs that give the old
-    numbers."""
+    numbers, `kept` the positions in them of axes that keep their size."""
 
-    def __init__(self, before: ModelProto, candidate: ModelProto, fed: Mapping[str, tuple[float, ...]]) -> None:
-        self._before, self._candidate, self._fed = before, candidate, fed
+    def __init__(
+        self,
+        before: ModelProto,
+        candidate: ModelProto,
+        fed: Mapping[str, tuple[float, ...]],
+        kept: Mapping[str, Collection[int]] | None = None,
+    ) -> None:
+        self._before, self._candidate, self._fed, self._kept = before, candidate, fed, kept or {}
         self._plain, self._optimised = session(candidate), session(candidate, optimised=True)
         self.feeds: list[Arrays] = []
         self.outputs: list[Arrays] = []
@@ -52,6 +59,7 @@ class Judge:
                 self.fused.append(fused)
         self._shapes: list[dict[str, tuple[int, ...]]] | None = None
         self._said: set[tuple[str, int, int]] | None = None
+        self._least = APART_HALF if has_half_precision(candidate) else 0.0
 
     def _tried(self) -> Iterator[Arrays]:
         for (place, sizes), factors in product(enumerate(SIZES), FACTORS):
@@ -68,7 +76,7 @@ class Judge:
         for value in graph.input:
             if value.name in self._fed:
                 factor = factors[list(self._fed).index(value.name) % len(factors)]
-                feeds[value.name] = moved(value, self._fed[value.name], factor)
+                feeds[value.name] = moved(value, self._fed[value.name], factor, self._kept.get(value.name, ()))
             elif not value.type.tensor_type.elem_type:
                 return None  # a sequence, a map: no tensor
             elif value.name not in defaults:
@@ -84,14 +92,24 @@ class Judge:
 
     @property
     def said_before(self) -> set[tuple[str, int, int]]:
-        """What the model before says wrongly of itself: tensor, axis (-1: the rank) and number."""
+        """What the model before says wrongly of itself at any feed: tensor, axis (-1: the rank) and number."""
         if self._said is None:
+            self._said = set()
             known = {value.name for value in self._before.graph.input}
-            feeds = {name: value for name, value in self.feeds[0].items() if name in known}
-            made = self._all_values(feeds, self._before) or {}
-            shapes = {name: value.shape for name, value in made.items()}
-            self._said = set(said_wrongly(self._before, shapes))
+            for fed in self.feeds:
+                feeds = {name: value for name, value in fed.items() if name in known}
+                made = self._all_values(feeds, self._before) or {}
+                self._said.update(said_wrongly(self._before, {name: value.shape for name, value in made.items()}))
         return self._said
+
+    @property
+    def said_by_candidate(self) -> set[tuple[str, int, int]]:
+        """What the candidate itself says wrongly, and the model before did not say."""
+        every = (
+            set(said_wrongly(self._candidate, shapes)) - set(said_wrongly(self._before, shapes))
+            for shapes in self.shapes
+        )
+        return {one for wrong in every for one in wrong} - self.said_before
 
     def _all_values(self, feeds: Arrays, model: ModelProto | None = None) -> Arrays | None:
         shown = ModelProto()
@@ -118,13 +136,30 @@ class Judge:
             for at, feeds in enumerate(self.feeds):
                 made = run(opened, feeds)
                 itself = distance(self.outputs[at], self.fused[at]) if optimised else 0.0
-                if made is None or distance(wanted[at], made) > max(apart, 4 * itself):
+                if made is None or distance(wanted[at], made) > max(apart, self._least, 4 * itself):
                     return True
         return False
 
     def is_stored_wrong(self, model: ModelProto) -> bool:
-        """Whether a stored shape has a number that a run has not, a symbol that is two sizes, or another rank."""
-        return any(not self.said_before.issuperset(said_wrongly(model, shapes)) for shapes in self.shapes)
+        """Whether a stored shape has a number that a run has not, a symbol that is two sizes, or another rank, and
+        neither the candidate nor the model before says so."""
+        for shapes in self.shapes:
+            excused = self.said_before | set(said_wrongly(self._candidate, shapes))
+            if not excused.issuperset(said_wrongly(model, shapes)):
+                return True
+        return False
+
+
+def has_half_precision(model: ModelProto) -> bool:
+    """Whether a tensor of the main graph is stored as half precision, or cast to it."""
+    graph = model.graph
+    stored_types = {tensor.data_type for tensor in graph.initializer} | {
+        value.type.tensor_type.elem_type for value in (*graph.input, *graph.value_info, *graph.output)
+    }
+    casts = {
+        entry.i for node in graph.node for entry in node.attribute if node.op_type == "Cast" and entry.name == "to"
+    }
+    return TensorProto.FLOAT16 in stored_types | casts
 
 
 def said_wrongly(model: ModelProto, shapes: Mapping[str, tuple[int, ...]]) -> Iterator[tuple[str, int, int]]:
@@ -193,11 +228,12 @@ def distance(wanted: Arrays, made: Arrays) -> float:
     return worst
 
 
-def moved(value: ValueInfoProto, old: tuple[float, ...], factor: float) -> np.ndarray:
+def moved(value: ValueInfoProto, old: tuple[float, ...], factor: float, kept: Collection[int]) -> np.ndarray:
     """The value of a new input, where the axes that are resized have `factor` times their scale."""
     dtype = helper.tensor_dtype_to_np_dtype(value.type.tensor_type.elem_type)
     array = np.array(old, np.float64)
-    array[-2:] *= factor
+    resized = [position for position in range(array.size) if position not in kept]
+    array[resized[-2:]] *= factor
     return array.astype(dtype)
 
 

@@ -41,6 +41,7 @@ from resizefix.verification.plan import Plan
 
 LARGEST = 400_000  # bytes of a file
 LIMIT = 240.0  # seconds for one file
+UNCHANGED = "what the command itself stores wrongly"
 LEAST = {"bytes": 1.0, "shapes": 1.0}  # the share that must be caught, by kind of family
 
 
@@ -144,6 +145,12 @@ def call(command: Command, path: Path) -> Any | ResizefixError:
         return error
 
 
+def _kept(source: Any) -> list[int]:
+    """The positions of axes that keep their size."""
+    driven = source.sites[0]
+    return [at for at, position in enumerate(driven.entries) if position not in driven.scaled]
+
+
 def subject_of(handed: Handed, judge: Judge, fed: dict[str, tuple[float, ...]]) -> Subject:
     before, candidate, plan = handed
     planned = frozenset(name for _, name in plan.nodes)
@@ -162,12 +169,17 @@ def mutants_of(
     if not places:
         return
     at = places[-1]
-    fed = {source.name: tuple(source.value) for source in result.inputs} if not _raises(seen.handed[at][2]) else {}
+    inputs = result.inputs if not _raises(seen.handed[at][2]) else ()
+    fed = {source.name: tuple(source.value) for source in inputs}
+    kept = {source.name: _kept(source) for source in inputs}
     candidate = seen.handed[at][1]
-    judge = Judge(seen.handed[at][0].to_proto(), candidate.to_proto(), fed)
+    judge = Judge(seen.handed[at][0].to_proto(), candidate.to_proto(), fed, kept)
     if not judge.feeds:
         return
     subject = subject_of(seen.handed[at], judge, fed)
+    about = path.as_posix(), command.name, json.dumps(command.options)
+    if judge.said_by_candidate:  # nothing was injected: the operation and its proof let it through
+        yield Mutant(*about, UNCHANGED, "shapes", 0, "survived")
     for family in families:
         edits = list(family.edits(subject))
         draw = random.Random(f"{seed} {path.name} {command.name} {command.options} {family.name}")
@@ -241,7 +253,7 @@ def table(mutants: Sequence[Mutant]) -> str:
         for key in ((one.family, one.command), (one.family, ""), ("", one.command), ("", "")):
             counts[key][one.verdict] += 1
     lines = ["| | " + " | ".join([*names, "all"]) + " |", "|---|" + "---|" * (len(names) + 1)]
-    for family in (*(family.name for family in FAMILIES), ""):
+    for family in (*(family.name for family in FAMILIES), UNCHANGED, ""):
         cells = [share(counts[family, name]) for name in (*names, "")]
         lines.append(f"| {family or 'all'} | " + " | ".join(cells) + " |")
     return "\n".join(lines)

@@ -19,7 +19,7 @@ from resizefix.document.document import Document
 from resizefix.document.scopes import default_opset
 from resizefix.errors import ResizefixError
 from resizefix.opsets.newest import NEWEST_RAISED
-from resizefix.opsets.raising import NotRaisedError, raised_to
+from resizefix.opsets.raising import raised_to
 from resizefix.runtimes.inputs import model_inputs
 from resizefix.runtimes.ort_session import CannotRunError, open_session
 from resizefix.verification.feeds import Feeder
@@ -38,7 +38,7 @@ def judged(path: Path, to: int) -> tuple[str, str]:
         return "does not run", str(error)[:120]
     try:
         later = raised_to(document, to)
-    except (ResizefixError, NotRaisedError) as error:
+    except ResizefixError as error:
         operator = re.search(r"\b([A-Z]\w+) node\b", str(error))
         return "refused", operator[1] if operator else str(error)[:120]
     raised = open_session(later, optimized=False)

@@ -4,7 +4,8 @@
 
 Each pair is a model of `random_models.py` and a change of it (`model_changes.py`). The oracle knows nothing of
 `verify`: it feeds both numbers of several distributions without optimisation and compares bytes. `missed`: verify said
-the same, and a feed shows a difference. `false`: verify said that they differ; the change means nothing, and no feed
+the same, and a feed shows a difference. `unrefuted`: verify names bodies that it did
+not reach. `false`: verify said that they differ; the change means nothing, and no feed
 shows a difference. Both are printed with the number of the pair, which draws it again, and make the exit code 1.
 """
 
@@ -24,6 +25,7 @@ import onnxruntime as ort
 from onnx import ModelProto, TensorProto, helper
 
 import resizefix
+from resizefix.verification.verification import Status
 
 sys.path.append(str(Path(__file__).parents[1]))
 
@@ -133,6 +135,8 @@ def judged(number: int, feeds: int) -> tuple[str, str, str]:
         found = resizefix.verify(before, after, seed=number % 7)
     except resizefix.ResizefixError as error:
         return "refused", change, str(error)
+    if found.status is Status.UNREFUTED:
+        return "unrefuted", change, found.reason or ""
     if found.passed:
         return ("missed" if truth == "differs" else "same"), change, found.reason or ""
     if "cannot be run" in (found.reason or "") and truth == "same":

@@ -12,8 +12,8 @@ PACKAGE = Path(__file__).parents[1] / "resizefix"
 FLOORS = (
     ("document", "messages"),
     ("dialects",),
-    ("equivalences", "opsets", "runtimes"),
     ("shapes",),
+    ("equivalences", "opsets", "runtimes"),
     ("targets",),
     ("faults", "lowerings"),
     ("origins",),
@@ -45,6 +45,7 @@ SENTENCES = "resizefix.reports.sentences"
 DOORS = {
     "onnxruntime": {"runtimes/ort_session.py"},
     "click": {"cli/"},
+    "jinja2": {"reports/page.py"},
     "rich": {"reports/"},
     "onnx_graphsurgeon": {"interop/", "graphsurgeon.py"},
     "onnx_ir": {"interop/"},

@@ -5,8 +5,7 @@ import onnx_text
 import pytest
 
 import resizefix
-from resizefix.dialects.model_view import ModelView
-from resizefix.document import inference, scopes, shapes, size_rules
+from resizefix.document import scopes
 from resizefix.document.document import Document
 from resizefix.faults import resize_node, table
 from resizefix.operations.diff import diff
@@ -14,6 +13,8 @@ from resizefix.operations.promote_scales import promote_scales
 from resizefix.operations.sites import find_sites
 from resizefix.reports.next_step import next_step
 from resizefix.reports.survey import Survey
+from resizefix.shapes import inference, size_rules, stored_shapes
+from resizefix.shapes.model_view import ModelView
 
 LONGEST_CHAIN = 10  # what is cut out of the model to be run by itself is no pass over the model
 HALF_PIXEL = 'mode = "nearest", coordinate_transformation_mode = "half_pixel", nearest_mode = "round_prefer_floor"'
@@ -80,7 +81,7 @@ def passes(monkeypatch):
         return counted
 
     monkeypatch.setattr(scopes.Scopes, "__init__", counting("Scopes", scopes.Scopes.__init__))
-    monkeypatch.setattr(shapes.Shapes, "__init__", counting("Shapes", shapes.Shapes.__init__))
+    monkeypatch.setattr(stored_shapes.Shapes, "__init__", counting("Shapes", stored_shapes.Shapes.__init__))
     monkeypatch.setattr(size_rules, "infer_shapes", counting("inferences", size_rules.infer_shapes))
     monkeypatch.setattr(inference, "bodies", counting("walks", inference.bodies))
     return counts

@@ -78,11 +78,11 @@ ROOMS = (
     "origins",
     "lowerings",
     "targets",
-    "shapes",
     "equivalences",
     "opsets",
-    "dialects",
     "runtimes",
+    "shapes",
+    "dialects",
     "document",
     "messages",
 )
@@ -121,9 +121,9 @@ def _cli() -> str:
         "`--json` stdout is one JSON document, as [the schemas](../schema/definitions.json) say.\n\n"
         "`-` in place of a model reads it from stdin, and `-` as OUT writes it to stdout; then the report goes to\n"
         "stderr. With `--json`, OUT must be a file.\n\n"
-        "Whether the answer is read changes nothing: with `resizefix … | head -1`, or stdout closed, files are\n"
+        "Whether the answer is read changes nothing: with `resizefix … | head -1` files are\n"
         "written whole and the exit code is that of the answer. An answer that cannot be printed, on a full disk, is\n"
-        "a 2, but where OUT is written: then it is a 0.\n"
+        "a 2, but where OUT is written: then it is a 0. A closed stdout is no other.\n"
     )
     context = click.Context(group, info_name="resizefix", **group.context_settings)
     for name in group.list_commands(context):

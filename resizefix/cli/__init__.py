@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 import click
 
-from resizefix.cli.envelope import Call, emit_error, emit_usage_error, why_unforeseen
+from resizefix.cli.envelope import Invocation, emit_error, emit_usage_error, why_unforeseen
 from resizefix.cli.streams import Streams
 from resizefix.diagnostics import Diagnostic
 from resizefix.process import INTERRUPTED, AskedToEnd, end, in_a_process, note
@@ -75,27 +75,28 @@ def main(arguments: Sequence[str] | None = None) -> None:
     As a program, without `arguments`, the command works in a process of its own wherever one can be forked, and this
     one waits for it.
     """
-    call = Call(_with_command(tuple(sys.argv[1:] if arguments is None else arguments)))
+    invocation = Invocation(_with_command(tuple(sys.argv[1:] if arguments is None else arguments)))
     if arguments is None:
         # numpy's linear algebra, which nothing here calls, starts a thread on each core: a quarter of a short command.
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     gc.set_threshold(_MORE_THAN_IMPORTS_MAKE)
     atexit.register(gc.freeze)  # no search for garbage in a process that ends: a tenth of the time of a short command
     # Only a command's name is followed by a model: an option first asks for the help or the version.
-    ended = in_a_process() if arguments is None and call.typed and not call.typed[0].startswith("-") else None
+    names_command = bool(invocation.typed) and not invocation.typed[0].startswith("-")
+    ended = in_a_process() if arguments is None and names_command else None
     if ended is not None and ended.why is None:
         sys.exit(ended.code)
     streams = Streams()
-    code = _run(call) if ended is None else emit_error(call, ended.why or "", ended.code)
+    code = _run(invocation) if ended is None else emit_error(invocation, ended.why or "", ended.code)
     note(answered=code)
-    if call.as_json:
-        call.print_document()
+    if invocation.as_json:
+        invocation.print_document()
     # Files are spoken of where they are opened; what is left is that nothing can be printed, on a full disk say.
     unprinted = streams.why_not_printed()
     if unprinted is not None:
         why = Diagnostic("cli.not-printed", why=unprinted.strerror or unprinted)
         click.echo(f"resizefix: {why}", err=True)
-        code = code if call.wrote else 2
+        code = code if invocation.wrote else 2
         note(answered=code)
     end(code)
 
@@ -110,17 +111,18 @@ def _with_command(typed: tuple[str, ...]) -> tuple[str, ...]:
     return ("inspect", *typed) if like_a_file or os.path.isfile(typed[0]) else typed
 
 
-def _run(call: Call) -> int:
+def _run(invocation: Invocation) -> int:
     try:
-        with contextlib.redirect_stdout(sys.stderr) if call.as_json else contextlib.nullcontext():
-            code: int = group.main(list(call.typed), prog_name="resizefix", standalone_mode=False, obj=call) or 0
-        call.stop(code, None)
+        with contextlib.redirect_stdout(sys.stderr) if invocation.as_json else contextlib.nullcontext():
+            words = list(invocation.typed)
+            code: int = group.main(words, prog_name="resizefix", standalone_mode=False, obj=invocation) or 0
+        invocation.stop(code, None)
     except click.ClickException as error:
-        code = emit_usage_error(error, call, list(_COMMANDS))
+        code = emit_usage_error(error, invocation, list(_COMMANDS))
     except AskedToEnd:
         sys.exit(130)  # the process that watches has the words for it
     except (click.Abort, KeyboardInterrupt):
-        code = emit_error(call, INTERRUPTED, 130)
+        code = emit_error(invocation, INTERRUPTED, 130)
     except (ImportError, OSError, MemoryError) as error:  # a command's modules could not be loaded
-        code = emit_error(call, Diagnostic("cli.ended", why=why_unforeseen(error)), 2)
+        code = emit_error(invocation, Diagnostic("cli.ended", why=why_unforeseen(error)), 2)
     return code

@@ -4,25 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-import click
-
-from resizefix.cli.envelope import Answer, answering
-from resizefix.cli.options import bounds, subcommand
-from resizefix.cli.piped_model import model_argument, require_whole
-from resizefix.cli.report_files import pages_of_two, report_files_of, reporting
+from resizefix.cli.envelope import Answer
+from resizefix.cli.options import model_argument, subcommand
+from resizefix.cli.piped_model import require_whole
+from resizefix.cli.report_files import pages_of_two, report_files_of
 
 
-@subcommand("diff", example="resizefix diff x3.onnx any.onnx --html changes.html")
-@model_argument("before")
-@model_argument("after")
-@click.option(
-    "--meaning-only",
-    is_flag=True,
-    help="Leave out what no runtime reads: doc strings, metadata, the producer, how tensors are stored.",
+@subcommand(
+    "diff",
+    model_argument("before"),
+    model_argument("after"),
+    example="resizefix diff x3.onnx any.onnx --html changes.html",
 )
-@reporting
-@bounds
-@answering
 def command(before: str, after: str, meaning_only: bool, **options: Any) -> Answer:
     """Show what changed between BEFORE and AFTER, node by node; what is not listed is the same.
 
@@ -44,4 +37,4 @@ def command(before: str, after: str, meaning_only: bool, **options: Any) -> Answ
 
     written = reports.write(*pages_of_two(before, after, changes=changes, meaning_only=meaning_only))
     fields = {"changes": [change_json(change) for change in changes], **written}
-    return Answer(fields, reports.beside(show), exit_code=1 if changes else 0)
+    return Answer(fields, reports.announcing(show), exit_code=1 if changes else 0)

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import functools
 import json
 import os
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import click
 
 from resizefix import process
-from resizefix.cli.next_command import after_error, after_no, after_wrong_words, show_error
+from resizefix.cli.next_command import after_error, after_refusal, after_usage_error, show_error
 from resizefix.cli.piped_model import DASH, as_typed, shown
 from resizefix.cli.progress import close_progress
 from resizefix.diagnostics import Diagnostic
@@ -28,7 +27,7 @@ from resizefix.version import __version__
 class Answer:
     """What a command found: fields for `--json`, a way to show it to a person, and whether the answer is yes.
 
-    `step` is what to type after the error; `unchanged`: the answer is no since nothing needs to change.
+    `unchanged`: the answer is no since nothing needs to change.
     """
 
     fields: dict[str, Any] = field(default_factory=dict)
@@ -36,12 +35,11 @@ class Answer:
     output: str | None = None
     error: str | None = None
     exit_code: int = 0
-    step: NextStep | None = None
     unchanged: bool = False
 
 
 @dataclass
-class Call:
+class Invocation:
     """One call of the program: the words that were typed, and the JSON document that answers it under --json.
 
     Under --json nothing else reaches stdout, whatever a command prints for a person.
@@ -82,38 +80,69 @@ def output_mode() -> OutputMode:
     return OutputMode(params["as_json"], params["quiet"], params["verbose"])
 
 
-def run_command(model: str, work: Callable[[], Answer], mode: OutputMode | None = None) -> None:
-    """Run `work` and report its answer; leaves through `click.exceptions.Exit` with the exit code."""
-    step: NextStep | None = None
-    mode = mode or output_mode()
-    context = click.get_current_context()
-    command = str(context.info_name)
-    call, params = context.ensure_object(Call), context.params
-    verifies = "shape" in params and not params.get("no_verify")
-    model = shown(model)
-    Diagnostic("cli.memory-is-out")  # whose table is read now: a process without memory reads none
-    if model:
-        import numpy as np  # which every command that reads a model imports
+class Reply:
+    """The work of a command stands in a `with` block, which sets `answer`; behind it the answer, or the error that came
+    instead, is reported, and `click.exceptions.Exit` is raised with the exit code.
 
-        context.with_resource(np.errstate(all="ignore"))  # what overflows is judged, and no warning leaks
-    try:
-        process.bound(params.get("timeout"), params.get("memory_limit"), 1 if verifies else 2)
-        answer = work()
-        step = answer.step
-        if answer.exit_code == 1 and answer.fields.get("outcomes") and not (mode.as_json or mode.quiet):
-            step = after_no(command, model, answer.fields["outcomes"], call.typed, unchanged=answer.unchanged)
-    except ResizefixError as error:
-        step = after_error(error, command, model, call.typed)
-        answer = Answer(error=str(error), exit_code=error.exit_code)
-    except Exception as error:  # the last resort, for files that no rule foresees: the one place that catches all
-        answer = Answer(error=f"{model}: {Diagnostic('cli.ended', why=why_unforeseen(error))}", exit_code=2)
-        if mode.verbose:
-            traceback.print_exc()
-    close_progress()
+    `model` is the model that the envelope names, `values` are the command's options.
+    """
+
+    def __init__(self, context: click.Context, model: str, values: Mapping[str, Any]) -> None:
+        self.answer = Answer()
+        self._context, self._model, self._values = context, shown(model), values
+
+    def __enter__(self) -> Reply:
+        Diagnostic("cli.memory-is-out")  # whose table is read now: a process without memory reads none
+        if self._model:
+            import numpy as np  # which every command that reads a model imports
+
+            self._context.with_resource(np.errstate(all="ignore"))  # what overflows is judged, and no warning leaks
+        verifies = self._values.get("verify", "shape" in self._values)
+        process.bound(self._values.get("timeout"), self._values.get("memory_limit"), 1 if verifies else 2)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: Any) -> None:
+        if error is not None and (not isinstance(error, Exception) or isinstance(error, _OF_CLICK)):
+            return
+        mode, step = output_mode(), None
+        try:
+            if error is not None:
+                raise error
+            step = self._step(mode)
+        except ResizefixError as error:
+            step = after_error(error, str(self._context.info_name), self._model, self._typed)
+            self.answer = Answer(error=str(error), exit_code=error.exit_code)
+        except Exception as error:  # the last resort, for files that no rule foresees: the one place that catches all
+            why = Diagnostic("cli.ended", why=why_unforeseen(error))
+            self.answer = Answer(error=f"{self._model}: {why}", exit_code=2)
+            if mode.verbose:
+                traceback.print_exc()
+        close_progress()
+        report(self._context, self._model, self.answer, mode, step)
+
+    @property
+    def _typed(self) -> tuple[str, ...]:
+        return self._context.ensure_object(Invocation).typed
+
+    def _step(self, mode: OutputMode) -> NextStep | None:
+        """What to type after an answer that is no."""
+        outcomes = self.answer.fields.get("outcomes")
+        if self.answer.exit_code != 1 or not outcomes or mode.as_json or mode.quiet:
+            return None
+        command = str(self._context.info_name)
+        return after_refusal(command, self._model, outcomes, self._typed, unchanged=self.answer.unchanged)
+
+
+_OF_CLICK = (click.ClickException, click.exceptions.Exit, click.Abort)
+
+
+def report(context: click.Context, model: str, answer: Answer, mode: OutputMode, step: NextStep | None) -> NoReturn:
+    """Report the answer; leaves through `click.exceptions.Exit` with the exit code. `step`: what to type next."""
+    command, invocation = str(context.info_name), context.ensure_object(Invocation)
     answer = replace(answer, fields=as_typed(answer.fields), error=as_typed(answer.error))
-    call.wrote = answer.output not in (None, DASH) and answer.exit_code == 0
+    invocation.wrote = answer.output not in (None, DASH) and answer.exit_code == 0
     if mode.as_json:
-        call.document = _envelope(command, model, answer)
+        invocation.document = _envelope(command, model, answer)
     elif answer.show is not None and not mode.quiet:
         process.note(answered=answer.exit_code)
         try:
@@ -121,38 +150,30 @@ def run_command(model: str, work: Callable[[], Answer], mode: OutputMode | None 
         except Exception as error:  # as above
             why = {"model": model, "why": why_unforeseen(error)}
             answer = Answer(error=Diagnostic("cli.not-shown", **why), exit_code=2)
-            if call.wrote:
+            if invocation.wrote:
                 answer = Answer(error=Diagnostic("cli.written-not-shown", **why))
     if answer.error is not None:
         show_error(f"resizefix {command}: {printable(answer.error)}", None if mode.as_json or mode.quiet else step)
     raise click.exceptions.Exit(answer.exit_code)
 
 
-def answering(function: Callable[..., Answer]) -> Callable[..., None]:
-    """Makes a command of what finds its answer; the first model that it is given stands in the envelope."""
-
-    @functools.wraps(function)
-    def call(**params: Any) -> None:
-        run_command(params["model"] if "model" in params else params["before"], lambda: function(**params))
-
-    return call
-
-
-def emit_usage_error(error: click.ClickException, call: Call, commands: Sequence[str]) -> int:
+def emit_usage_error(error: click.ClickException, invocation: Invocation, commands: Sequence[str]) -> int:
     """Report an error of click's own (an unknown option, a missing argument) as the user asked for."""
     if isinstance(error, getattr(click.exceptions, "NoArgsIsHelpError", ())):  # since click 8.2
-        call.stop(error.exit_code, error.format_message())
+        invocation.stop(error.exit_code, error.format_message())
         error.show()
         return error.exit_code
-    step: NextStep | None = None if call.as_json else after_wrong_words(error, call.typed, commands)
+    step: NextStep | None = None if invocation.as_json else after_usage_error(error, invocation.typed, commands)
     context = getattr(error, "ctx", None)
-    return emit_error(call, error.format_message(), error.exit_code, context and context.command_path, step)
+    return emit_error(invocation, error.format_message(), error.exit_code, context and context.command_path, step)
 
 
-def emit_error(call: Call, error: str, exit_code: int, program: str | None = None, step: NextStep | None = None) -> int:
+def emit_error(
+    invocation: Invocation, error: str, exit_code: int, program: str | None = None, step: NextStep | None = None
+) -> int:
     """Report what kept the call from its answer; returns the exit code. `program`: the words before the message."""
-    call.stop(exit_code, error)
-    command = next((word for word in call.typed if not word.startswith("-")), "")
+    invocation.stop(exit_code, error)
+    command = next((word for word in invocation.typed if not word.startswith("-")), "")
     show_error(f"{program or f'resizefix {command}'.rstrip()}: {printable(error)}", step)
     return exit_code
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import click
 
-from resizefix.cli.envelope import Answer, run_command
-from resizefix.cli.options import bounds, subcommand
+from resizefix.cli.envelope import Answer
+from resizefix.cli.options import Subcommand, subcommand
 from resizefix.cli.piped_model import DASH, ModelArgument, as_typed, shown
 from resizefix.diagnostics import Diagnostic
 
@@ -24,45 +24,33 @@ class _EitherArgument(ModelArgument):
         return value
 
 
-@subcommand("explain", example="resizefix explain 'Resize scales must be an initializer!' x3.onnx")
-@click.argument("message")
-@click.argument("model", type=_EitherArgument(), required=False)
-@bounds
-def command(message: str, model: str | None, **_: object) -> None:
+class _InEitherOrder(Subcommand):
+    """The message and the model may stand in either order."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Tells the message from the model."""
+        rest = super().parse_args(ctx, args)
+        if not ctx.resilient_parsing:
+            message, model = _in_order(ctx.params["message"], ctx.params["model"])
+            read = None if model is None else ModelArgument().convert(model, self.params[1], ctx)
+            ctx.params |= {"message": message, "model": read}
+        return rest
+
+
+@subcommand(
+    "explain",
+    click.Argument(["message"]),
+    click.Argument(["model"], type=_EitherArgument(), required=False),
+    example="resizefix explain 'Resize scales must be an initializer!' x3.onnx",
+    cls=_InEitherOrder,
+)
+def command(message: str, model: str | None, **_: object) -> Answer:
     """Say what a runtime's MESSAGE means, and which command helps.
 
     Paste the message as it was printed, with its paths, numbers and line breaks; `-` reads it from stdin. With MODEL,
     the command is tried on the model, and nothing is written; MODEL may also stand first. Exit code 1: the message is
     not known.
     """
-    message, model = _in_order(message, model)
-    if model is not None:
-        context = click.get_current_context()
-        model = ModelArgument().convert(model, context.command.params[1], context)
-    run_command(model or "", lambda: _work(message, model))
-
-
-def _in_order(message: str, model: str | None) -> tuple[str, str | None]:
-    """The message and the model: either may stand first, and the one that is a file is the model."""
-    if message == model == DASH:
-        raise click.UsageError(Diagnostic("cli.stdin-message-and-model"))
-    if model is None:
-        if message != DASH and os.path.isfile(message):
-            raise click.UsageError(Diagnostic("cli.explain-needs-a-message", model=message))
-        return message, None
-    if not os.path.isfile(model) and (os.path.isfile(message) or (message == DASH and len(model.split()) > 1)):
-        return model, message
-    return message, model
-
-
-def _pasted() -> str:
-    """The message on stdin: UTF-8, or UTF-16 as PowerShell writes it."""
-    data = sys.stdin.buffer.read()
-    encoding = "utf-16" if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else "utf-8-sig"
-    return data.decode(encoding, "replace")
-
-
-def _work(message: str, model: str | None) -> Answer:
     from resizefix.library.explain import Explanation, explain, nearest_explanations, speaking_target
     from resizefix.library.model_findings import model_findings
     from resizefix.reports.explanations import report_text, show_explanations, show_unknown
@@ -95,3 +83,23 @@ def _work(message: str, model: str | None) -> Answer:
     if explained:
         return Answer(answer, show)
     return Answer(answer, show, error=Diagnostic("cli.message-is-not-known"), exit_code=1)
+
+
+def _in_order(message: str, model: str | None) -> tuple[str, str | None]:
+    """The message and the model: either may stand first, and the one that is a file is the model."""
+    if message == model == DASH:
+        raise click.UsageError(Diagnostic("cli.stdin-message-and-model"))
+    if model is None:
+        if message != DASH and os.path.isfile(message):
+            raise click.UsageError(Diagnostic("cli.explain-needs-a-message", model=message))
+        return message, None
+    if not os.path.isfile(model) and (os.path.isfile(message) or (message == DASH and len(model.split()) > 1)):
+        return model, message
+    return message, model
+
+
+def _pasted() -> str:
+    """The message on stdin: UTF-8, or UTF-16 as PowerShell writes it."""
+    data = sys.stdin.buffer.read()
+    encoding = "utf-16" if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else "utf-8-sig"
+    return data.decode(encoding, "replace")

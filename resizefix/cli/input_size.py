@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from resizefix.cli.envelope import Answer, run_command
-from resizefix.cli.option_types import BATCH, NODE_READING, SIZE, SIZE_OR_ANY
-from resizefix.cli.options import run_options, writing
-from resizefix.cli.written import More, No, calling, writes, written
+from resizefix.cli.envelope import Answer
+from resizefix.cli.option_types import TypedValue
+from resizefix.cli.options import Subcommand
+from resizefix.cli.write_result import ExtraOutput, NothingWritten, write_result, writing_command
 from resizefix.diagnostics import Diagnostic
+from resizefix.library.option_values import SIZE_OR_ANY
 from resizefix.printable import printable
 
 if TYPE_CHECKING:
@@ -18,61 +19,29 @@ if TYPE_CHECKING:
     from resizefix.origins.input_sizes.questions import Question
 
 
-@writes("input-size", example="resizefix input-size model_640.onnx model_720p.onnx 720x1280", several=False)
-@click.argument("size", required=False, metavar="SIZE")
-@click.option("--batch", type=BATCH, help="Also set the batch: a number, or any.")
-@click.option("--input", "inputs", multiple=True, metavar="NAME", help="Only these image inputs (repeatable).")
-@click.option("--keep", multiple=True, metavar="PATTERN", help="Keep the sizes in these nodes (repeatable).")
-@click.option(
-    "--follow", multiple=True, metavar="PATTERN", help="Let the sizes in these nodes follow the input (repeatable)."
-)
-@click.option(
-    "--read",
-    type=NODE_READING,
-    multiple=True,
-    metavar="NODE=READING",
-    help="Choose a reading by its name (repeatable).",
-)
-@click.option(
-    "--assume",
-    type=click.Choice(["usual", "none"]),
-    default="usual",
-    help="Whether conventions may decide what a number follows; none: all are asked.",
-)
-@click.option(
-    "--keep-overridable", is_flag=True, help="Leave constants that are listed as inputs to those who feed them."
-)
-@click.option(
-    "--like",
-    type=click.Path(),
-    metavar="OTHER",
-    help="The same network at another size, to solve the readings from.",
-)
-@click.option("--ask", is_flag=True, help="Ask for each choice on the terminal.")
-@click.option("--was", type=SIZE, metavar="HxW", help="The size that the constants of a file with open axes are for.")
-@click.option(
-    "--interpolate-positions", is_flag=True, help="Interpolate learned tables of positions: an approximation."
-)
-@writing
-def command(model: str, **options: Any) -> None:
-    """Give IN another input resolution: SIZE is height x width, or `any`.
+class _WithSize(Subcommand):
+    """SIZE is the last argument; OUT may be left out."""
 
-    Every constant that follows the size is found and rewritten; where weights depend on it, nothing is written. What
-    the file does not decide is assumed by a convention, which is printed, or asked. With --batch or --like, SIZE may be
-    left out.
-    """
-    context = click.get_current_context()
-    param = next(param for param in context.command.params if param.name == "size")
-    if options["size"] is None and not (
-        (options["batch"] is not None or options["like"] is not None) and _is_path(options["out"])
-    ):
-        if options["out"] is None:
-            raise click.UsageError("Missing argument 'SIZE'.", context)
-        # OUT is left out where -o, --in-place or --dry-run stand for it
-        options["out"], options["size"] = None, options["out"]
-    if options["size"] is not None:
-        options["size"] = SIZE_OR_ANY.convert(options["size"], param, context)
-    run_command(model, lambda: _work(model, options))
+    def __init__(self, *args: Any, **settings: Any) -> None:
+        super().__init__(*args, **settings)
+        size = click.Argument(["size"], required=False, metavar="SIZE")
+        self.params.insert(2, size)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Tells OUT from SIZE."""
+        rest = super().parse_args(ctx, args)
+        params = ctx.params
+        if ctx.resilient_parsing:
+            return rest
+        needs_size = params["batch"] is None and params["like"] is None
+        if params["size"] is None and (needs_size or not _is_path(params["out"])):
+            if params["out"] is None:
+                raise click.UsageError("Missing argument 'SIZE'.", ctx)
+            # OUT is left out where -o, --in-place or --dry-run stand for it
+            params["out"], params["size"] = None, params["out"]
+        if params["size"] is not None:
+            params["size"] = TypedValue(SIZE_OR_ANY).convert(params["size"], self.params[2], ctx)
+        return rest
 
 
 def _is_path(text: str | None) -> bool:
@@ -80,50 +49,51 @@ def _is_path(text: str | None) -> bool:
     if text is None:
         return True
     try:
-        SIZE_OR_ANY.convert(text, None, None)
+        TypedValue(SIZE_OR_ANY).convert(text, None, None)
     except click.UsageError:
         return True
     return False
 
 
-_OWN = ("size", "batch", "keep", "read", "assume", "was", "like", "keep_overridable", "interpolate_positions")
+@writing_command("input-size", example="resizefix input-size model_640.onnx model_720p.onnx 720x1280", cls=_WithSize)
+def command(model: str, **options: Any) -> Answer:
+    """Give IN another input resolution: SIZE is height x width, or `any`.
+
+    Every constant that follows the size is found and rewritten; where weights depend on it, nothing is written. What
+    the file does not decide is assumed by a convention, which is printed, or asked. With --batch or --like, SIZE may be
+    left out.
+    """
+    settings = {"size": options["size"]}
+    asks = _asks if options["ask"] else None
+    return write_result(model, {**options, "settings": settings}, _why_not, extra=_extra, again=asks)
 
 
-def _work(model: str, options: dict[str, Any]) -> Answer:
-    own = {name: options[name] for name in _OWN}
-    renamed = {"input": options["inputs"], "follow_input": options["follow"], "verify": not options["no_verify"]}
-    run = run_options(options)
-
-    def make() -> Result:
-        while True:
-            result = calling("input_size", model, **own, **renamed, **run)()
-            choices = () if result.resolution is None else result.resolution.choices
-            if not options["ask"] or not choices:
-                return result
-            for question in choices:
-                _ask(question, own, renamed)
-
-    return written(model, options, make, _why_not, more=_more)
+def _asks(result: Result) -> dict[str, Any] | None:
+    """The options that somebody chooses on the terminal, where the file leaves a choice."""
+    choices = () if result.resolution is None else result.resolution.choices
+    chosen: dict[str, Any] = {}
+    for question in choices:
+        for name, value in _ask(question):
+            chosen[name] = (*chosen.get(name, ()), value)
+    return chosen or None
 
 
-def _ask(question: Question, own: dict[str, Any], renamed: dict[str, Any]) -> None:
-    """Ask for one choice, and add it to the options of the call."""
+def _ask(question: Question) -> list[tuple[str, Any]]:
+    """Ask for one choice: the options that make it, as the library has them."""
     from resizefix.origins.input_sizes.refusal import readings_of
 
     click.echo(f"{printable(', '.join(question.nodes))}: {printable(question.why)}", err=True)
     for number, reading in enumerate(question.readings, 1):
         click.echo(f"  {number}: {reading.meaning}", err=True)
     answer = click.prompt("number", type=click.IntRange(1, len(question.readings)), err=True)
+    made: list[tuple[str, Any]] = []
     for node, name in readings_of(question.args(question.readings[answer - 1].name)):
-        if name == "keep":
-            own["keep"] = (*own["keep"], node)
-        elif name == "follow":
-            renamed["follow_input"] = (*renamed["follow_input"], node)
-        else:
-            own["read"] = (*own["read"], (node, name))
+        option = {"keep": "keep", "follow": "follow_input"}.get(name, "read")
+        made.append((option, node if option != "read" else (node, name)))
+    return made
 
 
-def _why_not(result: Result) -> No | None:
+def _why_not(result: Result) -> NothingWritten | None:
     from resizefix.diagnostics import code_of
     from resizefix.library.input_size import SAME_SIZE
     from resizefix.outcome import Status
@@ -131,13 +101,15 @@ def _why_not(result: Result) -> No | None:
 
     refused = next((outcome for outcome in result.outcomes if outcome.status is Status.REFUSED), None)
     if refused is not None:
-        return No(Diagnostic("cli.nothing-written", why=f"{refused.node}: {reason(refused)}"), outcome=refused)
+        return NothingWritten(
+            Diagnostic("cli.nothing-written", why=f"{refused.node}: {reason(refused)}"), outcome=refused
+        )
     if code_of(result.verification.reason) == SAME_SIZE.code:
-        return No(SAME_SIZE, True)
+        return NothingWritten(SAME_SIZE, True)
     return None
 
 
-def _more(result: Result, path: str | None, made: bool) -> More | None:
+def _extra(result: Result, path: str | None, is_yes: bool) -> ExtraOutput | None:
     resolution = result.resolution
     if resolution is None:
         return None
@@ -168,7 +140,7 @@ def _more(result: Result, path: str | None, made: bool) -> More | None:
     assumed = [{**fields(use, "node", "convention", "meaning"), "args": list(use.args)} for use in resolution.assumed]
     choices = [_choice_json(question) for question in resolution.choices]
     told = {"assumed": assumed, "choices": choices, "shapes": shapes}
-    return More({**asked, **fields(resolution, "inferred", "approximate"), **told}, show)
+    return ExtraOutput({**asked, **fields(resolution, "inferred", "approximate"), **told}, show)
 
 
 def _choice_json(question: Question) -> dict[str, Any]:

@@ -4,19 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import click
-
-from resizefix.cli.envelope import Answer, answering
-from resizefix.cli.options import (
-    opset_option,
-    own_options,
-    rewriting,
-    runtime_python,
-    size_option,
-    target_option,
-    writing,
-)
-from resizefix.cli.written import More, No, calling, why_not_all, writes, written
+from resizefix.cli.envelope import Answer
+from resizefix.cli.write_result import ExtraOutput, NothingWritten, unless_all_changed, write_result, writing_command
 from resizefix.diagnostics import Diagnostic
 from resizefix.errors import UsageError
 from resizefix.outcome import Status
@@ -25,28 +14,7 @@ if TYPE_CHECKING:
     from resizefix.library.result import Result
 
 
-_OWN = ("target", "fastest", "opset", "live", "size", "allow_inexact", "lower")
-
-
-@writes("legalize", example="resizefix legalize x3.onnx x3_trt8.onnx --target tensorrt-8.0")
-@target_option("--target", help="The runtime that must accept the result; `list` prints the names.")
-@click.option(
-    "--fastest",
-    is_flag=True,
-    help="Time every form that computes the same in TARGET (default: onnxruntime); keep the fastest.",
-)
-@opset_option
-@click.option(
-    "--live/--no-live",
-    default=True,
-    show_default=True,
-    help="Where the runtime of TARGET is installed, also run the result there.",
-)
-@runtime_python
-@size_option
-@rewriting
-@writing
-@answering
+@writing_command("legalize", example="resizefix legalize x3.onnx x3_trt8.onnx --target tensorrt-8.0")
 def command(model: str, **options: Any) -> Answer:
     """Rewrite those Upsample/Resize nodes of IN that TARGET refuses into ones it accepts, which compute the same."""
     if options["target"] is None:
@@ -54,27 +22,46 @@ def command(model: str, **options: Any) -> Answer:
             raise UsageError("cli.no-target", rule="target")
         options = {**options, "target": "onnxruntime"}
 
-    pythons = dict(options["runtime_python"])
-    make = calling("legalize", model, runtime_python=pythons, **own_options(options, *_OWN))
     nothing = "cli.nothing-faster" if options["fastest"] else "cli.nothing-to-legalize"
-    why_not_any = why_not_all(options, "rewritten", Diagnostic(nothing, target=options["target"]))
+    why_not_any = unless_all_changed(options, "rewritten", Diagnostic(nothing, target=options["target"]))
 
-    def why_not(result: Result) -> No | None:
+    def why_not(result: Result) -> NothingWritten | None:
         return why_not_any(result) or (None if options["node"] else _still_rejected(result, options["target"]))
 
-    def more(result: Result, path: str | None, is_yes: bool) -> More | None:
-        speed = result.speed
-        if speed is None:
+    def extra(result: Result, path: str | None, is_yes: bool) -> ExtraOutput | None:
+        speed, left = result.speed, _left_out(result, options["target"]) if is_yes and options["node"] else {}
+        if speed is None and not left:
             return None
         from resizefix.reports.json import speed_json
-        from resizefix.reports.text import show_speed
+        from resizefix.reports.text import show_left_out, show_speed
 
-        return More({"speed": speed_json(speed)}, lambda: show_speed(speed))
+        def show() -> None:
+            if speed is not None:
+                show_speed(speed)
+            if left:
+                show_left_out(options["target"], left)
 
-    return written(model, options, make, why_not, more=more)
+        rejected = [{"node": node, "because": because} for node, because in left.items()]
+        return ExtraOutput(
+            {**({} if speed is None else {"speed": speed_json(speed)}), "still_rejected": rejected}, show
+        )
+
+    return write_result(model, options, why_not, extra=extra)
 
 
-def _still_rejected(result: Result, target: str) -> No | None:
+def _left_out(result: Result, target: str) -> dict[str, str]:
+    """The nodes that -n left out and the target still refuses, each with the first reason."""
+    from resizefix.library.check import check
+    from resizefix.targets.target import Effect
+
+    left: dict[str, str] = {}
+    for violation in check(result.model, target=target).violations:
+        if violation.effect is not Effect.NOTED:
+            left.setdefault(violation.node, violation.because)
+    return left
+
+
+def _still_rejected(result: Result, target: str) -> NothingWritten | None:
     """Why the target would not accept a model of which some nodes were rewritten."""
     refused = next((outcome for outcome in result.outcomes if outcome.status is Status.REFUSED), None)
     if refused is not None:
@@ -85,4 +72,4 @@ def _still_rejected(result: Result, target: str) -> No | None:
         why = {"node": result.blockers[0].node, "why": f"{result.blockers[0].reason}; {result.blockers[0].fix}"}
     else:
         return None
-    return No(Diagnostic("cli.still-rejected", target=target, **why), outcome=refused)
+    return NothingWritten(Diagnostic("cli.still-rejected", target=target, **why), outcome=refused)

@@ -7,20 +7,17 @@ whatever the order in which they were ready.
 from __future__ import annotations
 
 import contextlib
-import functools
-import importlib
 import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, NoReturn
 
 import click
 
 from resizefix import process
-from resizefix.cli.envelope import Call
+from resizefix.cli.envelope import Invocation
 from resizefix.cli.next_command import after_error, show_error
-from resizefix.cli.options import number_option
-from resizefix.cli.piped_model import DASH, ModelArgument, PipedModel, shown, with_dash
+from resizefix.cli.piped_model import DASH, PipedModel, shown, with_dash
 from resizefix.cli.target_file import require_apart
 from resizefix.diagnostics import Diagnostic
 from resizefix.errors import UsageError
@@ -28,53 +25,27 @@ from resizefix.printable import printable
 from resizefix.version import __version__
 from resizefix.worker import Worker, WorkerEndedError
 
-F = TypeVar("F", bound=Callable[..., Any])
-
 WORKER = "resizefix.cli.many:work"
 
 
-def many_read(function: F) -> F:
-    """Lets a command that only reads take further models."""
-    return _many(function, writes=False)
-
-
-def many_written(function: F) -> F:
-    """Lets a command that writes take several models where `--output-dir` says where to."""
-    output_dir = click.option(
-        "--output-dir", metavar="DIR", help="Take several models, and write each result into DIR."
-    )
-    return output_dir(_many(function, writes=True))
-
-
-def _many(function: F, *, writes: bool) -> F:
-    @functools.wraps(function)
-    def call(*, more: tuple[str, ...], jobs: int, output_dir: str | None = None, **params: Any) -> None:
-        if not more and output_dir is None:
-            function(**params)
-            return
-        models = [params["model"], *([params["out"]] if params.get("out") else []), *more]
-        context = click.get_current_context()
-        command = str(context.info_name)
-        try:
-            if writes and output_dir is None:
-                raise UsageError("cli.several-models")
-            if DASH in models:
-                raise UsageError("cli.stdout-of-several")
-            calls = _calls(models, params, output_dir)
-            answers = _answers(command, function.__module__, models, calls, jobs)
-            _report(command, models, answers, as_json=params["as_json"], quiet=params["quiet"])
-        except UsageError as error:
-            context.ensure_object(Call).document = _envelope(command, UsageError.exit_code, str(error), [])
-            quietly = params["as_json"] or params["quiet"]
-            step = None if quietly else after_error(error, command, "", ())
-            show_error(f"resizefix {command}: {printable(str(error))}", step)
-            raise click.exceptions.Exit(UsageError.exit_code) from error
-
-    counted = number_option("--jobs", click.IntRange(min=1), 1, "Work on this many models at a time.")(call)
-    metavar = "" if writes else "[MODEL]..."  # Subcommand.format_usage writes another line for commands that write
-    return cast(
-        F, click.argument("more", nargs=-1, metavar=metavar, type=click.Path() if writes else ModelArgument())(counted)
-    )
+def answer_each(context: click.Context) -> NoReturn:
+    """Answer for each model that the command of this context was given; leaves through `click.exceptions.Exit`."""
+    params = context.params
+    models = [params["model"], *([params["out"]] if params.get("out") else []), *params["more"]]
+    command, output_dir = str(context.info_name), params.get("output_dir")
+    try:
+        if "output_dir" in params and output_dir is None:
+            raise UsageError("cli.several-models")
+        if DASH in models:
+            raise UsageError("cli.stdout-of-several")
+        answers = _answers(command, models, _calls(models, params, output_dir), params["jobs"])
+        _report(context, models, answers)
+    except UsageError as error:
+        context.ensure_object(Invocation).document = _envelope(command, UsageError.exit_code, str(error), [])
+        quietly = params["as_json"] or params["quiet"]
+        step = None if quietly else after_error(error, command, "", ())
+        show_error(f"resizefix {command}: {printable(str(error))}", step)
+        raise click.exceptions.Exit(UsageError.exit_code) from error
 
 
 def _calls(models: Sequence[str], params: dict[str, Any], output_dir: str | None) -> list[dict[str, Any]]:
@@ -106,16 +77,16 @@ def _calls(models: Sequence[str], params: dict[str, Any], output_dir: str | None
 
 
 def _answers(
-    command: str, module: str, models: Sequence[str], calls: Sequence[dict[str, Any]], jobs: int
+    command: str, models: Sequence[str], calls: Sequence[dict[str, Any]], jobs: int
 ) -> Iterator[dict[str, Any]]:
     from concurrent.futures import ThreadPoolExecutor  # costly to import for the many calls with one model
 
     workers = [Worker(WORKER) for _ in models]
 
-    def one(worker: Worker, model: str, params: dict[str, Any]) -> dict[str, Any]:
+    def ask(worker: Worker, model: str, params: dict[str, Any]) -> dict[str, Any]:
         try:
             with worker:
-                answer: dict[str, Any] = next(worker.ask((module, command, params)))
+                answer: dict[str, Any] = next(worker.ask((command, params)))
         except WorkerEndedError as ended:
             seconds = params.get("timeout") or process.DEFAULT_TIMEOUT
             error = f"{model}: {process.why_ended(ended.code, seconds)}. Nothing was written."
@@ -124,7 +95,7 @@ def _answers(
 
     with ThreadPoolExecutor(max_workers=jobs) as pool:
         try:
-            yield from pool.map(one, workers, models, calls)
+            yield from pool.map(ask, workers, models, calls)
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             for worker in workers:
@@ -132,38 +103,42 @@ def _answers(
             raise
 
 
-def work(request: tuple[str, str, dict[str, Any]], say: Callable[[dict[str, Any] | None], None]) -> None:
+def work(request: tuple[str, dict[str, Any]], say: Callable[[dict[str, Any] | None], None]) -> None:
     """Run a command on one model, in a worker; its JSON document is the answer."""
-    module, name, params = request
-    command: click.Command = importlib.import_module(module).command
-    call = Call()
-    with click.Context(command, info_name=name, obj=call) as context:
-        context.params = params
-        assert command.callback is not None
-        with contextlib.suppress(click.exceptions.Exit):
-            command.callback(**params)
+    from resizefix.cli import group
+
+    name, params = request
+    invocation = Invocation()
+    with click.Context(group, info_name="resizefix", obj=invocation) as program:
+        command = group.get_command(program, name)
+        assert command is not None
+        with click.Context(command, parent=program, info_name=name) as context:
+            context.params = params
+            with contextlib.suppress(click.exceptions.Exit):
+                command.invoke(context)
     model = params["model"]
-    say(with_dash(call.document, model) if isinstance(model, PipedModel) else call.document)
+    say(with_dash(invocation.document, model) if isinstance(model, PipedModel) else invocation.document)
 
 
-def _report(
-    command: str, models: Sequence[str], answers: Iterator[dict[str, Any]], *, as_json: bool, quiet: bool
-) -> None:
+def _report(context: click.Context, models: Sequence[str], answers: Iterator[dict[str, Any]]) -> NoReturn:
     """One JSON document, or a line for each model as it is ready. Leaves with the worst exit code."""
-    known = []
+    params, command = context.params, str(context.info_name)
+    for_person = not params["as_json"] and not params["quiet"]
+    documents = []
     for model, answer in zip(models, answers, strict=True):
-        known.append(answer)
-        if not as_json and not quiet:
+        documents.append(answer)
+        if for_person:
             click.echo(f"{_WORDS[answer['exit_code']]:<6} {printable(shown(model))}: {printable(_in_words(answer))}")
             for line in _violations(answer):
                 click.echo(f"         {printable(line)}")
-    worst = max(answer["exit_code"] for answer in known)
-    call = click.get_current_context().ensure_object(Call)
-    call.document, call.wrote = _envelope(command, worst, None, known), any(answer.get("output") for answer in known)
-    if not as_json and not quiet:
-        counts = [(sum(answer["exit_code"] == code for answer in known), word) for code, word in _WORDS.items()]
+    worst = max(document["exit_code"] for document in documents)
+    invocation = context.ensure_object(Invocation)
+    invocation.document = _envelope(command, worst, None, documents)
+    invocation.wrote = any(document.get("output") for document in documents)
+    if for_person:
+        counts = [(sum(document["exit_code"] == code for document in documents), word) for code, word in _WORDS.items()]
         summary = ", ".join(f"{count} {word}" for count, word in counts if count)
-        click.echo(f"{len(known)} model{'s' * (len(known) > 1)}: {summary}")
+        click.echo(f"{len(documents)} model{'s' * (len(documents) > 1)}: {summary}")
     raise click.exceptions.Exit(worst)
 
 
@@ -197,11 +172,11 @@ def _violations(answer: dict[str, Any]) -> Iterator[str]:
 
 
 def _envelope(command: str, exit_code: int, error: str | None, models: list[dict[str, Any]] | None) -> dict[str, Any]:
-    found: dict[str, Any] = {"resizefix": __version__, "command": command, "exit_code": exit_code, "error": error}
+    fields: dict[str, Any] = {"resizefix": __version__, "command": command, "exit_code": exit_code, "error": error}
     if models is not None:
-        found["models"] = models
-        found["summary"] = {
+        fields["models"] = models
+        fields["summary"] = {
             "models": len(models),
             **{word: sum(model["exit_code"] == code for model in models) for code, word in _WORDS.items()},
         }
-    return found
+    return fields

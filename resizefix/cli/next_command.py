@@ -40,7 +40,7 @@ def after_error(error: ResizefixError, command: str, model: str, typed: Sequence
     return _options(command)
 
 
-def after_no(
+def after_refusal(
     command: str, model: str, outcomes: Sequence[Mapping[str, Any]], typed: Sequence[str], *, unchanged: bool
 ) -> NextStep | None:
     """After an answer that is no: `repair` where a fault of a refused site is in the way, else the options that change
@@ -79,7 +79,7 @@ def _repair_helps(model: str, outcomes: Sequence[Mapping[str, Any]]) -> bool:
         return False
 
 
-def after_wrong_words(error: click.ClickException, typed: Sequence[str], commands: Sequence[str]) -> NextStep:
+def after_usage_error(error: click.ClickException, typed: Sequence[str], commands: Sequence[str]) -> NextStep:
     """After what click refuses."""
     context = getattr(error, "ctx", None)
     name = context.info_name if context is not None and context.parent is not None else None
@@ -123,12 +123,12 @@ def _near(model: str) -> str | None:
         return None
     folder, name = (model, "") if is_folder else os.path.split(model)
     try:
-        found = sorted(entry for entry in os.listdir(folder or ".") if entry.endswith(".onnx"))
+        models = sorted(entry for entry in os.listdir(folder or ".") if entry.endswith(".onnx"))
     except OSError:
         return None
     import difflib
 
     if name:
-        stems = {entry.removesuffix(".onnx"): entry for entry in found}
-        found = [stems[stem] for stem in difflib.get_close_matches(name.removesuffix(".onnx"), stems, n=1)]
-    return os.path.join(folder, found[0]) if len(found) == 1 else None
+        stems = {entry.removesuffix(".onnx"): entry for entry in models}
+        models = [stems[stem] for stem in difflib.get_close_matches(name.removesuffix(".onnx"), stems, n=1)]
+    return os.path.join(folder, models[0]) if len(models) == 1 else None

@@ -1,10 +1,7 @@
-"""Values of options as people type them: shapes, sizes, numbers, feeds, targets and nodes."""
+"""How click reads the values of options: by their kinds, with names that the shell completes."""
 
 from __future__ import annotations
 
-import os
-import re
-from collections.abc import Callable, Sequence
 from typing import Any
 
 import click
@@ -12,153 +9,48 @@ from click.shell_completion import CompletionItem
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.errors import ResizefixError, UsageError
+from resizefix.library import option_values as kinds
+from resizefix.library.option_values import Kind
 
-Named = tuple[str, tuple[float, ...]]
+
+def param_type(kind: Kind) -> Any:
+    """The type that reads values of this kind; None for any text."""
+    if kind in (kinds.TARGET, kinds.LEGACY_TARGET):
+        return TargetType(kind)
+    if kind is kinds.PATTERN:
+        return NodeType()
+    if kind.read is not None:
+        return TypedValue(kind)
+    if kind.choices:
+        return click.Choice(kind.choices)
+    if kind.number is float:
+        return click.FloatRange(min=kind.least, min_open=kind.above)
+    if kind.number is int:
+        return int if kind.least is None else click.IntRange(min=int(kind.least))
+    return None
 
 
-class Spelled(click.ParamType):  # type: ignore[type-arg]
-    """`read` makes the value of its text, or raises ValueError; `why_not` says of a text, quoted, that it is none.
+class TypedValue(click.ParamType):  # type: ignore[type-arg]
+    """A text that the kind reads.
 
     A value that is no text is there already: click converts the default, too.
     """
 
-    def __init__(self, name: str, read: Callable[[str], Any], why_not: Callable[[str], Diagnostic]) -> None:
-        self.name = name
-        self._read, self._why_not = read, why_not
+    def __init__(self, kind: Kind) -> None:
+        self.name = str(kind.metavar)
+        self._kind = kind
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """What was typed as the command uses it."""
-        if not isinstance(value, str):
+        if not isinstance(value, str) or self._kind.read is None:
             return value
         try:
-            return self._read(value)
+            return self._kind.read(value)
         except UsageError as error:
             self.fail(str(error), param, ctx)
         except ValueError:
-            self.fail(self._why_not(repr(value)), param, ctx)
-
-
-def _require(holds: object) -> None:
-    if not holds:
-        raise ValueError
-
-
-def _numbers(text: str) -> tuple[float, ...]:
-    return tuple(float(number) for number in text.split(","))
-
-
-def _shape(text: str) -> tuple[str, tuple[int, ...]]:
-    name, _, sizes = text.rpartition(":")
-    dims = tuple(int(size) for size in sizes.strip("[] ").replace("x", ",").split(",") if size.strip())
-    _require(name and all(size >= 0 for size in dims))
-    return name, dims
-
-
-def _shapes(text: str) -> dict[str, tuple[int, ...]]:
-    """Input names with their sizes, or their values where those decide shapes."""
-    shapes: dict[str, tuple[int, ...]] = {}
-    name = ""
-    for piece in text.split(","):
-        before, separator, sizes = piece.rpartition(":")
-        name = before if separator else name
-        numbers = tuple(int(size) for size in sizes.strip("[] ").split("x"))
-        _require(name and all(number >= 0 for number in numbers))
-        shapes[name] = shapes.get(name, ()) + numbers
-    return shapes
-
-
-def _memory(text: str) -> int:
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?", text.strip(), re.IGNORECASE)
-    if found is None or float(found[1]) == 0:
-        raise ValueError
-    return int(float(found[1]) * 1024 ** " KMGT".index(found[2].upper() or " "))
-
-
-def _scales(text: str) -> tuple[float, ...]:
-    numbers = _numbers(text)
-    _require(all(0 < number < float("inf") for number in numbers))
-    return numbers
-
-
-def _feed(text: str) -> Named:
-    name, _, numbers = text.rpartition("=")
-    _require(name)
-    return name, _numbers(numbers)
-
-
-def _file_feed(text: str) -> Named | tuple[str, str]:
-    """The input's name, and the path of its file or its values; no name for the only image input."""
-    try:
-        return _feed(text)
-    except ValueError:
-        pass  # no numbers
-    parts = text.split("=")  # a name and a path may hold an `=`, too: the file that is there decides
-    ways = [*(("=".join(parts[:cut]), "=".join(parts[cut:])) for cut in range(1, len(parts))), ("", text)]
-    found = next((way for way in ways if os.path.isfile(way[1])), ways[0])
-    _require(found[1] and (found[0] or os.path.isfile(text)))
-    return found
-
-
-def _height_and_width(text: str) -> tuple[int, int]:
-    height, width = map(_positive, text.lower().replace("×", "x").split("x"))
-    return height, width
-
-
-def _sides(text: str) -> tuple[int, ...]:
-    """Depth, height and width; height and width; or a length."""
-    sides = tuple(map(_positive, text.lower().replace("×", "x").split("x")))
-    _require(len(sides) <= 3)
-    return sides
-
-
-def _positive(text: str) -> int:
-    _require(text.isdigit() and 0 < int(text) < 1 << 31)
-    return int(text)
-
-
-def _node_reading(text: str) -> tuple[str, str]:
-    node, _, name = text.rpartition("=")
-    _require(node and name)
-    return node, name
-
-
-def _or_any(read: Callable[[str], Any]) -> Callable[[str], Any]:
-    return lambda text: "any" if text.lower() == "any" else read(text)
-
-
-def _python(text: str) -> tuple[str, str]:
-    from resizefix.runtimes.catalogue import runtime_named
-
-    name, _, path = text.partition("=")
-    _require(path)
-    return runtime_named(name).name, path
-
-
-SHAPE = Spelled(
-    "NAME:D,D,…", _shape, lambda value: Diagnostic("cli.no-shape", value=value, example="input:1,3,224,224")
-)
-"""`NAME:1,3,224,224` or `NAME:[1,3,224,224]`, as Polygraphy and trtexec users write shapes."""
-SHAPES = Spelled(
-    "NAME:DxD…", _shapes, lambda value: Diagnostic("cli.no-shape", value=value, example="input:1x3x224x224")
-)
-"""`NAME:1x3x224x224,OTHER:2`, as trtexec writes shapes; `NAME:1,3,224,224` means the same."""
-MEMORY = Spelled("SIZE", _memory, lambda value: Diagnostic("cli.no-memory-size", value=value))
-"""A size of memory in bytes: `2G`, `512M`, or bytes."""
-SCALES = Spelled("S[,S…]", _scales, lambda value: Diagnostic("cli.no-scale", value=value))
-"""`S` or `H,W`: numbers above zero with commas between."""
-FEED = Spelled("INPUT=V,…", _feed, lambda value: Diagnostic("cli.no-feed", value=value, example="scales=1,1,3,3"))
-"""The numbers that an input is fed, laid out as its shape."""
-FILE_FEED = Spelled(
-    "[INPUT=]FILE", _file_feed, lambda value: Diagnostic("cli.no-feed", value=value, example="input=photo.png")
-)
-"""`INPUT=FILE`, a picture or a .npy file; `FILE` alone for the only image input; or `INPUT=V,…`, numbers."""
-SIZE = Spelled("SIZE", _height_and_width, lambda value: Diagnostic("cli.no-size", value=value))
-"""HEIGHTxWIDTH."""
-SIZE_OR_ANY = Spelled("SIZE", _or_any(_sides), lambda value: Diagnostic("cli.no-size-or-any", value=value))
-BATCH = Spelled("N|any", _or_any(_positive), lambda value: Diagnostic("cli.no-batch", value=value))
-NODE_READING = Spelled("NODE=READING", _node_reading, lambda value: Diagnostic("cli.no-reading", value=value))
-PYTHON = Spelled("NAME=PATH", _python, lambda value: Diagnostic("cli.no-runtime-python", value=value))
-"""The Python that has a runtime, by the runtime's name."""
+            code, arguments = self._kind.refusal
+            self.fail(Diagnostic(code, value=repr(value), **arguments), param, ctx)
 
 
 class TargetType(click.ParamType):  # type: ignore[type-arg]
@@ -166,8 +58,8 @@ class TargetType(click.ParamType):  # type: ignore[type-arg]
 
     name = "TARGET"
 
-    def __init__(self, only: Sequence[str] = ()) -> None:
-        self._only = only
+    def __init__(self, kind: Kind = kinds.TARGET) -> None:
+        self._only = kind.choices
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """The name of the row, or `list`."""

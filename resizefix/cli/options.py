@@ -1,40 +1,63 @@
-"""Options that several commands share."""
+"""Commands made of the rows of `library.options`: what click reads, what `--help` says, and what a command gets."""
 
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from collections.abc import Callable
+from typing import Any
 
 import click
 
-from resizefix.cli.envelope import Answer, Call, OutputMode, run_command
-from resizefix.cli.option_types import MEMORY, PYTHON, SHAPE, SIZE, NodeType, TargetType
-from resizefix.cli.progress import progress_line
+from resizefix.cli.envelope import Answer, Invocation, OutputMode, Reply, report
+from resizefix.cli.option_types import param_type
+from resizefix.cli.piped_model import ModelArgument
 from resizefix.diagnostics import Diagnostic
-from resizefix.errors import UsageError
-from resizefix.process import DEFAULT_TIMEOUT
+from resizefix.library import option_values as kinds
+from resizefix.library.options import Option, options_of
 from resizefix.version import __version__
 
-F = TypeVar("F", bound=Callable[..., Any])
-
-
-# Options that few calls need: `--help` names them, `--help-all` explains them.
-_RARELY_NEEDED = frozenset({
-    "output_dir", "jobs", "opset", "denominator", "min_shapes", "opt_shapes", "max_shapes", "copy_unchanged",
-    "save_as_external_data", "timeout", "memory_limit", "shape", "seed", "custom_op_library", "runtime_python",
-})  # fmt: skip
 _EXPLAIN_ALL = "resizefix.explain_all_options"
 
 
 class Subcommand(click.Command):
-    """A command that takes no empty words (they come of a variable that is not set), and whose help fits a screen."""
+    """A command with the options of its rows, which takes no empty words (they come of a variable that is not set), and
+    whose help fits a screen."""
+
+    def __init__(self, *args: Any, **settings: Any) -> None:
+        super().__init__(*args, **settings)
+        self.rows = options_of(str(self.name))
+        self.params += [_click_option(row) for row in self.rows if row.spellings]
+        rare = [_HELP_ALL] if any(row.rare for row in self.rows) else []
+        for add in (*_OUTPUT_MODE, *rare, click.version_option(__version__, prog_name="resizefix")):
+            add(self)
+
+    def invoke(self, ctx: click.Context) -> None:
+        """Answer for one model, or for each of several; leaves through `click.exceptions.Exit`."""
+        if ctx.params.get("more") or ctx.params.get("output_dir") is not None:
+            from resizefix.cli.many import answer_each
+
+            answer_each(ctx)
+        values = self.values(ctx.params)
+        model = values["model"] if "model" in values else values["before"]
+        assert self.callback is not None
+        with Reply(ctx, model or "", values) as reply:
+            reply.answer = self.callback(**values)
+
+    def values(self, params: dict[str, Any]) -> dict[str, Any]:
+        """What was typed, by the names of the rows."""
+        values = dict(params)
+        for row in self.rows:
+            if row.turns_off:
+                values[row.name] = not values.pop(_param_name(row))
+            elif row.gather is not None and row.spellings:
+                values[row.name] = row.gather(values[row.name])
+        return values
 
     def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """A line for one model, and one for several if their results go to a folder."""
         pieces = [piece for piece in self.collect_usage_pieces(ctx) if piece]
         formatter.write_usage(ctx.command_path, " ".join(pieces))
-        if any(param.name == "output_dir" for param in self.params):
+        if any(row.name == "output_dir" for row in self.rows):
             several = {"IN": "IN...", "[OUT]": "--output-dir DIR"}
             words = " ".join(several.get(piece, piece) for piece in pieces)
             formatter.write_usage(ctx.command_path, words, prefix=" " * len("Usage: "))
@@ -44,11 +67,12 @@ class Subcommand(click.Command):
         if ctx.meta.get(_EXPLAIN_ALL):
             super().format_options(ctx, formatter)
             return
+        rare = {row.name for row in self.rows if row.rare}
         params = [param for param in self.get_params(ctx) if isinstance(param, click.Option)]
-        often = [param for param in params if param.name not in _RARELY_NEEDED]
+        often = [param for param in params if param.name not in rare]
         with formatter.section("Options"):
             formatter.write_dl([row for row in (param.get_help_record(ctx) for param in often) if row], col_max=24)
-        names = [param.opts[0] for param in params if param.name in _RARELY_NEEDED]
+        names = [param.opts[0] for param in params if param.name in rare]
         if names:
             others = f"Also, explained by --help-all: {', '.join(names)}"
             formatter.write(f"\n{textwrap.fill(others, formatter.width, break_on_hyphens=False)}\n")
@@ -65,18 +89,57 @@ class Subcommand(click.Command):
 
 
 def subcommand(
-    name: str, *, example: str, cls: type[Subcommand] = Subcommand
-) -> Callable[[Callable[..., Any]], click.Command]:
-    """A command of the program, with what every command has: --json, --quiet, --verbose, --version, an example."""
+    name: str, *arguments: click.Argument, example: str, cls: type[Subcommand] = Subcommand
+) -> Callable[[Callable[..., Answer]], click.Command]:
+    """Makes a command of a function that takes these arguments and the options of the command's rows."""
+    return click.command(name, cls=cls, params=[*arguments], epilog=f"Example: {example}")
 
-    def decorate(function: Callable[..., Any]) -> click.Command:
-        made = click.command(name, cls=cls, epilog=f"Example: {example}")(function)
-        explained = any(param.name in _RARELY_NEEDED for param in made.params)
-        for add in (*_OUTPUT_MODE, *([_HELP_ALL] if explained else [])):
-            add(made)
-        return click.version_option(__version__, prog_name="resizefix")(made)
 
-    return decorate
+def model_argument(name: str = "model", **settings: Any) -> click.Argument:
+    """A command's argument that names a model to read."""
+    return click.Argument([name], type=ModelArgument(), **settings)
+
+
+def more_models() -> click.Argument:
+    """The argument that lets a command that reads take further models."""
+    return click.Argument(["more"], nargs=-1, metavar="[MODEL]...", type=ModelArgument())
+
+
+def _param_name(row: Option) -> str:
+    return f"no_{row.name}" if row.turns_off else row.name
+
+
+def _click_option(row: Option) -> click.Option:
+    """The row as click reads it."""
+    names = (*row.spellings, _param_name(row))
+    if row.kind is kinds.FLAG:
+        has_both = "/" in row.spellings[0]
+        default = row.default if has_both else False
+        return click.Option(names, is_flag=True, default=default, show_default=has_both, help=row.help)
+    settings: dict[str, Any] = {"type": param_type(row.kind), "metavar": row.kind.metavar, "help": row.help}
+    if row.kind in (kinds.TARGET, kinds.LEGACY_TARGET):
+        settings |= {"is_eager": True, "callback": _list_targets}
+    if row.gather is not None:
+        settings["multiple"] = True
+    elif row.default is not None:
+        settings |= {"default": row.default, "show_default": True}
+    if row.alone is not None:
+        settings |= {"is_flag": False, "flag_value": row.alone}
+    return click.Option(names, **settings)
+
+
+def _list_targets(context: click.Context, param: click.Parameter, value: Any) -> Any:
+    """The value of --target; `list` prints every target that the command takes, and leaves."""
+    if "list" not in (value if isinstance(value, tuple) else (value,)):
+        return value
+    from resizefix.reports.text import show_targets
+    from resizefix.targets.catalogue import covered
+
+    row = next(row for row in options_of(str(context.command.name)) if row.name == param.name)
+    names = {name: text for name, text in covered().items() if not row.kind.choices or name in row.kind.choices}
+    fields = {"targets": {name: {"covers": text} for name, text in names.items()}}
+    mode = OutputMode(context.ensure_object(Invocation).as_json, quiet=False, verbose=False)
+    return report(context, "", Answer(fields, lambda: show_targets(names)), mode, None)
 
 
 def _explain_all(context: click.Context, _: click.Parameter, asked: bool) -> None:
@@ -99,138 +162,3 @@ _OUTPUT_MODE = (
     click.option("-q", "--quiet", is_flag=True, help="Print errors only."),
     click.option("-v", "--verbose", is_flag=True, help="Print details."),
 )
-
-
-def together(*decorators: Callable[[Any], Any]) -> Callable[[F], F]:
-    """Several options as one decorator; in the help they stand in this order."""
-
-    def decorate(function: F) -> F:
-        for one in reversed(decorators):
-            function = one(function)
-        return function
-
-    return decorate
-
-
-def number_option(name: str, kind: Any, default: float, text: str, unit: str = "NUMBER") -> Callable[[F], F]:
-    """An option for one number; the help shows the default."""
-    return click.option(name, type=kind, default=default, show_default=True, metavar=unit, help=text)
-
-
-bounds = together(
-    click.option(
-        "--timeout",
-        type=click.FloatRange(min=0, min_open=True),
-        metavar="SECONDS",
-        help=f"Stop after this time; nothing is written.  [default: {DEFAULT_TIMEOUT:g}]",
-    ),
-    click.option(
-        "--memory-limit",
-        type=MEMORY,
-        help="Memory that the tensors of a run may take, such as 4G.  [default: half of the free memory]",
-    ),
-)
-"""What a command may take; `process.bound` holds it to that."""
-
-running = together(
-    bounds,
-    click.option(
-        "--shape",
-        type=SHAPE,
-        multiple=True,
-        help="Run the model with an input of this shape, NAME:1,3,224,224 (repeatable).",
-    ),
-    number_option("--seed", int, 0, "Seed of the random values that inputs are fed."),
-    click.option(
-        "--custom-op-library",
-        multiple=True,
-        metavar="PATH",
-        help="Load this library of custom operators into onnxruntime (repeatable).",
-    ),
-)
-"""How verification runs the model."""
-
-writing = together(
-    click.option("-o", "--output", "output_option", metavar="OUT", help="Another way to name OUT."),
-    click.option("--force", is_flag=True, help="Replace OUT if it exists."),
-    click.option("--in-place", is_flag=True, help="Replace the input file."),
-    click.option("--dry-run", is_flag=True, help="Show each node before and after; write nothing."),
-    click.option(
-        "-n", "--node", multiple=True, type=NodeType(), help="Only these nodes: a glob on the name, or #K (repeatable)."
-    ),
-    click.option("--no-verify", is_flag=True, help="Write the result without running the models."),
-    click.option("--copy-unchanged", is_flag=True, help="If nothing needs to change, copy IN to OUT."),
-    click.option("--save-as-external-data", is_flag=True, help="Put large tensors into a file OUT.data beside OUT."),
-    running,
-)
-"""Where the result goes, which nodes are meant, and how it is verified."""
-
-rewriting = together(
-    click.option(
-        "--allow-inexact", is_flag=True, help="Allow approximate rewrites; the measured difference is reported."
-    ),
-    click.option(
-        "--lower/--no-lower", default=True, show_default=True, help="Replace a node by other operators where needed."
-    ),
-)
-"""What a rewrite may do."""
-
-opset_option = click.option(
-    "--opset", type=int, metavar="N", help="Raise the model to opset N first, operator by operator."
-)
-size_option = click.option(
-    "--size",
-    type=SIZE,
-    metavar="HxW",
-    help="First set the open height and width of the image inputs to HxW, such as 720x1280.",
-)
-runtime_python = click.option(
-    "--runtime-python",
-    type=PYTHON,
-    multiple=True,
-    help="The Python that has a runtime, such as opencv-4=/path/to/bin/python (repeatable).",
-)
-
-
-def run_options(options: dict[str, Any]) -> dict[str, Any]:
-    """What `running` added, as the library calls name it."""
-    names = ("seed", "custom_op_library", "timeout", "memory_limit")
-    return {"shape": dict(options["shape"]), **{name: options[name] for name in names}, "progress": progress_line()}
-
-
-def shared_options(options: dict[str, Any]) -> dict[str, Any]:
-    """What `writing` added, as the library calls name it."""
-    return {"node": options["node"], "verify": not options["no_verify"], **run_options(options)}
-
-
-def own_options(options: dict[str, Any], *names: str) -> dict[str, Any]:
-    """Options that a command shares with the library's call, and what `writing` added."""
-    return {**{name: options[name] for name in names}, **shared_options(options)}
-
-
-def fed_once(feeds: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    """Values by input. Raises UsageError for an input that is fed twice."""
-    found: dict[str, Any] = {}
-    for name, value in feeds:
-        if name in found:
-            raise UsageError("interop.feed-twice", name=name or value)
-        found[name] = value
-    return found
-
-
-def target_option(*names: str, help: str, only: Sequence[str] = (), **more: Any) -> Callable[[F], F]:
-    """`--target`; its value `list` prints every target that the command takes (`only`: those), and leaves."""
-
-    def listing(context: click.Context, _: click.Parameter, value: Any) -> Any:
-        if "list" not in (value if isinstance(value, tuple) else (value,)):
-            return value
-        from resizefix.reports.text import show_targets
-        from resizefix.targets.catalogue import covered
-
-        found = {name: text for name, text in covered().items() if not only or name in only}
-        fields = {"targets": {name: {"covers": text} for name, text in found.items()}}
-        as_json = context.ensure_object(Call).as_json
-        mode = OutputMode(as_json, quiet=False, verbose=False)
-        return run_command("", lambda: Answer(fields, lambda: show_targets(found)), mode)
-
-    return click.option(*names, type=TargetType(only), help=help, is_eager=True, callback=listing, **more)

@@ -10,7 +10,6 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, BinaryIO, TextIO, TypeVar
 
 import click
@@ -43,11 +42,6 @@ class ModelArgument(click.Path):
             return received(ctx)
         except UsageError as error:
             self.fail(str(error), param, ctx)
-
-
-def model_argument(name: str = "model", **more: Any) -> Callable[[T], T]:
-    """A command's argument that names a model to read."""
-    return click.argument(name, type=ModelArgument(), **more)  # type: ignore[return-value]
 
 
 def received(context: click.Context) -> PipedModel:

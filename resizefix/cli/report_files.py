@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from resizefix.cli.envelope import output_mode
-from resizefix.cli.options import together
 from resizefix.cli.piped_model import shown
 from resizefix.cli.target_file import require_free
 from resizefix.diagnostics import Diagnostic
@@ -23,20 +22,6 @@ if TYPE_CHECKING:
 
 _STDOUT = "-"
 _MOST_IN_A_COMMENT = 65536  # characters that GitHub takes in a pull request or a comment
-
-
-reporting = together(
-    click.option("--html", metavar="FILE", help="Write a page with every node drawn."),
-    click.option(
-        "--markdown",
-        is_flag=False,
-        flag_value=_STDOUT,
-        metavar="[FILE]",
-        help="Write a report for a pull request; to stdout without FILE or with -.",
-    ),
-    click.option("--force", is_flag=True, help="Replace report files that exist."),
-)
-"""The options of commands that can write a report."""
 
 
 class ReportFiles(NamedTuple):
@@ -89,8 +74,8 @@ class ReportFiles(NamedTuple):
             for path in self._files():
                 click.echo(f"wrote {click.format_filename(path)}", err=self.on_stdout)
 
-    def beside(self, show: Callable[[], None] | None) -> Callable[[], None]:
-        """What shows an answer to a person, unless the Markdown stands in its place, and which files were written."""
+    def announcing(self, show: Callable[[], None] | None) -> Callable[[], None]:
+        """Shows an answer to a person, unless the Markdown stands in its place, and says which files were written."""
 
         def both() -> None:
             if show is not None and not self.on_stdout:
@@ -136,7 +121,7 @@ def pages_of_two(
 
 
 def report_files_of(options: dict[str, Any], *models: str) -> ReportFiles:
-    """The options of `reporting` as one value. Raises UsageError where a report cannot go there, as `require_free`."""
+    """The options for reports as one value. Raises UsageError where a report cannot go there, as `require_free`."""
     reports = ReportFiles(options["html"], options["markdown"], options["force"])
     reports.require_free(models)
     return reports

@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from resizefix.cli.envelope import Answer, answering
-from resizefix.cli.option_types import FILE_FEED
-from resizefix.cli.options import Subcommand, fed_once, opset_option, own_options, writing
+from resizefix.cli.envelope import Answer
+from resizefix.cli.options import Subcommand
 from resizefix.cli.piped_model import ModelArgument, shown
 from resizefix.cli.report_files import ReportFiles
-from resizefix.cli.written import More, calling, why_not_all, writes, written
+from resizefix.cli.write_result import ExtraOutput, unless_all_changed, write_result, writing_command
 from resizefix.diagnostics import Diagnostic
 from resizefix.errors import UsageError
 
@@ -49,22 +48,12 @@ class _WithSettings(Subcommand):
         return [*super().collect_usage_pieces(ctx), "KEY=VALUE..."]
 
 
-@writes(
+@writing_command(
     "set",
     example="resizefix set x3.onnx nearest.onnx mode=nearest coordinates=asymmetric nearest_mode=floor",
     cls=_WithSettings,
-    model=click.argument("model", metavar="IN", type=click.Path()),
+    model=click.Argument(["model"], metavar="IN", type=click.Path()),
 )
-@opset_option
-@click.option(
-    "--feed",
-    type=FILE_FEED,
-    multiple=True,
-    help="Also measure on a picture or a .npy file; INPUT=V,… feeds numbers (repeatable).",
-)
-@click.option("--html", metavar="FILE", help="Write a page with pictures: before, after and their difference.")
-@writing
-@answering
 def command(model: str, **options: Any) -> Answer:
     """Change the interpolation of IN's Upsample/Resize nodes on purpose, measure what it changes, and write OUT.
 
@@ -73,38 +62,37 @@ def command(model: str, **options: Any) -> Answer:
     specification. A change that keeps what a node computes is verified bit for bit, or within a stated bound.
     For any other change, the difference at the node and at the outputs is measured.
     """
-    settings, feed = _once(options["settings"]), fed_once(options["feed"])
     page = ReportFiles(options["html"], None, options["force"])
     page.require_free([model])
     out = options["out"] or options["output_option"]
     if page.html is not None and out is not None and os.path.realpath(page.html) == os.path.realpath(out):
         raise UsageError("cli.html-is-out", path=out)
-    made: list[Result] = []
+    settings = _once(options["settings"])
+    from resizefix.operations.settings import settings_of
 
-    def make() -> Result:
-        from resizefix.operations.settings import settings_of
+    settings_of(settings)  # a key that is no option of the call is an error before Python complains of it
+    results: list[Result] = []
 
-        settings_of(settings)  # a key that is no option of the call is an error before Python complains of it
-        made.append(calling("set_interpolation", model, **settings, feed=feed, **own_options(options, "opset"))())
-        return made[-1]
+    def extra(result: Result, path: str | None, is_yes: bool) -> ExtraOutput:
+        results.append(result)
+        return ExtraOutput({"html": None}, lambda: None)
 
-    why_not = why_not_all(options, "changed", Diagnostic("cli.nothing-to-set"))
-    without_page = More({"html": None}, lambda: None)
-    answer = written(model, options, make, why_not, more=lambda *_: without_page)
+    why_not = unless_all_changed(options, "changed", Diagnostic("cli.nothing-to-set"))
+    answer = write_result(model, {**options, "settings": settings}, why_not, extra=extra)
     if page.html is None or answer.exit_code:
         return answer
     from resizefix.reports.set_page import set_page
 
-    page.write(lambda: set_page(shown(model), answer.output, options["settings"], made[-1]), lambda: "")
-    return replace(answer, fields={**answer.fields, "html": page.html}, show=page.beside(answer.show))
+    page.write(lambda: set_page(shown(model), answer.output, options["settings"], results[-1]), lambda: "")
+    return replace(answer, fields={**answer.fields, "html": page.html}, show=page.announcing(answer.show))
 
 
 def _once(words: Sequence[str]) -> dict[str, Any]:
     """KEY=VALUE words as a mapping. Raises UsageError for a key that is given twice."""
-    found: dict[str, Any] = {}
+    settings: dict[str, Any] = {}
     for word in words:
         key, _, value = word.partition("=")
-        if key in found:
+        if key in settings:
             raise UsageError("operations.set-twice", key=key)
-        found[key] = value
-    return found
+        settings[key] = value
+    return settings

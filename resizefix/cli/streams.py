@@ -1,7 +1,7 @@
 """Stdout and stderr as a command finds them: a pipe whose reader has gone, a full disk, or none at all.
 
-Whether somebody reads the answer changes neither what is written to files nor the exit code, so a reader that goes away
-(`| head -1`) goes unnoticed. Anything else that keeps the answer from being printed is remembered, and said at the end.
+A reader that goes away (`| head -1`) had what it wanted: it changes neither what is written to files nor the exit code.
+Anything else that keeps the answer from being printed, a closed stdout too, is remembered, and said at the end.
 """
 
 from __future__ import annotations
@@ -32,6 +32,19 @@ class _Outlet(io.FileIO):
         return memoryview(data).nbytes
 
 
+class _Nowhere(io.RawIOBase):
+    """A stdout that was closed before the program began: what is written is lost, and that is an error."""
+
+    error: OSError | None = None
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any, /) -> int:
+        self.error = OSError(errno.EBADF, os.strerror(errno.EBADF))
+        return memoryview(data).nbytes
+
+
 def _reader_has_gone(error: OSError) -> bool:
     """Windows says of such a pipe that the argument is invalid."""
     return isinstance(error, BrokenPipeError) or (_ON_WINDOWS and error.errno == errno.EINVAL)
@@ -42,11 +55,13 @@ class Streams:
 
     def __init__(self) -> None:
         _open_closed_descriptors()
+        self._outlets: list[_Outlet | _Nowhere] = []
         if sys.stdout is None:
-            sys.stdout = _nobodys(1)
+            nowhere = _Nowhere()
+            self._outlets.append(nowhere)
+            sys.stdout = io.TextIOWrapper(io.BufferedWriter(nowhere), encoding="utf-8", errors="backslashreplace")
         if sys.stderr is None:
-            sys.stderr = _nobodys(2)
-        self._outlets: list[_Outlet] = []
+            sys.stderr = _text_stream(2)
         if sys.stdout is sys.__stdout__:
             sys.stdout = sys.__stdout__ = self._through_an_outlet(sys.stdout)  # type: ignore[misc]
         if sys.stderr is sys.__stderr__:
@@ -89,12 +104,14 @@ def _moved(descriptor: int) -> int:
     return moved
 
 
-def _nobodys(descriptor: int) -> TextIO:
+def _text_stream(descriptor: int) -> TextIO:
+    """A stream to a descriptor that Python opened no stream for."""
     return open(descriptor, "w", errors="backslashreplace", closefd=False)
 
 
 def _open_closed_descriptors() -> None:
-    """Or the next file that is opened would be the stdout of every library that prints."""
+    """Open those of stdin, stdout and stderr that are closed: the next file would take such a number, and libraries
+    would print into it."""
     for descriptor in range(3):
         try:
             os.fstat(descriptor)

@@ -24,7 +24,7 @@ class TargetFile(NamedTuple):
 
 
 def target_file_of(model: str, options: Mapping[str, Any], *, default: str | None = None) -> TargetFile:
-    """What the options of `cli.options.writing` say; `default` is OUT where none is given.
+    """What the options of commands that write say; `default` is OUT where none is given.
 
     Raises UsageError for contradicting or missing options, for an OUT that is the model or exists without --force, and
     for --in-place where the file has hard links: they would go on leading to the old model.

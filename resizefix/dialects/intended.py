@@ -4,11 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from onnx import NodeProto
 
 from resizefix.dialects.row import Operands
 from resizefix.document.values import Array
 from resizefix.interpolation import Interpolation
 from resizefix.scope_path import Key
+
+
+class Step(NamedTuple):
+    """A node that computes a part of an operand, and the version of ai.onnx that it is spelled in."""
+
+    node: NodeProto
+    opset: int
+
+
+class Chain(NamedTuple):
+    """What an operand is computed by, as the request says it: `steps` in order, the last of which makes `name`.
+
+    `constants` are the numbers that they read, `leaves` the tensors of the model that no change touches.
+    """
+
+    name: str
+    steps: tuple[Step, ...]
+    constants: Mapping[str, Array]
+    leaves: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -18,8 +40,8 @@ class IntendedNode:
 
     `keeps`: that is what it computed before, bit for bit if `exact`, else within `bound`, a part of the largest value
     that is resized (None: not known). `near`: how far the new nodes may lie from `wanted`, in the same measure; 0 where
-    they are the same kernel. `values`: what its roi, scales and sizes must be, as far as the request says so; the
-    others are what the model computes.
+    they are the same kernel. `values`: what its roi, scales and sizes must be, as far as the request says so; `chains`:
+    how others of them are computed. What neither says is what the model computes.
     """
 
     index: int
@@ -33,3 +55,4 @@ class IntendedNode:
     bound: float | None
     near: float
     values: Mapping[str, Array] = field(default_factory=dict)
+    chains: Mapping[str, Chain] = field(default_factory=dict)

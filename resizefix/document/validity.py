@@ -8,8 +8,8 @@ import onnx
 from onnx import AttributeProto, GraphProto, ModelProto, TensorProto, helper
 
 from resizefix.document.edits import set_default_opset
-from resizefix.document.inference import open_negative_sizes
 from resizefix.document.scopes import bodies, default_opset
+from resizefix.document.values import has_negative_size, stored_values
 from resizefix.document.view import View
 from resizefix.scope_path import FunctionName
 
@@ -108,3 +108,16 @@ def _stand_in(body: GraphProto, main: GraphProto) -> None:
     for tensor in absent:
         if tensor.name not in listed:
             main.input.append(helper.make_tensor_value_info(tensor.name, tensor.data_type, tensor.dims))
+
+
+def open_negative_sizes(model: ModelProto) -> ModelProto:
+    """A copy that says nothing of the sizes that are stored as negative ones; the model itself where there are none."""
+    if not any(has_negative_size(value.type) for _, body in bodies(model) for value in stored_values(body)):
+        return model
+    made = ModelProto()
+    made.CopyFrom(model)
+    for value in (value for _, body in bodies(made) for value in stored_values(body) if has_negative_size(value.type)):
+        for dim in value.type.tensor_type.shape.dim:
+            if dim.dim_value < 0:
+                dim.ClearField("dim_value")
+    return made

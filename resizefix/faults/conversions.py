@@ -11,7 +11,6 @@ from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.dialect import is_resize
 from resizefix.dialects.resized_length import kernel_length
 from resizefix.document.edits import Change
-from resizefix.document.operator_semantics.operand import attribute_of
 from resizefix.document.payloads import THRESHOLD
 from resizefix.document.scopes import Definition
 from resizefix.document.text import numbers_text
@@ -20,6 +19,7 @@ from resizefix.faults.fault import Fault, Preferences
 from resizefix.faults.operators import SINCE_11, simple_rounding
 from resizefix.faults.resize_node import Operand, ResizeNode
 from resizefix.faults.types import plain_fraction, stored_pair
+from resizefix.shapes.operand import attribute_of
 
 LOST_ASYMMETRIC = "lost-asymmetric"
 QUANTISED_EXTENT = "quantised-extent"

@@ -28,11 +28,6 @@ class Fault(NamedTuple):
     stops_loading: bool = False
 
 
-# The words that decide, by what they decide.
-EXTENTS = ("scales", "sizes")
-COORDINATES = ("half_pixel", "asymmetric")
-
-
 class Preferences(NamedTuple):
     """What you decide where a file admits two readings: which operand counts ("scales" or "sizes"), and how a node
     without coordinates samples ("half_pixel" or "asymmetric"); and whether identities are removed."""

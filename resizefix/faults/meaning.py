@@ -1,45 +1,129 @@
-"""What a node must compute once a fault is gone: read from the fix, not from what became of the file."""
+"""What a node must compute once its faults are gone: read from the fixes, not from what became of the file."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
 
-from onnx import NodeProto, numpy_helper
+from onnx import NodeProto, TensorProto, numpy_helper
 
-from resizefix.dialects.dialect import dialect_of
+from resizefix.dialects.dialect import dialect_of, is_resize
+from resizefix.dialects.intended import Chain, Step
 from resizefix.dialects.read import read
+from resizefix.document.scopes import Scope
 from resizefix.document.values import Array
 from resizefix.errors import RefusedError
 from resizefix.faults.fault import Fault
 from resizefix.faults.resize_node import ResizeNode
 from resizefix.interpolation import Interpolation
+from resizefix.scope_path import Key
+from resizefix.shapes.model_view import ModelView
 
 
 @dataclass(frozen=True)
 class Meant:
-    """The meaning of the fixed node, where it can be read, and the numbers of its constant operands."""
+    """The meaning of the fixed node, where it can be read, the numbers of its constant operands, and how the others
+    are computed: each by "roi", "scales" or "sizes"."""
 
     interpolation: Interpolation | None
-    values: dict[str, Array]
+    values: Mapping[str, Array] = field(default_factory=dict)
+    chains: Mapping[str, Chain] = field(default_factory=dict)
 
 
-def meant_by(node: ResizeNode, fault: Fault) -> Meant:
-    """What the node means after the fix of this fault."""
-    change = fault.change
-    assert change is not None
-    fixed: NodeProto = node.node if change.node is None else change.node
-    try:
-        reading = read(fixed, dialect_of(fixed.op_type, change.opset or node.opset))
-    except RefusedError:  # another fault is still there
-        return Meant(None, {})
-    added = {tensor.name: numpy_helper.to_array(tensor) for tensor in change.initializers}
-    operands = reading.operands
-    values: dict[str, Array] = {}
-    stays = not change.others and not change.before  # what makes the operands
-    for what, name in (("roi", operands.roi), ("scales", operands.scales), ("sizes", operands.sizes)):
-        value = added.get(name or "")
-        if value is None and name and stays:
-            value = node.view.value(node.scope, name)
-        if value is not None:
-            values[what] = value
-    return Meant(reading.interpolation, values)
+class Meanings:
+    """What the fixes of a file say, round by round; a later fix of a node counts more than an earlier one."""
+
+    def __init__(self, original: ModelView) -> None:
+        self._original = original
+        self._steps: dict[Key, Step] = {}
+        self._constants: dict[str, TensorProto] = {}
+        self._read: dict[int, tuple[ResizeNode, NodeProto, int]] = {}
+
+    def add(self, index: int, node: ResizeNode, fault: Fault) -> None:
+        """The fix of a fault of the site of this index."""
+        change = fault.change
+        assert change is not None
+        opset = change.opset or node.opset
+        for made in (*change.before, *change.others.values(), *change.after):
+            self._steps.update({(node.scope.path, name): Step(made, node.opset) for name in made.output if name})
+        self._constants.update({tensor.name: tensor for tensor in change.initializers})
+        self._read[index] = (node, node.node if change.node is None else change.node, opset)
+
+    def of(self, index: int) -> Meant:
+        """What the node of the site means after all its fixes."""
+        node, fixed, opset = self._read[index]
+        try:
+            reading = read(fixed, dialect_of(fixed.op_type, opset))
+        except RefusedError:  # another fault is still there
+            return Meant(None)
+        scope = self._original.scopes.by_path.get(node.scope.path)
+        values: dict[str, Array] = {}
+        chains: dict[str, Chain] = {}
+        operands = reading.operands
+        for what, name in (("roi", operands.roi), ("scales", operands.scales), ("sizes", operands.sizes)):
+            chain = None if scope is None or not name else self._chain(scope, name)
+            if chain is not None and chain.steps:
+                chains[what] = chain
+            elif chain is not None and chain.name in chain.constants:
+                values[what] = chain.constants[chain.name]
+        return Meant(reading.interpolation, values, chains)
+
+    def _chain(self, scope: Scope, name: str) -> Chain:
+        """What a tensor is made by, back to what no fix wrote."""
+        steps: dict[str, Step] = {}
+        constants: dict[str, Array] = {}
+        leaves: list[str] = []
+
+        def bring(wanted: str) -> None:
+            if wanted in steps or wanted in constants or wanted in leaves:
+                return
+            step = self._written(scope, wanted) or self._behind(scope, wanted)
+            value = self._value(scope, wanted) if step is None else None
+            if value is not None:
+                constants[wanted] = value
+            elif step is None:
+                leaves.append(wanted)
+            else:
+                for source in filter(None, step.node.input):
+                    bring(source)
+                steps[wanted] = step
+
+        bring(name)
+        ordered = {id(step): step for step in steps.values()}
+        return Chain(name, tuple(ordered.values()), constants, tuple(leaves))
+
+    def _written(self, scope: Scope, name: str) -> Step | None:
+        """The node by which a fix makes a tensor that the scope sees."""
+        around: Scope | None = scope
+        while around is not None:
+            step = self._steps.get((around.path, name))
+            if step is not None or around.defines(name):
+                return step
+            around = around.parent
+        return None
+
+    def _behind(self, scope: Scope, name: str) -> Step | None:
+        """The node of the file that makes a tensor, where it reads what a fix wrote."""
+        made = self._original.scopes.definition(scope, name)
+        if made is None or made.node is None or made.key not in self._touched:
+            return None
+        return Step(made.node, made.scope.opset)
+
+    @cached_property
+    def _touched(self) -> set[Key]:
+        """What nodes of the file make of tensors that fixes wrote, up to the next resize."""
+        found: set[Key] = set()
+        pending = [key for key in self._steps if key[0] in self._original.scopes.by_path]
+        while pending:
+            for reader in self._original.scopes.readers_of(pending.pop()):
+                if reader.node is None or is_resize(reader.node):
+                    continue
+                made = {(reader.scope.path, name) for name in reader.node.output if name} - found
+                found |= made
+                pending += made
+        return found
+
+    def _value(self, scope: Scope, name: str) -> Array | None:
+        tensor = self._constants.get(name)
+        return self._original.value(scope, name) if tensor is None else numpy_helper.to_array(tensor)

@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from onnx import NodeProto
 
-from resizefix.document.operator_semantics.operand import attribute_of
-from resizefix.document.output_lengths import BROADCASTING, KEEPING
 from resizefix.document.scopes import DEFAULT_DOMAINS
 from resizefix.document.values import Dims, dims_of
+from resizefix.shapes.operand import attribute_of
+from resizefix.shapes.output_lengths import BROADCASTING, KEEPING
 
 if TYPE_CHECKING:
     from resizefix.faults.resize_node import ResizeNode

@@ -7,13 +7,13 @@ from typing import Any, NamedTuple
 from onnx import NodeProto, TensorProto, TypeProto, helper, numpy_helper
 
 from resizefix.dialects.dialect import RESIZES
-from resizefix.dialects.model_view import ModelView
 from resizefix.document.edits import Change
 from resizefix.document.node_builder import FreshNames
 from resizefix.document.scopes import DEFAULT_DOMAINS, Definition, Scope, is_operator, names_in
 from resizefix.document.values import Array, Dims, known_types
 from resizefix.faults import output_sizes
 from resizefix.scope_path import Key, ScopePath
+from resizefix.shapes.model_view import ModelView
 
 FLOAT, FLOAT16, INT64 = TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.INT64
 # Operators whose output has the type of their first input (the ONNX operator schemas: one type variable T).

@@ -1,10 +1,10 @@
 """Every fault, in the order in which they are looked for: what decides which operator a node is comes first."""
 
-from resizefix.dialects.model_view import ModelView
-from resizefix.document.operator_semantics.operand import MISFITS
 from resizefix.faults import attributes, channels, conversions, extents, operators, types, whole_numbers
 from resizefix.faults.fault import Fault, Finder, Preferences
 from resizefix.faults.resize_node import ResizeNode, Surroundings
+from resizefix.shapes.model_view import ModelView
+from resizefix.shapes.operand import MISFITS
 
 FINDERS: tuple[Finder, ...] = (
     conversions.duplicate_output,

@@ -10,7 +10,8 @@ import functools
 import importlib
 import inspect
 import os
-from collections.abc import Callable, Sequence
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, overload
 
@@ -22,10 +23,13 @@ from resizefix.diagnostics import Diagnostic
 from resizefix.document.document import Document
 from resizefix.errors import RefusedError
 from resizefix.interop import Model, OfAnotherPackage, opened, returned
-from resizefix.library.options import checked_options, with_run_options
+from resizefix.library.advice import Asked, Candidates, advise
+from resizefix.library.option_values import SIZE
+from resizefix.library.options import checked_options, checks_of, command_of
 from resizefix.library.result import Result, failed, refusal_of, skipped
 from resizefix.operations.sites import find_sites, select
 from resizefix.outcome import ModelOutcome, Status
+from resizefix.verification.conditions import DEFAULTS, RunOptions
 from resizefix.verification.verification import Status as Proven
 from resizefix.verification.verification import Verification
 from resizefix.worker import Worker, WorkerEndedError
@@ -34,7 +38,9 @@ P = ParamSpec("P")
 F = TypeVar("F", bound=Callable[..., Any])
 M = TypeVar("M", bound=OfAnotherPackage)
 
+_RUNS = "resizefix.runtimes.ort_session"
 WORKER = "resizefix.library.bounded:work"
+_SIZE_FIRST = (SIZE, True)
 
 
 def bounded(function: F) -> F:
@@ -48,28 +54,24 @@ def bounded(function: F) -> F:
     @np.errstate(all="ignore")  # numbers of a file may be anything: what overflows is judged, and no warning leaks
     def call(*models: Any, **options: Any) -> Any:
         signature.bind(*models, **options)  # raises TypeError for an option that the call does not have
-        options = checked_options(options, function.__name__)
-        timeout, memory_limit = options.get("timeout"), options.get("memory_limit")
-        if (timeout is None and memory_limit is None) or not options.get("verify", True) or process.is_watched():
-            return function(*models, **options)
-        tell = options.pop("progress", None)
-        documents = [opened(model) for model in models]
-        answer = _ask(function, documents, options, tell)
-        if isinstance(answer, MemoryError):
-            answer = Diagnostic("library.memory-limit-reached")
-        if isinstance(answer, str):
-            verification = Verification(Proven.FAILED, answer)
-            if function.__name__ == "verify":
-                return verification
-            raise failed(Result(documents[0], (), (), verification))
-        if isinstance(answer, BaseException):
-            raise answer
-        if isinstance(answer, Result):
-            assert isinstance(answer.model, Document)
-            return replace(answer, model=returned(answer.model, models[0]))
-        return answer
+        options = checked_options(function.__name__, options)
+        if not _needs_process(options):
+            return _with_memory_back(function, models, options)
+        answer = _ask(function, [opened(model) for model in models], options)
+        return Verification(Proven.FAILED, answer) if isinstance(answer, str) else answer
 
-    signature = with_run_options(call)
+    signature = _signature(call)
+    return call  # type: ignore[return-value]
+
+
+def checked(function: F) -> F:
+    """Makes a call raise UsageError for an option whose type or value it cannot use, before it looks at the model."""
+
+    @functools.wraps(function)
+    @np.errstate(all="ignore")  # as `bounded`
+    def call(*models: Any, **options: Any) -> Any:
+        return function(*models, **checked_options(function.__name__, options))
+
     return call  # type: ignore[return-value]
 
 
@@ -87,43 +89,85 @@ class Operation(Protocol[P]):
     def __call__(self, model: M, /, *args: P.args, **options: P.kwargs) -> Result[M]: ...
 
 
-def operation(function: Callable[Concatenate[Document, P], Result[Document]]) -> Operation[P]:
-    """A bounded call that takes a model of any kind and makes one of the same kind, where `function` sees documents."""
+def operation(
+    *, advice: Candidates | None = None, tells_why: bool = False
+) -> Callable[[Callable[Concatenate[Document, P], Result[Document]]], Operation[P]]:
+    """Makes a call that takes a model of any kind, and makes one of the same kind, of a function that sees documents.
 
-    @functools.wraps(function)
-    def call(model: Model, **options: Any) -> Result:
-        document = opened(model)
-        try:
-            result: Result = function(document, **options)  # type: ignore[call-arg]
-        except RefusedError as error:
-            result = _refused_as_a_whole(document, options.get("node", ()), error)
-        made = result.model
-        is_other = made is not document and (result.changed or made.light_bytes() != document.light_bytes())
-        return replace(result, model=returned(made, model), is_other_model=is_other)
+    It is bounded. `size` is done before the function begins, unless the function is about sizes. Refused outcomes
+    propose the first of their `advice` with which the call changes them.
+    """
 
-    signature = inspect.signature(function)
-    document, *options = signature.parameters.values()
-    model = document.replace(name="model", annotation="Model")
-    vars(call)["__signature__"] = signature.replace(parameters=[model, *options], return_annotation="Result")
-    limited = bounded(call)
+    def decorate(function: Callable[Concatenate[Document, P], Result[Document]]) -> Operation[P]:
+        name = function.__name__
+        with_size = _after_size(function) if _SIZE_FIRST in checks_of(name).values() else function
+        command = command_of(name)
 
-    @functools.wraps(limited)
-    def call_or_raise(*models: Any, on_refusal: str = "raise", **options: Any) -> Result:
-        on_refusal = checked_options({"on_refusal": on_refusal})["on_refusal"]
-        result: Result = limited(*models, **options)
-        if on_refusal == "raise" and result.outcome is ModelOutcome.REFUSED:
-            raise refusal_of(result)
-        return result
+        @functools.wraps(function)
+        @np.errstate(all="ignore")  # as `bounded`
+        def call(model: Model, **options: Any) -> Result:
+            signature.bind(model, **options)
+            options = checked_options(name, options)
+            on_refusal = options.pop("on_refusal", "raise")
+            document = opened(model)
+            if _needs_process(options):
+                answer = _ask(function, [document], {**options, "on_refusal": "return"})
+                if isinstance(answer, str):
+                    raise failed(Result(document, (), (), Verification(Proven.FAILED, answer)))
+                result: Result = replace(answer, model=returned(answer.model, model))
+            else:
+                try:
+                    work = function if options.get("size") is None else with_size
+                    result = _with_memory_back(work, (document,), options)
+                except RefusedError as error:
+                    result = _refused_as_a_whole(document, options.get("node", ()), error)
+                else:
+                    if advice is not None:
+                        asked = Asked(document, options, result)
+                        advised = advise(with_size, command, asked, advice, tells_why=tells_why)
+                        result = replace(result, outcomes=advised)
+                made = result.model
+                is_other = made is not document and (result.changed or made.light_bytes() != document.light_bytes())
+                result = replace(result, model=returned(made, model), is_other_model=is_other)
+            if on_refusal == "raise" and result.outcome is ModelOutcome.REFUSED:
+                raise refusal_of(result)
+            return result
 
-    vars(call_or_raise)["__wrapped__"] = call  # what a worker calls
-    vars(call_or_raise)["__signature__"] = _with_on_refusal(inspect.signature(limited))
-    return call_or_raise  # type: ignore[return-value]
+        signature = _signature(call, changes=True)
+        return call  # type: ignore[return-value]
+
+    return decorate
 
 
-def _with_on_refusal(signature: inspect.Signature) -> inspect.Signature:
+def _after_size(function: Callable[..., Result]) -> Callable[..., Result]:
+    """The function with `size`, the height and width that open axes of image inputs get first."""
+
+    def work(document: Document, *, size: tuple[int, int] | None = None, **options: Any) -> Result:
+        if size is None:
+            return function(document, **options)
+        from resizefix.library.at_size import at_size  # which knows how a model gets another size
+
+        return at_size(function, document, size, options)
+
+    return work
+
+
+def _signature(call: Callable[..., Any], *, changes: bool = False) -> inspect.Signature:
+    """The signature of a call whose options end with `**run`, which lists those; it is given to the call, for help()
+    and completion. One that `changes` a model takes any kind of it."""
+    signature = inspect.signature(call)
+    parameters = [one for one in signature.parameters.values() if one.kind is not one.VAR_KEYWORD]
+    types = {name: reference.__forward_arg__ for name, reference in RunOptions.__annotations__.items()}
     kind = inspect.Parameter.KEYWORD_ONLY
-    added = inspect.Parameter("on_refusal", kind, default="raise", annotation="Literal['raise', 'return']")
-    return signature.replace(parameters=[*signature.parameters.values(), added])
+    parameters += [inspect.Parameter(name, kind, default=DEFAULTS[name], annotation=types[name]) for name in DEFAULTS]
+    if changes:
+        words = "Literal['raise', 'return']"
+        parameters[0] = parameters[0].replace(name="model", annotation="Model")
+        parameters.append(inspect.Parameter("on_refusal", kind, default="raise", annotation=words))
+        signature = signature.replace(return_annotation="Result")
+    listed = signature.replace(parameters=parameters)
+    vars(call)["__signature__"] = listed
+    return listed
 
 
 def _refused_as_a_whole(document: Document, patterns: Sequence[str], error: RefusedError) -> Result[Document]:
@@ -135,20 +179,22 @@ def _refused_as_a_whole(document: Document, patterns: Sequence[str], error: Refu
     return Result(document, outcomes, (), skipped("library.nothing-changed"), refusal=error)
 
 
-def _ask(
-    function: Callable[..., Any],
-    documents: list[Document],
-    options: dict[str, Any],
-    tell: Callable[[int, int, str], None] | None,
-) -> Any:
-    """What the call gave, or the error that it raised, or as text why there is none."""
-    timeout = options.get("timeout")
+def _needs_process(options: Mapping[str, Any]) -> bool:
+    """Whether limits are given that the process itself must be held to; one that is watched is held to them already."""
+    limits = (options.get("timeout"), options.get("memory_limit"))
+    return limits != (None, None) and options.get("verify", True) and not process.is_watched()
+
+
+def _ask(function: Callable[..., Any], documents: list[Document], options: Mapping[str, Any]) -> Any:
+    """What the call gave in a process of its own, or as text why it gave nothing. Raises the error that it raised."""
+    request = {name: value for name, value in options.items() if name != "progress"}
+    tell, timeout = options.get("progress"), options.get("timeout")
     seconds = None if timeout is None else timeout + process.GRACE
     with Worker(WORKER) as worker:
         try:
-            for kind, said in worker.ask((function.__module__, function.__name__, documents, options), seconds):
+            for kind, said in worker.ask((function.__module__, function.__name__, documents, request), seconds):
                 if kind == "answer":
-                    return said
+                    return _answer_of(said)
                 if tell is not None:
                     tell(*said)
         except TimeoutError:
@@ -158,13 +204,30 @@ def _ask(
     raise AssertionError("a worker's last message is its answer")
 
 
+def _answer_of(said: Any) -> Any:
+    if isinstance(said, MemoryError):
+        return Diagnostic("library.memory-limit-reached")
+    if isinstance(said, BaseException):
+        raise said
+    return said
+
+
 def work(request: tuple[str, str, list[Document], dict[str, Any]], say: Callable[[tuple[str, Any]], None]) -> None:
     """Make the call, in the worker: `("progress", …)` any number of times, then `("answer", a result or an error)`."""
     module, name, documents, options = request
-    function = getattr(importlib.import_module(module), name).__wrapped__
+    call = getattr(importlib.import_module(module), name)
     process.bound(options.get("timeout"), options.get("memory_limit"), 1)
     try:
-        answer: Any = function(*documents, **options, progress=lambda *progress: say(("progress", progress)))
+        answer: Any = call(*documents, **options, progress=lambda *progress: say(("progress", progress)))
     except Exception as error:  # whatever it is, it belongs to the caller
         answer = error
     say(("answer", answer))
+
+
+def _with_memory_back(function: Callable[..., Any], models: Sequence[Any], options: Mapping[str, Any]) -> Any:
+    """What the function answers; the memory that its sessions took goes back to the system."""
+    try:
+        return function(*models, **options)
+    finally:
+        if _RUNS in sys.modules:  # else nothing was run
+            sys.modules[_RUNS].give_memory_back()

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from resizefix.dialects.model_view import ModelView
 from resizefix.faults.loading import not_loaded
 from resizefix.faults.table import faults_in
 from resizefix.interop import Model, opened
-from resizefix.library.options import checked
+from resizefix.library.bounded import checked
 from resizefix.library.verdict import Verdict
+from resizefix.shapes.model_view import ModelView
 from resizefix.targets.catalogue import TARGETS, target_named
 from resizefix.targets.collect_facts import facts_in
 from resizefix.targets.foreign_domain import foreign_domain_resizes

@@ -10,7 +10,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
 from resizefix.document.scopes import node_label
 from resizefix.errors import RefusedError
@@ -22,6 +21,7 @@ from resizefix.origins.origin import OriginKind
 from resizefix.promotion import Coupling, Form, Freedom, InputBinding, PromotedInput
 from resizefix.runtimes.inputs import model_inputs
 from resizefix.scope_path import Key
+from resizefix.shapes.model_view import ModelView
 from resizefix.verification.scale_points import other_values
 from resizefix.verification.sizing import SIZINGS, sized
 
@@ -213,6 +213,12 @@ def _moved(driven: InputBinding, cases: Mapping[int, tuple[float, ...]]) -> Move
     from resizefix.shapes.walk import Moved  # where the model runs, that says it
 
     return Moved(driven.kind, driven.axes, driven.base, cases)
+
+
+def moved_to(values: Mapping[PromotedInput, Sequence[float]]) -> dict[Key, Moved]:
+    """The sites of these inputs, moved in case 0 to what the inputs are fed."""
+    sites = ((driven, value) for source, value in values.items() for driven in source.sites)
+    return {driven.key: _moved(driven, {0: driven.operand(value)}) for driven, value in sites}
 
 
 def _alone(driven: InputBinding) -> PromotedInput:

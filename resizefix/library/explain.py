@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from inspect import signature
 from typing import NamedTuple
 
 import numpy as np
@@ -15,7 +14,8 @@ from resizefix.diagnostics import Diagnostic
 from resizefix.document.document import Document
 from resizefix.errors import UsageError
 from resizefix.interop import Model
-from resizefix.library.fix_trials import CALLS, FixTrials, Trial, fed_words, named_target, run, target_of, verdict
+from resizefix.library.fix_trials import FixTrials, Trial, fed_words, named_target, run, target_of, verdict
+from resizefix.library.options import CHANGING, call_of, checks_of
 from resizefix.messages.fed_sizes import FedSizes, fed_sizes
 from resizefix.messages.fixes import ANY_SIZE, REPAIR
 from resizefix.messages.message import FED, RELEASES, Fix, Message
@@ -126,7 +126,7 @@ def _exists(fix: Fix) -> bool:
     except UsageError:
         return False
     keys = {word.partition("=")[0] for word in fix[1:]} if fix[0] == "set" else set()
-    if fix[0] not in CALLS or not keys <= signature(CALLS[fix[0]]).parameters.keys():
+    if fix[0] not in CHANGING or (keys and not keys <= checks_of(call_of(fix[0])).keys()):
         return False
     return bool(there) and (target is None or fix[0] == "legalize")
 

@@ -14,9 +14,7 @@ from operator import attrgetter
 import numpy as np
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
-from resizefix.document.shapes import Key
 from resizefix.errors import RefusedError, UsageError
 from resizefix.library.live_runtimes import seconds_left
 from resizefix.operations.candidates import AS_IT_IS, LegalizeAs, candidates, form_now, why_left_alone
@@ -32,6 +30,8 @@ from resizefix.runtimes.inputs import Value, model_inputs
 from resizefix.runtimes.limits import BrokenOffError
 from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError
 from resizefix.runtimes.runtime import ModelToTime, Runtime
+from resizefix.scope_path import Key
+from resizefix.shapes.model_view import ModelView
 from resizefix.targets.target import Target
 from resizefix.verification.conditions import Conditions, Progress
 from resizefix.verification.extraction import Extraction

@@ -2,43 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
 from resizefix.errors import ResizefixError
 from resizefix.interop import Model, opened
+from resizefix.library.advice import call_named
 from resizefix.library.check import check
-from resizefix.library.freeze_scales import freeze_scales
-from resizefix.library.input_size import input_size
 from resizefix.library.model_runs import fed_images, fed_shape, other_shapes, runs_at
+from resizefix.library.option_values import SIZE_OR_ANY
+from resizefix.library.options import words_as_options
 from resizefix.library.plans import Plans
-from resizefix.library.promote_scales import promote_scales
-from resizefix.library.repair import repair
-from resizefix.library.result import Result
-from resizefix.library.rewrite import legalize, trt_legacy
-from resizefix.library.set_interpolation import set_interpolation
 from resizefix.messages.fed_sizes import FedSizes
 from resizefix.messages.fixes import FREEZE, LEGACY
 from resizefix.messages.message import FED, Fix
 from resizefix.operations.sites import sites_in
 from resizefix.outcome import Status as Happened
+from resizefix.shapes.model_view import ModelView
 from resizefix.targets.catalogue import TARGETS
 from resizefix.targets.tensorrt import LEGACY_TARGETS
 from resizefix.verification.verification import Status
-
-CALLS: Mapping[str, Callable[..., Result]] = {
-    "promote-scales": promote_scales,
-    "freeze-scales": freeze_scales,
-    "trt-legacy": trt_legacy,
-    "legalize": legalize,
-    "repair": repair,
-    "input-size": input_size,
-    "set": set_interpolation,
-}
 
 
 @dataclass(frozen=True)
@@ -172,7 +158,7 @@ def fed_words(fed: FedSizes, document: Document | None = None) -> tuple[str, ...
 def run(fix: Fix, words: tuple[str, ...], model: Model) -> Trial:
     """What the command makes of the model with these options."""
     try:
-        result = CALLS[fix[0]](model, on_refusal="return", **_keywords(words))
+        result = call_named(fix[0])(model, on_refusal="return", **_options_of(fix[0], words))
     except ResizefixError as error:
         return Trial(words, reason=str(error))
     refused = next((one for one in result.outcomes if one.status is Happened.REFUSED), None)
@@ -204,31 +190,11 @@ def named_target(fix: Fix) -> str | None:
     return fix[fix.index("--target") + 1] if "--target" in fix else None
 
 
-def _keywords(words: Sequence[str]) -> dict[str, Any]:
-    """Words of the command line as the options of the library's call."""
-    found: dict[str, Any] = {}
-    rest = list(words)
-    while rest:
-        name = rest.pop(0)
-        if not name.startswith("-"):
-            key, _, text = name.rpartition("=")
-            found[key or "size"] = text if key or text == "any" else _height_and_width(text)
-            continue
-        value = rest.pop(0) if rest and not rest[0].startswith("-") else None
-        if name == "-n":
-            found["node"] = [value]
-        elif name == "--set" and value is not None:
-            key, _, numbers = value.rpartition("=")
-            found.setdefault("set", {})[key] = [float(number) for number in numbers.split(",")]
-        elif name == "--for":
-            found["for_"] = value
-        elif name == "--size" and value is not None:
-            found["size"] = _height_and_width(value)
-        else:
-            read = value if value is None or not value.isdigit() else int(value)
-            found[name.removeprefix("--").replace("-", "_")] = True if read is None else read
-    return found
-
-
-def _height_and_width(text: str) -> tuple[int, ...]:
-    return tuple(map(int, text.split("x")))
+def _options_of(command: str, words: Sequence[str]) -> dict[str, Any]:
+    """Words of the command line as the options of the library's call: a size or settings, and options behind them."""
+    first = next((place for place, word in enumerate(words) if word.startswith("-")), len(words))
+    options = words_as_options(command, words[first:])
+    for word in words[:first]:
+        key, _, value = word.rpartition("=")
+        options[key or "size"] = value if key else SIZE_OR_ANY.read(word) if SIZE_OR_ANY.read else None
+    return options

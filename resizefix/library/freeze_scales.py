@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
 from resizefix.library import seam
-from resizefix.library.at_size import at_size
+from resizefix.library.advice import Asked, Words, proposed, with_size
 from resizefix.library.bounded import operation
 from resizefix.library.plans import Plans
 from resizefix.library.result import NOT_VERIFIED, Result, failed, measured, skipped, without_their_chain
@@ -16,13 +15,19 @@ from resizefix.operations.freeze_scales import freeze_scales as freeze
 from resizefix.operations.site import Site
 from resizefix.operations.sites import select, sites_in
 from resizefix.outcome import Outcome, Status
+from resizefix.shapes.model_view import ModelView
 from resizefix.verification.bounds import half_units
 from resizefix.verification.conditions import ChangeOptions, Unpack, conditions
 from resizefix.verification.plan import Plan
 
 
-@operation
-@at_size
+def _examples(asked: Asked, outcome: Outcome) -> Iterable[Words]:
+    """What the operation proposes, with values that freeze the site, else a size."""
+    yield from proposed(asked, outcome)
+    yield from with_size(asked, outcome)
+
+
+@operation(advice=_examples)
 def freeze_scales(
     document: Document,
     *,

@@ -22,14 +22,14 @@ from resizefix.library.size_work import SizeWork
 from resizefix.origins.input_sizes.questions import Question, proposal, questions
 from resizefix.origins.input_sizes.refusal import Assumed, Choices, SizeRefusedError
 from resizefix.verification.conditions import ChangeOptions, Conditions, Unpack, conditions
-from resizefix.verification.verification import Status, Verification
+from resizefix.verification.verification import Run, Status, Verification
 
 ANY = "any"
 SAME_SIZE = Diagnostic("library.input-size-same")
 _SIDES = ("depth", "height", "width")
 
 
-@operation
+@operation()
 def input_size(
     document: Document,
     *,
@@ -106,14 +106,19 @@ def _done(work: SizeWork, resolution: Resolution, rules: Conditions | None) -> R
         again = work.with_batch_behind(error)
         if again is not None:
             return _done(again, resolution, rules)
-        return _refuted(work, error, resolution)
+        return _refuted(work, error if work.named else work.with_one_input(error, rules), resolution)
     if verification.status is Status.FAILED:
         raise failed(Result(document, work.outcomes, (), verification, resolution=resolution))
     outcomes = work.outcomes
-    largest = max((run.max_abs_diff for run in verification.runs if not run.optimized), default=0.0)
-    if not all(outcome.exact for outcome in outcomes) and resolution.size == ANY:
-        outcomes = tuple(replace(outcome, max_abs_diff=largest) for outcome in outcomes)
+    worst = max((run for run in verification.runs if not run.optimized), key=_difference, default=None)
+    if worst is not None and not all(outcome.exact for outcome in outcomes) and resolution.size == ANY:
+        far, at = worst.max_abs_diff, worst.shapes
+        outcomes = tuple(replace(outcome, max_abs_diff=far, measured_at=at) for outcome in outcomes)
     return Result(work.document, outcomes, (), verification, resolution=resolution)
+
+
+def _difference(run: Run) -> float:
+    return run.max_abs_diff
 
 
 def _solved(

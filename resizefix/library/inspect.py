@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from resizefix.dialects.model_view import ModelView
 from resizefix.interop import Model, opened
 from resizefix.library.coupling import sites_with_coupling
 from resizefix.operations.site import Site
+from resizefix.shapes.model_view import ModelView
 
 
 @np.errstate(all="ignore")  # as `bounded`

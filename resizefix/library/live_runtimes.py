@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
 from resizefix.errors import UsageError
 from resizefix.operations.site import Site
@@ -17,6 +16,7 @@ from resizefix.runtimes.answers import Ending, LiveUnavailable, NodeAnswer
 from resizefix.runtimes.catalogue import RUNTIMES, RuntimeRow, runtime_named
 from resizefix.runtimes.runtime import Runtime
 from resizefix.runtimes.tensorrt import LiveError, LiveVerdict, of_the_whole
+from resizefix.shapes.model_view import ModelView
 from resizefix.targets.catalogue import TARGETS
 from resizefix.targets.collect_facts import facts_in
 from resizefix.targets.target import Effect, Target, Violation, judge

@@ -10,7 +10,6 @@ from dataclasses import replace
 
 from onnx import GraphProto, ModelProto, TensorProto, helper
 
-from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
 from resizefix.document.node_builder import FreshNames
 from resizefix.document.scopes import DEFAULT_DOMAINS, default_opset, names_in
@@ -20,6 +19,7 @@ from resizefix.operations.sites import sites_in
 from resizefix.outcome import Outcome, Status
 from resizefix.promotion import PromotedInput
 from resizefix.scope_path import MAIN, Key
+from resizefix.shapes.model_view import ModelView
 from resizefix.targets.collect_facts import facts_in, kinds_in
 from resizefix.targets.facts import SiteFacts
 from resizefix.targets.target import Target, accepted, judge

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from resizefix.dialects.model_view import ModelView
 from resizefix.errors import ResizefixError
 from resizefix.faults.table import faults_in
 from resizefix.interop import Model, opened
 from resizefix.library.check import check
 from resizefix.library.model_runs import why_not_run
 from resizefix.operations.sites import sites_in
+from resizefix.shapes.model_view import ModelView
 from resizefix.targets.target import taken
 
 

@@ -1,249 +1,274 @@
-"""What the options of the library's calls may hold: one row for each name, checked before any work is done."""
+"""The options of the command line and of the library's calls: one row for each.
+
+The options of a command, the checks of a call and the pages of reference are made from these rows. A call's signature
+has the types and the defaults as well, for type checkers; a test compares it with the rows.
+"""
 
 from __future__ import annotations
 
-import functools
-import inspect
-import math
-import numbers
-import os
 import reprlib
-import threading
 from collections.abc import Callable, Iterable, Mapping
-from functools import partial
-from typing import Any, TypeVar
-
-import numpy as np
+from functools import cache, partial
+from typing import Any, NamedTuple
 
 from resizefix.errors import UsageError
-from resizefix.faults.fault import COORDINATES, EXTENTS
-from resizefix.opsets.newest import NEWEST_RAISED
-from resizefix.printable import printable
-from resizefix.promotion import Form
-from resizefix.runtimes.catalogue import runtime_named
-from resizefix.verification.conditions import DEFAULTS, RunOptions
+from resizefix.library import option_values as kinds
+from resizefix.library.option_values import Kind, pairs_once
+from resizefix.process import DEFAULT_TIMEOUT
 
-F = TypeVar("F", bound=Callable[..., Any])
-Reader = Callable[[Any], Any]  # the value as the call uses it; raises ValueError or TypeError for another
+CHANGING = ("promote-scales", "freeze-scales", "trt-legacy", "legalize", "repair", "set", "input-size")
+"""The commands that write a model."""
+_RAISING = ("promote-scales", "legalize", "repair", "set")
+_REWRITING = ("legalize", "trt-legacy")
+_READING = ("inspect", "check")
+_REPORTING = ("inspect", "check", "verify", "diff")
+_RUNNING = (*CHANGING, "verify")
+_BOUNDED = (*_RUNNING, "inspect", "diff", "explain")
 
-_LARGEST_FLOAT32 = 3.4028234663852886e38
-RUNTIMES = ("onnxruntime", "tensorrt")
-
-
-def checked(function: F) -> F:
-    """Makes a call raise UsageError for an option whose type or value it cannot use, before it looks at the model."""
-
-    @functools.wraps(function)
-    @np.errstate(all="ignore")  # as `bounded`
-    def call(*models: Any, **options: Any) -> Any:
-        return function(*models, **checked_options(options, function.__name__))
-
-    return call  # type: ignore[return-value]
+Gather = Callable[[Iterable[Any]], Any]
 
 
-def checked_options(options: Mapping[str, Any], call: str = "") -> dict[str, Any]:
-    """The options with their values as the calls use them. Raises UsageError, which says what an option takes.
+class Option(NamedTuple):
+    """An option of the commands `on`; `name` is the keyword of their library calls.
 
-    `call` is the name of the call, where it has an option of its own meaning.
+    `typed` are its spellings where they are others than `--name`, none for an option of the library alone. A flag that
+    is on by default and has one spelling is typed to turn it off. `gather` makes one value of those that were typed,
+    of an option that can be repeated. With `program` the library's call does not have it. `rare` ones are explained by
+    --help-all. `alone` is the value of an option that was typed without one.
     """
-    found = dict(options)
-    own = _rows_of(call)
-    rows = {**_OPTIONS, **own}
-    for name, value in options.items():
-        if name in rows and not (value is None and (name in _NONE or name in own)):
-            read, wanted = rows[name]
-            try:
-                found[name] = read(value)
-            except UsageError:
-                raise
-            except Exception as error:  # whatever a foreign object's own methods raise
-                raise UsageError("library.option-takes", name=name, value=reprlib.repr(value), wanted=wanted) from error
-    return found
+
+    name: str
+    kind: Kind
+    on: tuple[str, ...]
+    help: str = ""
+    default: Any = None
+    typed: tuple[str, ...] | None = None
+    gather: Gather | None = None
+    program: bool = False
+    rare: bool = False
+    alone: str | None = None
+
+    @property
+    def spellings(self) -> tuple[str, ...]:
+        """What is typed for it."""
+        return (f"--{self.name.rstrip('_').replace('_', '-')}",) if self.typed is None else self.typed
+
+    @property
+    def turns_off(self) -> bool:
+        """Whether typing it makes it False."""
+        return self.kind is kinds.FLAG and self.default is True and "/" not in self.spellings[0]
 
 
-def with_run_options(function: Callable[..., Any]) -> inspect.Signature:
-    """Gives a call whose options end with `**run` a signature that lists them, for help() and completion."""
-    given = inspect.signature(function)
-    own = [one for one in given.parameters.values() if one.kind is not one.VAR_KEYWORD]
-    types = {name: reference.__forward_arg__ for name, reference in RunOptions.__annotations__.items()}
-    kind = inspect.Parameter.KEYWORD_ONLY
-    added = [inspect.Parameter(name, kind, default=DEFAULTS[name], annotation=types[name]) for name in DEFAULTS]
-    found = given.replace(parameters=[*own, *added])
-    vars(function)["__signature__"] = found
-    return found
+program = partial(Option, program=True)
+repeated = partial(Option, gather=tuple, default=())
 
-
-def _require(holds: bool) -> None:
-    if not holds:
-        raise ValueError
-
-
-def _flag(value: Any) -> bool:
-    _require(isinstance(value, bool) or type(value).__name__ in ("bool_", "bool"))
-    return bool(value)
-
-
-def _whole(least: int, most: int = (1 << 63) - 1) -> Reader:
-    def read(value: Any) -> int:
-        _require(isinstance(value, numbers.Integral) and not isinstance(value, bool))
-        found = int(value)
-        _require(least <= found <= most)
-        return found
-
-    return read
-
-
-def _number(least: float, most: float, *, above: bool = False) -> Reader:
-    def read(value: Any) -> float:
-        _require(isinstance(value, numbers.Real) and not isinstance(value, bool))
-        found = float(value)
-        _require(math.isfinite(found) and least <= found <= most and not (above and found == least))
-        return found
-
-    return read
-
-
-def _text(value: Any) -> str:
-    _require(isinstance(value, str) and value != "" and printable(value) == value)
-    return str(value)
-
-
-def _one_of(*words: str) -> Reader:
-    def read(value: Any) -> str:
-        _require(isinstance(value, str) and value in words)
-        return str(value)
-
-    return read
-
-
-def _path(value: Any) -> str:
-    return os.fsdecode(value)
-
-
-def _each(read: Reader, alone: tuple[type, ...] = ()) -> Reader:
-    """A sequence of what `read` reads; a value of the types `alone` is one of them."""
-
-    def read_all(value: Any) -> tuple[Any, ...]:
-        values = (value,) if isinstance(value, alone) else value
-        _require(isinstance(values, Iterable) and not isinstance(values, (str, bytes, Mapping)))
-        return tuple(read(each) for each in values)
-
-    return read_all
-
-
-def _by_name(read: Reader) -> Reader:
-    def read_all(value: Any) -> dict[str, Any]:
-        _require(isinstance(value, Mapping) and all(isinstance(name, str) for name in value))
-        return {name: read(each) for name, each in value.items()}
-
-    return read_all
-
-
-def _ranges(value: Any) -> dict[str, tuple[int, ...]]:
-    found: dict[str, tuple[int, ...]] = _by_name(_each(_whole(0)))(value)
-    _require(found.keys() <= {"min", "opt", "max"})
-    return found
-
-
-def _target(value: Any) -> str:
-    from resizefix.targets.catalogue import target_named  # with the rules of all runtimes
-
-    return target_named(value).name
-
-
-def _preferences(value: Any) -> tuple[str, ...]:
-    words: tuple[str, ...] = _each(_text, (str,))(value)
-    _require(set(words) <= {*EXTENTS, *COORDINATES})
-    _require(not set(EXTENTS) <= set(words) and not set(COORDINATES) <= set(words))
-    return words
-
-
-def _fixed_size(value: Any) -> tuple[int, int]:
-    height, width = _each(_whole(1))(value)
-    return height, width
-
-
-def _sides(value: Any) -> tuple[int, ...]:
-    sides: tuple[int, ...] = _each(_whole(1), (int,))(value)
-    _require(1 <= len(sides) <= 3)
-    return sides
-
-
-def _pair(value: Any) -> tuple[str, str]:
-    node, name = map(_text, value)
-    return node, name
-
-
-def _or_any(read: Reader) -> Reader:
-    return lambda value: "any" if value == "any" else read(value)
-
-
-def _callable(value: Any) -> Any:
-    _require(callable(value))
-    return value
-
-
-_SCALE = _number(0, _LARGEST_FLOAT32, above=True)
-_FLOAT = _number(-_LARGEST_FLOAT32, _LARGEST_FLOAT32)
-_NONE = frozenset({
-    "form", "batch", "input_name", "prefer", "opset", "denominator", "shape", "timeout", "memory_limit", "progress",
-    "profile", "runs", "set", "feed", "runtime", "runtime_python", "size", "was", "like",
-})  # fmt: skip
-_FLAGS = (
-    "shared", "keep_default", "allow_coupled", "verify", "hybrid", "allow_inexact", "lower", "fastest", "live", "build",
-    "remove_identity", "interpolate_positions", "keep_overridable",
+OPTIONS: tuple[Option, ...] = (
+    program("output_dir", kinds.FILE._replace(metavar="DIR"), CHANGING[:-1],
+        "Take several models, and write each result into DIR.", rare=True),
+    program("jobs", kinds.COUNT, (*CHANGING[:-1], *_READING), "Work on this many models at a time.", 1, rare=True),
+    Option("form", kinds.FORM, ("promote-scales",),
+        "What the input holds: all scales (the default), those of the scaled axes, one factor, or the output size."),
+    Option("input_name", kinds.NAME, ("promote-scales",), "Name of the new input.  [default: NODE_scales]"),
+    Option("shared", kinds.FLAG, ("promote-scales",), "Use one input for all selected nodes.", False),
+    Option("keep_default", kinds.FLAG, ("promote-scales",), "Keep the old value as the input's default.", False),
+    Option("for_", kinds.one_of("onnxruntime", "tensorrt"), ("promote-scales",),
+        "Runtime of the new model; for TensorRT the input is an int64 factor.", "onnxruntime"),
+    Option("denominator", kinds.DENOMINATOR, ("promote-scales",),
+        "The number that TensorRT's factor is divided by.  [default: 1, or 1000 for a fraction]", rare=True),
+    Option("set", kinds.VALUES, ("freeze-scales",), "Freeze this input at this value, INPUT=2,2 (repeatable).",
+        gather=dict),
+    Option("target", kinds.LEGACY_TARGET, ("trt-legacy",),
+        "The TensorRT (5.0 to 7.2) that must accept the result; `list` prints the names.", "tensorrt-5.0"),
+    Option("target", kinds.TARGET, ("legalize",), "The runtime that must accept the result; `list` prints the names."),
+    Option("target", kinds.TARGET, ("check",),
+        "Check the rules of this runtime (repeatable); `list` prints the names.  [default: all, as a matrix]",
+        gather=tuple),
+    Option("fastest", kinds.FLAG, ("legalize",),
+        "Time every form that computes the same in TARGET (default: onnxruntime); keep the fastest.", False),
+    Option("hybrid", kinds.FLAG, ("trt-legacy",),
+        "Import opset 9 beside the attribute, as old tutorials do; the file is not valid ONNX.", False),
+    Option("prefer", kinds.PREFERENCES, ("repair",),
+        "Use this reading where scales and sizes disagree, or where no coordinates are stated (once for each).",
+        gather=tuple),
+    Option("remove_identity", kinds.FLAG, ("repair",), "Also replace resizes with scale 1 by Identity.", False),
+    Option("opset", kinds.OPSET, _RAISING, "Raise the model to opset N first, operator by operator.", rare=True),
+    repeated("at", kinds.SCALES, ("promote-scales",), "Also verify at this scale (repeatable)."),
+    Option("allow_coupled", kinds.FLAG, ("promote-scales",), "Also promote nodes that another scale would break.",
+        False),
+    Option("live", kinds.FLAG, ("legalize",), "Where the runtime of TARGET is installed, also run the result there.",
+        True, ("--live/--no-live",)),
+    Option("live", kinds.FLAG, ("check",),
+        "Also ask the runtime of the target, which must be installed; for TensorRT 10 that is TensorRT-RTX (pip "
+        "install 'resizefix[tensorrt]').", False),
+    Option("runtime", kinds.RUNTIME._replace(metavar="NAME"), ("verify",),
+        "Run AFTER (or the only model) in another runtime, such as openvino, opencv-5 or mnn; compare every resize."),
+    Option("runtime_python", kinds.PYTHONS, ("legalize", "check", "verify"),
+        "The Python that has a runtime, such as opencv-4=/path/to/bin/python (repeatable).", gather=dict, rare=True),
+    Option("build", kinds.FLAG, ("check",), "Like --live, and build the engine; no GPU is needed.", False),
+    program("min_shapes", kinds.SHAPES, ("check",),
+        "Smallest shapes for --build, or values of inputs that decide shapes.", (), ("--min-shapes", "--minShapes"),
+        tuple, rare=True),
+    program("opt_shapes", kinds.SHAPES, ("check",), "Usual shapes for --build; given alone, the only ones.", (),
+        ("--opt-shapes", "--optShapes"), tuple, rare=True),
+    program("max_shapes", kinds.SHAPES, ("check",),
+        "Largest shapes for --build; where none are given, ranges are chosen and shown.", (),
+        ("--max-shapes", "--maxShapes"), tuple, rare=True),
+    Option("timeout", kinds.SECONDS, ("check",), "Wait this long for one answer of --live.", 300, rare=True),
+    Option("profile", kinds.PROFILE, ("check",), typed=()),
+    Option("size", kinds.SIZE, ("freeze-scales", "trt-legacy", "legalize"),
+        "First set the open height and width of the image inputs to HxW, such as 720x1280."),
+    Option("size", kinds.SIZE_OR_ANY, ("input-size",), default="any", typed=()),
+    Option("batch", kinds.BATCH, ("input-size",), "Also set the batch: a number, or any."),
+    repeated("input", kinds.NAMES, ("input-size",), "Only these image inputs (repeatable)."),
+    repeated("keep", kinds.NAME_PATTERN, ("input-size",), "Keep the sizes in these nodes (repeatable)."),
+    repeated("follow_input", kinds.NAME_PATTERN, ("input-size",),
+        "Let the sizes in these nodes follow the input (repeatable).", typed=("--follow",)),
+    repeated("read", kinds.READINGS, ("input-size",), "Choose a reading by its name, NODE=READING (repeatable)."),
+    Option("assume", kinds.one_of("usual", "none"), ("input-size",),
+        "Whether conventions may decide what a number follows; none: all are asked.", "usual"),
+    Option("like", kinds.ANY_MODEL, ("input-size",),
+        "The same network exported at another size: the readings are solved from it."),
+    Option("was", kinds.OLD_SIZE, ("input-size",), "The size that the constants of a file with open axes are for."),
+    Option("keep_overridable", kinds.FLAG, ("input-size",),
+        "Leave constants that are listed as inputs to those who feed them.", False),
+    program("ask", kinds.FLAG, ("input-size",), "Ask for each choice on the terminal.", False),
+    Option("interpolate_positions", kinds.FLAG, ("input-size",),
+        "Interpolate learned tables of positions: an approximation.", False),
+    Option("feed", kinds.FEED, ("set",),
+        "Also measure on a picture or a .npy file; INPUT=V,… feeds numbers (repeatable).", gather=pairs_once),
+    Option("feed", kinds.FEED, ("verify",),
+        "Feed an input a picture or a .npy file, whose outputs --html shows; or numbers, INPUT=V,… (repeatable).",
+        gather=pairs_once),
+    Option("atol", kinds.TOLERANCE, ("verify",), "Absolute difference allowed.", 0),
+    Option("rtol", kinds.TOLERANCE, ("verify",), "Relative difference allowed.", 0),
+    Option("runs", kinds.COUNT, ("verify",), "Compare on this many feeds instead of as many as the model needs."),
+    Option("meaning_only", kinds.FLAG, ("diff",),
+        "Leave out what no runtime reads: doc strings, metadata, the producer, how tensors are stored.", False),
+    program("html", kinds.FILE, ("set",), "Write a page with pictures: before, after and their difference."),
+    Option("allow_inexact", kinds.FLAG, _REWRITING,
+        "Allow approximate rewrites; the measured difference is reported.", False),
+    Option("lower", kinds.FLAG, _REWRITING, "Replace a node by other operators where needed.", True,
+        ("--lower/--no-lower",)),
+    program("html", kinds.FILE, _REPORTING, "Write a page with every node drawn."),
+    program("markdown", kinds.FILE._replace(metavar="[FILE]"), _REPORTING,
+        "Write a report for a pull request; to stdout without FILE or with -.", alone="-"),
+    program("force", kinds.FLAG, _REPORTING, "Replace report files that exist.", False),
+    program("output_option", kinds.FILE._replace(metavar="OUT"), CHANGING, "Another way to name OUT.",
+        typed=("-o", "--output")),
+    program("force", kinds.FLAG, CHANGING, "Replace OUT if it exists.", False),
+    program("in_place", kinds.FLAG, CHANGING, "Replace the input file.", False),
+    program("dry_run", kinds.FLAG, CHANGING, "Show each node before and after; write nothing.", False),
+    Option("node", kinds.PATTERN, tuple(command for command in CHANGING if command != "input-size"),
+        "Only these nodes: a glob on the name, or #K (repeatable).", (), ("-n", "--node"), tuple),
+    program("node", kinds.PATTERN, ("input-size",), "Only these nodes: a glob on the name, or #K (repeatable).", (),
+        ("-n", "--node"), tuple),
+    Option("verify", kinds.FLAG, CHANGING, "Write the result without running the models.", True, ("--no-verify",)),
+    program("copy_unchanged", kinds.FLAG, CHANGING, "If nothing needs to change, copy IN to OUT.", False, rare=True),
+    program("save_as_external_data", kinds.FLAG, CHANGING, "Put large tensors into a file OUT.data beside OUT.", False,
+        rare=True),
+    Option("timeout", kinds.SECONDS, _BOUNDED,
+        f"Stop after this time; nothing is written.  [default: {DEFAULT_TIMEOUT:g}]", rare=True),
+    Option("memory_limit", kinds.MEMORY, _BOUNDED,
+        "Memory that the tensors of a run may take, such as 4G.  [default: half of the free memory]", rare=True),
+    Option("shape", kinds.SHAPE, _RUNNING, "Run the model with an input of this shape, NAME:1,3,224,224 (repeatable).",
+        gather=dict, rare=True),
+    Option("seed", kinds.SEED, _RUNNING, "Seed of the random values that inputs are fed.", 0, rare=True),
+    repeated("custom_op_library", kinds.PATHS, _RUNNING,
+        "Load this library of custom operators into onnxruntime (repeatable).", rare=True),
+    Option("progress", kinds.CALLBACK, _RUNNING, typed=()),
+    Option("on_refusal", kinds.ON_REFUSAL, CHANGING, default="raise", typed=()),
 )  # fmt: skip
-_OPTIONS: dict[str, tuple[Reader, str]] = {
-    **dict.fromkeys(_FLAGS, (_flag, "True or False")),
-    "form": (Form, f"one of {', '.join(form.value for form in Form)}"),
-    "input_name": (_text, "a name: text, not empty, without control characters"),
-    "for_": (_one_of(*RUNTIMES), " or ".join(RUNTIMES)),
-    "runtime": (lambda value: runtime_named(value).name, ""),
-    "runtime_python": (_by_name(_path), 'the Python of a runtime by its name, as {"opencv-4": "/path/to/python"}'),
-    "opset": (_whole(9, NEWEST_RAISED), f"an opset from 9 to {NEWEST_RAISED}"),
-    "prefer": (_preferences, "'scales' or 'sizes', 'half_pixel' or 'asymmetric', or a list of one of each"),
-    "denominator": (_whole(1, (1 << 31) - 1), "a whole number from 1 to 2147483647"),
-    "node": (_each(_text, (str,)), 'a glob on names of nodes, or "#K", or a list of them'),
-    "at": (_each(_each(_SCALE, (numbers.Real,))), "a list of scales above 0, as [4, (2, 3)]"),
-    "shape": (_by_name(_each(_whole(0))), 'the sizes of inputs, as {"input": (1, 3, 224, 224)}'),
-    "seed": (_whole(0), "a whole number from 0"),
-    "custom_op_library": (_each(_path, (str, bytes, os.PathLike)), "a path, or a list of paths"),
-    "timeout": (_number(0, threading.TIMEOUT_MAX / 2, above=True), "a number of seconds above 0"),
-    "memory_limit": (_whole(1, 1 << 60), "a number of bytes above 0"),
-    "progress": (_callable, "what can be called with three arguments"),
-    "on_refusal": (_one_of("raise", "return"), "'raise' or 'return'"),
-    "target": (_target, ""),
-    "profile": (_by_name(_ranges), 'ranges as {"input": {"min": (1, 3, 8, 8), "opt": …, "max": …}}'),
-    "size": (_or_any(_fixed_size), 'height and width, as (720, 1280), or "any"'),
-    "like": (lambda value: value, "a path or a model"),
-    "was": (_fixed_size, "height and width, as (720, 1280)"),
-    "assume": (_one_of("usual", "none"), "'usual' or 'none'"),
-    "read": (_each(_pair), 'pairs of a glob on names of nodes and a reading, as [("Slice_4", "keep")]'),
-    "batch": (_or_any(_whole(1)), 'a whole number from 1, or "any"'),
-    "input": (_each(_text, (str,)), "the name of an input, or a list of them"),
-    **dict.fromkeys(("keep", "follow_input"), (_each(_text, (str,)), "a glob on names of nodes, or a list of them")),
-    "set": (_by_name(_each(_FLOAT)), 'numbers for inputs, as {"scales": (1, 1, 2, 2)}'),
-    "feed": (_by_name(lambda value: value), 'values for inputs, as {"scales": (1, 1, 2, 2)}'),
-    "runs": (_whole(1, 1 << 31), "a whole number from 1"),
-    "atol": (_number(0, math.inf), "a number from 0"),
-    "rtol": (_number(0, math.inf), "a number from 0"),
-}
-
-_SIZE_BEFORE = (_fixed_size, "height and width, as (720, 1280)")
-_OF_ONE_CALL: dict[str, dict[str, tuple[Reader, str]]] = {
-    "trt_legacy": {"size": _SIZE_BEFORE},
-    "freeze_scales": {"size": _SIZE_BEFORE},
-    "input_size": {
-        "size": (_or_any(_sides), 'height and width, as (720, 1280), depth, height and width, a length, or "any"')
-    },
-    "legalize": {"size": _SIZE_BEFORE, "target": (_target, "")},
-}
 
 
-def _rows_of(call: str) -> Mapping[str, tuple[Reader, str]]:
-    """Options of one call, some of which are another call's word for something else; all may be None."""
-    if call != "set_interpolation":
-        return _OF_ONE_CALL.get(call, {})
-    from resizefix.operations.settings import ALIASES, READERS, read  # which know all lowerings
+def call_of(command: str) -> str:
+    """The name of the library's call of a command."""
+    return "set_interpolation" if command == "set" else command.replace("-", "_")
 
-    return {name: (partial(read, name), "") for name in (*READERS, *ALIASES)}
+
+def command_of(call: str) -> str:
+    """The command of a library's call."""
+    return "set" if call == "set_interpolation" else call.replace("_", "-")
+
+
+@cache
+def options_of(command: str) -> tuple[Option, ...]:
+    """The rows of a command, in the order of its help."""
+    return tuple(option for option in OPTIONS if command in option.on)
+
+
+@cache
+def checks_of(call: str) -> Mapping[str, tuple[Kind, bool]]:
+    """How the options of a library call are checked, by name, and whether None is one of their values."""
+    rows = (option for option in OPTIONS if not option.program and call in map(call_of, option.on))
+    checks = {option.name: (option.kind, option.default is None) for option in rows}
+    if call == "check":
+        checks["target"] = (kinds.TARGET, False)
+    if call == "set_interpolation":
+        from resizefix.operations.settings import ALIASES, READERS, read  # which know all lowerings
+
+        checks |= {name: (Kind(partial(read, name)), True) for name in (*READERS, *ALIASES)}
+    return checks
+
+
+def checked_options(call: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of a call with their values as it uses them. Raises UsageError, which says what an option takes."""
+    checks, values = checks_of(call), dict(options)
+    for name, value in options.items():
+        if name not in checks or (value is None and checks[name][1]):
+            continue
+        kind = checks[name][0]
+        try:
+            values[name] = kind.check(value)
+        except UsageError:
+            raise
+        except Exception as error:  # whatever a foreign object's own methods raise
+            raise UsageError("library.option-takes", name=name, value=reprlib.repr(value), wanted=kind.takes) from error
+    return values
+
+
+def library_options(command: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of a command's values that its library call takes."""
+    return {
+        option.name: values[option.name] for option in options_of(command) if not option.program and option.spellings
+    }
+
+
+def words_as_options(command: str, words: Iterable[str]) -> dict[str, Any]:
+    """Typed options as the command's library call takes them. Raises KeyError for one that the command does not have.
+
+    `words` are right: they are suggestions of this package.
+    """
+    by_word = {
+        word: option for option in options_of(command) for typed in option.spellings for word in typed.split("/")
+    }
+    typed: dict[str, list[Any]] = {}
+    rest = iter(words)
+    for word in rest:
+        option = by_word[word]
+        is_flag = option.kind is kinds.FLAG
+        value = not (option.turns_off or word.startswith("--no-")) if is_flag else _read(option.kind, next(rest))
+        typed.setdefault(option.name, []).append(value)
+    gathers = {option.name: option.gather for option in options_of(command)}
+    return {name: values[-1] if (gather := gathers[name]) is None else gather(values) for name, values in typed.items()}
+
+
+def with_words(command: str, options: Mapping[str, Any], words: Iterable[str]) -> dict[str, Any]:
+    """The options of a call with typed ones added, as behind those that were typed before."""
+    added = words_as_options(command, words)
+    for name, value in added.items():
+        before = options.get(name)
+        if isinstance(value, dict):
+            added[name] = {**(before or {}), **value}
+        elif isinstance(value, tuple) and isinstance(before, tuple) and _is_repeated(command, name):
+            added[name] = (*before, *value)
+    return {**options, **added}
+
+
+def _is_repeated(command: str, name: str) -> bool:
+    return any(option.name == name and option.gather is tuple for option in options_of(command))
+
+
+def _read(kind: Kind, text: str) -> Any:
+    if kind.read is not None:
+        return kind.read(text)
+    return text if kind.number is None else kind.number(text)

@@ -10,17 +10,17 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from resizefix.dialects.model_view import ModelView
-from resizefix.document.operator_semantics.operand import attribute_of
 from resizefix.document.scopes import DEFAULT_DOMAINS, Definition, is_operator
-from resizefix.document.shapes import dims_of
+from resizefix.document.values import dims_of
 from resizefix.errors import RefusedError, UsageError
 from resizefix.interpolation import ExtentKind
 from resizefix.operations.forms import bind_input, retry_args
 from resizefix.operations.site import ReadSite, Site
-from resizefix.opsets.signatures import pairs, schema_of
 from resizefix.origins.origin import OriginKind
 from resizefix.promotion import Form, Freedom
+from resizefix.shapes.model_view import ModelView
+from resizefix.shapes.operand import attribute_of
+from resizefix.shapes.signatures import pairs, schema_of
 from resizefix.targets.collect_facts import facts_in
 from resizefix.targets.onnxruntime_target import ONNXRUNTIME
 from resizefix.targets.target import Target, accepted, judge, taken

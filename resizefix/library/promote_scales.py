@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
 from resizefix.document.scopes import default_opset
-from resizefix.document.shapes import Key
-from resizefix.errors import RefusedError, UsageError
+from resizefix.errors import UsageError
 from resizefix.library import seam
+from resizefix.library.advice import proposed
 from resizefix.library.bounded import operation
 from resizefix.library.coupling import SizeInquiry, couplings_of, named_in_original, without_coupled
 from resizefix.library.raising import is_later, require_raised_alike
@@ -32,10 +30,11 @@ from resizefix.operations.promote_scales import promote_scales as promote
 from resizefix.operations.site import Refusal, Site
 from resizefix.operations.sites import select, sites_in
 from resizefix.outcome import Outcome
-from resizefix.outcome import Status as Happened
 from resizefix.printable import one_paragraph
 from resizefix.promotion import Coupling, Form, Freedom
 from resizefix.runtimes.limits import BrokenOffError
+from resizefix.scope_path import Key
+from resizefix.shapes.model_view import ModelView
 from resizefix.targets.tensorrt import TENSORRT_TARGETS
 from resizefix.verification.conditions import ChangeOptions, Unpack, conditions
 from resizefix.verification.plan import Plan
@@ -49,7 +48,7 @@ _NEWEST = TENSORRT_TARGETS[-1]
 _NOTHING = skipped("library.nothing-promoted")
 
 
-@operation
+@operation(advice=proposed)
 def promote_scales(
     document: Document,
     *,
@@ -248,48 +247,19 @@ class _Call:
             replace(outcome, retry_args=(*words, "--allow-coupled")) if coupled and not self.allow_coupled else outcome
         )
 
-    def _helped(self, outcomes: Sequence[Outcome]) -> tuple[Outcome, ...]:
-        """The outcomes, without options that would leave a site refused or that contradict those of this call."""
-        tried = {words: self._changed_with(words) for words in {outcome.retry_args for outcome in outcomes}}
-        return tuple(
-            outcome if outcome.index in tried[outcome.retry_args] else replace(outcome, retry_args=())
-            for outcome in outcomes
-        )
-
-    def _changed_with(self, words: tuple[str, ...]) -> frozenset[int]:
-        """The sites that this call would promote with these options added, as far as that is known without a run."""
-        if not words:
-            return frozenset()
-        typed = {word: value for word, value in pairwise((*words, "")) if word.startswith("--")}
-        wanted, integers = self.wanted, self.wanted.integers
-        if "--for" in typed:
-            if integers is not None and integers.denominator is not None:
-                return frozenset()
-            integers = None
-        if "--denominator" in typed:
-            integers = Integers(int(typed["--denominator"]))
-        form = Form(typed["--form"]) if "--form" in typed else wanted.form
-        wanted = replace(wanted, form=form, integers=integers, shared=wanted.shared or "--shared" in typed)
-        # With verification, a run decides what is coupled.
-        allow_coupled = self.verify or self.allow_coupled or "--allow-coupled" in typed
-        again = replace(self, wanted=wanted, allow_coupled=allow_coupled)
-        try:
-            planned = again._planned(again.promoted({}))
-        except (RefusedError, UsageError):
-            return frozenset()
-        return frozenset(outcome.index for outcome in planned.outcomes if outcome.status is Happened.CHANGED)
-
     def _result(
         self, promotion: Promotion, verification: Verification, shapes: Mapping[str, Sequence[int]]
     ) -> Result[Document]:
         profile = None
         if self.wanted.integers is not None and promotion.inputs:
-            from resizefix.library.tensorrt_profile import profile_of  # few models are promoted for TensorRT
+            from resizefix.library.profile_that_runs import that_runs  # few models are promoted for TensorRT
+            from resizefix.library.tensorrt_profile import profile_of
 
-            profile = profile_of(promotion.document.proto, promotion.inputs, shapes)
+            widest = profile_of(promotion.document.proto, promotion.inputs, shapes)
+            profile = that_runs(widest, promotion.before, promotion.document, promotion.inputs)
         # What is resized is read by the product of its shape and an integer, too.
         moved = self.sites if self.wanted.integers is not None else without_their_chain(self.sites)
-        outcomes = measured(self._helped(promotion.outcomes), moved, verification)
+        outcomes = measured(promotion.outcomes, moved, verification)
         seen = self.view, promotion.after
         return Result(promotion.document, outcomes, promotion.inputs, verification, profile=profile, seen=seen)
 

@@ -4,28 +4,30 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from resizefix.diagnostics import Diagnostic, code_of
 from resizefix.dialects.dialect import RESIZES
-from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
 from resizefix.errors import RefusedError
-from resizefix.faults.fault import COORDINATES, EXTENTS, Fault, Preferences
+from resizefix.faults.fault import Fault, Preferences
 from resizefix.faults.table import faults_in
 from resizefix.interop import Model, opened
 from resizefix.library import seam
 from resizefix.library.bounded import operation
+from resizefix.library.option_values import COORDINATES, EXTENTS
 from resizefix.library.raising import is_later, raised, require_raised_alike, with_raised
 from resizefix.library.result import NOT_VERIFIED, Result, VerificationFailedError, failed, skipped
+from resizefix.operations.repair import has_operators_of_others, why_not_loaded, why_resizes_refused
 from resizefix.operations.repair import repair as make_repair
-from resizefix.operations.repair import why_not_loaded, why_resizes_refused
 from resizefix.operations.site import Site
 from resizefix.operations.sites import find_sites, select, sites_in
 from resizefix.origins.origin import OriginKind
 from resizefix.outcome import Outcome, Status
 from resizefix.runtimes.limits import BrokenOffError
+from resizefix.shapes.model_view import ModelView
 from resizefix.verification.conditions import ChangeOptions, Conditions, Unpack, conditions
 from resizefix.verification.plan import Plan
 from resizefix.verification.verification import Status as Verdict
@@ -44,7 +46,7 @@ def known_faults(model: Model) -> list[tuple[str, Fault]]:
     return [(site.label, fault) for site, faults in pairs for fault in faults]
 
 
-@operation
+@operation()
 def repair(
     document: Document,
     *,
@@ -62,8 +64,8 @@ def repair(
     node samples. It may be a list of one of each. `remove_identity` replaces a resize by 1 by Identity.
     `opset` raises the repaired model to that version of ai.onnx.
     The repaired model must run in onnxruntime at both optimisation levels, and each repaired node must compute its
-    intended meaning bit for bit. Without `verify`, onnx.checker says whether it loads. Raises UsageError for options
-    that do not fit, VerificationFailedError where the verification fails.
+    intended meaning bit for bit. Without `verify` the model is only loaded: what onnxruntime refuses is not given back.
+    Raises UsageError for options that do not fit, VerificationFailedError where the verification fails.
     """
     rules = conditions(**run)
     raises = is_later(document, opset)
@@ -71,7 +73,7 @@ def repair(
     extent = next((word for word in prefer or () if word in EXTENTS), None)
     coordinates = next((word for word in prefer or () if word in COORDINATES), None)
     preferences = Preferences(extent, remove_identity, coordinates)
-    found = _repaired(document, sites, preferences, rules if verify else None)
+    found = _repaired(document, sites, preferences, rules, verify=verify)
     if not raises or found.refusal is not None:
         return found
     later = raised(found.model, opset)
@@ -98,23 +100,23 @@ def _left(document: Document) -> str:
 
 
 def _repaired(
-    document: Document, sites: Sequence[Site], preferences: Preferences, rules: Conditions | None
+    document: Document, sites: Sequence[Site], preferences: Preferences, rules: Conditions, *, verify: bool
 ) -> Result[Document]:
-    """The repaired document, verified unless there are no `rules` for it."""
+    """The repaired document, verified or at least loaded."""
     made = make_repair(document, sites, preferences)
     changed = [outcome for outcome in made.outcomes if outcome.status is Status.CHANGED]
     if not changed and any(outcome.status is Status.REFUSED for outcome in made.outcomes):
         return Result(document, made.outcomes, (), skipped("library.nothing-repaired"))
     if not changed:
-        answer = _why_not_loaded(document) if rules is None else _as_it_is(document, rules)
+        answer = _as_it_is(document, rules) if verify else _loaded(document, rules)
         refusal = answer if isinstance(answer, RefusedError) else None
         verification = skipped("library.nothing-repaired") if isinstance(answer, RefusedError) else answer
         return Result(document, made.outcomes, (), verification, refusal=refusal)
     plan = Plan(made.touched, types=made.types, opset=made.opset)
     repaired = seam.submitted(document, made.document, plan)
     left = _left(repaired)
-    if rules is None:
-        why = why_not_loaded(repaired)
+    if not verify:
+        why = why_not_loaded(repaired) or _why_refused(repaired, rules)
         if why is None:
             return Result(repaired, made.outcomes, (), NOT_VERIFIED)
         reason = Diagnostic("verification.repair-does-not-load", why=why, cause=left)
@@ -125,7 +127,7 @@ def _repaired(
 
     keeps = all(outcome.exact for outcome in changed)
     alone = () if preferences.remove_identity else made.intended
-    verification, largest = prove_repair(Repair(document, repaired, alone, keeps, left), rules)
+    verification, largest = prove_repair(Repair(document, repaired, alone, keeps, left, made.rederived), rules)
     if not verification.passed:
         asked = [outcome for outcome in made.outcomes if outcome.status is Status.REFUSED and outcome.retry_args]
         if asked and code_of(verification.reason) == "verification.repair-does-not-load":
@@ -152,13 +154,40 @@ def _waiting(outcomes: Sequence[Outcome], asked: Sequence[Outcome]) -> tuple[Out
     )
 
 
-def _why_not_loaded(document: Document) -> Verification | RefusedError:
-    """What the rules of onnxruntime say of a model in which nothing was repaired; onnx.checker ends the process on some
-    models that nobody loads, so it is not asked."""
+def _loaded(document: Document, rules: Conditions) -> Verification | RefusedError:
+    """What onnxruntime says of a model that is not to be run, and its rules of its resizes."""
+    try:
+        error = _load_error(document, rules)
+    except BrokenOffError as broken_off:
+        return skipped("library.unrepaired-not-opened", why=str(broken_off))
+    if error is not None:
+        return _refused_by_runtime(document, error)
     broken = why_resizes_refused(document)
-    if broken is None:
-        return NOT_VERIFIED
-    return RefusedError("library.unrepaired-not-loaded", why=broken["why"], left=_left(document))
+    if broken is not None:
+        return RefusedError("library.unrepaired-not-loaded", why=broken["why"], left=_left(document))
+    return NOT_VERIFIED
+
+
+def _why_refused(repaired: Document, rules: Conditions) -> str | None:
+    """Why onnxruntime does not load a repaired model; not for want of operators that are in a library of the user's."""
+    if has_operators_of_others(repaired) and not rules.custom_op_libraries:
+        return None
+    with suppress(BrokenOffError):
+        error = _load_error(repaired, rules)
+        return None if error is None else error.reason
+    return None
+
+
+def _load_error(document: Document, rules: Conditions) -> CannotLoadError | None:
+    # onnxruntime is imported where it loads
+    from resizefix.runtimes.ort_session import CannotLoadError
+    from resizefix.verification.engine import Engine
+
+    try:
+        Engine(rules, "the model").open(document, optimized=True)
+    except CannotLoadError as error:
+        return error
+    return None
 
 
 def _as_it_is(document: Document, rules: Conditions) -> Verification | RefusedError:

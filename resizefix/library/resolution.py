@@ -10,8 +10,8 @@ from resizefix.errors import RefusedError, ResizefixError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from resizefix.dialects.model_view import ModelView
     from resizefix.origins.input_sizes.input_axes import ImageInput
+    from resizefix.shapes.model_view import ModelView
 
 _MOST_NODES = 600  # following sizes through more takes longer than the rest of `inspect`
 # What `inspect` must survive: operands that are missing, of another type, or too large for their operator.

@@ -10,12 +10,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Generic
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.dialects.model_view import ModelView
 from resizefix.document.values import Dims
 from resizefix.errors import RefusedError, ResizefixError
 from resizefix.outcome import ModelOutcome, Outcome, Status
 from resizefix.printable import summary
 from resizefix.promotion import PromotedInput
+from resizefix.shapes.model_view import ModelView
 from resizefix.verification.verification import Run, Verification
 from resizefix.verification.verification import Status as VerificationStatus
 
@@ -111,6 +111,12 @@ class Result(Generic[ModelT]):
     def changed(self) -> bool:
         """Whether any site was changed."""
         return any(outcome.status is Status.CHANGED for outcome in self.outcomes)
+
+    @property
+    def is_writable(self) -> bool:
+        """Whether `model` is one to write: a site was changed, or none had to be."""
+        refused = any(outcome.status is Status.REFUSED for outcome in self.outcomes)
+        return self.changed or not (refused or self.blockers)
 
     @property
     def outcome(self) -> ModelOutcome:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
 from resizefix.document.scopes import default_opset
 from resizefix.error_bound import ErrorBound
-from resizefix.errors import RefusedError, UsageError
+from resizefix.errors import UsageError
 from resizefix.library import seam
-from resizefix.library.at_size import at_size
+from resizefix.library.advice import Asked, Words, with_size
 from resizefix.library.bounded import operation
 from resizefix.library.live import SPEAKS_FOR, why_live_refuses
 from resizefix.library.plans import runs_in
@@ -33,6 +32,7 @@ from resizefix.opsets.verdict import Blocker
 from resizefix.outcome import Outcome
 from resizefix.outcome import Status as Happened
 from resizefix.scope_path import Key
+from resizefix.shapes.model_view import ModelView
 from resizefix.targets.catalogue import target_named
 from resizefix.targets.foreign_domain import foreign_domain_resizes
 from resizefix.targets.target import Target
@@ -50,8 +50,18 @@ _FIRST_WITH_COORDINATES = 11  # Resize-11
 NOTHING_TO_DO = Diagnostic("library.nothing-to-do")
 
 
-@operation
-@at_size
+def _other_options(asked: Asked, outcome: Outcome) -> Iterable[Words]:
+    """Opset 11 for an older model: before it a node has no word for how it samples, and runtimes guess. Else a size."""
+    document = asked.document
+    is_older = default_opset(document.proto.opset_import, fallback=1) < _FIRST_WITH_COORDINATES
+    if (
+        is_older and asked.options.get("opset") is None and all(runs_in(ModelView(document)))
+    ):  # else nothing is verified
+        yield ("--opset", str(_FIRST_WITH_COORDINATES))
+    yield from with_size(asked, outcome)
+
+
+@operation(advice=_other_options)
 def legalize(
     document: Document,
     *,
@@ -95,8 +105,6 @@ def legalize(
     if base is not document:
         given = select(find_sites(document), node)
         made = replace(made, outcomes=with_raised(made.outcomes, given, made.document, opset or 0))
-    else:
-        made = replace(made, outcomes=_advised(document, made.outcomes, wanted, allowance))
     changed = [site for site, outcome in zip(given, made.outcomes, strict=True) if outcome.status is Happened.CHANGED]
     if changed:
         made = _submitted(base, made, Plan(frozenset(site.key for site in changed)))
@@ -147,31 +155,7 @@ def _proven_live(
     return replace(result, verification=replace(result.verification, reason=reason))
 
 
-def _advised(
-    document: Document, outcomes: tuple[Outcome, ...], target: Target, allowance: Allowance
-) -> tuple[Outcome, ...]:
-    """Refused outcomes with --opset, where the node can be rewritten once the model is raised: before opset 11 a node
-    has no word for how it samples, and runtimes guess."""
-    from resizefix.opsets.raising import raised_to  # few models are raised
-
-    refused = {outcome.index for outcome in outcomes if outcome.status is Happened.REFUSED}
-    opset = default_opset(document.proto.opset_import, fallback=1)
-    if not refused or opset >= _FIRST_WITH_COORDINATES:
-        return outcomes
-    try:
-        later = raised_to(document, _FIRST_WITH_COORDINATES)
-    except RefusedError:
-        return outcomes
-    sites = [site for site in find_sites(later) if site.index in refused]
-    made = make_legal(later, sites, target, allowance=allowance)
-    raises = all(runs_in(ModelView(document)))  # else the raised model cannot be verified
-    helped = {one.index for one in made.outcomes if one.status is not Happened.REFUSED and raises}
-    advice = ("--opset", str(_FIRST_WITH_COORDINATES))
-    return tuple(replace(one, retry_args=advice) if one.index in helped else one for one in outcomes)
-
-
-@operation
-@at_size
+@operation(advice=with_size)
 def trt_legacy(
     document: Document,
     *,

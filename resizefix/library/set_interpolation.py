@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
 from resizefix.document.text import node_text
 from resizefix.interop.feed_file import read_feeds
 from resizefix.library import seam
+from resizefix.library.advice import Asked, Words
 from resizefix.library.bounded import operation
 from resizefix.library.plans import runs_in
 from resizefix.library.raising import raised, require_raised_alike
@@ -21,6 +21,7 @@ from resizefix.operations.settings import Settings, settings_of
 from resizefix.operations.sites import find_sites, select
 from resizefix.outcome import Outcome, Status
 from resizefix.runtimes.inputs import model_inputs
+from resizefix.shapes.model_view import ModelView
 from resizefix.verification.conditions import ChangeOptions, Unpack, conditions
 from resizefix.verification.plan import Plan
 
@@ -28,7 +29,13 @@ if TYPE_CHECKING:
     from resizefix.verification.changed_nodes import Measured
 
 
-@operation
+def _raised(asked: Asked, outcome: Outcome) -> Iterable[Words]:
+    """The opset that has a word for what is set, where the raised model can be verified."""
+    if outcome.retry_args and all(runs_in(ModelView(asked.document))):
+        yield outcome.retry_args
+
+
+@operation(advice=_raised, tells_why=True)
 def set_interpolation(
     document: Document,
     *,
@@ -104,23 +111,7 @@ def _made(document: Document, settings: Settings, node: Sequence[str], opset: in
     made = make(base, sites, settings)
     before = {site.index: node_text(site.node) for site in given}
     as_given = (replace(outcome, before=before[outcome.index]) for outcome in made.outcomes)
-    return base, replace(made, outcomes=tuple(_advised(document, settings, outcome) for outcome in as_given))
-
-
-def _advised(document: Document, settings: Settings, outcome: Outcome) -> Outcome:
-    """A refused outcome keeps the advice to raise the model only where the site can be changed then."""
-    if "--opset" not in outcome.retry_args:
-        return outcome
-    if not all(runs_in(ModelView(document))):  # then the raised model cannot be verified
-        return replace(outcome, retry_args=())
-    from resizefix.opsets.raising import raised_to  # few models are raised
-
-    later = raised_to(document, int(outcome.retry_args[outcome.retry_args.index("--opset") + 1]))
-    sites = [site for site in find_sites(later) if site.index == outcome.index]
-    found = make(later, sites, settings).outcomes[0]
-    if found.status is not Status.REFUSED:
-        return outcome
-    return replace(outcome, reason=f"{outcome.reason}, and {found.reason}", retry_args=())
+    return base, replace(made, outcomes=tuple(as_given))
 
 
 def _with_differences(made: Changed, measured: Measured) -> tuple[Outcome, ...]:

@@ -8,23 +8,24 @@ from dataclasses import replace
 from onnx import ModelProto
 
 from resizefix.diagnostics import Diagnostic, code_of
-from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
 from resizefix.document.edits import rename_symbols
 from resizefix.document.scopes import node_label
-from resizefix.document.text import node_text
+from resizefix.document.text import listed, node_text
 from resizefix.document.values import Dims, dims_of
+from resizefix.errors import RefusedError
 from resizefix.library import seam
 from resizefix.library.result import Resolution, Result, skipped
 from resizefix.operations.input_size.dynamic import made_dynamic
 from resizefix.operations.input_size.fixed import Resized, closed, resized
 from resizefix.origins.input_sizes.declared import declared_size
 from resizefix.origins.input_sizes.following import Following, Numbers, follow, trial_sizes
-from resizefix.origins.input_sizes.input_axes import ImageInput, asked_shapes, image_inputs, images_beside
+from resizefix.origins.input_sizes.input_axes import ImageInput, asked_shapes, image_inputs, images_beside, open_beside
 from resizefix.origins.input_sizes.refusal import Assumed, Choices, SizeRefusedError
 from resizefix.outcome import Outcome
 from resizefix.outcome import Status as Happened
 from resizefix.scope_path import MAIN
+from resizefix.shapes.model_view import ModelView
 from resizefix.verification.conditions import Conditions
 from resizefix.verification.plan import Plan
 from resizefix.verification.touched_nodes import Step
@@ -38,6 +39,10 @@ def _overridable(model: ModelProto) -> list[str]:
     """The constants that are listed as inputs, so that they may be fed."""
     constants = {tensor.name for tensor in model.graph.initializer}
     return [value.name for value in model.graph.input if value.name in constants and model.ir_version >= 4]
+
+
+def _text(dims: Dims) -> str:
+    return "×".join("?" if size is None else str(size) for size in dims)
 
 
 def _both(found: Verification, further: Verification) -> Verification:
@@ -90,10 +95,15 @@ class SizeWork:
         for image in [] if self.names else images_beside(self.document.proto, images):
             size = f"{image.old('height')} x {image.old('width')}"
             self.inferred.append(Diagnostic("library.input-size-stays", name=image.name, size=size))
+        for image in [] if self.names else open_beside(self.document.proto, images):
+            self.inferred.append(Diagnostic("library.input-size-stays-open", name=image.name))
         self.names = [image.name for image in images]
-        listed = _overridable(self.document.proto)
-        if listed and not self.choices.keeps_overridable:
-            self.inferred.append(Diagnostic("library.input-size-overridable", names=", ".join(listed[:_SHOWN])))
+        if "batch" in self.asked and not any("batch" in image.axes for image in images):
+            read = ", ".join(f"{image.name} {_text(image.dims)}" for image in images)
+            raise RefusedError("library.input-size-no-batch", shapes=read)
+        fed = _overridable(self.document.proto)
+        if fed and not self.choices.keeps_overridable:
+            self.inferred.append(Diagnostic("library.input-size-overridable", names=", ".join(fed[:_SHOWN])))
         images = self._undeclared(images)
         wanted = {name: length for name, length in self.asked.items() if isinstance(length, int)}
         if any(image.old(name) is None for image in images for name in wanted if name in image.axes):
@@ -228,6 +238,23 @@ class SizeWork:
                 shape = list(found.flow.operands.shape_of(use.name))
                 why = Diagnostic("library.input-size-positions", name=use.name, shape=shape)
                 return SizeRefusedError(found.flow.labels[place.node], why, ("--interpolate-positions",))
+        return error
+
+    def with_one_input(self, error: SizeRefusedError, rules: Conditions) -> SizeRefusedError:
+        """The refusal; where several inputs were given one size, which the model may not take, it names them, and the
+        one that alone takes it."""
+        if len(self.names) < 2:
+            return error
+        for name in self.names:
+            alone = SizeWork(self.before, [name], self.choices, self.asked, self.was)
+            try:
+                alone.make()
+                works = alone.document is not self.before and alone.proof(rules).status is not Status.FAILED
+            except (SizeRefusedError, RefusedError):
+                continue
+            if works:
+                why = Diagnostic("library.input-size-of-one-size", why=error.reason, names=listed(list(self.names)))
+                return SizeRefusedError(error.node, why, ("--input", name))
         return error
 
     def proof(self, rules: Conditions) -> Verification:

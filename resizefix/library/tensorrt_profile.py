@@ -17,16 +17,15 @@ import numpy as np
 from onnx import ModelProto
 
 from resizefix.dialects.dialect import RESIZES
-from resizefix.dialects.model_view import ModelView
-from resizefix.document.constants import Constant
 from resizefix.document.document import Document
-from resizefix.document.shapes import dims_of
 from resizefix.document.text import counted
+from resizefix.document.values import dims_of
 from resizefix.errors import UsageError
 from resizefix.interpolation import ExtentKind
 from resizefix.promotion import Form, PromotedInput
 from resizefix.runtimes.inputs import TensorInput, Value, model_inputs
 from resizefix.runtimes.tensorrt import Bounds, NetworkInput
+from resizefix.shapes.model_view import ModelView
 from resizefix.verification.feeds import Feeder
 from resizefix.verification.sizing import Role, image_of, roles_of
 
@@ -209,8 +208,8 @@ def _meaning(document: Document, name: str) -> _Meaning | None:
             if node.op_type == "Mul":
                 is_factor = True
             elif node.op_type == "Div" and at == 0:
-                divisor = constants.value_of(scopes.main, node.input[1])
-                unit = max(unit, int(divisor.value.max())) if isinstance(divisor, Constant) else unit
+                divisor = constants.array(scopes.main, node.input[1])
+                unit = max(unit, int(divisor.max())) if divisor is not None else unit
             elif node.op_type not in _PASSING:
                 continue
             fresh = [output for output in node.output if output and output not in seen]

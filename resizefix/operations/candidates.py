@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.document.shapes import Key
 from resizefix.equivalences.resize_spec import ResizeSpec
 from resizefix.errors import RefusedError
 from resizefix.interpolation import CoordinateTransformationMode, ExtentKind, Mode, NearestMode
@@ -16,6 +15,7 @@ from resizefix.operations.site import Site
 from resizefix.operations.spelling import spelled
 from resizefix.origins.origin import OriginKind
 from resizefix.outcome import Outcome, Status
+from resizefix.scope_path import Key
 from resizefix.targets.target import Target
 
 AS_IT_IS = "as it is"

@@ -9,8 +9,8 @@ from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 from resizefix.document.edits import FIRST_IR_WITH_DEFAULTS, add_initializer, drop_named, insert_nodes
 from resizefix.document.node_builder import FreshNames
 from resizefix.document.scopes import Definition, Scope, Scopes, names_in
-from resizefix.document.shapes import Key
 from resizefix.document.values import Array
+from resizefix.scope_path import Key
 
 
 class ConstantWriter:

@@ -11,8 +11,8 @@ import numpy as np
 from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.dialect import Dialect, dialect_of
 from resizefix.dialects.resized_length import kernel_length, sampled_scale
-from resizefix.document.shapes import Dims
 from resizefix.document.text import counted
+from resizefix.document.values import Dims
 from resizefix.errors import RefusedError
 from resizefix.interpolation import CoordinateTransformationMode, ExtentKind
 from resizefix.operations.site import ReadSite

@@ -14,8 +14,6 @@ import numpy as np
 from onnx import ModelProto, NodeProto, TensorProto
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.dialects.model_view import ModelView
-from resizefix.dialects.output_size import rederive
 from resizefix.dialects.read import read
 from resizefix.document.document import Document
 from resizefix.document.edits import (
@@ -24,10 +22,9 @@ from resizefix.document.edits import (
     remove_unread,
     set_input,
 )
-from resizefix.document.scopes import DefinitionKind, Scope, Scopes
-from resizefix.document.shapes import Dims, Key
+from resizefix.document.scopes import DefinitionKind, Scope, Scopes, node_label
 from resizefix.document.text import counted, node_text
-from resizefix.document.values import Array, numbers_in
+from resizefix.document.values import Array, Dims, numbers_in
 from resizefix.document.view import View
 from resizefix.equivalences.resize_spec import Axis, ResizeSpec
 from resizefix.interpolation import ExtentKind
@@ -39,7 +36,11 @@ from resizefix.operations.site import ReadSite, Site
 from resizefix.origins.origin import OriginKind
 from resizefix.origins.recover import Recoverer
 from resizefix.outcome import Outcome, Status
-from resizefix.scope_path import MAIN
+from resizefix.scope_path import MAIN, Key
+from resizefix.shapes.dependents import Dependents
+from resizefix.shapes.model_view import ModelView
+from resizefix.shapes.operand import SHAPE_READERS
+from resizefix.shapes.stored_shapes import is_invented, rederive
 from resizefix.targets.collect_facts import facts_in
 from resizefix.targets.facts import OperandSource, SiteFacts
 
@@ -152,6 +153,9 @@ class _Freeze(Operation[_Plan]):
             return _Plan(site, site.extent.kind, np.array(site.extent.values, dtype))
         if kind is not OriginKind.GRAPH_INPUT:
             return site.outcome(Status.REFUSED, site.reason)
+        misled = _shape_that_is_misled(self._scopes, site)
+        if misled is not None:
+            return site.outcome(Status.REFUSED, Diagnostic("operations.shape-behind-policy", reader=misled))
         plan = self._of_inputs(site)
         return site.outcome(Status.REFUSED, plan) if isinstance(plan, str) else plan
 
@@ -308,6 +312,26 @@ def _staying(model: ModelProto, names: Iterable[str]) -> dict[str, str]:
     }
 
 
+def _shape_that_is_misled(scopes: Scopes, site: ReadSite) -> str | None:
+    """The first node behind that asks for the shape of what a policy makes on axes that are counted from the end; None:
+    there is none.
+
+    onnxruntime resizes nothing then, and its shape inference takes the sizes for those of the policy once they are
+    constant: a Shape node behind is folded to them.
+    """
+    said = site.interpolation
+    if said is None or said.keep_aspect_ratio_policy is None or min(said.axes or (0,)) >= 0:
+        return None
+    behind = Dependents(scopes)
+    behind.add([site.key])
+    for scope in scopes.all:
+        for index, node in enumerate(scope.body.node):
+            read = scopes.definition(scope, node.input[0]) if node.op_type in SHAPE_READERS and node.input else None
+            if read is not None and read.key in behind.resized:
+                return node_label(node, index)
+    return None
+
+
 def _write_shapes(document: Document, plans: Sequence[_Plan]) -> None:
     """Shapes that hold at the frozen values. Again as long as the output of one site fixes the input of the next."""
     seeds: dict[Key, Dims | None] = {}
@@ -326,15 +350,20 @@ def _output_dims(plan: _Plan, view: ModelView) -> Dims | None:
     stored = view.shapes.dims(plan.site.key)
     axes = None if dims is None else _frozen_axes(plan, dims)
     if dims is None or axes is None:
-        return None if stored is None else tuple(size if isinstance(size, str) else None for size in stored)
+        return None if stored is None else tuple(map(_given_name, stored))
     names = stored if stored is not None and len(stored) == len(dims) else (None,) * len(dims)
     out: list[int | str | None] = []
     for axis, size, name in zip(axes, dims, names, strict=True):
         if axis.out is not None:
             out.append(axis.out)
         else:
-            out.append(size if axis.is_copied else name if isinstance(name, str) else None)
+            out.append(size if axis.is_copied else _given_name(name))
     return tuple(out)
+
+
+def _given_name(size: int | str | None) -> str | None:
+    """The name that the file gives a size."""
+    return size if isinstance(size, str) and not is_invented(size) else None
 
 
 def _frozen_axes(plan: _Plan, dims: Dims) -> tuple[Axis, ...] | None:

@@ -8,17 +8,15 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from onnx import TensorProto, ValueInfoProto, helper
 
-from resizefix.dialects.model_view import ModelView
-from resizefix.document.provenance import readers_first
 from resizefix.document.scopes import Definition, DefinitionKind, Reader
-from resizefix.document.shapes import Key, dims_of
 from resizefix.document.text import counted
-from resizefix.document.values import Array
+from resizefix.document.values import Array, dims_of
 from resizefix.errors import UsageError
 from resizefix.operations.site import ReadSite, Site
 from resizefix.origins.origin import OriginKind
-from resizefix.origins.trace import Tracer
-from resizefix.scope_path import MAIN
+from resizefix.scope_path import MAIN, Key
+from resizefix.shapes.axis_sizes import AxisSizes, traced_values
+from resizefix.shapes.model_view import ModelView
 
 _INPUTS = (DefinitionKind.INPUT, DefinitionKind.DEFAULTED_INPUT)
 
@@ -32,7 +30,7 @@ class GivenValues:
     def __init__(self, view: ModelView, sites: Sequence[Site], values: Mapping[str, Sequence[float]]) -> None:
         self.view = view
         self.scopes = view.scopes
-        self._tracer = Tracer(view)
+        self._values = traced_values(AxisSizes(view))
         self._chains: dict[int, dict[Key, Definition]] = {
             site.index: self._chain(site)
             for site in sites
@@ -70,7 +68,7 @@ class GivenValues:
         start = self.scopes.definition(self.scopes.by_path[site.scope.path], roi) if roi else None
         if start is None:
             return ()
-        return self._inputs_among({source.key: source for source in readers_first(start, self._tracer.sources)})
+        return self._inputs_among({source.key: source for source in self._values.behind(start)})
 
     def _inputs_among(self, chain: Mapping[Key, Definition]) -> tuple[str, ...]:
         found = chain.values()
@@ -105,7 +103,7 @@ class GivenValues:
         scope = self.scopes.by_path[site.scope.path]
         start = self.scopes.definition(scope, site.read.operand[1])
         assert start is not None
-        return {source.key: source for source in readers_first(start, self._tracer.sources)}
+        return {source.key: source for source in self._values.behind(start)}
 
 
 def named(reader: Reader, definition: Definition) -> str:

@@ -9,14 +9,12 @@ from onnx import NodeProto, TensorProto, helper
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.dialect import Dialect
-from resizefix.dialects.model_view import ModelView
 from resizefix.dialects.resized_length import inference_length
 from resizefix.dialects.write import write
 from resizefix.document.document import Document
 from resizefix.document.edits import FIRST_IR_WITH_DEFAULTS
 from resizefix.document.node_builder import FreshNames
 from resizefix.document.scopes import names_in
-from resizefix.document.shapes import Key
 from resizefix.equivalences.resize_spec import ResizeSpec
 from resizefix.errors import RefusedError
 from resizefix.faults.fault import Fault
@@ -40,6 +38,8 @@ from resizefix.operations.scan_ranks import store_scan_ranks
 from resizefix.operations.site import Site
 from resizefix.operations.spelling import operands_of, spelled
 from resizefix.outcome import Outcome, Status
+from resizefix.scope_path import Key
+from resizefix.shapes.model_view import ModelView
 from resizefix.targets.collect_facts import facts_in
 from resizefix.targets.facts import OperandSource, Roi, SiteFacts
 from resizefix.targets.onnxruntime_target import ONNXRUNTIME

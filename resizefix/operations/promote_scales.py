@@ -11,10 +11,7 @@ import numpy as np
 from onnx import NodeProto, TensorProto, TypeProto, ValueInfoProto, helper, numpy_helper
 
 from resizefix.diagnostics import Diagnostic, code_of
-from resizefix.dialects.model_view import ModelView
-from resizefix.dialects.output_size import rederive
 from resizefix.dialects.read import read
-from resizefix.document.dependents import Dependents
 from resizefix.document.document import Document
 from resizefix.document.edits import (
     add_graph_input,
@@ -26,8 +23,7 @@ from resizefix.document.edits import (
 )
 from resizefix.document.node_builder import FreshNames
 from resizefix.document.scopes import Scopes, default_opset, names_in
-from resizefix.document.shapes import Key
-from resizefix.document.text import node_text, node_texts
+from resizefix.document.text import listed, node_text, node_texts
 from resizefix.document.view import View
 from resizefix.errors import RefusedError, UsageError
 from resizefix.interpolation import ExtentKind, NearestMode
@@ -41,6 +37,10 @@ from resizefix.operations.sites import FIRST_OPSET_WITH_SCALES_INPUT, find_sites
 from resizefix.origins.origin import OriginKind
 from resizefix.outcome import Outcome, Status
 from resizefix.promotion import Form, InputBinding, PromotedInput
+from resizefix.scope_path import Key
+from resizefix.shapes.dependents import Dependents
+from resizefix.shapes.model_view import ModelView
+from resizefix.shapes.stored_shapes import rederive
 from resizefix.targets.target import Effect, Target
 
 _DTYPES = {"int64": np.int64, "float": np.float32}
@@ -204,7 +204,8 @@ class _Promote(Operation[InputBinding]):
         for (site, driven), before, after in zip(plans, befores, afters, strict=True):
             inexact = _not_everywhere(driven)
             reason = "; ".join(filter(None, (inexact, notes.get(site.key)))) or None
-            outcomes.append(site.outcome(Status.CHANGED, reason, before=before, after=(after,), exact=inexact is None))
+            made = site.outcome(Status.CHANGED, reason, before=before, after=(after,), exact=inexact is None)
+            outcomes.append(replace(made, condition=_where_exact(driven)) if inexact else made)
         return outcomes
 
     def objections(self, view: ModelView, changed: Collection[Key]) -> Mapping[Key, str]:
@@ -385,3 +386,9 @@ def _not_everywhere(driven: InputBinding) -> str | None:
             down = "operations.tensorrt-takes-sizes-down"
             return Diagnostic(down if scale < 1 else "operations.tensorrt-takes-sizes", scale=f"{scale:g}")
     return None
+
+
+def _where_exact(driven: InputBinding) -> str:
+    """At which sizes a node that is fed sizes computes what its old scales did."""
+    scales = sorted({driven.base[position] for position in driven.scaled} - {1.0})
+    return Diagnostic("operations.where-sizes-whole", scales=listed([f"{scale:g}" for scale in scales]))

@@ -10,18 +10,16 @@ from onnx import TensorProto, helper
 from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.dialect import RESIZES
 from resizefix.dialects.intended import IntendedNode
-from resizefix.dialects.model_view import ModelView
-from resizefix.dialects.output_size import rederive
 from resizefix.dialects.resized_length import kernel_length
 from resizefix.document import validity
 from resizefix.document.document import Document
 from resizefix.document.edits import apply_around, insert_nodes, remove_unread
-from resizefix.document.scopes import Scope, bodies
+from resizefix.document.scopes import DEFAULT_DOMAINS, Scope, bodies
 from resizefix.document.text import node_text
 from resizefix.document.values import Dims, dims_of, known_types
 from resizefix.faults.extents import unknown_count
 from resizefix.faults.fault import Fault, Preferences
-from resizefix.faults.meaning import Meant, meant_by
+from resizefix.faults.meaning import Meanings, Meant
 from resizefix.faults.resize_node import ResizeNode
 from resizefix.faults.table import first_fault, resize_nodes
 from resizefix.interpolation import ExtentKind
@@ -31,6 +29,8 @@ from resizefix.operations.sites import sites_in
 from resizefix.opsets.preparation import sort_nodes, spell_default_domain
 from resizefix.outcome import Outcome, Status
 from resizefix.scope_path import Key
+from resizefix.shapes.model_view import ModelView
+from resizefix.shapes.stored_shapes import rederive
 from resizefix.targets.collect_facts import facts_in
 from resizefix.targets.onnxruntime_target import ONNXRUNTIME
 from resizefix.targets.target import judge, taken
@@ -42,12 +42,13 @@ _MOST_ROUNDS = 24  # no node has as many faults behind each other as there are r
 class Repaired(Rewritten):
     """`touched` are the nodes that the fixes edited, each by a tensor that it made; `types` the tensors whose stored
     element type they set; `opset` is the version of ai.onnx that they brought the model to. `intended` is what each
-    repaired node must compute, as its fault says."""
+    repaired node must compute, as its fault says. `rederived`: the outputs whose stored shapes were made true."""
 
     touched: frozenset[Key]
     types: frozenset[Key]
     opset: int | None
     intended: tuple[IntendedNode, ...]
+    rederived: frozenset[Key]
 
 
 def repair(document: Document, sites: Sequence[Site], preferences: Preferences) -> Repaired:
@@ -63,7 +64,7 @@ def repair(document: Document, sites: Sequence[Site], preferences: Preferences) 
     touched: set[Key] = set()
     types: set[Key] = set()
     opset: int | None = None
-    meant: dict[int, Meant] = {}
+    meanings = Meanings(ModelView(document))
     unseen: dict[int, str | None] = {}  # of what is sound as far as it is known
     for _ in range(_MOST_ROUNDS):
         view = ModelView(current)
@@ -79,21 +80,24 @@ def repair(document: Document, sites: Sequence[Site], preferences: Preferences) 
                 unseen[index] = unknown_count(node)
         if not found:
             break
+        # What you decided may contradict the stored shapes.
+        decided = {index for index, node, fault in found if preferences.extent and _is_decided(node, fault)}
         for index, node, fault in found:
-            meant[index] = meant_by(node, fault)
+            meanings.add(index, node, fault)
             touched |= _edited(node, fault)
             types |= {(node.scope.path, name) for name in fault.change.types} if fault.change is not None else set()
             opset = (fault.change.opset if fault.change is not None else None) or opset
         current = _applied(current, found)
         for index, _, fault in found:
             fixed[index].append(fault)
-            if fault.change is not None and fault.change.resized:
+            if fault.change is not None and (fault.change.resized or index in decided):
                 resized.add(index)
         removed += sum(fault.name == "identity" for *_, fault in found)
         if removed:
             break  # an Identity is no site: it comes last, and the count of sites changes with it
     after = sites_in(ModelView(current)) if not removed else []
-    current = _with_true_shapes(current, [index for index in sorted(resized) if index < len(after)])
+    others = [index for index in fixed if fixed[index] and index not in resized and index < len(after)]
+    current, rederived = _with_true_shapes(current, [index for index in sorted(resized) if index < len(after)], others)
     outcomes = tuple(
         _outcome(
             site, fixed[index], refused.get(index), after[index] if index < len(after) else None, unseen.get(index)
@@ -102,17 +106,34 @@ def repair(document: Document, sites: Sequence[Site], preferences: Preferences) 
     )
     kept = {outcome.index for outcome in outcomes if outcome.status is Status.CHANGED}
     intended = [
-        _intended(site, meant[site.index]) for site in after if site.index in kept and isinstance(site, ReadSite)
+        _intended(site, meanings.of(site.index)) for site in after if site.index in kept and isinstance(site, ReadSite)
     ]
     repaired = ModelView(current)
-    return Repaired(repaired, outcomes, frozenset(touched), frozenset(types), opset, tuple(intended))
+    return Repaired(repaired, outcomes, frozenset(touched), frozenset(types), opset, tuple(intended), rederived)
+
+
+def _is_decided(node: ResizeNode, fault: Fault) -> bool:
+    """Whether the fault is fixed so as somebody decided it."""
+    undecided = first_fault(node, Preferences())
+    return undecided is None or undecided.fix != fault.fix
 
 
 def _intended(site: ReadSite, meant: Meant) -> IntendedNode:
     operands = site.reading.operands
     wanted = meant.interpolation or site.interpolation
     return IntendedNode(
-        site.index, site.label, site.key, site.input, wanted, operands, True, True, None, 0.0, meant.values
+        site.index,
+        site.label,
+        site.key,
+        site.input,
+        wanted,
+        operands,
+        True,
+        True,
+        None,
+        0.0,
+        meant.values,
+        meant.chains,
     )
 
 
@@ -138,6 +159,15 @@ def why_resizes_refused(document: Document) -> dict[str, str] | None:
     broken = (violation for facts in facts_in(ModelView(document)) for violation in judge(ONNXRUNTIME, facts))
     first = next((one for one in broken if not taken([one])), None)
     return None if first is None else {"label": first.node, "why": str(first.because)}
+
+
+def has_operators_of_others(document: Document) -> bool:
+    """Whether a node is of a domain that neither onnxruntime nor a function of the model has, so that a library of the
+    user's must."""
+    functions = {function.domain for function in document.proto.functions}
+    known = {*DEFAULT_DOMAINS, *functions}
+    domains = {node.domain for _, body in bodies(document.proto) for node in body.node} - known
+    return any(not domain.startswith(("ai.onnx", "com.microsoft", "com.ms")) for domain in domains)
 
 
 def _applied(document: Document, found: Sequence[tuple[int, ResizeNode, Fault]]) -> Document:
@@ -174,29 +204,50 @@ def _applied(document: Document, found: Sequence[tuple[int, ResizeNode, Fault]])
     return made
 
 
-def _with_true_shapes(document: Document, resized: Sequence[int]) -> Document:
-    """The document, or a copy where stored shapes that the new sizes of these sites contradict are derived again.
+def _with_true_shapes(
+    document: Document, resized: Sequence[int], others: Sequence[int]
+) -> tuple[Document, frozenset[Key]]:
+    """The document, or a copy where stored shapes that the new sizes of these sites contradict are derived again, and
+    the outputs whose shapes these are. Those of `others` are, where a number or the rank contradicts the node.
 
     onnxruntime believes a stored shape and folds Shape nodes to it: what a fault made of the batch of the export, say.
     Shape inference does not see constants of the outer graph in a body. Sizes that it loses there are computed from the
     scales or sizes of the site.
     """
-    if not resized:
-        return document
     made = document.copy()
     keys = [site.key for site in sites_in(ModelView(made)) if site.index in resized]
-    before = _stored(made, keys)
-    seeds: dict[Key, Dims | None] = {key: (None,) * len(dims) for key, dims in before.items()}
-    for _ in range(len(keys) + 1):  # the output of one site can be the input of the next
+    wrong = _contradicted(document, [*resized, *others])
+    if not keys and not wrong:
+        return document, frozenset()
+    before = _stored(made, [*keys, *wrong])
+    seeds: dict[Key, Dims | None] = {key: None if key in wrong else (None,) * len(before[key]) for key in before}
+    for _ in range(len(before) + 1):  # the output of one site can be the input of the next
         rederive(made.proto, seeds)
-        after = _stored(made, keys)
+        after = _stored(made, list(before))
         if all(_keeps_numbers(before[key], after[key]) for key in before):
             break
         known = {site.key: _known_sizes(site) for site in sites_in(ModelView(made)) if site.key in before}
         if known == seeds:
             break
         seeds = known
-    return document if before == after else made
+    return (document, frozenset()) if before == after else (made, frozenset(before))
+
+
+def _contradicted(document: Document, indices: Sequence[int]) -> set[Key]:
+    """The outputs of these sites whose stored shapes have another rank or number than the node gives them."""
+    keys = [site.key for site in sites_in(ModelView(document)) if site.index in indices] if indices else []
+    stored = _stored(document, keys)
+    if not stored:
+        return set()
+    derived = document.copy()
+    rederive(derived.proto, dict.fromkeys(stored))
+    return {key for key, dims in _stored(derived, keys).items() if _contradicts(stored[key], dims)}
+
+
+def _contradicts(before: Dims, after: Dims) -> bool:
+    return len(before) != len(after) or any(
+        isinstance(was, int) and isinstance(now, int) and was != now for was, now in zip(before, after, strict=True)
+    )
 
 
 def _keeps_numbers(before: Dims, after: Dims) -> bool:

@@ -10,10 +10,8 @@ from onnx import NodeProto, TensorProto, helper
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.dialect import RESIZES
-from resizefix.dialects.output_size import rederive
 from resizefix.document.document import Document
 from resizefix.document.edits import add_initializer, remove_unread, replace_nodes
-from resizefix.document.shapes import Key
 from resizefix.document.text import node_text
 from resizefix.document.validity import why_invalid
 from resizefix.document.values import numbers_in
@@ -29,7 +27,8 @@ from resizefix.lowerings.table import in_words, lower, lowerings_for
 from resizefix.operations.site import Site
 from resizefix.origins.origin import OriginKind
 from resizefix.outcome import Outcome, Status
-from resizefix.scope_path import ScopePath
+from resizefix.scope_path import Key, ScopePath
+from resizefix.shapes.stored_shapes import rederive
 from resizefix.targets.facts import SiteFacts
 from resizefix.targets.onnxruntime_target import ONNXRUNTIME
 from resizefix.targets.target import Effect, Target, judge

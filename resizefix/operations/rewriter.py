@@ -10,12 +10,12 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
-from resizefix.document.shapes import Key
 from resizefix.operations.site import Site
 from resizefix.operations.sites import sites_in
 from resizefix.outcome import Outcome, Status
+from resizefix.scope_path import Key
+from resizefix.shapes.model_view import ModelView
 from resizefix.targets.collect_facts import facts_by_key
 from resizefix.targets.target import Target, Violation, judge
 

@@ -14,15 +14,15 @@ import numpy as np
 from onnx import GraphProto, ModelProto, TensorProto, ValueInfoProto, helper, numpy_helper
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.dialects.model_view import ModelView
-from resizefix.dialects.output_size import shapes_of
-from resizefix.document.dependents import Dependents
 from resizefix.document.document import Document
 from resizefix.document.edits import set_shape
 from resizefix.document.scopes import DEFAULT_DOMAINS, Scope, Scopes, bodies, is_operator, node_label
-from resizefix.document.shapes import Key
 from resizefix.errors import UnreadableModelError
+from resizefix.scope_path import Key
 from resizefix.shapes.axis_sizes import AxisSizes
+from resizefix.shapes.dependents import Dependents
+from resizefix.shapes.model_view import ModelView
+from resizefix.shapes.stored_shapes import Shapes
 
 _MOST_NUMBERS = 64  # of an operand that decides about sizes: one or two for each axis
 
@@ -40,7 +40,7 @@ def store_scan_ranks(document: Document, changed: Collection[Key]) -> dict[Key, 
         return {}
     reached = {key: _dependents(scopes, key) for key in changed}
     sizes = AxisSizes(view)
-    inferred = shapes_of(_with_fixed_shapes_read(view))
+    inferred = Shapes(_with_fixed_shapes_read(view))
     outputs = {(path, value.name): value for path, body in bodies(model) if path.is_body for value in body.output}
     names_of: dict[Key, list[str]] = {}
     for scope, name in found:

@@ -12,11 +12,9 @@ from functools import cache, partial
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.intended import IntendedNode
-from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
 from resizefix.document.node_builder import FreshNames
 from resizefix.document.scopes import names_in
-from resizefix.document.shapes import Key
 from resizefix.equivalences.chain import Step, reasons, rewrites
 from resizefix.equivalences.error_bound import spelling_bound
 from resizefix.equivalences.resize_spec import ResizeSpec
@@ -42,6 +40,8 @@ from resizefix.operations.site import ReadSite, Site
 from resizefix.operations.spelling import spelled
 from resizefix.opsets.raising import why_not_raised
 from resizefix.outcome import Outcome, Status
+from resizefix.scope_path import Key
+from resizefix.shapes.model_view import ModelView
 from resizefix.targets.collect_facts import facts_in
 from resizefix.targets.onnxruntime_target import ONNXRUNTIME
 from resizefix.targets.target import Effect, Violation, judge

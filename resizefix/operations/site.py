@@ -12,8 +12,8 @@ from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.dialect import Dialect
 from resizefix.dialects.read import Reading
 from resizefix.document.scopes import Scope
-from resizefix.document.shapes import Dims
 from resizefix.document.text import node_text
+from resizefix.document.values import Dims
 from resizefix.errors import RefusedError
 from resizefix.interpolation import ExtentKind, Interpolation
 from resizefix.origins.origin import Origin

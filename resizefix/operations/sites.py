@@ -12,14 +12,11 @@ from onnx import NodeProto
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.dialect import Dialect, dialect_of
-from resizefix.dialects.model_view import ModelView
 from resizefix.dialects.read import Reading, read
 from resizefix.dialects.resized_length import first_disagreement
-from resizefix.document.constants import Constant
 from resizefix.document.document import Document
 from resizefix.document.scopes import DefinitionKind, Scope, is_operator
-from resizefix.document.shapes import Dims
-from resizefix.document.values import held_by
+from resizefix.document.values import Dims, held_by
 from resizefix.errors import RefusedError, UsageError
 from resizefix.interpolation import ExtentKind, Interpolation
 from resizefix.operations.site import Extent, ReadSite, Site
@@ -27,6 +24,8 @@ from resizefix.origins.classify import Classifier
 from resizefix.origins.origin import Origin, OriginKind
 from resizefix.scope_path import ScopePath
 from resizefix.shapes.fixed_sizes import know_fixed_sizes
+from resizefix.shapes.model_view import ModelView
+from resizefix.shapes.values import Constant
 
 if TYPE_CHECKING:
     from resizefix.origins.recover import Recoverer

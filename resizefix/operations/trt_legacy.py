@@ -10,14 +10,12 @@ from onnx import NodeProto, numpy_helper
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.dialect import RESIZES, UPSAMPLE_7, Operands, dialect_of
-from resizefix.dialects.model_view import ModelView
 from resizefix.dialects.read import read
 from resizefix.dialects.write import write
 from resizefix.document.document import Document
 from resizefix.document.edits import drop_overridable_inputs, set_default_opset
 from resizefix.document.node_builder import FreshNames
 from resizefix.document.scopes import DEFAULT_DOMAINS, bodies, names_in, node_label
-from resizefix.document.shapes import Key
 from resizefix.equivalences.resize_spec import ResizeSpec
 from resizefix.errors import RefusedError
 from resizefix.interpolation import ExtentKind
@@ -41,11 +39,12 @@ from resizefix.opsets.constants import constants_to_initializers
 from resizefix.opsets.downgrade import downgrade
 from resizefix.opsets.folding import Unread, fold
 from resizefix.opsets.ir3 import to_ir3
-from resizefix.opsets.node_schema import incomplete_nodes
 from resizefix.opsets.preparation import inline_functions, sort_nodes
-from resizefix.opsets.verdict import Blocker
+from resizefix.opsets.verdict import Blocker, incomplete_nodes
 from resizefix.opsets.verdict import Step as OpsetStep
 from resizefix.outcome import Outcome, Status
+from resizefix.scope_path import Key
+from resizefix.shapes.model_view import ModelView
 from resizefix.targets.collect_facts import facts_in
 from resizefix.targets.facts import SiteFacts
 from resizefix.targets.foreign_domain import foreign_domain_resizes

@@ -12,15 +12,15 @@ import onnx
 from onnx import GraphProto, ModelProto, NodeProto, SparseTensorProto, TensorProto, numpy_helper
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.document.constants import spelled_value
 from resizefix.document.node_builder import FreshNames
 from resizefix.document.scopes import DEFAULT_DOMAINS, Scope, names_in, node_label
 from resizefix.document.values import Array
 from resizefix.document.view import View
 from resizefix.errors import UnreadableModelError
-from resizefix.opsets.inference import ValueOf
-from resizefix.opsets.signatures import since_version
 from resizefix.opsets.verdict import Step
+from resizefix.shapes.constant_node import spelled_value
+from resizefix.shapes.node_inference import ValueOf
+from resizefix.shapes.signatures import since_version
 
 _MOST_ELEMENTS = 1 << 28  # a gigabyte of float32: what a file that protobuf can read may hold
 

@@ -5,19 +5,19 @@ from onnx import GraphProto, ModelProto, NodeProto, TensorProto
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.document.node_builder import FreshNames
-from resizefix.document.operator_semantics.operand import MISFITS
 from resizefix.document.scopes import DEFAULT_DOMAINS, default_opset, names_in
 from resizefix.error_bound import ErrorBound
 from resizefix.opsets.constants import constants_to_initializers, replace_nodes
 from resizefix.opsets.folding import Unread, fold
-from resizefix.opsets.inference import ValueOf, upsample_scales
 from resizefix.opsets.ir3 import IR3, to_ir3
 from resizefix.opsets.preparation import inline_functions, sort_nodes, spell_default_domain
-from resizefix.opsets.signatures import schema_of, since_version, violation
 from resizefix.opsets.site import Draft, Row, Site
 from resizefix.opsets.table import ABSENT, TO_OPSET_8
 from resizefix.opsets.value_info_map import ValueInfoMap
 from resizefix.opsets.verdict import OLDER_EXPORT, Blocked, Blocker, Downgrade, Step
+from resizefix.shapes.node_inference import ValueOf, upsample_scales
+from resizefix.shapes.operand import MISFITS
+from resizefix.shapes.signatures import schema_of, since_version, violation
 
 OPSET = 8
 

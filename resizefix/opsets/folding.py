@@ -8,9 +8,9 @@ from resizefix.document.edits import FIRST_IR_WITH_DEFAULTS
 from resizefix.document.node_builder import FreshNames
 from resizefix.document.scopes import Scope, names_in, names_read, subgraphs
 from resizefix.opsets.constants import replace_by_constants
-from resizefix.opsets.inference import ValueOf
 from resizefix.opsets.value_info_map import ValueInfoMap
 from resizefix.opsets.verdict import Step
+from resizefix.shapes.node_inference import ValueOf
 
 
 class Unread:

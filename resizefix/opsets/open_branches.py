@@ -1,9 +1,9 @@
 """Branches of an If whose shapes are known only when the model runs; If-1 demands one shape."""
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.dialects.model_view import ModelView
 from resizefix.document.scopes import DEFAULT_DOMAINS, node_label
 from resizefix.opsets.verdict import Blocker
+from resizefix.shapes.model_view import ModelView
 
 _SHAPES_MAY_DIFFER = 11  # If-11, docs/Changelog.md
 

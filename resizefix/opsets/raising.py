@@ -15,20 +15,19 @@ from onnx import FunctionProto, NodeProto, TensorProto, helper, numpy_helper
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.dialect import RESIZES, dialect_of
-from resizefix.dialects.model_view import ModelView
 from resizefix.dialects.read import read
 from resizefix.document.document import Document
 from resizefix.document.edits import add_initializer, insert_nodes, replace_nodes, set_default_opset
 from resizefix.document.node_builder import FreshNames
-from resizefix.document.operator_semantics.operand import MISFITS
 from resizefix.document.scopes import DEFAULT_DOMAINS, Scope, default_opset, names_in
 from resizefix.document.text import counted
 from resizefix.document.values import Array, Dims
 from resizefix.errors import RefusedError
 from resizefix.opsets.newest import NEWEST_RAISED
-from resizefix.opsets.node_schema import why_incomplete
-from resizefix.opsets.signatures import since_version, violation
 from resizefix.scope_path import FunctionName
+from resizefix.shapes.model_view import ModelView
+from resizefix.shapes.operand import MISFITS
+from resizefix.shapes.signatures import since_version, violation, why_incomplete
 
 _MANTISSA_OF_POWER = 0.5  # as numpy.frexp splits a power of 2
 

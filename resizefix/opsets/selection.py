@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from onnx import TensorProto
 
-from resizefix.opsets.inference import Dims
 from resizefix.opsets.site import Row, Site
 from resizefix.opsets.verdict import EQUAL, FIX_SHAPES, Blocked
+from resizefix.shapes.node_inference import Dims
 
 _CAST_BEFORE = "opsets.fix-cast-common-type"
 

@@ -7,11 +7,11 @@ import numpy as np
 from onnx import TensorProto, numpy_helper
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.document.operator_semantics.moving import slice_positions
 from resizefix.document.text import counted
 from resizefix.error_bound import ErrorBound
 from resizefix.opsets.site import Row, Site, keep
 from resizefix.opsets.verdict import FIX_SHAPES, MAKE_CONSTANT, Blocked
+from resizefix.shapes.moving_values import slice_positions
 
 _TO_THE_END = (1 << 31) - 1  # INT_MAX: "slicing to the end of a dimension with unknown size" (Slice-1)
 

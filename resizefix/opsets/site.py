@@ -11,10 +11,10 @@ from resizefix.document.node_builder import FreshNames, NodeBuilder
 from resizefix.document.scopes import Scope, node_label
 from resizefix.document.values import Array
 from resizefix.error_bound import ErrorBound
-from resizefix.opsets.inference import Dims
-from resizefix.opsets.signatures import output_types
 from resizefix.opsets.value_info_map import ValueInfoMap
 from resizefix.opsets.verdict import BITWISE, FIX_SHAPES, MAKE_CONSTANT, Blocked
+from resizefix.shapes.node_inference import Dims
+from resizefix.shapes.signatures import output_types
 
 
 class Draft:

@@ -1,8 +1,8 @@
 """Operators that hold bodies. The bodies themselves are rewritten like any graph, before the node that holds them."""
 
-from resizefix.opsets.inference import Dims
 from resizefix.opsets.site import Row, Site, keep
 from resizefix.opsets.verdict import Blocked
+from resizefix.shapes.node_inference import Dims
 
 
 def if_(site: Site) -> None:

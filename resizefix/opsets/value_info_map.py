@@ -5,13 +5,13 @@ from functools import partial
 from onnx import GraphProto, ModelProto, NodeProto, TypeProto, helper
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.document.operator_semantics.operand import MOST_ELEMENTS
-from resizefix.document.operator_semantics.table import has_row, values_or_none
 from resizefix.document.scopes import DEFAULT_DOMAINS, DefinitionKind, Scope, subgraphs
 from resizefix.document.values import Array, longest_extent
 from resizefix.document.view import View
-from resizefix.opsets.inference import Dims, ValueOf, dims_of, infer, of_known_rank
 from resizefix.scope_path import Key
+from resizefix.shapes.node_inference import Dims, ValueOf, dims_of, infer, of_known_rank
+from resizefix.shapes.operand import MOST_ELEMENTS
+from resizefix.shapes.table import has_row, values_or_none
 
 # What exporters apply to weights: folded, the weights would stand in the file twice.
 _LEFT = frozenset({"CastLike", "Clip", "Flatten", "Reciprocal", "Round", "Sqrt"})

@@ -3,9 +3,14 @@
 from dataclasses import dataclass
 from typing import Any
 
+from onnx import ModelProto
+
 from resizefix.diagnostics import Diagnostic, diagnosed
+from resizefix.document.scopes import node_label
+from resizefix.document.view import View
 from resizefix.error_bound import ErrorBound
 from resizefix.errors import RefusedError
+from resizefix.shapes.signatures import why_incomplete
 
 BITWISE = ErrorBound()
 EQUAL = ErrorBound(exact=False, note=Diagnostic("opsets.equal-as-numbers"))
@@ -64,3 +69,16 @@ class Blocked(RefusedError):
 FIX_SHAPES = "opsets.fix-shapes"
 MAKE_CONSTANT = "opsets.fix-make-constant"
 OLDER_EXPORT = "opsets.fix-older-export"
+
+
+def incomplete_nodes(model: ModelProto) -> tuple[Blocker, ...]:
+    """All nodes that no runtime takes, each as something that stands in the way."""
+    fix = Diagnostic("opsets.fix-invalid-node")
+    return tuple(
+        Blocker(
+            node_label(node, index), node.op_type, scope.opset, Diagnostic("opsets.node-is-incomplete", why=why), fix
+        )
+        for scope in View(model).scopes.all
+        for index, node in enumerate(scope.body.node)
+        if (why := why_incomplete(node, scope.opset)) is not None
+    )

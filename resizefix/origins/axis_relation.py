@@ -7,7 +7,6 @@ import numpy as np
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.resized_length import inference_lengths, kernel_lengths, robust_scale
-from resizefix.document.operator_semantics.expression import Computed, Expression, Number, Size
 from resizefix.document.text import listed
 from resizefix.document.values import Array
 from resizefix.equivalences.index_map import scale_for_size
@@ -15,6 +14,7 @@ from resizefix.interpolation import CoordinateTransformationMode, ExtentKind, In
 from resizefix.origins.entries import DimResolver, Entry
 from resizefix.origins.fit import EVERY_SIZE, Multiple, fit
 from resizefix.origins.format_expression import axis_names, figure, without_casts, written
+from resizefix.shapes.expression import Computed, Expression, Number, Size
 
 _OWN_SIZE = "the input's"
 # A scale that the chain made by dividing what it aims at is that quotient to within float32.

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 from onnx import NodeProto
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.dialects.model_view import ModelView
-from resizefix.document.constants import Constant, NotConstant
-from resizefix.document.operator_semantics.table import SHAPE_READERS
-from resizefix.document.provenance import readers_first
 from resizefix.document.scopes import DEFAULT_DOMAINS, Definition, DefinitionKind, Reader, Scope, node_label, subgraphs
-from resizefix.document.shapes import Dims, Key
+from resizefix.document.values import Dims
 from resizefix.origins.origin import Origin, OriginKind, Others
+from resizefix.scope_path import Key
+from resizefix.shapes.model_view import ModelView
+from resizefix.shapes.provenance import readers_first
+from resizefix.shapes.values import Constant, Unknown
 
 if TYPE_CHECKING:
     from resizefix.origins.recover import Recoverer
@@ -37,9 +37,9 @@ class Classifier:
             why = Diagnostic("document.nothing-defines", name=repr(operand))
             return Origin(OriginKind.RUNTIME, operand, reason=why), None
         definition = self._view.calls.origin(definition)
-        found = self._view.constants.value_of(definition.scope, definition.name)
-        if isinstance(found, Constant):
-            return self.constant_origin(found, operand, reader), found
+        constant = self._view.constants.constant(definition)
+        if constant is not None:
+            return self.constant_origin(constant, operand, reader), constant
         recoverer = self._recoverer()
         value = recoverer.constant(scope, operand)
         walk = _Walk(self._view, recoverer)
@@ -47,7 +47,7 @@ class Classifier:
         if value is not None:
             folded = Constant(value, definition, tuple(walk.chain))
             return self.constant_origin(folded, operand, reader), folded
-        return self._moving_origin(walk, operand, found), None
+        return self._moving_origin(walk, operand, definition), None
 
     def constant_origin(self, constant: Constant, operand: str, reader: NodeProto) -> Origin:
         """The origin of an operand whose value is known to be that constant."""
@@ -65,13 +65,14 @@ class Classifier:
             self._readers_of[definition.key] = _Readers(self._view.scopes.readers(definition))
         return self._readers_of[definition.key]
 
-    def _moving_origin(self, walk: "_Walk", operand: str, why: NotConstant) -> Origin:
+    def _moving_origin(self, walk: "_Walk", operand: str, definition: Definition) -> Origin:
         chain = tuple(node.op_type for node in walk.chain)
         if walk.data:
             return Origin(OriginKind.RUNTIME, operand, chain=chain, reason=walk.data[0])
         if walk.controls:
             return Origin(OriginKind.GRAPH_INPUT, walk.controls[0], chain=chain)
-        if chain == ("Constant",):
+        why = self._view.constants.follow(definition)
+        if chain == ("Constant",) and isinstance(why, Unknown):
             return Origin(OriginKind.CONSTANT, operand, reason=Diagnostic("origins.differs-by-call", why=why.reason))
         return Origin(OriginKind.COMPUTED, operand, chain=chain)
 
@@ -99,7 +100,7 @@ class _Walk:
 
     def __init__(self, view: ModelView, recoverer: "Recoverer") -> None:
         self._view = view
-        self._tracer = recoverer.tracer
+        self._values = recoverer.values
         self.chain: list[NodeProto] = []
         self.controls: list[str] = []  # caller-fed inputs that are a few numbers
         self.data: list[str] = []  # what makes it run-time data, as sentences
@@ -121,21 +122,14 @@ class _Walk:
 
     def _through(self, definition: Definition, node: NodeProto) -> list[Definition]:
         self.chain.append(node)
-        result = self._view.calls.result(definition)
-        if result is not None:
-            return [result]
-        if node.domain not in DEFAULT_DOMAINS:
+        is_call = self._view.calls.result(definition) is not None
+        if node.domain not in DEFAULT_DOMAINS and not is_call:
             called = {"domain": node.domain, "operator": node.op_type}
             self.data.append(Diagnostic("origins.unknown-operator", name=definition.name, **called))
-            return []
-        branches = self._view.calls.branches(definition)
-        if branches is not None:
-            chosen = self._tracer.chosen(definition)
-            return [chosen] if chosen is not None else [*self._view.scopes.sources(definition.scope, node), *branches]
-        if any(True for _ in subgraphs(node)):
+        elif any(True for _ in subgraphs(node)) and not is_call and self._view.calls.branches(definition) is None:
             self.data.append(Diagnostic("origins.run-time-node", name=definition.name, operator=node.op_type))
             return []
-        return [] if node.op_type in SHAPE_READERS else self._view.scopes.sources(definition.scope, node)
+        return self._values.across(definition, chosen=True)
 
     def _at_input(self, definition: Definition, *, direct: bool) -> None:
         name = definition.name

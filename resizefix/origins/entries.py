@@ -10,7 +10,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from resizefix.document.operator_semantics.expression import (
+from resizefix.document.values import Array
+from resizefix.origins.measure import Chain
+from resizefix.scope_path import Key
+from resizefix.shapes.axis_sizes import AxisSizes
+from resizefix.shapes.expression import (
     Expression,
     Number,
     Size,
@@ -20,10 +24,6 @@ from resizefix.document.operator_semantics.expression import (
     sizes_in,
     substituted,
 )
-from resizefix.document.shapes import Key
-from resizefix.document.values import Array
-from resizefix.origins.measure import Chain
-from resizefix.shapes.axis_sizes import AxisSizes
 
 
 class DimResolver:

@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from resizefix.document.operator_semantics.expression import Computed, Expression, Number, Size
 from resizefix.document.text import listed
+from resizefix.shapes.expression import Computed, Expression, Number, Size
 
 _INFIX = {"Add": "+", "Sub": "−", "Mul": "×", "Div": "/", "Mod": "mod"}
 _TIGHT = frozenset({"Mul", "Div", "Mod"})
@@ -18,6 +18,7 @@ def written(expression: Expression, name: Callable[[Size], str]) -> str:
         return figure(expression.value, expression.dtype)
     if isinstance(expression, Size):
         return name(expression)
+    assert isinstance(expression, Computed)  # sizes that are followed are not written
     operands = expression.operands
     if expression.operator == "Cast":
         rounds = expression.dtype in _INTEGERS and not _is_whole(operands[0])

@@ -12,16 +12,16 @@ import numpy as np
 from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 
 from resizefix.document.document import Document
-from resizefix.document.operator_semantics.expression import Expression, Size, UntraceableError, evaluate, sizes_in
-from resizefix.document.operator_semantics.operand import Known
-from resizefix.document.operator_semantics.table import SHAPE_READERS, SIZED_BY
-from resizefix.document.provenance import operands_first
 from resizefix.document.scopes import DEFAULT_DOMAINS, Definition, subgraphs
-from resizefix.document.shapes import Key
 from resizefix.document.text import counted
 from resizefix.document.values import Array
-from resizefix.opsets.node_schema import why_incomplete
-from resizefix.origins.trace import Tracer
+from resizefix.scope_path import Key
+from resizefix.shapes.expression import Expression, Size, UntraceableError, evaluate, sizes_in
+from resizefix.shapes.model_view import ModelView
+from resizefix.shapes.operand import SHAPE_READERS, SIZED_BY, Known
+from resizefix.shapes.provenance import operands_first
+from resizefix.shapes.signatures import why_incomplete
+from resizefix.shapes.values import Values
 
 if TYPE_CHECKING:
     from resizefix.runtimes.ort_session import Session
@@ -106,17 +106,18 @@ class Chain:
         return value
 
 
-def extract_subgraph(tracer: Tracer, definition: Definition) -> Chain:
+def extract_subgraph(view: ModelView, values: Values, definition: Definition) -> Chain:
     """The chain that computes `definition`. Raises UntraceableError where it depends on more than sizes."""
-    tracer.follow(definition)
-    return _Extraction(tracer, definition.scope.opset).extract_subgraph(definition)
+    values.follow(definition)
+    return _Extraction(view, values, definition.scope.opset).extract_subgraph(definition)
 
 
 class _Extraction:
     """Collects the nodes of a chain, operands before what reads them, under names of its own."""
 
-    def __init__(self, tracer: Tracer, opset: int) -> None:
-        self._tracer = tracer
+    def __init__(self, view: ModelView, values: Values, opset: int) -> None:
+        self._view = view
+        self._values = values
         self._opset = opset
         self._names: dict[Key, str] = {}
         self._nodes: list[NodeProto] = []
@@ -137,27 +138,27 @@ class _Extraction:
         graph.output.add().name = output
         model = helper.make_model(
             graph,
-            ir_version=max(self._tracer.scopes.model.ir_version, _LEAST_IR),
+            ir_version=max(self._view.scopes.model.ir_version, _LEAST_IR),
             opset_imports=[helper.make_opsetid("", self._opset)],
         )
         return Chain(model, output, self._feeds, self._divisors)
 
     def _sources(self, definition: Definition) -> list[Definition]:
         node = definition.node
-        if node is not None and node.op_type == "If" and self._tracer.constant(definition) is None:
-            chosen = self._tracer.chosen(definition)
+        if node is not None and node.op_type == "If" and self._values.plain(definition) is None:
+            chosen = self._values.chosen(definition)
             if chosen is None:
                 raise UntraceableError("origins.if-chooses-name", name=definition.name)
             return [chosen]
-        return self._tracer.sources(definition)
+        return self._values.sources(definition)
 
     def _take(self, definition: Definition, sources: list[Definition]) -> None:
-        value = self._tracer.constant(definition)
+        value = self._values.plain(definition)
         node = definition.node
         if node is not None and node.op_type == "Constant":  # also one whose value the function's call gives
-            traced = self._tracer.follow(definition)
+            traced = self._values.follow(definition)
             value = traced.value if isinstance(traced, Known) else value
-        over = self._tracer.view.calls.elsewhere(definition)
+        over = self._view.calls.elsewhere(definition)
         if value is not None:
             name = self._fresh(definition)
             tensor = numpy_helper.from_array(np.asarray(value))
@@ -168,7 +169,7 @@ class _Extraction:
             what = "the input" if definition.tensor is None else "the large tensor"
             raise UntraceableError("origins.depends-on-values", what=what, name=definition.name)
         elif node.op_type in SHAPE_READERS and node.domain in DEFAULT_DOMAINS:
-            sizes = tuple(self._tracer.sizes_read(definition))
+            sizes = tuple(size for size in self._values.sizes_read(definition) if isinstance(size, Size))
             self._feeds.append(_Feed(self._fresh(definition), sizes, node.op_type == "Size"))
         else:
             self._node(definition, node)
@@ -194,21 +195,21 @@ class _Extraction:
         copy = NodeProto(op_type=node.op_type)
         copy.attribute.extend(node.attribute)
         for name in node.input:
-            source = self._tracer.scopes.definition(definition.scope, name) if name else None
+            source = self._view.scopes.definition(definition.scope, name) if name else None
             copy.input.append("" if source is None else self._names[source.key])
         for name in node.output:
-            output = self._tracer.scopes.definition(definition.scope, name) if name else None
+            output = self._view.scopes.definition(definition.scope, name) if name else None
             copy.output.append("" if output is None else self._fresh(output))
         self._nodes.append(copy)
 
     def _require_constant(self, definition: Definition, node: NodeProto, position: int) -> None:
         name = node.input[position] if position < len(node.input) else ""
-        traced = self._tracer.trace(definition.scope, name) if name else None
+        traced = self._values.of(definition.scope, name) if name else None
         if traced is not None and not (isinstance(traced, Known) and traced.value is not None):
             raise UntraceableError("origins.tensor-grows", name=definition.name, operator=node.op_type)
 
     def _divisor(self, definition: Definition, name: str) -> list[Expression]:
-        traced = self._tracer.trace(definition.scope, name)
+        traced = self._values.of(definition.scope, name)
         if not isinstance(traced, Known):
             raise UntraceableError("origins.may-divide-by-zero")
         return [] if traced.dtype.startswith("float") else list(traced.elements.flat)

@@ -10,18 +10,19 @@ from typing import NamedTuple
 
 import numpy as np
 
-from resizefix.dialects.model_view import ModelView
-from resizefix.document.operator_semantics.expression import UntraceableError
-from resizefix.document.operator_semantics.operand import Known
 from resizefix.document.scopes import Scope
-from resizefix.document.shapes import Key
 from resizefix.document.text import counted
 from resizefix.document.values import Array
 from resizefix.interpolation import ExtentKind, Interpolation
 from resizefix.origins.axis_relation import AxisRelation, Subject, says, state
 from resizefix.origins.entries import DimResolver, Entry, TracedEntry, confirm, measured_entries
 from resizefix.origins.measure import Chain, extract_subgraph
-from resizefix.origins.trace import Tracer, Untraced
+from resizefix.scope_path import Key
+from resizefix.shapes.axis_sizes import AxisSizes, traced_values
+from resizefix.shapes.expression import UntraceableError
+from resizefix.shapes.model_view import ModelView
+from resizefix.shapes.operand import Known
+from resizefix.shapes.values import Unknown
 
 
 class Recovery(NamedTuple):
@@ -53,11 +54,13 @@ class Recoverer:
     """Recovers operands against one state of a document. `given` are values of graph inputs, taken as constants."""
 
     def __init__(self, view: ModelView, given: Mapping[str, Array] | None = None) -> None:
-        self.tracer = Tracer(view, given)
+        self.view = view
+        self.axis_sizes = AxisSizes(view)
+        self.values = traced_values(self.axis_sizes, given)
 
     def constant(self, scope: Scope, operand: str) -> Array | None:
         """The operand's value if no size and no input has a part in it, also where only onnxruntime computes it."""
-        traced = self.tracer.trace(scope, operand)
+        traced = self.values.of(scope, operand)
         if isinstance(traced, Known):
             return traced.value
         try:
@@ -74,10 +77,10 @@ class Recoverer:
         try:
             if policy is not None and kind is ExtentKind.SIZES:
                 raise UntraceableError("origins.policy-changes-size", value=policy.value)
-            traced = self.tracer.trace(scope, operand)
+            traced = self.values.of(scope, operand)
             length = math.prod(traced.shape) if isinstance(traced, Known) else None
             own, rank = self._own(scope, data, length if interpolation.axes is None else None)
-            meanings = DimResolver(self.tracer.axis_sizes, own, rank)
+            meanings = DimResolver(self.axis_sizes, own, rank)
             entries = self._entries(scope, operand, traced, meanings)
             axes = _axes(interpolation, rank, len(entries))
             subject = Subject(kind, interpolation, meanings, rank)
@@ -87,17 +90,17 @@ class Recoverer:
         return _recovery(statements, rank, kind)
 
     def _own(self, scope: Scope, data: str, length: int | None) -> tuple[Key, int]:
-        definition = self.tracer.scopes.definition(scope, data)
+        definition = self.view.scopes.definition(scope, data)
         if definition is None:
             raise UntraceableError("document.nothing-defines", name=repr(data))
-        definition = self.tracer.view.calls.origin(definition)
-        rank = self.tracer.axis_sizes.rank(definition.key) or length
+        definition = self.view.calls.origin(definition)
+        rank = self.axis_sizes.rank(definition.key) or length
         if rank is None:
             raise UntraceableError("origins.rank-unknown", data=data)
         return definition.key, rank
 
-    def _entries(self, scope: Scope, operand: str, traced: Known | Untraced, meanings: DimResolver) -> Sequence[Entry]:
-        if isinstance(traced, Untraced):
+    def _entries(self, scope: Scope, operand: str, traced: Known | Unknown, meanings: DimResolver) -> Sequence[Entry]:
+        if isinstance(traced, Unknown):
             try:
                 return measured_entries(self._extracted(scope, operand), meanings)
             except UntraceableError as error:
@@ -110,10 +113,10 @@ class Recoverer:
         return entries
 
     def _extracted(self, scope: Scope, operand: str) -> Chain:
-        definition = self.tracer.scopes.definition(scope, operand)
+        definition = self.view.scopes.definition(scope, operand)
         if definition is None:
             raise UntraceableError("document.nothing-defines", name=repr(operand))
-        return extract_subgraph(self.tracer, definition)
+        return extract_subgraph(self.view, self.values, definition)
 
 
 def _axes(interpolation: Interpolation, rank: int, length: int) -> tuple[int, ...]:

@@ -1,4 +1,4 @@
-"""A neighbourhood as SVG: rows of boxes from top to bottom, every tensor with its type and shape.
+"""Where a neighbourhood is drawn: rows of boxes from top to bottom, every tensor with its type and shape.
 
 Two boxes side by side fit a phone. All text is set in a fixed-width font, so that its width is known here.
 Colours and fonts are the page's (page.css); the classes are those of `BoxKind` and `Mark`.
@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from resizefix.printable import printable
 from resizefix.reports.layering import Link, Point, Size, place
-from resizefix.reports.markup import Markup, element, join
 from resizefix.reports.neighbourhood import Box, BoxKind, Edge, Neighbourhood
 from resizefix.reports.wording import columns, shortened
 
@@ -31,35 +31,85 @@ _RADIUS = 5.0
 _RADII = {BoxKind.INPUT: 14.0, BoxKind.OUTPUT: 14.0, BoxKind.CONSTANT: 0.0}
 
 
-def drawing(picture: Neighbourhood, identity: str, title: str) -> Markup:
-    """The picture; `identity` makes the ids of its title and description unique in the page."""
+class Text(NamedTuple):
+    """A text and where it begins; `kind` is its style class."""
+
+    text: str
+    x: str
+    y: str
+    kind: str | None = None
+
+
+class Outline(NamedTuple):
+    """A rectangle with round corners."""
+
+    x: str
+    y: str
+    width: str
+    height: str
+    radius: str
+
+
+class DrawnBox(NamedTuple):
+    """A box with its texts; `words` is what it holds in full, `strip` the path of the lower end where a mark stands."""
+
+    kind: str
+    words: str
+    outline: Outline
+    texts: tuple[Text, ...]
+    strip: str | None
+    mark: Text | None
+
+
+class Line(NamedTuple):
+    """The paths of an edge and of its arrowhead."""
+
+    path: str
+    head: str
+
+
+class Label(NamedTuple):
+    """What stands beside an edge; `words` is that in full."""
+
+    words: str
+    text: Text
+
+
+class Drawing(NamedTuple):
+    """A picture: `identity` makes the ids of its title and description unique in the page, `words` is the description,
+    `shift` moves all to where the picture begins."""
+
+    identity: str
+    words: str
+    width: str
+    height: str
+    shift: str
+    lines: tuple[Line, ...]
+    boxes: tuple[DrawnBox, ...]
+    labels: tuple[Label, ...]
+
+
+def drawing(picture: Neighbourhood, identity: str) -> Drawing:
+    """Where everything of the picture stands."""
     operands = {edge.target for edge in picture.edges if edge.operand}
     sizes = {box.key: Size(_WIDTH, _height(box, with_operands=box.key in operands)) for box in picture.boxes}
     ports = _ports(picture.edges)
     links = [Link(edge.source, edge.target, ports[edge]) for edge in picture.edges]
-    labels = _labels(picture.edges)
-    most = max((row + 1 for row in labels.values()), default=1)
+    rows = _labels(picture.edges)
+    most = max((row + 1 for row in rows.values()), default=1)
     placed = place(sizes, links, _COLUMN_GAP, _ROW_GAP + _LABEL_LINE * most)
-    beside = _beside(picture.edges, placed.routes, labels)
-    left = min(0.0, *(spot.left for spot in beside), 0.0)
-    right = max(placed.width, *(spot.right for spot in beside), 0.0)
-    width, height = right - left + 2 * _MARGIN, placed.height + 2 * _MARGIN
-    return element(
-        "svg",
-        element("title", title, id=f"{identity}-title"),
-        element("desc", picture.sentences(), id=f"{identity}-words"),
-        element(
-            "g",
-            *(_line(route) for route in placed.routes),
-            *(_box(box, placed.corners[box.key], sizes[box.key], ports) for box in picture.boxes),
-            *(_label(spot) for spot in beside),
-            transform=f"translate({_MARGIN - left:g} {_MARGIN:g})",
-        ),
-        role="img",
-        aria_labelledby=f"{identity}-title {identity}-words",
-        viewBox=f"0 0 {width:.0f} {height:.0f}",
-        width=f"{width:.0f}",
-        height=f"{height:.0f}",
+    spots = _beside(picture.edges, placed.routes, rows)
+    left = min(0.0, *(spot.left for spot in spots), 0.0)
+    right = max(placed.width, *(spot.right for spot in spots), 0.0)
+    return Drawing(
+        identity,
+        picture.sentences(),
+        f"{right - left + 2 * _MARGIN:.0f}",
+        f"{placed.height + 2 * _MARGIN:.0f}",
+        f"{_MARGIN - left:g} {_MARGIN:g}",
+        tuple(map(_line, placed.routes)),
+        tuple(_box(box, placed.corners[box.key], sizes[box.key], ports) for box in picture.boxes),
+        tuple(map(_label, spots)),
     )
 
 
@@ -77,33 +127,26 @@ def _ports(edges: Sequence[Edge]) -> dict[Edge, float]:
     return ports
 
 
-def _box(box: Box, corner: Point, size: Size, ports: Mapping[Edge, float]) -> Markup:
+def _box(box: Box, corner: Point, size: Size, ports: Mapping[Edge, float]) -> DrawnBox:
     left, top = corner
-    parts: list[Markup] = [_outline(box, left, top, size)]
+    radius = _RADII.get(box.kind, _RADIUS)
     baseline = top + _PADDING + 9
     operands = [(edge.operand, port) for edge, port in ports.items() if edge.target == box.key and edge.operand]
-    for name, port in operands:
-        parts.append(_text(name, left + size.width * port, baseline, "operand", 8))
+    texts = [_text(name, left + size.width * port, baseline, "operand", 8) for name, port in operands]
     baseline += _LINE * bool(operands)
     x = left + _PADDING
-    parts.append(_text(box.title, x, baseline, "title", _TITLE_COLUMNS))
+    texts.append(_text(box.title, x, baseline, "title", _TITLE_COLUMNS))
     for number, line in enumerate((*([box.name] if box.name else []), *box.lines), start=1):
         kind = "name" if number == 1 and box.name else None
-        parts.append(_text(line, x, baseline + _LINE * number, kind, _COLUMNS))
+        texts.append(_text(line, x, baseline + _LINE * number, kind, _COLUMNS))
+    bottom, strip, mark = top + size.height, None, None
     if box.mark is not None:
-        bottom = top + size.height
-        parts.append(element("path", d=_strip(left, bottom, size.width, _RADII.get(box.kind, _RADIUS)), class_="strip"))
-        parts.append(_text(box.mark.value, x + 4, bottom - 5, "mark", _COLUMNS))
-    full = " ".join(filter(None, (box.title, box.name, *box.lines)))
-    mark = f" {box.mark.value}" if box.mark else ""
-    return element("g", element("title", full), *parts, class_=f"box {box.kind.value}{mark}")
-
-
-def _outline(box: Box, left: float, top: float, size: Size) -> Markup:
-    radius = f"{_RADII.get(box.kind, _RADIUS):g}"
-    return element(
-        "rect", x=f"{left:.1f}", y=f"{top:.1f}", width=f"{size.width:g}", height=f"{size.height:g}", rx=radius
-    )
+        strip = _strip(left, bottom, size.width, radius)
+        mark = _text(box.mark.value, x + 4, bottom - 5, "mark", _COLUMNS)
+    words = " ".join(filter(None, (box.title, box.name, *box.lines)))
+    outline = Outline(f"{left:.1f}", f"{top:.1f}", f"{size.width:g}", f"{size.height:g}", f"{radius:g}")
+    kind = f"box {box.kind.value}{f' {box.mark.value}' if box.mark else ''}"
+    return DrawnBox(kind, words, outline, tuple(texts), strip, mark)
 
 
 def _strip(left: float, bottom: float, width: float, radius: float) -> str:
@@ -113,11 +156,11 @@ def _strip(left: float, bottom: float, width: float, radius: float) -> str:
     return f"M{left:.1f} {bottom - 17:.1f}h{width:g}v{down:g}{corner}z"
 
 
-def _text(text: str, x: float, y: float, kind: str | None, most: int) -> Markup:
-    return element("text", shortened(printable(text), most), x=f"{x:.1f}", y=f"{y:.1f}", class_=kind)
+def _text(text: str, x: float, y: float, kind: str | None, most: int) -> Text:
+    return Text(shortened(printable(text), most), f"{x:.1f}", f"{y:.1f}", kind)
 
 
-def _line(route: Sequence[Point]) -> Markup:
+def _line(route: Sequence[Point]) -> Line:
     """Curves between rows, straight through the rows that it passes, and an arrowhead."""
     (x, y), *rest = route
     path = f"M{x:.1f} {y:.1f}"
@@ -130,8 +173,7 @@ def _line(route: Sequence[Point]) -> Markup:
                 f"C{x:.1f} {middle:.1f} {to_x:.1f} {middle:.1f} {to_x:.1f} {to_y - (number + 1 == len(rest)) * 6:.1f}"
             )
         x, y = to_x, to_y
-    head = element("path", d=f"M{x:.1f} {y:.1f}l-4 -7h8z", class_="head")
-    return join(element("path", d=path, class_="line"), head)
+    return Line(path, f"M{x:.1f} {y:.1f}l-4 -7h8z")
 
 
 def _labels(edges: Sequence[Edge]) -> dict[tuple[str, str], int]:
@@ -182,6 +224,6 @@ def _beside(
     return spots
 
 
-def _label(spot: _Spot) -> Markup:
-    text = element("text", spot.text, x=f"{spot.left:.1f}", y=f"{spot.y:.1f}")
-    return element("g", element("title", f"{spot.edge.tensor}: {spot.edge.label}"), text, class_="tensor")
+def _label(spot: _Spot) -> Label:
+    text = Text(spot.text, f"{spot.left:.1f}", f"{spot.y:.1f}")
+    return Label(f"{spot.edge.tensor}: {spot.edge.label}", text)

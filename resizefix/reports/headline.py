@@ -9,7 +9,6 @@ from resizefix.document.text import counted, listed
 from resizefix.interpolation import ExtentKind
 from resizefix.operations.site import Extent
 from resizefix.origins.origin import OriginKind
-from resizefix.reports.markup import Markup, element, join
 from resizefix.reports.wording import Standing, runs_of_targets, standing, times
 
 if TYPE_CHECKING:
@@ -24,14 +23,11 @@ class Headline(NamedTuple):
     parts: tuple[str, ...]
     tone: str
 
-
-def large(said: Headline) -> Markup:
-    """The verdict, in large words and colour."""
-    first, *others = said.parts
-    lines = (first[:1].upper() + first[1:], *others)
-    # A dot ends its part, so that it never stands alone in a line.
-    parts = [element("span", part, "\u00a0·" if number < len(lines) else None) for number, part in enumerate(lines, 1)]
-    return element("p", *(join(part, " ") for part in parts), class_=f"verdict {said.tone}")
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """The parts as they are shown: a dot ends each but the last, so that it never stands alone in a line."""
+        first, *others = self.parts
+        return (first[:1].upper() + first[1:], *others)
 
 
 def headline(survey: Survey) -> Headline:

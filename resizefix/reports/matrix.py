@@ -9,13 +9,11 @@ from typing import NamedTuple
 from resizefix.document.document import Document
 from resizefix.document.text import counted
 from resizefix.library.verdict import Verdict
-from resizefix.reports import card as cards
 from resizefix.reports.gfm import code, prose, table
 from resizefix.reports.headline import Headline
 from resizefix.reports.markdown import rule_line
-from resizefix.reports.markup import element
-from resizefix.reports.page import NOTHING, header, page, wide_table
-from resizefix.reports.survey import Survey, broken_rules
+from resizefix.reports.page import page
+from resizefix.reports.survey import Broken, Survey, broken_rules
 from resizefix.reports.wording import MARKS, live_verdict, titled
 
 
@@ -24,6 +22,11 @@ class Row(NamedTuple):
 
     title: str
     verdicts: tuple[Verdict, ...]
+
+    @property
+    def broken(self) -> tuple[Broken, ...]:
+        """The rules that it breaks."""
+        return broken_rules(self.verdicts)
 
 
 def rows_of(document: Document, verdicts: Sequence[Verdict]) -> list[Row]:
@@ -41,29 +44,15 @@ def rows_of(document: Document, verdicts: Sequence[Verdict]) -> list[Row]:
 
 def matrix_page(model: str, rows: Sequence[Row], verdicts: Sequence[Verdict]) -> str:
     """The page; `model` is how the user named the file."""
-    name = PurePath(model).name
-    names = (element("span", one.target.name) for one in verdicts)  # which stand upright, for 26 of them to fit
-    body = []
-    for row in rows:
-        cells = (
-            element("td", MARKS[one.word], class_="yes" if one.accepted else "no", data_label=one.target.name)
-            for one in row.verdicts
-        )
-        body.append(element("tr", element("th", element("bdi", row.title), scope="row"), *cells))
-    caption = "Whether each target takes each node and computes what ONNX says."
-    wide = wide_table("matrix", "Targets", ("node", *names), body, caption)
-    legend = cards.legend([each for row in rows for each in row.verdicts])
-    reasons = []
-    for row in rows:
-        broken = broken_rules(row.verdicts)
-        if broken:
-            heading = element("h3", element("bdi", row.title))
-            reasons.append(element("section", heading, cards.rules(broken, is_open=True)))
-    parsers = [element("p", line) for line in _live(verdicts)]
     return page(
-        f"{name} – resizefix check",
-        header([element("bdi", name)], _headline(rows, verdicts), "resizefix check"),
-        element("main", element("section", wide if rows else NOTHING, legend, *parsers, id="sites"), *reasons),
+        "check",
+        _headline(rows, verdicts),
+        "resizefix check",
+        name=PurePath(model).name,
+        headings=("node", *(one.target.name for one in verdicts)),
+        rows=rows,
+        all_verdicts=[each for row in rows for each in row.verdicts],
+        live=_live(verdicts),
     )
 
 
@@ -74,7 +63,7 @@ def matrix_markdown(model: str, rows: Sequence[Row], verdicts: Sequence[Verdict]
         headings = ["node", *(one.target.name for one in verdicts)]
         cells = [[code(row.title), *(MARKS[one.word] for one in row.verdicts)] for row in rows]
         parts.append(table(headings, cells))
-    lines = [rule_line(broken, f"{code(row.title)}: ") for row in rows for broken in broken_rules(row.verdicts)]
+    lines = [rule_line(broken, f"{code(row.title)}: ") for row in rows for broken in row.broken]
     return "\n\n".join([*parts, *(["\n".join(lines)] if lines else []), *map(prose, _live(verdicts))]) + "\n"
 
 

@@ -1,67 +1,72 @@
-"""A self-contained HTML page: what it says, one style sheet, one script, and a policy that allows nothing else."""
+"""A self-contained HTML page out of a template: what it says, one style sheet, one script, and a policy that allows
+nothing else.
+
+Templates escape whatever they are given: no name out of a file can be markup. Control characters and those that turn
+the line around are shown as their codes.
+"""
 
 from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Iterable, Sequence
+from functools import cache
 from importlib import resources
+from typing import TYPE_CHECKING, Any
 
-from resizefix.reports.headline import Headline, large
-from resizefix.reports.markup import Markup, element, join
+from resizefix.document.text import counted
+from resizefix.printable import printable
+from resizefix.reports.headline import Headline
+from resizefix.reports.proof import difference_text
+from resizefix.reports.site_facts import badge_of, legend, rule_of
+from resizefix.reports.wording import reason
 from resizefix.version import __version__
 
-NOTHING = element("p", "There is no Upsample or Resize node in this model.")
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 
-def header(title: Sequence[Markup | str], verdict: Headline | None, line: str) -> Markup:
-    """What a page begins with: its title, the verdict in large words, and a quiet line below."""
-    said = None if verdict is None else large(verdict)
-    return element("header", element("h1", *title), said, element("p", line, class_="quiet"))
-
-
-def wide_table(
-    kind: str, label: str, headings: Iterable[Markup | str], rows: Iterable[Markup], caption: str | None = None
-) -> Markup:
-    """A table that scrolls where it is wider than the screen; `kind` is its style class, `label` its name."""
-    table = element(
-        "table",
-        None if caption is None else element("caption", caption),
-        element("thead", element("tr", *(element("th", word, scope="col") for word in headings))),
-        element("tbody", *rows),
-    )
-    return element("div", table, class_=f"wide {kind}", role="region", tabindex="0", aria_label=label)
-
-
-def page(title: str, *content: Markup) -> str:
-    """The whole document. The policy names style and script by their hashes, so that nothing that came in with a
-    model's names could run even if it were markup."""
+def page(template: str, headline: Headline | None, line: str, **values: Any) -> str:
+    """The document that the template makes; `headline` is the verdict in large words, `line` a quiet one below."""
     style, script = (_text(name) for name in ("page.css", "page.js"))
     policy = (
         f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; img-src data:; "
         "base-uri 'none'; form-action 'none'"
     )
-    head = element(
-        "head",
-        element("meta", charset="utf-8"),
-        element("meta", http_equiv="Content-Security-Policy", content=policy),
-        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        element("meta", name="generator", content=f"resizefix {__version__}"),
-        element("title", title),
-        element("style", style),
-    )
-    body = element(
-        "body",
-        element("a", "Skip to the resizes", class_="skip", href="#sites"),
-        *content,
-        element("footer", f"Made by resizefix {__version__}. This file loads nothing and sends nothing."),
-        element("script", script),
-    )
-    return join(Markup("<!DOCTYPE html>\n"), element("html", head, body, lang="en"), Markup("\n"))
+    frame = {"policy": policy, "style": style, "script": script, "version": __version__}
+    return _templates().get_template(f"{template}.html.j2").render(headline=headline, line=line, **frame, **values)
 
 
-def _text(name: str) -> Markup:
-    return Markup(resources.files("resizefix.reports").joinpath(name).read_text(encoding="utf-8"))
+@cache
+def _templates() -> Environment:
+    from jinja2 import Environment, PackageLoader, StrictUndefined  # where a page is asked for
+
+    templates = Environment(
+        loader=PackageLoader("resizefix.reports"),
+        autoescape=True,
+        finalize=_shown,
+        keep_trailing_newline=True,
+        lstrip_blocks=True,
+        trim_blocks=True,
+        undefined=StrictUndefined,
+    )
+    templates.filters |= {
+        "badge": badge_of,
+        "counted": counted,
+        "difference": difference_text,
+        "legend": legend,
+        "reason": reason,
+        "rule": rule_of,
+    }
+    return templates
+
+
+def _shown(value: Any) -> Any:
+    """A text as it is shown; what a template has made is markup already."""
+    return value if hasattr(value, "__html__") else "" if value is None else printable(str(value))
+
+
+def _text(name: str) -> str:
+    return resources.files("resizefix.reports").joinpath(name).read_text(encoding="utf-8")
 
 
 def _hash(text: str) -> str:

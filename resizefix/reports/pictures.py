@@ -6,12 +6,11 @@ from __future__ import annotations
 import base64
 import struct
 import zlib
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from resizefix.reports.markup import Markup, element
 from resizefix.reports.wording import times
 from resizefix.verification.views import View
 
@@ -21,26 +20,38 @@ _STOPS = np.array([[0, 0, 4], [81, 18, 124], [183, 55, 121], [252, 137, 97], [25
 _TAILS = (0.5, 99.5)  # percent of the values that may be clipped at each end
 
 
-def pictures(view: View, names: tuple[str, str] = ("Before", "After")) -> Markup:
+class Figure(NamedTuple):
+    """One picture: its name, where its pixels are, what it shows, and what its darkest and its palest pixel mean."""
+
+    name: str
+    url: str
+    alt: str
+    scale: str
+
+
+class Compared(NamedTuple):
+    """Two tensors and their difference, each `height` x `width` pixels."""
+
+    caption: str
+    figures: tuple[Figure, ...]
+    height: int
+    width: int
+
+
+def pictures(view: View, names: tuple[str, str] = ("Before", "After")) -> Compared:
     """The two under `names`, and how far they are apart."""
     low, high = common_range(view.before, view.after)
     most = float(np.max(view.apart[np.isfinite(view.apart)], initial=0.0))
-    label = f"{view.difference.tensor}, {view.difference.feed}"
-    figures = [
-        _figure(names[0], data_url(grey(view.before, low, high)), view, f"black {low:.3g}, white {high:.3g}"),
-        _figure(names[1], data_url(grey(view.after, low, high)), view, f"black {low:.3g}, white {high:.3g}"),
-        _figure("Difference", data_url(heat(view.apart, most)), view, f"black 0, palest {most:.3g}"),
-    ]
+    label, greys = f"{view.difference.tensor}, {view.difference.feed}", f"black {low:.3g}, white {high:.3g}"
+    planes = (
+        (names[0], grey(view.before, low, high), greys),
+        (names[1], grey(view.after, low, high), greys),
+        ("Difference", heat(view.apart, most), f"black 0, palest {most:.3g}"),
+    )
+    figures = tuple(Figure(name, data_url(pixels), f"{name}: {label}", scale) for name, pixels, scale in planes)
     parts = [times(view.shape), view.plane, f"averaged over {view.shrunk}×{view.shrunk}" if view.shrunk > 1 else ""]
-    caption = element("p", f"{label}: {'; '.join(part for part in parts if part)}", class_="quiet")
-    return element("div", caption, element("div", *figures, class_="compared"), class_="pictured")
-
-
-def _figure(name: str, url: str, view: View, scale: str) -> Markup:
     height, width = view.before.shape[:2]
-    alt = f"{name}: {view.difference.tensor}, {view.difference.feed}"
-    image = element("img", src=url, alt=alt, width=width, height=height)
-    return element("figure", image, element("figcaption", f"{name} ", element("span", scale, class_="quiet")))
+    return Compared(f"{label}: {'; '.join(part for part in parts if part)}", figures, height, width)
 
 
 def data_url(pixels: Plane) -> str:

@@ -15,14 +15,14 @@ import onnx
 from onnx import FunctionProto, NodeProto, TensorProto
 
 from resizefix.dialects.dialect import dialect_of, is_resize
-from resizefix.dialects.model_view import ModelView
 from resizefix.dialects.read import read
 from resizefix.document.scopes import DEFAULT_DOMAINS, Definition, DefinitionKind, Reader, Scope
-from resizefix.document.shapes import Key
 from resizefix.document.text import counted
 from resizefix.errors import RefusedError, ResizefixError
 from resizefix.reports.neighbourhood import Box, BoxKind, Edge, Mark, Neighbourhood
 from resizefix.reports.wording import meaning, numbers, tensor, times
+from resizefix.scope_path import Key
+from resizefix.shapes.model_view import ModelView
 
 _OPERAND_STEPS = 3
 _DATA_STEPS = 1

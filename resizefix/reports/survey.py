@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
 from resizefix.faults.fault import Fault
 from resizefix.faults.table import faults_in
 from resizefix.library.coupling import sites_with_coupling
 from resizefix.operations.site import Site
 from resizefix.reports.wording import Standing, extent, meaning, operator, origin_kind, standing
+from resizefix.shapes.model_view import ModelView
 
 if TYPE_CHECKING:  # not every report has verdicts, or pictures
     from resizefix.library.plans import Plans

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.dialect import RESIZES
 from resizefix.document.text import counted, listed
 from resizefix.library.result import Result
@@ -157,7 +158,7 @@ def _show_live(out: Screen, verdict: Verdict) -> None:
 
 def show_verification(verification: Verification) -> None:
     """The verdict, and what it rests on."""
-    style = {"passed": "green", "failed": "red", "skipped": "yellow", "unrefuted": "yellow"}[verification.status.value]
+    style = {"passed": "green", "failed": "red"}.get(verification.status.value, "yellow")
     parts: list[Part] = [(proof.verdict(verification), style)]
     if verification.status is not Status.FAILED:  # else the error message says why
         parts.append(proof.basis(verification))
@@ -254,6 +255,14 @@ def _speeds(speed: Speed) -> list[tuple[str, str, str, str, str]]:
         now = speed.whole.after_ms if speed.whole.kept else speed.whole.before_ms
         found.append(("whole model", "", f"{speed.whole.before_ms:.3g}", "", f"{now:.3g}"))
     return found
+
+
+def show_left_out(target: str, because: Mapping[str, str]) -> None:
+    """The nodes that were not selected, and why the target still refuses each."""
+    out = screen(2)
+    for node, why in because.items():
+        said = Diagnostic("cli.left-out", target=target, node=node, why=why)
+        out.wrapped(("still refused  ", "yellow"), printable(said), hang=4)
 
 
 def show_speed(speed: Speed) -> None:

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, TypeVar
 
 from onnx import TensorProto
 
-from resizefix.document.shapes import Dims, is_invented
+from resizefix.document.values import Dims
 from resizefix.faults.fault import Fault
 from resizefix.interpolation import Interpolation
 from resizefix.operations.site import Extent, Site
 from resizefix.origins.origin import Origin, OriginKind
 from resizefix.printable import printable
 from resizefix.promotion import Freedom
+from resizefix.shapes.stored_shapes import is_invented
 from resizefix.shell_words import joined
 
 if TYPE_CHECKING:  # not every report has outcomes, or live answers

@@ -14,16 +14,19 @@ from typing import NamedTuple
 
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, helper, numpy_helper
 
-from resizefix.dialects.output_size import shapes_of
-from resizefix.document.constants import Constant, Constants
 from resizefix.document.document import Document
 from resizefix.document.edits import set_shape
 from resizefix.document.node_builder import FreshNames
-from resizefix.document.operator_semantics.table import SIZED_BY
 from resizefix.document.scopes import Scope, bodies, names_in
-from resizefix.document.shapes import Dims, Key, Shapes
+from resizefix.document.values import Dims
 from resizefix.document.view import View
-from resizefix.scope_path import MAIN
+from resizefix.scope_path import MAIN, Key
+from resizefix.shapes.operand import SIZED_BY
+from resizefix.shapes.stored_shapes import Shapes
+from resizefix.shapes.values import Values
+
+_SUMMING = frozenset({"Conv", "MatMul", "Gemm"})
+_AT_ONCE = 16  # products that are summed while another node makes an element
 
 
 def peak_bytes(document: Document, shapes: Mapping[str, Sequence[int]]) -> int:
@@ -32,11 +35,11 @@ def peak_bytes(document: Document, shapes: Mapping[str, Sequence[int]]) -> int:
 
 
 class Footprint(NamedTuple):
-    """`peak`: the bytes that the tensors take at one time; `made`: the elements that each node of the main graph makes,
-    as far as their number is known."""
+    """`peak`: the bytes that the tensors take at one time; `work`: what each node of the main graph computes, its
+    bodies included, in elements that are made of one or a few others, as far as sizes are known."""
 
     peak: int
-    made: tuple[int, ...]
+    work: tuple[float, ...]
 
 
 def footprint(document: Document, shapes: Mapping[str, Sequence[int]]) -> Footprint:
@@ -50,26 +53,44 @@ def footprint(document: Document, shapes: Mapping[str, Sequence[int]]) -> Footpr
         if value.name in shapes:
             set_shape(value, list(shapes[value.name]))
     _write_sizes(document, model)
-    known = shapes_of(model)
+    known = Shapes(model)
     scopes = View(model).scopes
     sizes = {scope.path: _sizes(scope, known) for scope in scopes.all}
     inner: dict[Key, int] = {}
+    within: dict[Key, float] = {}
     for scope in reversed(scopes.all):  # bodies before the nodes that hold them
         if scope.parent is not None and scope.owner is not None:
             peak = _peak(scope, sizes[scope.path], inner)
             holder = scope.parent.path, str(scope.owner)
             inner[holder] = max(inner.get(holder, 0), peak)
-    made = tuple(_elements(known, node) for node in scopes.main.body.node)
-    return Footprint(_peak(scopes.main, sizes[MAIN], inner), made)
+            within[holder] = within.get(holder, 0.0) + sum(_work(scope, known, within))
+    return Footprint(_peak(scopes.main, sizes[MAIN], inner), tuple(_work(scopes.main, known, within)))
 
 
-def _elements(shapes: Shapes, node: NodeProto) -> int:
-    made = 0
-    for name in filter(None, node.output):
-        dims = shapes.dims((MAIN, name)) or ()
-        sizes = [size for size in dims if isinstance(size, int)]
-        made += math.prod(sizes) if len(sizes) == len(dims) else 0
-    return made
+def _work(scope: Scope, shapes: Shapes, within: Mapping[Key, float]) -> list[float]:
+    """What each node of a scope computes."""
+    computed = []
+    for index, node in enumerate(scope.body.node):
+        made = sum(_elements(shapes.dims((scope.path, name))) for name in filter(None, node.output))
+        summed = _elements(_summed(scope, shapes, node))
+        computed.append(made * (1 + summed / _AT_ONCE) + within.get((scope.path, str(index)), 0.0))
+    return computed
+
+
+def _summed(scope: Scope, shapes: Shapes, node: NodeProto) -> Dims | None:
+    """Of how many products each element that a node makes is the sum, as the sizes of an array of them."""
+    definition = (
+        scope.path,
+        node.input[1] if node.op_type == "Conv" and len(node.input) > 1 else next(iter(node.input), ""),
+    )
+    dims = shapes.dims(definition) if node.op_type in _SUMMING else None
+    return None if dims is None else dims[1:] if node.op_type == "Conv" else dims[-1:]
+
+
+def _elements(dims: Dims | None) -> int:
+    """0 where a size is not known."""
+    sizes = [size for size in dims or () if isinstance(size, int)]
+    return math.prod(sizes) if dims is not None and len(sizes) == len(dims) else 0
 
 
 def _write_sizes(document: Document, model: ModelProto) -> None:
@@ -78,7 +99,7 @@ def _write_sizes(document: Document, model: ModelProto) -> None:
     if not any(node.op_type in SIZED_BY for _, body in bodies(model) for node in body.node):
         return
     view = View(document.proto)
-    constants = Constants(document, view.scopes)
+    constants = Values(document, view.scopes)
     names = FreshNames(names_in(model))
     for path, body in bodies(model):
         for node in body.node if isinstance(body, GraphProto) else ():
@@ -87,10 +108,10 @@ def _write_sizes(document: Document, model: ModelProto) -> None:
                 definition = view.scopes.definition(view.scopes.by_path[path], name) if name else None
                 if definition is None or (definition.tensor is not None and not path):  # which inference knows
                     continue
-                found = constants.value_of(view.scopes.by_path[path], name)
-                if isinstance(found, Constant):
+                value = constants.array(view.scopes.by_path[path], name)
+                if value is not None:
                     node.input[position] = names.fresh(name)
-                    body.initializer.append(numpy_helper.from_array(found.value, node.input[position]))
+                    body.initializer.append(numpy_helper.from_array(value, node.input[position]))
 
 
 def _sizes(scope: Scope, shapes: Shapes) -> dict[str, int]:

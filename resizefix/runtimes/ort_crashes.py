@@ -17,10 +17,10 @@ import numpy as np
 from onnx import ModelProto, TensorProto, TypeProto, ValueInfoProto, helper
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.document.inference import infer_shapes, infer_without_values
 from resizefix.document.scopes import bodies, is_operator, node_label
 from resizefix.document.values import dims_of, has_negative_size, known_types
 from resizefix.runtimes.inputs import Feeds
+from resizefix.shapes.inference import infer_shapes, infer_without_values
 
 # Fuses casts of float16 initializers, and takes those that may be fed for constants (onnxruntime#32143).
 _CAST_FUSION, _CAST_FUSION_RIGHT_FROM = "FuseFp16InitializerToFp32NodeTransformer", (1, 30)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import _thread
-import ctypes
-import math
 import os
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from operator import attrgetter
@@ -21,7 +20,6 @@ from onnxruntime.capi import onnxruntime_pybind11_state as ort_errors
 from resizefix.diagnostics import Diagnostic
 from resizefix.document.document import Document
 from resizefix.document.scopes import bodies
-from resizefix.document.values import Array
 from resizefix.errors import ResizefixError, UsageError
 from resizefix.process import is_watched
 from resizefix.runtimes import ORT_DISABLE_TELEMETRY
@@ -29,11 +27,13 @@ from resizefix.runtimes.inputs import Feeds, TensorInput, Value
 from resizefix.runtimes.limits import Limits, OutOfMemoryError
 from resizefix.runtimes.ort_crashes import crashing_optimizers
 from resizefix.runtimes.ort_error import read_ort_error
+from resizefix.runtimes.ort_values import WITHOUT_NUMPY, numpy_of
 from resizefix.runtimes.prepared_model import PreparedModel, prepare_for_ort
 from resizefix.scope_path import FunctionName
 
 _EXTERNAL_FOLDER = "session.model_external_initializers_file_folder_path"
 _FATAL = 4
+_AS_REQUESTED = 1  # how a pool grows
 _UNTIL_LEFT = 0.5  # seconds until a node that runs at a Ctrl-C is left to itself
 # Texts of C++ exceptions for missing memory, which onnxruntime gives no type: libstdc++ and libc++, MSVC, its arena.
 _NO_MEMORY = ("std::bad_alloc", "bad allocation", "Failed to allocate memory")
@@ -54,18 +54,6 @@ _ORT_EXCEPTIONS: tuple[type[Exception], ...] = (
     TypeError,
     MemoryError,
 )
-
-# Element types that numpy lacks: the type, and the integer that carries its bits into onnxruntime (None: two a byte).
-_WITHOUT_NUMPY: dict[str, tuple[int, type[np.generic] | None]] = {
-    "tensor(bfloat16)": (TensorProto.BFLOAT16, np.uint16),
-    "tensor(float8e4m3fn)": (TensorProto.FLOAT8E4M3FN, np.uint8),
-    "tensor(float8e4m3fnuz)": (TensorProto.FLOAT8E4M3FNUZ, np.uint8),
-    "tensor(float8e5m2)": (TensorProto.FLOAT8E5M2, np.uint8),
-    "tensor(float8e5m2fnuz)": (TensorProto.FLOAT8E5M2FNUZ, np.uint8),
-    "tensor(int4)": (TensorProto.INT4, None),
-    "tensor(uint4)": (TensorProto.UINT4, None),
-}
-
 
 MOST_PLANNED = 1000  # nodes of a model whose buffers are reused as in a usual session: 0.3 s
 
@@ -115,7 +103,7 @@ class Session:
         brief: bool = False,
     ) -> None:
         self.label = label
-        self.counts: Callable[[Feeds], None] | None = None  # told of every run
+        self.counts: Callable[[float], None] | None = None  # told of every run how long the processor worked
         self.brief = brief
         self._limits = limits
         self._prepared = model
@@ -130,9 +118,9 @@ class Session:
         self._session = self._load()
         fed_and_made = (*self._session.get_inputs(), *self._session.get_outputs())
         kinds = list(map(_ORT_TYPE, fed_and_made))
-        rare = () if _WITHOUT_NUMPY.keys().isdisjoint(kinds) else zip(fed_and_made, kinds, strict=True)
+        rare = () if WITHOUT_NUMPY.keys().isdisjoint(kinds) else zip(fed_and_made, kinds, strict=True)
         self.types = dict(zip(map(_ORT_NAME, fed_and_made), kinds, strict=True))
-        self._rare = {node.name: _WITHOUT_NUMPY[kind] for node, kind in rare if kind in _WITHOUT_NUMPY}
+        self._rare = {node.name: WITHOUT_NUMPY[kind] for node, kind in rare if kind in WITHOUT_NUMPY}
 
     @property
     def inputs(self) -> tuple[TensorInput, ...]:
@@ -168,8 +156,6 @@ class Session:
         if (crash := self._prepared.forecast.in_run(feeds)) is not None:
             where = f" at node '{crash.node}' ({crash.op_type})"
             raise CannotRunError("runtimes.cannot-run", label=self.label, where=where, **crash.facts)
-        if self.counts is not None:
-            self.counts(feeds)
         try:
             results = self._invoke(feeds)
         except _ORT_EXCEPTIONS as error:
@@ -239,13 +225,16 @@ class Session:
         return found[0]
 
     def _results(self, feeds: Feeds, options: ort.RunOptions) -> Sequence[Value]:
-        if self._rare:
-            given = {name: self._ort_value(name, value) for name, value in feeds.items() if value is not None}
-            return [
-                _numpy(result) for result in self._session.run_with_ort_values(list(self._results_of), given, options)
-            ]
-        results: Sequence[Value] = self._session.run(list(self._results_of), dict(feeds), options)
-        return results
+        rare = bool(self._rare)
+        run: Callable[..., Sequence[Any]] = self._session.run_with_ort_values if rare else self._session.run
+        given = {n: self._ort_value(n, v) for n, v in feeds.items() if v is not None} if rare else dict(feeds)
+        began = time.thread_time()  # one thread runs all nodes
+        try:
+            results = run(list(self._results_of), given, options)
+        finally:
+            if self.counts is not None:
+                self.counts(time.thread_time() - began)
+        return [numpy_of(result) for result in results] if rare else results
 
     def _ort_value(self, name: str, value: Value) -> ort.OrtValue:
         if not isinstance(value, np.ndarray):
@@ -289,7 +278,11 @@ def open_session(
     options.log_severity_level = _FATAL
     options.intra_op_num_threads = 1
     options.inter_op_num_threads = 1
-    options.enable_cpu_mem_arena = False  # it grows in powers of two and gives nothing back
+    if _share_memory():
+        options.add_session_config_entry("session.use_env_allocators", "1")
+        options.add_session_config_entry("session.use_device_allocator_for_initializers", "1")
+    else:
+        options.enable_cpu_mem_arena = False  # its own grows in powers of two, and no other session has anything of it
     # Planned in the square of the number of nodes, and values go when read anyway. But a file whose sizes onnxruntime
     # infers otherwise than it computes fails with it alone, and users have it.
     options.enable_mem_reuse = optimized and len(document.proto.graph.node) <= MOST_PLANNED
@@ -312,6 +305,33 @@ def open_session(
         return Session(prepared, options, label, limits, maps_weights=maps_weights, brief=brief)
     except _ORT_EXCEPTIONS as error:
         raise _cannot_load(error, label, prepared.model, bool(custom_op_libraries)) from error
+
+
+@lru_cache(maxsize=1)
+def _share_memory() -> bool:
+    """Whether all sessions take the memory of tensors from one pool. To get it from the system at each run takes as
+    long as computing where channels are few and images large."""
+    cpu = ort.OrtMemoryInfo("Cpu", ort.OrtAllocatorType.ORT_ARENA_ALLOCATOR, 0, ort.OrtMemType.DEFAULT)
+    try:
+        ort.create_and_register_allocator(cpu, ort.OrtArenaCfg(0, _AS_REQUESTED, -1, -1))
+    except _ORT_EXCEPTIONS:  # another user of onnxruntime in this process has one of his own
+        return False
+    return True
+
+
+def give_memory_back() -> None:
+    """What sessions took of the system for tensors goes back to it, as far as it is free."""
+    if not _share_memory.cache_info().currsize or not _share_memory():
+        return
+    x, y = (helper.make_tensor_value_info(name, TensorProto.FLOAT, [1]) for name in "xy")
+    graph = helper.make_graph([helper.make_node("Identity", ["x"], ["y"])], "nothing", [x], [y])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=7)
+    options, run = ort.SessionOptions(), ort.RunOptions()
+    options.log_severity_level = run.log_severity_level = _FATAL
+    options.add_session_config_entry("session.use_env_allocators", "1")
+    run.add_run_config_entry("memory.enable_memory_arena_shrinkage", "cpu:0")
+    session = ort.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    session.run(None, {"x": np.zeros(1, np.float32)}, run)
 
 
 def only_without_optimisation(which: str, reason: str) -> Diagnostic:
@@ -356,29 +376,3 @@ def unregistered_operators(model: ModelProto) -> tuple[str, ...]:
 @lru_cache(maxsize=1)
 def _registered_operators() -> frozenset[tuple[str, str]]:
     return frozenset((schema.domain, schema.name) for schema in ort_errors.get_all_operator_schema())
-
-
-def _numpy(value: ort.OrtValue) -> Value:
-    if not value.has_value():
-        return None
-    type_ = value.data_type()
-    if type_ not in _WITHOUT_NUMPY:
-        array: Array = value.numpy()
-        return array
-    elem_type, carrier = _WITHOUT_NUMPY[type_]
-    dtype = np.dtype(helper.tensor_dtype_to_np_dtype(elem_type))
-    shape = tuple(value.shape())
-    count = math.prod(shape)
-    if carrier is None:  # two to a byte, the low half first (TensorProto.INT4)
-        bits = _memory(value, (count + 1) // 2)
-        halves = np.stack([bits & 0x0F, bits >> 4], axis=-1).reshape(-1)[:count]
-        signed = np.where(halves > 7, halves.astype(np.int8) - 16, halves) if elem_type == TensorProto.INT4 else halves
-        return signed.astype(dtype).reshape(shape)
-    if dtype.itemsize != np.dtype(carrier).itemsize:
-        raise TypeError(f"this version of onnx has no numpy type for {TensorProto.DataType.Name(elem_type)}")
-    return _memory(value, count * dtype.itemsize).view(dtype).reshape(shape)
-
-
-def _memory(value: ort.OrtValue, size: int) -> Array:
-    """A copy of the first `size` bytes of a tensor on the CPU."""
-    return np.frombuffer(ctypes.string_at(value.data_ptr(), size), np.uint8)

@@ -6,23 +6,24 @@ input the model runs with. Sizes that the file fixes are followed like all other
 file does not make one the other; nor do equal names, which exporters give to inputs of different sizes.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from onnx import GraphProto, NodeProto
 
 from resizefix.dialects.dialect import is_resize
-from resizefix.dialects.model_view import ModelView
-from resizefix.document.operator_semantics.expression import Expression, Number, Size, UntraceableError, computed
-from resizefix.document.operator_semantics.operand import MISFITS, attribute_of, stated_attribute
-from resizefix.document.output_lengths import BROADCASTING, KEEPING
 from resizefix.document.scopes import DEFAULT_DOMAINS, Definition, DefinitionKind, Scope
-from resizefix.document.shapes import Key
 from resizefix.document.values import Array
-from resizefix.opsets.node_schema import why_incomplete
-from resizefix.shapes.dim import Dim, Sizes
+from resizefix.scope_path import Key
+from resizefix.shapes.expression import Dim, Expression, Number, Size, UntraceableError, computed
+from resizefix.shapes.model_view import ModelView
 from resizefix.shapes.notes import DimList, Notes
+from resizefix.shapes.operand import MISFITS, attribute_of, stated_attribute
+from resizefix.shapes.output_lengths import BROADCASTING, KEEPING
 from resizefix.shapes.reading import Reading, UnknownRankError
+from resizefix.shapes.signatures import why_incomplete
+from resizefix.shapes.sizes import Sizes
+from resizefix.shapes.values import Values
 
 # Their rows hold for every input; those of others say what an image of another size would most probably give.
 _FOLLOWED = KEEPING | BROADCASTING | {"Transpose", "Concat", "Conv", "FusedConv", "MaxPool", "AveragePool", "LpPool"}
@@ -99,11 +100,11 @@ class AxisSizes:
         return tuple(dim if self._is_said(dim) else self._root(tensor, axis) for axis, dim in enumerate(by_row))
 
     def _by_row(self, definition: Definition) -> DimList | None:
-        from resizefix.shapes.table import ROWS  # most models compute no scale from sizes
+        from resizefix.shapes.table import OPERATORS  # most models compute no scale from sizes
 
         assert definition.node is not None
         try:
-            return ROWS[definition.node.op_type](_SourceReading(self, definition, definition.node))[0]
+            return OPERATORS[definition.node.op_type].sizes(_SourceReading(self, definition, definition.node))[0]
         except (*MISFITS, UnknownRankError, UntraceableError):
             return None
 
@@ -174,6 +175,24 @@ class AxisSizes:
                 raise UntraceableError("document.chain-too-long")
             self._expressions[dim] = made
         return made
+
+
+def traced_values(axis_sizes: AxisSizes, given: Mapping[str, Array] | None = None) -> Values:
+    """What holds at every size of the inputs: the sizes of tensors are `Size`s. `given` are values of graph inputs.
+
+    What is said here is confirmed by `origins.measure`, which runs the chain in onnxruntime.
+    """
+
+    def sizes(definition: Definition) -> Sequence[Expression]:
+        rank = axis_sizes.rank(definition.key)
+        if rank is None:
+            raise UntraceableError("origins.rank-of-shape-unknown", name=definition.name)
+        return [Size(definition.key, axis) for axis in range(rank)]
+
+    def value(definition: Definition) -> Array | None:
+        return (given or {}).get(definition.name) if definition.scope is axis_sizes.scopes.main else None
+
+    return axis_sizes.view.values(sizes, value if given else None)
 
 
 class _Source(NamedTuple):

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from onnx import NodeProto
 
-from resizefix.document.operator_semantics.moving import slice_positions
-from resizefix.shapes.dim import Dim
+from resizefix.shapes.expression import Dim
+from resizefix.shapes.moving_values import slice_positions
 from resizefix.shapes.notes import DimList
 from resizefix.shapes.reading import Reading, UnknownRankError, axis_of
 

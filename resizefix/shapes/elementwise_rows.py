@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from resizefix.document.operator_semantics.table import sizes_read
-from resizefix.document.output_lengths import BROADCASTING, KEEPING, REDUCTIONS
-from resizefix.shapes.dim import Dim
+from resizefix.shapes.expression import Dim
 from resizefix.shapes.notes import DimList
+from resizefix.shapes.operand import sizes_read
+from resizefix.shapes.output_lengths import BROADCASTING, KEEPING, REDUCTIONS
 from resizefix.shapes.reading import Reading, Row, UnknownRankError, axis_of
 
 

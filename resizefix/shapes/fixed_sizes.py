@@ -1,14 +1,17 @@
-"""Sizes that the file fixes where onnx.shape_inference gave up: worked out by the rows, from the inputs on.
+"""Sizes that the file fixes where onnx.shape_inference gave up, and the values that follow from them.
 
 Inference does not fold the small chains that exporters leave, as pads made by Shape, Concat and Split: behind them all
 sizes are open, though the inputs and constants of the file leave only one.
 """
 
-from collections.abc import Set
+from collections.abc import Mapping, Sequence, Set
 
-from resizefix.dialects.model_view import ModelView
+from resizefix.document.scopes import Definition
 from resizefix.document.values import Dims, dims_of
 from resizefix.scope_path import MAIN
+from resizefix.shapes.expression import Expression, Number, Size, UntraceableError
+from resizefix.shapes.model_view import ModelView
+from resizefix.shapes.values import Values
 
 
 def know_fixed_sizes(view: ModelView) -> None:
@@ -33,6 +36,23 @@ def know_fixed_sizes(view: ModelView) -> None:
         before, made = view.shapes.dims((MAIN, name)), flow.old(name)
         if made is not None and _numbers(before) is None and _agrees(before, made):
             view.shapes.state((MAIN, name), made)
+
+
+def fixed_values(view: ModelView, supposed: Mapping[str, int] | None = None) -> Values:
+    """What holds at the sizes that the file fixes. `supposed`: the sizes that symbols are taken to have."""
+    know_fixed_sizes(view)
+    at = supposed or {}
+
+    def sizes(definition: Definition) -> Sequence[Expression]:
+        dims = view.shapes.dims(definition.key)
+        if dims is None:
+            raise UntraceableError("origins.rank-of-shape-unknown", name=definition.name)
+        found = [at.get(size) if isinstance(size, str) else size for size in dims]
+        return [
+            Size(definition.key, axis) if size is None else Number(size, "int64") for axis, size in enumerate(found)
+        ]
+
+    return view.values(sizes)
 
 
 def _numbers(dims: Dims | None) -> tuple[int, ...] | None:

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from functools import partial
 
-from resizefix.document.operator_semantics.operand import attribute_of
-from resizefix.document.output_lengths import windows
 from resizefix.shapes.cutting_rows import FEW
-from resizefix.shapes.dim import Dim
+from resizefix.shapes.expression import Dim
 from resizefix.shapes.notes import DimList
+from resizefix.shapes.operand import attribute_of
+from resizefix.shapes.output_lengths import windows
 from resizefix.shapes.reading import Reading, Row, UnknownRankError, axis_of
 
 LEAST_MULTIPLE = 8  # that maps are padded up to

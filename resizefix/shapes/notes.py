@@ -6,7 +6,7 @@ Whoever decides about such numbers reads the notes after the walk. Of sizes that
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from resizefix.shapes.dim import Dim
+from resizefix.shapes.expression import Dim
 
 DimList = tuple[Dim, ...]
 

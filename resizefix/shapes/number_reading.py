@@ -5,12 +5,13 @@ from typing import Any, Protocol
 
 from onnx import NodeProto, TypeProto, helper
 
-from resizefix.document.operator_semantics.operand import MISFITS
 from resizefix.document.values import Array
-from resizefix.opsets.inference import dims_of, infer
-from resizefix.shapes.dim import Dim, Sizes
+from resizefix.shapes.expression import Dim
+from resizefix.shapes.node_inference import dims_of, infer
 from resizefix.shapes.notes import DimList, Notes
+from resizefix.shapes.operand import MISFITS
 from resizefix.shapes.reading import Reading, UnknownRankError
+from resizefix.shapes.sizes import Sizes
 from resizefix.shapes.table import RUNS_ANYWAY, row_for_numbers
 
 Dims = tuple[int, ...]

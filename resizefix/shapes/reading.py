@@ -11,10 +11,11 @@ from typing import Any
 
 from onnx import NodeProto
 
-from resizefix.document.operator_semantics.operand import attribute_of
 from resizefix.document.values import Array
-from resizefix.shapes.dim import Dim, Sizes
+from resizefix.shapes.expression import Dim
 from resizefix.shapes.notes import DimList, Notes, Split
+from resizefix.shapes.operand import attribute_of
+from resizefix.shapes.sizes import Sizes
 
 
 class UnknownRankError(Exception):

@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from resizefix.shapes.dim import Dim
+from resizefix.shapes.expression import Dim
 from resizefix.shapes.notes import DimList
 from resizefix.shapes.reading import Reading, UnknownRankError, axis_of
 

@@ -5,9 +5,8 @@ import numpy as np
 from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.dialect import dialect_of
 from resizefix.dialects.read import read
-from resizefix.document.operator_semantics.expression import Number
 from resizefix.errors import RefusedError
-from resizefix.shapes.dim import Dim
+from resizefix.shapes.expression import Dim, Number
 from resizefix.shapes.notes import COMPUTED, DimList, ResizeUse
 from resizefix.shapes.reading import Reading, UnknownRankError, axis_of
 

@@ -1,11 +1,27 @@
-"""The table of all operators, and which of them say of numbers all that a run says."""
+"""The table of all operators: what each makes of sizes, what of values, and of which a row says all that a run says."""
 
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
 from onnx import NodeProto
 
-from resizefix.document.output_lengths import BROADCASTING, KEEPING
 from resizefix.document.scopes import DEFAULT_DOMAINS
-from resizefix.shapes import cutting_rows, elementwise_rows, moving_rows, reshape_row, resize_row, window_rows
+from resizefix.document.values import Array, longest_extent
+from resizefix.shapes import (
+    arithmetic_values,
+    cutting_rows,
+    elementwise_rows,
+    moving_rows,
+    moving_values,
+    reshape_row,
+    resize_row,
+    window_rows,
+)
+from resizefix.shapes.expression import UntraceableError
 from resizefix.shapes.notes import DimList
+from resizefix.shapes.operand import MISFITS, MOST_ELEMENTS, SHAPE_READERS, Call, Known, ValueRow, sizes_read
+from resizefix.shapes.output_lengths import BROADCASTING, KEEPING
 from resizefix.shapes.reading import Reading, Row, UnknownRankError
 
 
@@ -14,7 +30,14 @@ def _by_inference(n: Reading) -> list[DimList]:
     raise UnknownRankError
 
 
-ROWS: dict[str, Row] = {
+class Operator(NamedTuple):
+    """What one operator makes of the sizes of its inputs, and of their values where it has a row for these, too."""
+
+    sizes: Row
+    values: ValueRow | None = None
+
+
+_SIZES: dict[str, Row] = {
     "Constant": _by_inference,
     **elementwise_rows.ROWS,
     **moving_rows.ROWS,
@@ -23,6 +46,8 @@ ROWS: dict[str, Row] = {
     **resize_row.ROWS,
     **window_rows.ROWS,
 }
+_VALUES: dict[str, ValueRow] = {**moving_values.ROWS, **arithmetic_values.ROWS}
+OPERATORS = {name: Operator(row, _VALUES.get(name)) for name, row in _SIZES.items()}
 # Their rows give the sizes of what comes out, and not all that inputs must have in common.
 _UNCHECKED = frozenset(
     {"AffineGrid", "Col2Im", "ConcatFromSequence", "GRU", "LSTM", "NonMaxSuppression", "RNN", "RoiAlign"}
@@ -53,4 +78,65 @@ def row_for_numbers(node: NodeProto, opset: int) -> Row | None:
     known = known and (opset >= 7 or node.op_type not in BROADCASTING)
     if not known or node.op_type in _UNCHECKED or any(attribute.ref_attr_name for attribute in node.attribute):
         return None
-    return ROWS.get(node.op_type)
+    operator = OPERATORS.get(node.op_type)
+    return None if operator is None else operator.sizes
+
+
+def apply(call: Call) -> list[Known]:
+    """The outputs of a node, as far as its row gives them. Raises UntraceableError."""
+    operator = OPERATORS.get(call.operator)
+    if operator is None or operator.values is None:
+        raise UntraceableError("document.operator-is-not-followed", operator=call.operator)
+    try:
+        outputs = operator.values(call)
+    except MISFITS as error:  # what numpy and onnx say of what does not fit
+        raise UntraceableError("document.operands-do-not-fit", operator=call.operator, error=error) from error
+    if sum(longest_extent(output.shape) for output in outputs) > MOST_ELEMENTS:
+        raise UntraceableError("document.operator-makes-too-much", operator=call.operator)
+    return outputs
+
+
+def has_row(node: NodeProto) -> bool:
+    """Whether the outputs of a node may be known where its operands are, or their sizes."""
+    operator = OPERATORS.get(node.op_type) if node.domain in DEFAULT_DOMAINS else None
+    return operator is not None and (operator.values is not None or node.op_type in SHAPE_READERS)
+
+
+def values(
+    node: NodeProto, operands: Sequence[Array | None], opset: int, dims: Sequence[int | None] | None = None
+) -> list[Array]:
+    """The numbers of a node's outputs, from those of its operands, or from the sizes of the first (`dims`).
+
+    An operand that is left out, or not known, is None. Raises UntraceableError.
+    """
+    if node.op_type in SHAPE_READERS and len(node.output) == 1:
+        return [_sizes(node, dims)]
+    for name, value in zip(node.input, operands, strict=True):
+        if name and value is None:
+            raise UntraceableError("document.operand-not-known", name=name)
+    known = [None if value is None else Known.constant(value) for value in operands]
+    found = [output.value for output in apply(Call(node, known, opset))]
+    results = [value for value in found if value is not None]
+    if len(results) != len(node.output):
+        raise UntraceableError("document.operator-makes-too-much", operator=node.op_type)
+    return results
+
+
+def values_or_none(
+    node: NodeProto, operands: Sequence[Array | None], opset: int, dims: Sequence[int | None] | None
+) -> list[Array] | None:
+    """The same; None where they cannot be said, or an output has no name."""
+    try:
+        return values(node, operands, opset, dims) if all(node.output) else None
+    except UntraceableError:
+        return None
+
+
+def _sizes(node: NodeProto, dims: Sequence[int | None] | None) -> Array:
+    if dims is None:
+        raise UntraceableError("document.sizes-read-not-known", operator=node.op_type)
+    wanted = sizes_read(node, dims)
+    if None in wanted:
+        raise UntraceableError("document.size-read-open", operator=node.op_type)
+    found = np.array(wanted, np.int64)
+    return found if node.op_type == "Shape" else np.array(np.prod(found, dtype=np.int64))

@@ -16,22 +16,23 @@ from typing import NamedTuple
 import numpy as np
 from onnx import NodeProto, TensorProto, TypeProto, helper
 
-from resizefix.dialects.model_view import ModelView
 from resizefix.dialects.resized_length import kernel_length
-from resizefix.document.operator_semantics.table import SHAPE_READERS, has_row, values_or_none
-from resizefix.document.output_lengths import BROADCASTING
-from resizefix.document.scopes import DEFAULT_DOMAINS, Scope, in_order, node_label
+from resizefix.document.scopes import DEFAULT_DOMAINS, Definition, Scope, in_order, node_label
 from resizefix.document.values import Array
 from resizefix.interpolation import ExtentKind
 from resizefix.scope_path import Key
+from resizefix.shapes.expression import Expression, Number, UntraceableError
+from resizefix.shapes.model_view import ModelView
 from resizefix.shapes.number_reading import ConflictError, Dims, NumberReading, Numbers, UnknownSizesError
+from resizefix.shapes.operand import SHAPE_READERS
+from resizefix.shapes.output_lengths import BROADCASTING
 from resizefix.shapes.reach import SizeReach
-from resizefix.shapes.table import PASSING
+from resizefix.shapes.table import PASSING, has_row
+from resizefix.shapes.values import Values
 
 OLD = -1  # the case in which every resize keeps its operand
 _MOST_VALUES = 1024  # of a tensor that lists sizes
 _ONE = frozenset({1})
-_DEEPEST = 100  # nodes between a Shape and what reads the list that is made of it
 _DEEPEST_SCOPE = 16  # bodies in bodies, functions that call functions
 _EXACT = 2**24  # up to here every size is a float32
 _MOST_STEPS = 200_000  # nodes times cases: a file may multiply them; what is left then is unknown
@@ -91,7 +92,7 @@ class SizeFlow:
         self._old: dict[str, Dims | None] = dict(inputs)
         self._varied: MutableMapping[str, Mapping[int, Dims | None]] = {}
         self._listing: MutableMapping[str, frozenset[int]] = {}  # names whose values differ: lists of sizes
-        self._values: dict[tuple[str, int], Array | None] = {}
+        self._values: dict[int, Values] = {}  # by case
         self._inquiry = _Inquiry({}, frozenset())
 
     def ends(self, moved: Mapping[Key, Moved], cases: Iterable[int]) -> dict[int, Ended]:
@@ -213,9 +214,12 @@ class SizeFlow:
             return [self._within(body, None) for body in bodies if body.path.attribute == wanted]
         return [self._within(body, None, is_certain=False) for body in bodies]
 
+    def _new(self) -> "SizeFlow":
+        return SizeFlow(self._view, {})
+
     def _within(self, scope: Scope, arguments: Mapping[str, str] | None, *, is_certain: bool = True) -> "SizeFlow":
         """The flow through a body, or with `arguments` through a function."""
-        flow = SizeFlow(self._view, {})
+        flow = self._new()
         flow._scope, flow._outer, flow._inquiry = scope, self, self._inquiry
         flow._is_certain = self._is_certain and is_certain
         if arguments is None:
@@ -339,32 +343,34 @@ class SizeFlow:
         known = None if home is None else self._view.shapes.elem_type((home._scope.path, name))
         return None if dims is None else helper.make_tensor_type_proto(known or TensorProto.FLOAT, dims)
 
-    def value(self, name: str, case: int, depth: int = 0) -> Array | None:
+    def value(self, name: str, case: int) -> Array | None:
         """The value of a list of sizes in a case; None where it depends on more than sizes."""
-        key = name, case
-        if key not in self._values:
-            self._values[key] = None if depth > _DEEPEST else self._evaluated(name, case, depth)
-        return self._values[key]
-
-    def _evaluated(self, name: str, case: int, depth: int) -> Array | None:
-        if name in self._arguments:
-            actual = self._arguments[name]
-            return self._outer.value(actual, case, depth + 1) if self._outer is not None and actual else None
         home = self._home(name)
         if home is not self:
-            return None if home is None else home.value(name, case, depth + 1)
-        definition = self._scopes.definition(self._scope, name)
-        node = None if definition is None else definition.node
-        if node is None or node.op_type == "Constant":
-            return self._view.value(self._scope, name)
-        if not has_row(node) or any(attribute.ref_attr_name for attribute in node.attribute):
-            return None
-        operands: list[Array | None] = [None] * len(node.input)
-        dims = self.dims(node.input[0], case) if node.input else None
-        if node.op_type not in SHAPE_READERS:
-            operands = [self.value(operand, case, depth + 1) if operand else None for operand in node.input]
-        values = values_or_none(node, operands, self._scope.opset, dims)
-        return None if values is None else values[list(node.output).index(name)]
+            return None if home is None else home.value(name, case)
+        if case not in self._values:
+            self._values[case] = Values(
+                self._view.document,
+                self._scopes,
+                constants=self._view.constants,
+                sizes=partial(self._sizes, case),
+                given=partial(self._argument, case),
+            )
+        return self._values[case].array(self._scope, name)
+
+    def _sizes(self, case: int, definition: Definition) -> list[Expression]:
+        home = self._home(definition.name)
+        dims = None if home is None or home._scope is not definition.scope else self.dims(definition.name, case)
+        if dims is None:
+            raise UntraceableError("origins.rank-of-shape-unknown", name=definition.name)
+        return [Number(size, "int64") for size in dims]
+
+    def _argument(self, case: int, definition: Definition) -> Array | None:
+        """What the call gives for an input of the function."""
+        home = self._home(definition.name)
+        actual = None if home is None or home._scope is not definition.scope else home._arguments.get(definition.name)
+        outer = None if home is None else home._outer
+        return outer.value(actual, case) if outer is not None and actual else None
 
 
 def _common(shapes: Iterable[Dims | None]) -> Dims | None:

@@ -4,10 +4,10 @@ import math
 from collections.abc import Sequence
 from operator import gt
 
-from resizefix.document.operator_semantics.operand import attribute_of
-from resizefix.document.output_lengths import Windows, same_padding, windows
-from resizefix.shapes.dim import Dim
+from resizefix.shapes.expression import Dim
 from resizefix.shapes.notes import AttributeUse, DimList
+from resizefix.shapes.operand import attribute_of
+from resizefix.shapes.output_lengths import Windows, same_padding, windows
 from resizefix.shapes.reading import Reading, UnknownRankError
 
 

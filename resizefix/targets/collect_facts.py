@@ -12,9 +12,7 @@ import numpy as np
 from onnx import FunctionProto, NodeProto, TensorProto
 
 from resizefix.dialects.dialect import RESIZES
-from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
-from resizefix.document.provenance import readers_first
 from resizefix.document.scopes import (
     DEFAULT_DOMAINS,
     Definition,
@@ -24,13 +22,15 @@ from resizefix.document.scopes import (
     node_label,
     subgraphs,
 )
-from resizefix.document.shapes import Dims, Key
-from resizefix.document.values import Array, numbers_in
+from resizefix.document.values import Array, Dims, numbers_in
 from resizefix.interpolation import ExtentKind
-from resizefix.scope_path import FunctionName, ScopePath
+from resizefix.scope_path import FunctionName, Key, ScopePath
+from resizefix.shapes.fixed_sizes import fixed_values
+from resizefix.shapes.model_view import ModelView
+from resizefix.shapes.provenance import readers_first
 from resizefix.targets.as_written import extent_of, reads_ahead, spellings, why_unreadable
 from resizefix.targets.facts import OperandSource, Roi, SiteFacts
-from resizefix.targets.static_values import StaticValues, usual_values
+from resizefix.targets.usual_values import usual_values
 
 _INTEGERS = (TensorProto.INT32, TensorProto.INT64)
 _MOST_SHAPE_ELEMENTS = 64  # "Dims::MAX_DIMS" of old; an input with more is data, not a shape
@@ -101,7 +101,7 @@ class _Collector:
     def __init__(self, view: ModelView) -> None:
         self._view = view
         self._scopes = view.scopes
-        self._static = StaticValues(view)
+        self._static = fixed_values(view)
         self._operands: dict[Key, object] = {}
         self._read: dict[tuple[ScopePath, tuple[str, ...]], tuple[object, ...]] = {}
         self._alike: dict[tuple[object, ...], SiteFacts] = {}
@@ -227,7 +227,7 @@ class _Collector:
             dims = value.shape
         count = math.inf if dims is None else _count(dims)
         source = self._source(scope, name)
-        static = self._static.value_of(scope, name) if value is None and source is OperandSource.SHAPE else None
+        static = self._static.array(scope, name) if value is None and source is OperandSource.SHAPE else None
         return {
             "source": source,
             "values": _numbers(value),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from resizefix.dialects.model_view import ModelView
+from resizefix.shapes.model_view import ModelView
 from resizefix.targets.collect_facts import foreign_domain_facts
 from resizefix.targets.facts import SiteFacts
 from resizefix.targets.target import Effect, Target, Violation, judge

@@ -16,7 +16,6 @@ from onnx import helper, numpy_helper
 from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.dialect import dialect_of
 from resizefix.dialects.intended import IntendedNode
-from resizefix.dialects.model_view import ModelView
 from resizefix.dialects.row import Operands
 from resizefix.dialects.write import write
 from resizefix.document.document import Document
@@ -27,7 +26,8 @@ from resizefix.outcome import MeasuredDifference
 from resizefix.runtimes.inputs import Feeds, Value, model_inputs
 from resizefix.runtimes.limits import BrokenOffError
 from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError, only_without_optimisation
-from resizefix.verification.bounds import default_level_bounds, relative_bounds, within
+from resizefix.shapes.model_view import ModelView
+from resizefix.verification.bounds import FLOAT_BOUND, default_level_bounds, relative_bounds, widest, within
 from resizefix.verification.compare import compare, largest_finite
 from resizefix.verification.conditions import Conditions
 from resizefix.verification.engine import DifferenceError, Engine, run_of, shapes_of_feeds
@@ -208,8 +208,10 @@ class _Work:
         engine = self._engine
         fused = engine.run(self._after, feeds, optimized=True, label="the changed model, optimised")
         level = compare(new, fused)
-        agrees = within(level, default_level_bounds(new, fused, level))
+        bounds = default_level_bounds(new, fused, level)
+        agrees = within(level, bounds)
         if agrees and not self._all_exact:
+            engine.runs.append(run_of(level, feeds, optimized=True, bound=widest(bounds).relative))
             return
         try:
             was = engine.run(self._before, feeds, optimized=True, label="the model before, optimised")
@@ -218,10 +220,12 @@ class _Work:
             return
         if not agrees and level.max_rel_diff > 2 * compare(old, was).max_rel_diff:
             raise DifferenceError("verification.set-optimised", why=level.reason)
+        bounds = default_level_bounds(old, was)
+        comparison = engine.compared(was, fused, feeds, optimized=True, bound=widest(bounds).relative)
         if not agrees:
             engine.notes.append(Diagnostic("verification.original-moves-too"))
-        elif not within(compare(was, fused), default_level_bounds(old, was)):
-            raise DifferenceError("verification.set-outputs", why=compare(was, fused).reason)
+        elif not within(comparison, bounds):
+            raise DifferenceError("verification.set-outputs", why=comparison.reason)
 
     def _node(self, node: IntendedNode, feed: Feed, values: Mapping[str, Value]) -> None:
         """The node alone, as it was, as it is and as it must be."""
@@ -239,21 +243,46 @@ class _Work:
         operands = node.operands._replace(x=node.data)
         intended = intended_model(node.wanted, operands, {**fitted.feeds, **fitted.outputs})
         wanted = engine.run(intended, {"x": resized[node.data]}, label="what was asked for")["y"]
-        why = self._disagreement(wanted, after, resized, node.near)
-        if why is not None:
-            raise DifferenceError("verification.set-otherwise", label=node.label, why=why)
-        if node.keeps and (node.exact or node.bound is not None):
-            why = self._disagreement(before, after, resized, 0.0 if node.exact else node.bound or 0.0)
-            if why is not None:
-                raise DifferenceError("verification.set-not-as-before", label=node.label, why=why)
+        self._require_agreement(node, (before, wanted, after), resized, optimized=False)
+        self._node_optimised(node, fitted, wanted, resized)
         difference = measured(feed.name, output, before, after)
         self.nodes.setdefault(node.index, []).append(difference)
         self._look(difference, node.label, before, after)
 
-    def _disagreement(self, wanted: Value, found: Value, resized: Feeds, bound: float) -> str | None:
+    def _node_optimised(self, node: IntendedNode, plain: Fitted, wanted: Value, resized: Feeds) -> None:
+        """The node alone at the default level, held to what it must be without optimisation."""
+        engine, (was, now), output = self._engine, self._alone[node.key], node.key[1]
+        fused = engine.run(now, plain.feeds, optimized=True, label=node.label)[output]
+        try:
+            before = engine.run(was, plain.feeds, optimized=True, label=f"{node.label} as it was")[output]
+        except (CannotLoadError, CannotRunError) as error:
+            engine.notes.append(only_without_optimisation(node.label, error.reason))
+            before = plain.outputs[output]
+        self._require_agreement(node, (before, wanted, fused), resized, optimized=True)
+
+    def _require_agreement(
+        self, node: IntendedNode, values: tuple[Value, Value, Value], resized: Feeds, *, optimized: bool
+    ) -> None:
+        """What the node gave before, what it must give, and what it gives, at one level."""
+        before, wanted, after = values
+        least = FLOAT_BOUND if optimized else 0.0
+        why = self._disagreement(wanted, after, resized, max(node.near, least), optimized=optimized)
+        if why is not None:
+            raise DifferenceError("verification.set-otherwise", label=node.label, why=why)
+        if node.keeps and (node.exact or node.bound is not None):
+            bound = max(0.0 if node.exact else node.bound or 0.0, least)
+            why = self._disagreement(before, after, resized, bound, optimized=optimized)
+            if why is not None:
+                raise DifferenceError("verification.set-not-as-before", label=node.label, why=why)
+
+    def _disagreement(
+        self, wanted: Value, found: Value, resized: Feeds, bound: float, *, optimized: bool
+    ) -> str | None:
         """How the two differ by more than `bound` times the largest value that is resized; None: they do not."""
         relative = relative_bounds({"y": wanted}, 0.0)["y"].relative  # half precision: its last bits
-        comparison = self._engine.compared({"y": wanted}, {"y": found}, resized, bound=max(bound, relative))
+        comparison = self._engine.compared(
+            {"y": wanted}, {"y": found}, resized, optimized=optimized, bound=max(bound, relative)
+        )
         (data,) = resized.values()
         largest = largest_finite(data) if isinstance(data, np.ndarray) else 0.0
         if comparison.max_abs_diff <= bound * largest or within(comparison, relative):

@@ -12,16 +12,15 @@ import numpy as np
 from onnx import NodeProto
 
 from resizefix.dialects.dialect import RESIZES, dialect_of, is_resize
-from resizefix.dialects.output_size import shapes_of
 from resizefix.document.document import Document
 from resizefix.document.edits import set_shape
-from resizefix.document.output_lengths import BROADCASTING, KEEPING
 from resizefix.document.scopes import DEFAULT_DOMAINS, DefinitionKind, Scopes
-from resizefix.document.shapes import Dims, Shapes
-from resizefix.document.values import Array
+from resizefix.document.values import Array, Dims
 from resizefix.document.view import View
 from resizefix.errors import RefusedError
 from resizefix.scope_path import MAIN
+from resizefix.shapes.output_lengths import BROADCASTING, KEEPING
+from resizefix.shapes.stored_shapes import Shapes
 
 
 def feeds_from_declared_shapes(document: Document, given: Mapping[str, Sequence[int]]) -> dict[str, Array]:
@@ -48,7 +47,7 @@ def feeds_from_declared_shapes(document: Document, given: Mapping[str, Sequence[
     for value in fixed.graph.input:
         if value.name in given:
             set_shape(value, list(given[value.name]))
-    shapes, declared = shapes_of(fixed), dict[str, Array]()
+    shapes, declared = Shapes(fixed), dict[str, Array]()
     for node, position, name in fed:
         try:
             dialect = dialect_of(node.op_type, scopes.main.opset)

@@ -12,9 +12,8 @@ from functools import cached_property
 from onnx import ModelProto
 
 from resizefix.document.scopes import Scope, node_label, reads
-from resizefix.document.shapes import Key
 from resizefix.document.view import View
-from resizefix.scope_path import ScopePath
+from resizefix.scope_path import Key, ScopePath
 
 
 class Dependence:

@@ -19,12 +19,14 @@ import numpy as np
 from resizefix.document.values import Array
 from resizefix.runtimes.inputs import InputKind, TensorInput, Value
 from resizefix.verification.edges import Edges
+from resizefix.verification.feed_rows import Row
 from resizefix.verification.sizing import Shape
 
 Generator = np.random.Generator
 SMALL = 64  # elements: fewer of them need not show both sides of a value by chance
 _LARGEST_INTEGER = 2**62  # beside an edge
 _LEAST_POWER, _MOST_POWER = -6.0, 9.0  # of ten, for the size of all numbers of an input
+_GOLDEN = (5**0.5 - 1) / 2  # its multiples leave no part of 0..1 out for long
 _FAR = 4.0  # powers of ten that drawn magnitudes span
 _MOST_ITEMS = 3  # of a sequence
 _MOST_NAMED_ITEMS = 32  # of a sequence where the model names a number
@@ -114,16 +116,37 @@ def _edge_and_side(generator: Generator, wanted: Wanted) -> tuple[Array, Array]:
     if wanted.edge is not None:
         others = np.asarray(generator.random(wanted.shape) < 1 / 4)
         others.flat[:1] = False
-        chosen = np.where(others, chosen, named[::-1][wanted.edge % len(named)])
+        chosen = np.where(others, chosen, _in_turn(named, wanted.edge))
         side = np.where(others, side, wanted.side)
     return chosen, side
+
+
+def _in_turn(named: Array, turn: int) -> float:
+    """One of the numbers for each turn: however few turns there are, they spread evenly over all numbers."""
+    return float(named[::-1][int(turn * _GOLDEN % 1 * len(named))])
 
 
 def _beyond_edges(generator: Generator, wanted: Wanted) -> Array:
     """Numbers on the scale of what the model names, out to twice the largest."""
     named = [abs(edge) for edge in wanted.edges if edge] or [1.0]
     most = 2 * named[int(generator.integers(len(named)))]
-    return generator.uniform(-most, most, wanted.shape)
+    return _within_type(generator.uniform(-most, most, wanted.shape), wanted)
+
+
+def _on_one_side(generator: Generator, wanted: Wanted) -> Array:
+    """All numbers on one side of one edge: what a limit on the largest of them, or on several inputs at once, needs."""
+    named = np.array([0.0, 1.0, *wanted.edges])
+    edge = _in_turn(named, wanted.edge or 0)
+    if wanted.dtype.kind in "iu":
+        return _within_type(np.round(edge) + wanted.side * generator.integers(1, 3, wanted.shape), wanted)
+    if wanted.dtype.kind == "b":
+        return np.full(wanted.shape, wanted.side > 0)
+    return np.asarray(edge + wanted.side * generator.choice(_STEPS, wanted.shape) * max(abs(edge), 0.01))
+
+
+def _within_type(numbers: Array, wanted: Wanted) -> Array:
+    """As far as an integer type holds them."""
+    return np.asarray(np.clip(np.round(numbers), *wanted.held)) if wanted.dtype.kind in "iu" else numbers
 
 
 def _magnitudes(generator: Generator, wanted: Wanted) -> Array:
@@ -252,45 +275,6 @@ BY_KIND: Mapping[str, tuple[Draw, ...]] = {
 
 
 @dataclass(frozen=True)
-class Row:
-    """How one feed is drawn: every input by a distribution of its kind at random, unless the row is about more.
-
-    `first`: by the first distribution. `opposite`: as the row before, each number with the other sign. `mixed`: each
-    element by a distribution of its own. `alike`: inputs of one type and shape get the same values. `edge`: about one
-    of the numbers that the model names, on that `side` of it. `wide`: numbers of one size, which may be large.
-    """
-
-    number: int
-    first: bool = False
-    opposite: bool = False
-    mixed: bool = False
-    alike: bool = False
-    edge: int | None = None
-    side: int = 0
-    wide: bool = False
-
-
-def row(number: int) -> Row:
-    """The rows in their order: two that every model needs, then others in turn, for as long as one asks."""
-    if number < 2:
-        return Row(0, first=True, opposite=number == 1)
-    turn, kind = divmod(number - 2, len(_TURN))
-    return _TURN[kind](number, turn)
-
-
-_TURN: tuple[Callable[[int, int], Row], ...] = (
-    lambda number, turn: Row(number, edge=turn, side=-1),
-    lambda number, turn: Row(number, edge=turn, side=1),
-    lambda number, turn: Row(number, edge=turn, side=0),
-    lambda number, turn: Row(number, mixed=True),
-    lambda number, turn: Row(number, wide=turn % 2 == 1),
-    lambda number, turn: Row(number - 1, opposite=True, wide=turn % 2 == 1),
-    lambda number, turn: Row(number, alike=True),
-)
-ROWS_OF_A_TURN = len(_TURN)
-
-
-@dataclass(frozen=True)
 class Drawer:
     """Draws values for the inputs of a model. `deciding`: those that decide sizes or counts."""
 
@@ -329,6 +313,10 @@ class Drawer:
         table = MODEST if decides else BY_KIND[dtype.kind]
         wanted = Wanted(dtype, usual.shape, self.edges.numbers.get(entry.name, ()), usual, self.edges.texts)
         wanted = wanted._replace(edge=row.edge, side=row.side)
+        if row.together and not decides and dtype.kind in "iufVb":
+            everywhere = tuple(sorted({edge for numbers in self.edges.numbers.values() for edge in numbers}))
+            draw = _on_one_side if row.edge is not None else _beyond_edges if dtype.kind != "b" else _truths
+            return _cast(draw(generator, wanted._replace(edges=everywhere)), dtype)
         if decides and dtype.kind not in "iufV":
             return usual  # what tells a loop to go on
         if row.wide and not decides and dtype.kind in WIDE:

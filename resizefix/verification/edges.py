@@ -14,11 +14,12 @@ from typing import NamedTuple
 import numpy as np
 from onnx import AttributeProto, NodeProto, TensorProto
 
-from resizefix.document.constants import Constant, Constants, value_of_node
 from resizefix.document.document import Document
 from resizefix.document.scopes import DEFAULT_DOMAINS, DefinitionKind, Scope
 from resizefix.document.values import Array
 from resizefix.errors import ResizefixError
+from resizefix.shapes.constant_node import value_of_node
+from resizefix.shapes.values import Values
 from resizefix.verification.upstream import Place, Upstream
 
 _MOST_NUMBERS = 64  # of a constant that names values; larger ones are weights
@@ -67,8 +68,10 @@ def _shrink(asked: _Asked) -> list[float]:
 
 
 def _quantized(asked: _Asked) -> list[float]:
-    scales = (asked.constants[1:2] or [None])[0] or ()
-    return [scale * steps for scale in scales[:2] for steps in (-129, -128, -0.5, 0.5, 127, 128, 255, 256)]
+    """Where a quantised number begins to be the least, the largest, 0 and the zero point."""
+    scales, zeros = ((asked.constants[at : at + 1] or [None])[0] or () for at in (1, 2))
+    steps = {step - zero for zero in (zeros or (0,))[:2] for step in _QUANTIZED_EDGES} | {-0.5, 0.5}
+    return [scale * step for scale in scales[:2] for step in sorted(steps)]
 
 
 def _cast(asked: _Asked) -> list[float]:
@@ -85,6 +88,8 @@ def _others(asked: _Asked) -> list[float]:
     return asked.operands()
 
 
+# Half steps beside the least and largest numbers of quantised types, and beside 0.
+_QUANTIZED_EDGES = (-127.5, -0.5, 0.5, 126.5, 254.5)
 # What a Cast keeps: the range of an integer type; the whole numbers up to which a floating-point type has them all.
 _LIMITS_OF_A_TYPE: dict[int, tuple[int, ...]] = {
     TensorProto.INT8: (-(2**7), 2**7 - 1),
@@ -112,7 +117,9 @@ EDGES: dict[str, Callable[[_Asked], list[float]]] = {
     "Max": _others,
     "Min": _others,
     "Mod": _others,
+    "DequantizeLinear": lambda asked: [*((asked.constants[2:3] or [None])[0] or ())],  # becomes 0
     "QuantizeLinear": _quantized,
+    "SequenceAt": lambda asked: [position + 1 if position >= 0 else -position for position in asked.operands(1)],
     "Shrink": _shrink,
     "ThresholdedRelu": lambda asked: [asked.number("alpha", 1.0)],
     "TreeEnsembleClassifier": _thresholds,
@@ -155,7 +162,7 @@ class _Walk:
     def __init__(self, document: Document) -> None:
         self._document = document
         self._upstream = Upstream(document.proto)
-        self._computed = Constants(document, self._upstream.scopes)
+        self._computed = Values(document, self._upstream.scopes)
         self._constants: dict[Place, Array | None] = {}
 
     def numbers(self) -> dict[str, set[float]]:
@@ -252,8 +259,7 @@ class _Walk:
             if step.node is not None and step.node.op_type == "Constant":
                 large = any(math.prod(one.t.dims) > _MOST_NUMBERS for one in step.node.attribute if one.HasField("t"))
                 return np.zeros(0) if large else value_of_node(step.node, self._document)
-            computed = self._computed.value_of(scope, name) if step.node is not None else None
-            return computed.value if isinstance(computed, Constant) else None
+            return self._computed.array(scope, name) if step.node is not None else None
         except ResizefixError:  # its numbers cannot be read; the model does not run either
             return np.zeros(0)
         return None

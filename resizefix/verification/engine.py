@@ -14,6 +14,8 @@ from resizefix.errors import DiagnosedError, UsageError
 from resizefix.runtimes.inputs import Feeds, TensorInput, Value
 from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError, Session, open_session
 from resizefix.runtimes.prepared_model import PreparedModel, prepare_for_ort
+from resizefix.scope_path import Key
+from resizefix.verification.arms import Watched, watched_copy
 from resizefix.verification.compare import Comparison, compare
 from resizefix.verification.conditions import Conditions, Progress
 from resizefix.verification.declared_shapes import feeds_from_declared_shapes
@@ -47,13 +49,15 @@ class Engine:
         self.conditions = conditions
         self._part = part
         self._whole = 0.0  # elements that the first run was fed
-        self._cost: float | None = None
+        self._cost = 1.0  # of the run that is made, in forward passes
+        self._last = 0.0  # seconds of the last run
         self.label = label
         self.progress = Progress(conditions.tell)
         self.runs: list[Run] = []
         self.notes: list[str] = []
         self.tested: list[str] = []
         self.not_tested: list[str] = []
+        self.is_refutable = False  # whether a part that may differ was never run
         self._held: StoredShapes | None = None
 
     @property
@@ -69,9 +73,10 @@ class Engine:
         extra_outputs: Sequence[str] = (),
         label: str | None = None,
         prepared: PreparedModel | None = None,
+        copy_of: Document | None = None,
     ) -> Session:
-        """A session of the model; `ort_session.open_session` says the rest."""
-        if self._held is not None and document is self._held.candidate and not optimized:
+        """A session of the model, which may be a watched copy; `ort_session.open_session` says the rest."""
+        if self._held is not None and (copy_of or document) is self._held.candidate and not optimized:
             measured = self.open_measured(document, self._held, extra_outputs, label, prepared)
             if measured is not None:
                 measured.counts = self._count
@@ -89,34 +94,57 @@ class Engine:
         session.counts = self._count
         return session
 
+    def open_watched(self, document: Document, label: str | None = None) -> Watched:
+        """A session without optimisation that says which bodies ran, where there are any."""
+        copy = watched_copy(document)
+        if copy is not None:
+            with suppress(CannotLoadError):
+                opened = self.open(copy[0], optimized=False, label=label, copy_of=document)
+                return Watched(opened, *copy[1:])
+        return Watched(self.open(document, optimized=False, label=label))
+
     def made(self, session: Runner, feeds: Feeds, cost: float | None = None) -> dict[str, Value]:
-        """What the model of a session makes of the feeds that it has an input for. `cost` is what the run counts as, in
-        forward passes. Raises what `Session.run` raises."""
-        self._cost = cost
+        """What the model of a session makes of the feeds that it has an input for. `cost` is what the run is taken to
+        cost, in forward passes. Raises what `Session.run` raises."""
+        fed = _elements(feeds)
+        self._whole = self._whole or fed
+        self._cost = (fed / self._whole if fed else 1.0) if cost is None else cost
         try:
             return session.run(session.taken(feeds))
         finally:
-            self._cost = None
+            self._cost = 1.0
 
-    def _count(self, feeds: Feeds) -> None:
-        """A run: a forward pass for as many elements as the feeds of `start_from`, a part of one for fewer."""
-        fed = _elements(feeds)
-        self._whole = self._whole or fed
-        share = fed / self._whole if fed else 1.0
-        self.conditions.spent.passes += self._part * (share if self._cost is None else self._cost)
+    def _count(self, seconds: float) -> None:
+        """A run for which the processor worked so long."""
+        self._last = seconds
+        self.conditions.spent.seconds += seconds
+        self.conditions.spent.passes += self._part * self._cost
 
-    def start_from(self, fitted: Fitted) -> None:
-        """Count a run on these feeds as one forward pass, and name the inputs whose sizes had to be equal."""
+    def start_from(self, fitted: Fitted, session: Runner, *, brief: float) -> None:
+        """Count the run that was just made on these feeds as one forward pass, and name the inputs whose sizes had to
+        be equal. The first run of a `session` takes longer than others: one of less than `brief` seconds is made
+        again."""
         self._whole = _elements(fitted.feeds)
+        self.is_forward_pass()
+        if self._part == 1 and self._last < brief:
+            with suppress(CannotRunError):
+                session.run(session.taken(fitted.feeds))
+                self.is_forward_pass()
         if fitted.equal:
             names = listed(list(map(repr, fitted.equal[:_MOST_NAMED])))
             self.not_tested.append(Diagnostic("verification.equal-sizes", names=names))
 
-    def hold(self, before: Document, candidate: Document) -> None:
+    def is_forward_pass(self) -> None:
+        """The last run computed what the original does at its own size."""
+        if self._part == 1:
+            spent = self.conditions.spent
+            spent.forward = min(spent.forward or self._last, self._last)
+
+    def hold(self, before: Document, candidate: Document, rederived: frozenset[Key] = frozenset()) -> None:
         """From here on the shapes that the candidate stores are held against every run of it, and the verdict fails
-        where one is wrong that is right in the model before."""
+        where one is wrong that is right in the model before, or that was to be made true."""
         if self._held is None or self._held.candidate is not candidate:
-            self._held = StoredShapes(before, candidate)
+            self._held = StoredShapes(before, candidate, rederived)
 
     def open_measured(
         self,
@@ -189,7 +217,10 @@ class Engine:
         session = session or self.open(document, optimized=optimized, extra_outputs=extra_outputs, label=label)
         feeder = self.feeder(session.inputs, hints, shapes=shapes)
         budget = MemoryBudget(document, self.conditions.limits)
-        return fit_feeds(session, feeder, budget=budget, is_part=shapes is not None)
+        fitted = fit_feeds(session, feeder, budget=budget, is_part=shapes is not None)
+        if shapes is None and not self.conditions.spent.forward:
+            self.is_forward_pass()
+        return fitted
 
     def fit_as_declared(
         self, document: Document, session: Session, budget: MemoryBudget, *, is_part: bool = False
@@ -218,17 +249,18 @@ class Engine:
         return comparison
 
     def verdict(self, failure: str | None = None) -> Verification:
-        """What the runs come to: failed for the reason given, else passed with the notes, each once."""
+        """What the runs come to: failed for the reason given, else passed with the notes, each once; unrefuted where a
+        part that may differ never ran."""
         if failure is None and self._held is not None:
             failure = self._held.why_wrong(self)
-        status = Status.FAILED if failure else Status.PASSED
+        status = Status.FAILED if failure else Status.UNREFUTED if self.is_refutable else Status.PASSED
         reason = failure or "; ".join(dict.fromkeys(self.notes)) or None
         return Verification(
             status,
             reason,
             tuple(self.runs),
             sessions=self.sessions,
-            forward_passes=round(self.conditions.spent.passes, 1),
+            forward_passes=round(self.conditions.spent.forward_passes, 1),
             tested=(*_tested(self.runs), *dict.fromkeys(self.tested)),
             not_tested=tuple(dict.fromkeys((*_not_tested(self.runs), *self.not_tested))),
         )
@@ -242,8 +274,8 @@ def _tested(runs: Sequence[Run]) -> list[str]:
     """The levels and the sizes that the runs were made at."""
     if not runs:
         return []
-    levels = {run.optimized for run in runs}
-    code = "verification.tested-levels" if len(levels) == 2 else "verification.tested-plain"
+    is_optimised = any(run.optimized for run in runs)  # which is compared with what ran without optimisation, too
+    code = "verification.tested-levels" if is_optimised else "verification.tested-plain"
     shapes: dict[str, dict[str, None]] = {}
     for run in runs:
         for name, shape in run.shapes.items():

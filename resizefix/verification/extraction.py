@@ -10,12 +10,11 @@ from typing import cast
 
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, TypeProto, ValueInfoProto, helper, numpy_helper
 
-from resizefix.dialects.model_view import ModelView
-from resizefix.document.constants import Constant
 from resizefix.document.document import Document
 from resizefix.document.scopes import Definition, DefinitionKind, Scope
-from resizefix.document.shapes import Dims, dims_of
+from resizefix.document.values import Dims, dims_of
 from resizefix.scope_path import MAIN, Key, ScopePath
+from resizefix.shapes.model_view import ModelView
 
 _MOST_INLINE_ELEMENTS = 4096
 _MOST_KEPT = 8  # a size up to this one is a batch or colours, and stays where sizes are opened
@@ -165,8 +164,8 @@ class _Extraction:
             home = self._source(scope, name)
             dims = None if home is None else self._view.shapes.dims(home.key)
             if dims is None and home is not None:  # no shapes are inferred in a function
-                value = self._view.constants.value_of(home.scope, home.name)
-                dims = value.value.shape if isinstance(value, Constant) else None
+                value = self._view.value(home.scope, home.name)
+                dims = None if value is None else value.shape
             if dims and isinstance(dims[0], int) and dims[0]:
                 return (None,) * max(dims[0], least)
         return (None,) * least or None

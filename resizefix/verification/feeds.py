@@ -19,6 +19,7 @@ from resizefix.document.values import Array
 from resizefix.errors import RefusedError, ResizefixError, UsageError
 from resizefix.process import free_memory
 from resizefix.runtimes.inputs import InputKind, TensorInput, Value
+from resizefix.shapes.critical_sizes import OpenAxis
 from resizefix.verification.sizing import (
     FACTORS,
     OTHER_SIZES,
@@ -112,6 +113,18 @@ class Feeder:
         """The inputs with a size that neither the file nor the user fixes: `candidates` choose it."""
         return [entry.name for entry in self._inputs if not entry.is_static and entry.name not in self._fixed]
 
+    def open_axes(self, shapes: Mapping[str, Shape]) -> list[OpenAxis]:
+        """The axes whose size neither the file nor the user fixes; those of one name are one."""
+        axes: dict[object, list[tuple[str, int]]] = {}
+        for entry in self._inputs:
+            if entry.name not in self.chosen_sizes or entry.name not in shapes or entry.kind.is_list:
+                continue
+            dims = entry.shape if entry.shape is not None else (None,) * len(shapes[entry.name])
+            for at, dim in enumerate(dims):
+                if not isinstance(dim, int):
+                    axes.setdefault(dim if dim is not None else (entry.name, at), []).append((entry.name, at))
+        return [OpenAxis(tuple(places)) for places in axes.values()]
+
     @property
     def must_be_equal(self) -> tuple[str, ...]:
         """The inputs whose open sizes the last candidate took to be equal, where they were not in the first."""
@@ -158,6 +171,10 @@ class Feeder:
             if moved != shapes and moved not in found:
                 found.append(moved)
         return [feeds for sizes in (*found, shapes) if (feeds := self._pictures(first, sizes)) is not None]
+
+    def of_shapes(self, first: Mapping[str, Value], shapes: Mapping[str, Shape]) -> dict[str, Value] | None:
+        """Feeds as `first`, in other shapes; None where these are too large."""
+        return self._pictures(first, shapes)
 
     def _pictures(self, first: Mapping[str, Value], shapes: Mapping[str, Shape]) -> dict[str, Value] | None:
         feeds = dict(first)

@@ -6,88 +6,49 @@ an image with every small input at random, and where there is a small input the 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import count, islice
+from itertools import islice
 
 import numpy as np
-from onnx import TensorProto
 
-from resizefix.document.document import Document
-from resizefix.document.scopes import bodies
-from resizefix.document.values import Array
 from resizefix.runtimes.inputs import InputKind, TensorInput, Value
 from resizefix.runtimes.ort_session import CannotRunError
 from resizefix.scope_path import ScopePath
 from resizefix.verification.arms import Watched
-from resizefix.verification.deciding_inputs import deciding_inputs
-from resizefix.verification.draws import ROWS_OF_A_TURN, SMALL, Drawer, Row, row
-from resizefix.verification.edges import Edges, edges
+from resizefix.verification.draws import SMALL, Drawer
+from resizefix.verification.feed_rows import ROWS_OF_A_TURN, Row, looking_row, row
 from resizefix.verification.feeds import Feeder
 from resizefix.verification.fitting import Fitted
 from resizefix.verification.memory_budget import MemoryBudget
+from resizefix.verification.moved_feeds import half_way, largest, mean_size, moved
+from resizefix.verification.origin import LIGHT, Origin
 from resizefix.verification.scale_points import ScalePoint
 from resizefix.verification.sizing import SIZINGS, SMALL_SIZINGS
 
 # How many further feeds a model gets by the numbers that it holds, is fed and gives: a run takes about so long.
 OF_LIGHT = (
-    (2**12, 96),  # 0.05 ms
+    (2**12, 128),  # 0.05 ms
     (2**15, 48),
-    (2**18, 32),  # 1 ms
+    (LIGHT, 32),
 )
-LIGHT = OF_LIGHT[-1][0]
 _SLOW = 0.25  # seconds: a model of few numbers that loops is as dear as one of many
 OF_ANY = 2  # the rows of usual numbers
 _OTHER_SIZES = 5  # of a light model with open sizes
+_ROWS_OF_A_SIZE = 3  # that are drawn at each of those
+_FIRST_CRITICAL = 500  # the number of the first row that is drawn for it
 _SIZINGS = (*SMALL_SIZINGS, *SIZINGS[:6])
 _SIZES_ASKED = 24  # of the feeder's candidates, many of which have the same sizes
 _LOOKED_FOR = 96  # feeds that are tried of a light model for a body that did not run
 _LOOKED_FOR_DEAR = 4
-_FIRST_LOOKING = 1000  # the number of the first row that is drawn for it
+_FIRST_SIZES = 6  # that a first feed is drawn at
+_FIRST_ROWS = 24  # of each
 _BORDERS = 12  # feeds that are moved to a condition's border, in two ways each
 _HALVINGS = 12  # on the way to a border
 _TRIES = 3  # rows for each feed that is wanted
 _ROOM = 6  # times what a run takes that must be free before sizes are drawn
-
-
-@dataclass
-class Origin:
-    """What two models say about the values that tell them apart, taken together."""
-
-    edges: Edges
-    deciding: frozenset[str]
-    defaults: Mapping[str, Array]
-    weight: int
-
-    @classmethod
-    def of(cls, *documents: Document) -> Origin:
-        """What these models say."""
-        named = [edges(document) for document in documents]
-        numbers: dict[str, tuple[float, ...]] = {}
-        for one in named:
-            for name, values in one.numbers.items():
-                numbers[name] = tuple(sorted({*numbers.get(name, ()), *values}))
-        texts = tuple(dict.fromkeys(text for one in named for text in one.texts))
-        deciding = frozenset[str]().union(*(deciding_inputs(document.proto) for document in documents))
-        defaults: dict[str, Array] = {}
-        for document in documents:
-            names = {value.name for value in document.proto.graph.input}
-            for tensor in document.proto.graph.initializer:
-                if tensor.name in names and math.prod(tensor.dims) < LIGHT:
-                    defaults.setdefault(tensor.name, document.array(tensor))
-        return cls(Edges(numbers, texts), deciding, defaults, max(map(weight, documents)))
-
-
-def weight(document: Document) -> int:
-    """How many numbers the constants of a model are."""
-    held = 0
-    for _, body in bodies(document.proto):
-        tensors: list[TensorProto] = list(getattr(body, "initializer", ()))
-        tensors += [attribute.t for node in body.node for attribute in node.attribute if attribute.HasField("t")]
-        held += sum(math.prod(tensor.dims) for tensor in tensors)
-    return held
 
 
 @dataclass
@@ -167,6 +128,23 @@ class FurtherFeeds:
         self.bases += found
         return found
 
+    def at_critical_sizes(self) -> list[Fitted]:
+        """Feeds at the sizes at which either model begins to do something else, as far as such feeds are light."""
+        found: list[Fitted] = []
+        critical = self.origin.critical_shapes(self.feeder, self.first.feeds) if self.is_light else ()
+        for number, shapes in enumerate(critical):
+            feeds = self.feeder.of_shapes(self.first.feeds, shapes)
+            base = None if feeds is None else self._run(feeds)
+            if base is None or base.vacuous:
+                continue
+            self._keep(found, base)
+            for further in range(_ROWS_OF_A_SIZE):
+                first = _FIRST_CRITICAL + _ROWS_OF_A_SIZE * number
+                fitted = self._fitted(row(first + further) if further > 1 else row(further), base)
+                if fitted is not None:
+                    self._keep(found, fitted)
+        return found
+
     def rows(self, wanted: int) -> list[Fitted]:
         """So many feeds, or as many as can be drawn. Of a model whose runs are dear, one that overflows or saturates is
         replaced where another one does not."""
@@ -187,10 +165,10 @@ class FurtherFeeds:
         """Feeds with which bodies run that did not."""
         found: list[Fitted] = []
         tries = _LOOKED_FOR if self.is_light else _LOOKED_FOR_DEAR
-        for number in islice(count(_FIRST_LOOKING), tries if self._drawn else 0):
+        for number in range(tries if self._drawn else 0):
             if not missing:
                 break
-            fitted = self._fitted(row(number))
+            fitted = self._fitted(looking_row(number))
             if fitted is not None and missing & self.runner.ran:
                 missing -= self.runner.ran
                 self._keep(found, fitted)
@@ -202,15 +180,15 @@ class FurtherFeeds:
         found: list[Fitted] = []
         kept = self._ran_on if self.is_light and any(ran != self._ran_on[0][1] for _, ran in self._ran_on) else []
         # Of every size: small numbers, and such as limits are for.
-        by_size = sorted(kept, key=lambda one: _size(one[0].feeds))[:: -(-len(kept) // _BORDERS) or 1]
+        by_size = sorted(kept, key=lambda one: mean_size(one[0].feeds))[:: -(-len(kept) // _BORDERS) or 1]
         for one, ran in by_size:
             # Not the next one, which may be the opposite: all numbers half way between the two are 0.
             others = (other for other, ran_other in kept[2:] if ran != ran_other and _same_shapes(one, other))
             other = next(others, None)
             found += [] if other is None else self._border(one, other)
             # The same numbers a little less and a little more keep their distances.
-            most = 2 * _largest(one.feeds)
-            ends = [self._run(_moved(one.feeds, by), same_sizes=True) for by in (-most, most)]
+            most = 2 * largest(one.feeds)
+            ends = [self._run(moved(one.feeds, by), same_sizes=True) for by in (-most, most)]
             if ends[0] is not None and ends[1] is not None:
                 found += self._border(ends[0], ends[1])
         return found
@@ -223,7 +201,7 @@ class FurtherFeeds:
             ran.append(self.runner.ran)
         apart = ran[0] ^ ran[1]
         for _ in range(_HALVINGS if apart else 0):
-            between = self._run(_between(one.feeds, other.feeds), same_sizes=True)
+            between = self._run(half_way(one.feeds, other.feeds), same_sizes=True)
             if between is None:
                 break
             if apart & (self.runner.ran ^ ran[0]):
@@ -237,10 +215,11 @@ class FurtherFeeds:
         self._ran_on.append((fitted, self.runner.ran))
         kept.append(fitted)
 
-    def _fitted(self, row: Row) -> Fitted | None:
-        """The row at one of the sizes, with as many of its values as the model runs with; None where that is none."""
+    def _fitted(self, row: Row, base: Fitted | None = None) -> Fitted | None:
+        """The row at the sizes of a base, by default one in turn, with as many of its values as the model runs with;
+        None where that is none."""
         turn = row.number + row.number // ROWS_OF_A_TURN  # so that every kind of row comes at every size
-        base = self.bases[turn % len(self.bases)]
+        base = self.bases[turn % len(self.bases)] if base is None else base
         drawn = {entry.name: self._drawer.value(entry, self._usual(base, entry), row) for entry in self._drawn}
         for names in self._shrinking(base):
             feeds = {**base.feeds, **{name: drawn[name] for name in names}}
@@ -293,42 +272,29 @@ class FurtherFeeds:
         return Fitted(feeds, outputs)
 
 
-def _between(one: Mapping[str, Value], other: Mapping[str, Value]) -> dict[str, Value]:
-    """The feed half way between two, in all that is numbers; the rest as in the first."""
-    feeds = dict(one)
-    for name, value in one.items():
-        end = other.get(name)
-        if isinstance(value, np.ndarray) and isinstance(end, np.ndarray) and value.dtype.kind in "iufV":
-            middle = (value.astype(np.float64) + end.astype(np.float64)) / 2
-            feeds[name] = np.asarray(np.floor(middle) if value.dtype.kind in "iu" else middle).astype(value.dtype)
-    return feeds
-
-
-def _moved(feeds: Mapping[str, Value], by: float) -> dict[str, Value]:
-    """The feed with a number added to all numbers, as far as their types hold it."""
-    moved = dict(feeds)
-    for name, value in feeds.items():
-        if isinstance(value, np.ndarray) and value.dtype.kind in "iuf":
-            sums = value.astype(np.float64) + by
-            limits = np.iinfo(value.dtype) if value.dtype.kind in "iu" else np.finfo(value.dtype)
-            moved[name] = np.asarray(
-                np.clip(np.round(sums) if value.dtype.kind in "iu" else sums, limits.min, limits.max)
-            ).astype(value.dtype)
-    return moved
-
-
-def _numbers(feeds: Mapping[str, Value]) -> list[Array]:
-    values = [value for value in feeds.values() if isinstance(value, np.ndarray) and value.dtype.kind in "iuf"]
-    return [np.abs(value.astype(np.float64)) for value in values if value.size]
-
-
-def _size(feeds: Mapping[str, Value]) -> float:
-    """The mean of all numbers without their signs."""
-    return float(np.mean([numbers.mean() for numbers in _numbers(feeds)] or [0.0]))
-
-
-def _largest(feeds: Mapping[str, Value]) -> float:
-    return float(max((numbers.max() for numbers in _numbers(feeds)), default=0.0))
+def drawn_first(runner: Watched, feeder: Feeder, origin: Origin, budget: MemoryBudget) -> Fitted | None:
+    """A first feed drawn at random, for a model that refuses the likeliest ones: at a few sizes, and at those that it
+    asks for. None where none of so many is one, or the model is not light."""
+    if origin.weight > LIGHT:
+        return None
+    usual = list(islice(feeder.candidates(_SIZINGS), _FIRST_SIZES))
+    usual += [
+        feeds
+        for shapes in (origin.critical_shapes(feeder, usual[0]) if usual else ())
+        if (feeds := feeder.of_shapes(usual[0], shapes)) is not None
+    ]
+    drawer = Drawer(feeder.seed, origin.edges, origin.deciding)
+    for number in range(-1, _FIRST_ROWS):
+        for feeds in (feeds for feeds in usual if _fed(feeds) <= LIGHT):
+            values = {entry.name: drawer.value(entry, feeds[entry.name], row(number)) for entry in feeder.drawn}
+            tried = feeds if number < 0 else {**feeds, **values}
+            taken = runner.taken(tried)
+            with suppress(CannotRunError):
+                if budget.reject_reason(taken) is None:
+                    fitted = Fitted(tried, runner.run(taken))
+                    if not (fitted.vacuous or runner.contradicts(fitted.outputs)):
+                        return fitted
+    return None
 
 
 def _same_shapes(one: Fitted, other: Fitted) -> bool:

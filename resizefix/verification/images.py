@@ -14,17 +14,18 @@ from resizefix.document.document import Document
 from resizefix.document.scopes import node_label
 from resizefix.document.values import Array
 from resizefix.origins.input_sizes.refusal import refuse
-from resizefix.runtimes.inputs import Value
-from resizefix.verification.compare import distances, largest_finite
-from resizefix.verification.engine import Engine
+from resizefix.runtimes.inputs import Feeds, Value
+from resizefix.verification.bounds import default_level_bounds, flips, within
+from resizefix.verification.compare import compare, distances, largest_finite
+from resizefix.verification.engine import DifferenceError, Engine
 from resizefix.verification.feeds import pictures_like
 
 _OTHER_ORDER = 1e-4  # what a sum in another order may differ by, relative to the largest value
 _MOST_LOOKED_AT = 2**26  # elements of all tensors that are looked at to name the node
-_FEWEST = 3  # images: with two, a mean and a swap can look alike
-# What images are multiplied by, one after the other: alike; and far apart, for a normalisation that asks how large the
-# values are, as "divide by 255 if any is above 1".
-_BRIGHTNESS = ((1.0,), (1.0, 255.0, 1 / 16))
+_LIKE_ONE_IMAGE = 4  # times what optimising moves the model of one image
+# What the images of a batch are multiplied by, three of them and two: alike; and far apart, for a normalisation that
+# asks how large the values are, as "divide by 255 if any is above 1". With two alone, a mean and a swap can look alike.
+_BRIGHTNESS = ((1.0, 1.0, 1.0), (1.0, 255.0, 1 / 16), (255.0, 1 / 16))
 
 
 def require_each_alone(
@@ -39,10 +40,10 @@ def require_each_alone(
     for factors in _BRIGHTNESS:
         images = [
             {name: _brighter(value, factors[number % len(factors)]) for name, value in picture.items()}
-            for number in range(count or held * _FEWEST)
+            for number in range(count or held * len(factors))
             for picture in [pictures_like(fitted.feeds, number)]
         ]
-        _require_side_by_side(engine, (single, many), fitted.feeds, images, axes, held, is_bright=len(factors) > 1)
+        _require_side_by_side(engine, (single, many), fitted.feeds, images, axes, held, is_bright=len(set(factors)) > 1)
 
 
 def _require_side_by_side(
@@ -67,6 +68,21 @@ def _require_side_by_side(
     made = engine.run(many, together)
     if not all(_is_side_by_side(made[name], [one[name] for one in each], held, is_output=True) for name in made):
         raise refuse(_mixing_node(engine, single, many, together, alone, axes, held), "verification.images-mix")
+    _require_optimised_alike(engine, single, many, feeds, together, made)
+
+
+def _require_optimised_alike(
+    engine: Engine, single: Document, many: Document, feeds: Feeds, together: Feeds, made: Mapping[str, Value]
+) -> None:
+    """At the default level the images together give what they give without optimisation, as far as one image does."""
+    fused = engine.run(many, together, optimized=True)
+    level = engine.compared(made, fused, together, optimized=True)
+    if within(level, default_level_bounds(made, fused, level)):
+        return
+    plain = engine.run(single, feeds)
+    moved = compare(plain, engine.run(single, feeds, optimized=True))
+    if level.max_rel_diff > _LIKE_ONE_IMAGE * moved.max_rel_diff and not flips(single, made, fused):
+        raise DifferenceError("verification.input-size-optimized", reason=level.reason)
 
 
 def _brighter(value: Value, factor: float) -> Value:

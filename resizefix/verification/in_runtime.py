@@ -15,7 +15,6 @@ import numpy as np
 from onnx import ModelProto, helper
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
 from resizefix.document.edits import set_shape
 from resizefix.runtimes.answers import Ending, LiveUnavailable, NodeAnswer, RuntimeAnswer
@@ -24,6 +23,7 @@ from resizefix.runtimes.limits import BrokenOffError
 from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError
 from resizefix.runtimes.runtime import Runtime
 from resizefix.scope_path import Key
+from resizefix.shapes.model_view import ModelView
 from resizefix.verification.bounds import Tolerance
 from resizefix.verification.compare import SIDES, Comparison, Difference, Sides, compare
 from resizefix.verification.conditions import Conditions

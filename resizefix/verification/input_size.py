@@ -14,10 +14,10 @@ from resizefix.document.text import counted, each_of
 from resizefix.errors import UsageError
 from resizefix.origins.input_sizes.following import Following
 from resizefix.origins.input_sizes.refusal import refuse
-from resizefix.runtimes.inputs import Value
+from resizefix.runtimes.inputs import Feeds, Value
 from resizefix.runtimes.limits import BrokenOffError
 from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError, only_without_optimisation
-from resizefix.verification.bounds import default_level_bounds, relative_bounds, widest, within
+from resizefix.verification.bounds import default_level_bounds, flips, relative_bounds, widest, within
 from resizefix.verification.compare import compare
 from resizefix.verification.conditions import Conditions
 from resizefix.verification.coverage import Picture, require_covered
@@ -29,7 +29,6 @@ from resizefix.verification.verification import Status, Verification
 P = ParamSpec("P")
 _LABEL = Diagnostic("verification.model-of-new-size")
 _LIKE_THE_ORIGINAL = 4  # times what optimising moves the original
-_FLIPPED = 1e-3  # of the largest value, on average: where single values of a quantised model round the other way
 _OTHER_ORDER = 1e-5  # what a sum in another order may differ by, relative to the largest value
 
 
@@ -79,6 +78,32 @@ def prove_plan(engine: Engine, before: Document, at_old: Step) -> None:
     if wrong is not None:
         raise DifferenceError("verification.input-size-plan", node=wrong[0], reason=wrong[1])
     engine.compared(fitted.outputs, made, fitted.feeds)
+    plain = _without(fitted.outputs, at_old.outputs)
+    _require_optimised_alike(engine, before, at_old.after, fitted.feeds, plain, _without(made, at_old.outputs))
+
+
+def _require_optimised_alike(
+    engine: Engine,
+    before: Document,
+    after: Document,
+    feeds: Feeds,
+    plain: Mapping[str, Value],
+    made_plain: Mapping[str, Value],
+) -> None:
+    """Compare the default level of two models that agree without optimisation."""
+    made = engine.run(after, feeds, optimized=True)
+    try:
+        fused = engine.run(before, feeds, optimized=True)
+    except (CannotLoadError, CannotRunError) as error:
+        engine.notes.append(only_without_optimisation("the original", error.reason))
+        level = engine.compared(made_plain, made, feeds, optimized=True)
+        if not within(level, default_level_bounds(made_plain, made, level)):
+            raise DifferenceError("verification.input-size-optimized", reason=level.reason) from error
+        return
+    bounds = default_level_bounds(plain, fused)
+    level = engine.compared(fused, made, feeds, optimized=True)
+    if not within(level, bounds) and not within(compare(plain, made), bounds):
+        raise DifferenceError("verification.differs-optimised", why=level.reason, bound=widest(bounds))
 
 
 @_refusing
@@ -95,7 +120,7 @@ def prove_fixed(engine: Engine, before: Document, step: Step, found: Following, 
         # A quantised model moves when it is optimised, as the original does.
         old = engine.fit(before, shapes={})
         moved = compare(old.outputs, engine.run(before, old.feeds, optimized=True)).max_rel_diff * _LIKE_THE_ORIGINAL
-        if level.max_rel_diff > moved and not _flips(before, whole, optimized):
+        if level.max_rel_diff > moved and not flips(before, whole, optimized):
             raise DifferenceError("verification.input-size-optimized", reason=level.reason)
     engine.runs.append(run_of(level, fitted.feeds, optimized=True))
     engine.notes.append(
@@ -122,20 +147,6 @@ def _node_differs(
     return None
 
 
-def _flips(before: Document, plain: Mapping[str, Value], optimized: Mapping[str, Value]) -> bool:
-    """Whether the model is quantised and optimising lets few of its values round the other way."""
-    if not any(node.op_type.startswith(("QuantizeLinear", "QLinear")) for node in before.proto.graph.node):
-        return False
-    for name, value in plain.items():
-        one, other = np.asarray(value), np.asarray(optimized[name])
-        if one.shape != other.shape or one.dtype.kind != "f":
-            return False
-        large = float(np.abs(one).max(initial=0.0))
-        if float(np.abs(one.astype(np.float64) - other).mean()) > _FLIPPED * large:
-            return False
-    return True
-
-
 @_refusing
 def prove_same(engine: Engine, before: Document, after: Document) -> None:
     """Compare two models of which one takes the size that the other has fixed, and no constant had to change.
@@ -148,16 +159,7 @@ def prove_same(engine: Engine, before: Document, after: Document) -> None:
     level = engine.compared(plain, fitted.outputs, fitted.feeds)
     if level.reason is not None:
         raise DifferenceError(level.reason)
-    made = engine.run(after, fitted.feeds, optimized=True)
-    try:
-        fused = engine.run(before, fitted.feeds, optimized=True)
-    except (CannotLoadError, CannotRunError) as error:
-        engine.notes.append(only_without_optimisation("the original", error.reason))
-        return
-    bounds = default_level_bounds(plain, fused)
-    level = engine.compared(fused, made, fitted.feeds, optimized=True)
-    if not within(level, bounds) and not within(compare(plain, made), bounds):
-        raise DifferenceError("verification.differs-optimised", why=level.reason, bound=widest(bounds))
+    _require_optimised_alike(engine, before, after, fitted.feeds, plain, fitted.outputs)
 
 
 @_refusing
@@ -218,6 +220,8 @@ def prove_any(
             allowed = level.bitwise or ((optimized or not exact) and within(level, bounds))
             if not allowed or session.contradicts(made):
                 raise DifferenceError("verification.input-size-any-differs", size=size, reason=level.reason)
+    if len(references) < 2:
+        engine.not_tested.append(Diagnostic("verification.not-tested-sizes"))
     sizes = ", ".join("x".join(str(length) for length in symbols.values()) for symbols, _ in references)
     engine.notes.append(
         Diagnostic("verification.input-size-any", sizes=sizes, nodes=each_of(len(step.nodes), "changed"))

@@ -19,7 +19,7 @@ from resizefix.runtimes.inputs import Feeds, Value
 from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError, Session
 from resizefix.verification.bounds import default_level_bounds, relative_bounds, within
 from resizefix.verification.compare import compare
-from resizefix.verification.engine import Engine
+from resizefix.verification.engine import DifferenceError, Engine
 
 _JUMPING = frozenset({
     "ArgMax", "ArgMin", "Ceil", "Equal", "Floor", "Greater", "GreaterOrEqual", "Hardmax", "Less", "LessOrEqual", "Mod",
@@ -93,6 +93,45 @@ def agree_before_jumps(
     if not within(compare(before, after), bounds):
         return None
     return Diagnostic("verification.only-jumps", operators=listed(jumps.operators[:_MOST_NAMED]))
+
+
+def require_agreement_before(
+    engine: Engine,
+    documents: tuple[Document, Document],
+    open_: Callable[[int, bool, Sequence[str]], Session],
+    feeds: Feeds,
+    relative: float,
+    moved: Callable[[Sequence[str]], Mapping[str, float]],
+) -> Diagnostic | None:
+    """The sentence about operators that jump behind a change: what they read was compared; None: there is none.
+
+    Allowed is the part `relative` of a tensor's largest value, or by how much `moved` says that noise moves it. Raises
+    DifferenceError for a tensor that differs by more.
+    """
+    jumps = jumps_of(*documents)
+    if jumps is None:
+        return None
+    try:
+        before, after = (_seen(engine, open_(side, False, jumps.read), feeds, jumps) for side in (0, 1))
+    except (CannotLoadError, CannotRunError):
+        return None
+    read = [name for name in jumps.read if name in before and name in after]
+    comparison = compare({name: before[name] for name in read}, {name: after[name] for name in read})
+    differing = {one.output: one for one in comparison.differences if not one.bitwise}
+    if not differing:
+        return None
+    bounds = relative_bounds({name: before[name] for name in read}, relative)
+    if not within(comparison, bounds):
+        allowed = moved(list(differing))
+        for name, difference in differing.items():
+            if difference.max_rel_diff > max(allowed.get(name, 0.0), bounds[name].relative):
+                raise DifferenceError("verification.differs-before-jump", name=name, why=comparison.reason)
+    behind = {
+        node.op_type: None
+        for node in documents[0].proto.graph.node
+        if _jumps(node) and not differing.keys().isdisjoint(node.input)
+    }
+    return Diagnostic("verification.jumps-behind", operators=listed(list(behind)[:_MOST_NAMED]))
 
 
 def _seen(engine: Engine, session: Session, feeds: Feeds, jumps: Jumps) -> Mapping[str, Value]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -12,18 +13,20 @@ import numpy as np
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.document.document import Document
-from resizefix.document.shapes import Key
 from resizefix.document.values import Array
 from resizefix.interpolation import ExtentKind
 from resizefix.promotion import InputBinding, PromotedInput
 from resizefix.runtimes.footprint import Footprint, footprint
 from resizefix.runtimes.inputs import Value
 from resizefix.runtimes.limits import Limits, in_words
+from resizefix.scope_path import Key
 from resizefix.verification.dependence import Dependence
 from resizefix.verification.reference_model import ReferenceModels
 from resizefix.verification.scale_points import ScalePoint
 
 _REMEMBERED = 4
+_FEW = 200  # nodes
+_LIGHT = 2**20  # elements that are computed
 _KEPT = 8  # times what nodes alone make: both models', at the old scales and two others, which are a half larger
 _AS_IT_IS = ScalePoint(())
 
@@ -45,8 +48,9 @@ class MemoryBudget:
             self._alone = []
         self._known: deque[_Known] = deque(maxlen=_REMEMBERED)
         self._small: list[tuple[Mapping[str, Value], ScalePoint]] = []
-        self._made: dict[tuple[tuple[str, tuple[int, ...]], ...], Footprint] = {}  # by the shapes of the inputs
-        self._whole = 0  # elements that nodes make of the feeds of `start_from`
+        self._as_it_is: dict[object, Footprint] = {}  # by the shapes of the inputs
+        self._own: Mapping[str, tuple[int, ...]] = {}  # shapes of the feeds of `start_from`
+        self._inferences: dict[object, Footprint] = {}  # by shapes and operands
 
     @cached_property
     def references(self) -> ReferenceModels:
@@ -74,28 +78,44 @@ class MemoryBudget:
             return None
         if any(self._suffices(known, factors) for known in alike):
             return None
-        found = footprint(self.references.document(scales.baked), shapes)
+        found = self._inferred(shapes, scales)
         if found.peak > self._most:
             return self._over(found.peak)
         if scales is _AS_IT_IS:
-            self._made[tuple(sorted(shapes.items()))] = found
+            self._as_it_is[_sorted(shapes)] = found
         self._known.appendleft(_Known(shapes, factors, found.peak))
         return None
 
     def start_from(self, feeds: Mapping[str, Value]) -> None:
         """Count a run on these feeds as one forward pass."""
-        taken = self._made.get(tuple(sorted(_shapes(feeds).items())))
-        self._whole = 0 if taken is None else sum(taken.made)
+        self._own = _shapes(feeds)
 
     def cost(self, feeds: Mapping[str, Value], scales: ScalePoint = _AS_IT_IS) -> float | None:
-        """What a run counts as, in runs on the feeds of `start_from`: by the elements that nodes make; None
-        where that is not known."""
-        taken = self._made.get(tuple(sorted(_shapes(feeds).items())))
+        """What a run costs, in runs on the feeds of `start_from`, by the elements that nodes make; None where that is
+        not known. Of few nodes inference says it exactly, of many it follows from how much sites grow."""
+        shapes = _shapes(feeds)
         factors = {key: factor for key, factor in _growth(scales).items() if factor != 1}
-        grown = self._dependence.grown(factors) if taken is not None and self._whole else None
-        if taken is None or grown is None or len(grown) != len(taken.made):
+        if factors and len(self._original.proto.graph.node) <= _FEW:
+            old = ScalePoint(tuple((source, tuple(source.value)) for source, _ in scales.values))
+            with suppress(ValueError):  # Upsample-7 holds its scales as an attribute, and no constant can be written
+                return _ratio(self._inferred(shapes, scales).work, self._inferred(self._own, old).work)
+        taken, own = self._as_it_is.get(_sorted(shapes)), self._as_it_is.get(_sorted(self._own))
+        grown = self._dependence.grown(factors)
+        if taken is None or own is None or grown is None or len(grown) != len(taken.work):
             return None
-        return sum(made * factor for made, factor in zip(taken.made, grown, strict=True)) / self._whole
+        return _ratio([work * factor for work, factor in zip(taken.work, grown, strict=True)], own.work)
+
+    @property
+    def is_light(self) -> bool:
+        """Whether a forward pass is so little that nothing is saved."""
+        own = self._as_it_is.get(_sorted(self._own))
+        return own is None or sum(own.work) < _LIGHT
+
+    def _inferred(self, shapes: Mapping[str, tuple[int, ...]], scales: ScalePoint) -> Footprint:
+        known = _sorted(shapes), tuple(sorted(scales.baked.items()))
+        if known not in self._inferences:
+            self._inferences[known] = footprint(self.references.document(scales.baked), shapes)
+        return self._inferences[known]
 
     def _over(self, taken: float) -> Diagnostic:
         return Diagnostic("verification.over-budget", taken=in_words(int(taken)), most=in_words(self._most))
@@ -144,6 +164,14 @@ class _Known:
 
 def _shapes(feeds: Mapping[str, Value]) -> dict[str, tuple[int, ...]]:
     return {name: value.shape for name, value in feeds.items() if isinstance(value, np.ndarray)}
+
+
+def _sorted(shapes: Mapping[str, tuple[int, ...]]) -> object:
+    return tuple(sorted(shapes.items()))
+
+
+def _ratio(work: Sequence[float], own: Sequence[float]) -> float | None:
+    return sum(work) / sum(own) if sum(own) else None
 
 
 def _ratios(known: _Known, factors: Mapping[Key, float]) -> dict[Key, float]:

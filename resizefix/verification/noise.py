@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from onnx import TensorProto, helper
@@ -18,17 +18,27 @@ _DRAWS = 2
 _TIMES = 2  # what noise does, so much a change may do
 
 
-def moved_by_noise(engine: Engine, original: Document, bounds: Mapping[Key, float], feeds: Feeds) -> dict[str, float]:
-    """For each output how far it may differ, as a part of its largest value: twice as far as it moves when noise of the
-    size of their bounds is added to what nodes of the main graph make. Empty where that cannot be run."""
+def moved_by_noise(
+    engine: Engine,
+    original: Document,
+    bounds: Mapping[Key, float],
+    feeds: Feeds,
+    inner: Sequence[str] = (),
+) -> dict[str, float]:
+    """For each output, and each of the tensors `inner`, how far it may differ, as a part of its largest value.
+
+    That is twice as far as it moves when noise of the size of their bounds is added to what nodes of the main graph
+    make. Empty where that cannot be run.
+    """
     names = [name for (path, name), bound in bounds.items() if path == MAIN and bound > 0]
     if not names:
         return {}
     generator = np.random.default_rng(0)
     allowed: dict[str, float] = {}
     try:
-        seen = engine.run(original, feeds, extra_outputs=names)
-        outputs = {value.name: seen[value.name] for value in original.proto.graph.output}
+        seen = engine.run(original, feeds, extra_outputs=list(dict.fromkeys((*names, *inner))))
+        shown = dict.fromkeys((*(value.name for value in original.proto.graph.output), *inner))
+        outputs = {name: seen[name] for name in shown}
         for _ in range(_DRAWS):
             noise = {}
             for name in names:
@@ -37,7 +47,8 @@ def moved_by_noise(engine: Engine, original: Document, bounds: Mapping[Key, floa
                     return {}
                 size = bounds[MAIN, name] * largest_finite(value)
                 noise[_noise(name)] = generator.uniform(-size, size, value.shape).astype(np.float32)
-            moved = compare(outputs, engine.run(_noisy(original, names), {**feeds, **noise}))
+            made = engine.run(_noisy(original, names), {**feeds, **noise}, extra_outputs=list(inner))
+            moved = compare(outputs, {name: made[name] for name in shown})
             for difference in moved.differences:
                 far = _TIMES * difference.max_rel_diff
                 allowed[difference.output] = max(allowed.get(difference.output, 0.0), far)

@@ -10,8 +10,8 @@ from onnx import NodeProto, TensorProto, numpy_helper
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.document.scopes import DEFAULT_DOMAINS, Scope, node_label
-from resizefix.opsets.signatures import schema_of, since_version
 from resizefix.scope_path import FunctionName
+from resizefix.shapes.signatures import schema_of, since_version
 from resizefix.verification.same_messages import bare, made_by, same_message
 from resizefix.verification.seen_change import Seen, unplanned
 

@@ -7,30 +7,34 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.dialects.output_size import shapes_of
 from resizefix.document.document import Document
 from resizefix.runtimes.inputs import Feeds
 from resizefix.runtimes.limits import BrokenOffError
 from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError, Session
 from resizefix.scope_path import MAIN, Key, ScopePath
+from resizefix.shapes.stored_shapes import Shapes
 from resizefix.verification.arms import Watched, watched_copy
 from resizefix.verification.bounds import Tolerance, widest, within
 from resizefix.verification.compare import compare
 from resizefix.verification.engine import DifferenceError, Engine, run_of
 from resizefix.verification.feeds import Feeder
-from resizefix.verification.fitting import Fitted, Runner, fit_feeds, with_shapes_to_give
-from resizefix.verification.further_feeds import FurtherFeeds, Origin, tells
-from resizefix.verification.jumps import agree_before_jumps
+from resizefix.verification.fitting import Fitted, OverBudgetError, Runner, fit_feeds, with_shapes_to_give
+from resizefix.verification.further_feeds import FurtherFeeds, drawn_first, tells
+from resizefix.verification.jumps import agree_before_jumps, require_agreement_before
 from resizefix.verification.memory_budget import MemoryBudget
 from resizefix.verification.noise import moved_by_noise
+from resizefix.verification.origin import Origin
+from resizefix.verification.same_bodies import are_held_alike
 from resizefix.verification.signatures import Feeding, NotComparableError, common_inputs, output_names, require_types
 from resizefix.verification.trial import Outputs, Point, Trial, moved_by_optimising
 from resizefix.verification.verification import Verification
 from resizefix.verification.views import View, views_of
 
 _MOST_NAMED = 4
+_BRIEF = 0.1  # seconds of a run, which no other one repeats
 _RUNS = 4  # of each feed: two models at two levels
 
 
@@ -97,16 +101,17 @@ class Pair:
         self.engine.progress.expect(4)
         budget = MemoryBudget(self.before, self.engine.conditions.limits)
         began, used = time.monotonic(), time.process_time()
-        first = fit_feeds(session, feeder, budget=budget, is_part=self.is_part)
+        first = self._fitted_first(session, feeder, budget)
         seconds, used = time.monotonic() - began, time.process_time() - used
-        self.engine.start_from(first)
+        if not self.is_part:
+            self.engine.start_from(first, session, brief=_BRIEF)
         self.engine.progress.done("running the model before")
         self._unseen = {"BEFORE": session.arms_watched - session.ran}
         if not self.looks:
             return [first, *self._of_other_sizes(session, first, budget)]
         if self.feeding.runs == 1:
             return [first]
-        self._origin = Origin.of(self.before, self.after)
+        self._origin = self._named_by_both
         further = FurtherFeeds(session, feeder, first, self._origin, budget, used)
         self._is_brief = session.session.brief = further.is_brief
         wanted = further.enough(exact=self.exact) if self.feeding.runs is None else self.feeding.runs - 1
@@ -114,7 +119,10 @@ class Pair:
         if left is not None and seconds * _RUNS * (1 + wanted) > left:
             self.engine.notes.append(Diagnostic("verification.no-time-for-further-feeds", wanted=wanted))
             return [first]
-        fitted = [first, *(further.at_other_sizes() if self.feeding.runs is None else ()), *further.rows(wanted)]
+        fitted = [first]
+        if self.feeding.runs is None:
+            fitted += [*further.at_other_sizes(), *further.at_critical_sizes()]
+        fitted += further.rows(wanted)
         if not further.is_light and not tells(first) and any(map(tells, fitted)):
             fitted = [*fitted[1:], *further.rows(1)]
         fitted += further.reaching(self._unseen["BEFORE"] - further.ran)
@@ -123,6 +131,28 @@ class Pair:
         self.engine.progress.done("running the model before", further.tried)
         self.engine.progress.expect(3 * (len(fitted) - 1))
         return fitted
+
+    def _fitted_first(self, session: Watched, feeder: Feeder, budget: MemoryBudget) -> Fitted:
+        """The first feed: the likeliest one, or one drawn at random where the model refuses those or gives nothing."""
+        usual: Fitted | None = None
+        try:
+            usual = fit_feeds(session, feeder, budget=budget, is_part=self.is_part)
+            if not (usual.vacuous and self.looks):
+                return usual
+        except OverBudgetError:
+            raise
+        except CannotRunError:
+            if not self.looks:
+                raise
+            drawn = drawn_first(session, feeder, self._named_by_both, budget)
+            if drawn is None:
+                raise
+            return drawn
+        return drawn_first(session, feeder, self._named_by_both, budget) or usual
+
+    @cached_property
+    def _named_by_both(self) -> Origin:
+        return Origin.of(self.before, self.after)
 
     def _of_other_sizes(self, session: Watched, first: Fitted, budget: MemoryBudget) -> list[Fitted]:
         """A second feed where sizes are open: more images, taller than wide; none where the model before takes none."""
@@ -140,7 +170,7 @@ class Pair:
         """Whether there is no number in any output, at any shape that the file allows."""
         if self._feeder is None or not any(one.vacuous for one in fitted):
             return False
-        graphs = ((one.proto.graph, shapes_of(one.proto)) for one in (self.before, self.after))
+        graphs = ((one.proto.graph, Shapes(one.proto)) for one in (self.before, self.after))
         return self._feeder.sizes_are_fixed or any(
             all(0 in (shapes.dims((MAIN, value.name)) or ()) for value in graph.output) for graph, shapes in graphs
         )
@@ -198,16 +228,35 @@ class Pair:
         comparison = compare(before, after)
         bound = tolerance.bound(before, comparison)
         self.engine.runs.append(run_of(comparison, point.feeds, bound=bound, fed=self.feeding))
-        if comparison.bitwise or tolerance.allows(before, after, comparison):
+        if comparison.bitwise:
+            return
+        if tolerance.allows(before, after, comparison):
+            self._look_before_jumps(point.feeds, tolerance)
             return
         wider = replace(tolerance, outputs=self._moved_by_noise(point.feeds))
         if wider.outputs and wider.allows(before, after, comparison):
             self.engine.runs[-1] = replace(self.engine.runs[-1], bound=wider.bound(before, comparison))
+            self._look_before_jumps(point.feeds, tolerance)
         elif not (self.noise and self._only_jumps(point.feeds, tolerance.relative)):
             raise DifferenceError("verification.differs-unoptimised", why=comparison.reason)
 
-    def _moved_by_noise(self, feeds: Feeds) -> dict[str, float]:
-        return moved_by_noise(self.engine, self.before, self.noise, feeds) if self.noise else {}
+    def _moved_by_noise(self, feeds: Feeds, inner: Sequence[str] = ()) -> dict[str, float]:
+        return moved_by_noise(self.engine, self.before, self.noise, feeds, inner) if self.noise else {}
+
+    def _look_before_jumps(self, feeds: Feeds, tolerance: Tolerance) -> None:
+        """Compare what operators read that jump behind a change exact only to a bound; a note names them."""
+        if not self.noise:
+            return
+        documents = self.before, self.after
+        why = require_agreement_before(
+            self.engine,
+            documents,
+            lambda side, optimized, names: self.engine.open(documents[side], optimized=optimized, extra_outputs=names),
+            feeds,
+            max(tolerance.relative or 0.0, tolerance.stated or 0.0),
+            lambda names: self._moved_by_noise(feeds, names),
+        )
+        self.engine.notes += [] if why is None else [why]
 
     def _only_jumps(self, feeds: Feeds, relative: float | None = None) -> bool:
         """Whether the two differ in what operators that jump make of the same; a note says so."""
@@ -259,6 +308,8 @@ class Pair:
         unseen = sorted({str(path) for paths in self._unseen.values() for path in paths}) if self.looks else []
         if unseen:
             self.engine.notes.append(Diagnostic("verification.bodies-not-run", named=_named(unseen)))
+            paths = frozenset[ScopePath]().union(*self._unseen.values())
+            self.engine.is_refutable = not are_held_alike(self.before, self.after, paths)
         if self.looks and self._random:
             self.engine.notes.append(Diagnostic("verification.same-seeds", named=_named(self._random)))
 

@@ -17,12 +17,13 @@ from functools import cached_property
 from onnx import ModelProto
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.document.shapes import Key
 from resizefix.promotion import Coupling, Freedom, PromotedInput
+from resizefix.scope_path import Key
 from resizefix.verification.conditions import Progress
 from resizefix.verification.dependence import Dependence
-from resizefix.verification.scale_points import ScalePoint, moved_points, other_values
+from resizefix.verification.scale_points import ScalePoint, even_value, moved_points, other_values
 
+_MOST_COST = 1.5  # forward passes of a run
 _FINDING = Diagnostic("verification.finding-free")
 
 
@@ -31,13 +32,14 @@ class Prober:
     """Moves the inputs of one promoted `model`.
 
     `breaks_at` runs it at a scale point, not optimized, and says where it breaks; `fits` says of a scale point whether
-    the machine has the memory for it. What does not move keeps its old value.
+    the machine has the memory for it, `cost` how many forward passes it takes. What does not move keeps its old value.
     """
 
     model: ModelProto
     breaks_at: Callable[[ScalePoint], str | None]
     inputs: Sequence[PromotedInput]
     fits: Callable[[ScalePoint], bool]
+    cost: Callable[[ScalePoint], float | None]
     progress: Progress
 
     @cached_property
@@ -68,9 +70,12 @@ class Prober:
     def _broken(self, group: Sequence[PromotedInput]) -> str | None:
         """Where the model breaks when all of them move, in two ways; of one alone, where it breaks at a whole step too,
         which keeps sizes even. None: nowhere."""
-        points = moved_points(group, self.fits)
+        points = moved_points(group, self.fits, self.cost)
         if len(group) == 1:
-            steps = [ScalePoint(((group[0], value),)) for value in other_values(group[0], self.fits)[:1]]
+            values = other_values(group[0], self.fits)[:1], even_value(group[0])
+            steps, smaller = ([ScalePoint(((group[0], value),)) for value in each] for each in values)
+            if smaller and any((self.cost(point) or 0.0) > _MOST_COST for point in steps):
+                steps = smaller
             return next(filter(None, map(self.breaks_at, steps)), None)
         return next((broken for point in points if (broken := self.breaks_at(point)) is not None), None)
 

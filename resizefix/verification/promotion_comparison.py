@@ -13,77 +13,41 @@ from itertools import pairwise
 import numpy as np
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
-from resizefix.document.shapes import Key
-from resizefix.document.text import counted
+from resizefix.document.text import counted, listed
 from resizefix.promotion import Coupling, Freedom, PromotedInput
 from resizefix.runtimes.inputs import Value
 from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError, Session
-from resizefix.runtimes.prepared_model import PreparedModel, prepare_for_ort
-from resizefix.verification.bodies_behind import bodies_behind, not_run, say_not_run
-from resizefix.verification.bounds import Bound, half_units, relative_bounds, within
+from resizefix.runtimes.prepared_model import prepare_for_ort
+from resizefix.scope_path import Key, ScopePath
+from resizefix.verification.bodies_behind import bodies_behind
+from resizefix.verification.bounds import Bound, relative_bounds, within
 from resizefix.verification.compare import Comparison, compare
-from resizefix.verification.conditions import Conditions
-from resizefix.verification.engine import DifferenceError, Engine, shapes_of_feeds
+from resizefix.verification.engine import DifferenceError, shapes_of_feeds
 from resizefix.verification.jumps import agree_before_jumps
-from resizefix.verification.memory_budget import MemoryBudget
 from resizefix.verification.probe import Prober
-from resizefix.verification.promoted_point import PromotedPoint
+from resizefix.verification.promoted_runs import PromotedPoint, PromotedRuns, half_units_of
 from resizefix.verification.reference_model import Operand
 from resizefix.verification.scale_points import (
     ScalePoint,
     asked_points,
     at_old_values,
-    moved_points,
+    even_point,
+    even_value,
     other_values,
     sampled_by_sizes,
 )
-from resizefix.verification.trial import Answer, Outputs, Point, Trial, answer, moved_by_optimising
+from resizefix.verification.trial import Answer, Outputs, Point, Trial, moved_by_optimising
 from resizefix.verification.verification import Reference, Run
+from resizefix.verification.whole_sizes import follow_whole_sizes, without_whole_sizes
+
+_MOST_COST, _MOST_COST_OF_OPEN = 11.0, 14.0  # forward passes of a proof, where sizes are fixed and where they are open
+_OPTIMISED = 4.5  # of these for the default level: both models, at the old scales and at others
+_CHEAP = 0.75  # forward passes of a run that need not be cheaper
 
 
-class PromotionComparison:
-    """An original that runs: the feeds it accepts and what it makes of them.
-
-    Its `engine` holds the runs that were compared, and differences that the promotion brings with it as notes.
-    """
-
-    def __init__(
-        self, original: Document, conditions: Conditions, alone: Sequence[PromotedInput] = (), part: float = 1.0
-    ) -> None:
-        """`alone`: the inputs of the promotion of these nodes, which were extracted from a model and are `part` of it.
-
-        Raises CannotLoadError or CannotRunError where onnxruntime cannot run the original, UsageError for bad shapes.
-        """
-        self._original = original
-        self._is_alone = bool(alone)
-        self._inputs: Sequence[PromotedInput] = ()  # of the promotion that is looked at
-        self._budget = MemoryBudget(original, conditions.limits, alone)
-        self._prepared: dict[int, tuple[Document, PreparedModel]] = {}
-        self.engine = Engine(conditions, part=part)
-        session = self._open(original, optimized=False)
-        fitted = self.engine.fit_as_declared(original, session, self._budget, is_part=self._is_alone)
-        self._feeds, self._made = fitted.feeds, fitted.outputs
-        self.engine.start_from(fitted)
-        self._budget.start_from(fitted.feeds)
-        self._others = list(fitted.others)  # feeds of other sizes and other values
-        # What a node reads that a point does not move, also where the original computes it from a size that moves.
-        self._as_exported: Mapping[Key, Operand] = {}
-        self._by_sizes: list[tuple[PromotedPoint, float]] = []  # that differ from the original with scales, by how much
-        self._promoted = original  # the one that is looked at
-        self._probed: Session | None = None  # of that one
-        self._ran: dict[ScalePoint, tuple[Mapping[str, Value], Answer]] = {}  # by it
-        self.not_rebaked: set[str] = set()  # inputs at some of whose values no original is loaded to compare with
-
-    def require_fed_by(self, promoted: Document) -> None:
-        """Raises CannotRunError where the original's scales follow an input that the promoted model has not: they
-        are unknown."""
-        known = {value.name for value in promoted.proto.graph.input}
-        for name in self._feeds:
-            if name not in known:
-                reason = f"its scales follow {name!r}"
-                raise CannotRunError(reason, reason=reason)
+class PromotionComparison(PromotedRuns):
+    """The comparisons that the proof of a promotion consists of."""
 
     def couplings(
         self, promoted: Document, inputs: Sequence[PromotedInput], moving: Sequence[PromotedInput] | None = None
@@ -97,13 +61,12 @@ class PromotionComparison:
             return None if isinstance(answer, Mapping) else answer.node or answer.op_type or answer.reason
 
         moved = inputs if moving is None else moving
-        found = Prober(promoted.proto, breaks_at, moved, self._fits, self.engine.progress).probe()
+        found = Prober(promoted.proto, breaks_at, moved, self._fits, self._cost, self.engine.progress).probe()
         free = [source for source in moved if all(found[driven.key].verdict is Freedom.FREE for driven in source.sites)]
-        behind = bodies_behind(promoted, free)
+        behind = self._not_run(bodies_behind(promoted, free))
         if behind:
-            self._probed = None  # before the next one is opened: each maps or holds all weights
-            points = (*moved_points(free, self._fits), at_old_values(inputs))
-            behind = not_run(self.engine, promoted, behind, [self._point(one, self._feeds) for one in points])
+            self._answer(at_old_values(inputs), self._feeds)
+            behind = self._not_run(behind)
         return found | {key: found[key]._replace(verdict=Freedom.UNKNOWN) for keys in behind.values() for key in keys}
 
     def compare(
@@ -121,19 +84,33 @@ class PromotionComparison:
         trial = Trial(
             self.engine,
             self._open_before,
-            lambda optimized: self._open(promoted, optimized=True) if optimized else self._session(),
+            lambda optimized: self._open(promoted, optimized=optimized),
             self._judge,
         )
         first = self._point(old, self._feeds)
         first.before[False], first.after[False] = self._made, self._answer(old, self._feeds)
-        points = [first, *self._moved(coupling or {})]
+        if first.runs:
+            self.engine.is_forward_pass()
+        points = [first, *self._moved(coupling or {}), *self._at_broken_sizes(old)]
         self._probed = None
         self.engine.progress.expect(sum(2 - point.is_plain for point in points))
         trial.run(points)
         self._probed = None
-        if not self._is_alone:
-            say_not_run(self.engine, promoted, inputs, points)
+        self.passed_over = frozenset() if self._is_alone else self._say_not_run()
         self._note_sizes(promoted)
+
+    def _not_run(self, bodies: Mapping[ScopePath, frozenset[Key]]) -> dict[ScopePath, frozenset[Key]]:
+        """Those of the bodies that no run of the promoted model is known to have gone through."""
+        return {path: keys for path, keys in bodies.items() if path not in self._seen}
+
+    def _say_not_run(self) -> frozenset[ScopePath]:
+        """Note as not tested what the inputs change in bodies that did not run."""
+        labels = {driven.key: driven.label for source in self._inputs for driven in source.sites}
+        left = self._not_run(bodies_behind(self._promoted, self._inputs))
+        for body, keys in left.items():
+            names = listed([label for key, label in labels.items() if key in keys])
+            self.engine.not_tested.append(Diagnostic("verification.not-tested-body", names=names, body=body))
+        return frozenset(left)
 
     def _moved(self, coupling: Mapping[Key, Coupling]) -> list[PromotedPoint]:
         """Other values at which the model runs, every input moved if possible, and those asked for in any case."""
@@ -143,61 +120,81 @@ class PromotionComparison:
         held = {key for key, found in coupling.items() if found.verdict is Freedom.COUPLED}
         free = [source for source in self._inputs if not any(driven.key in held for driven in source.sites)]
         self._say_held([source for source in self._inputs if source not in free], coupling)
-        moved = [self._runnable(scales, turn) for turn, scales in enumerate(moved_points(free, self._fits))]
-        for points, later in pairwise([*moved, []]):
-            for point in points:
-                point.is_plain = bool(later)  # stale shapes show at any other scale
+        moved: list[list[PromotedPoint]] = []
+        for turn, scales in enumerate(self._moved_points(free)):
+            moved.append(self._runnable((scales, even_point(free, turn)), turn))
+            if not moved[-1] and turn == 0:
+                moved = [self._one_by_one(scales)]
+                break
+        for points, later in pairwise([*filter(None, moved), []]):
+            for count, point in enumerate(points):
+                point.is_plain = bool(later or count)  # stale shapes show at any other scale
         return [*asked, *(point for points in moved for point in points)]
 
-    def _runnable(self, scales: ScalePoint, turn: int) -> list[PromotedPoint]:
-        """The scale point if the model runs at it, else its parts that do: inputs that are only free one at a time.
+    def _at_broken_sizes(self, old: ScalePoint) -> list[PromotedPoint]:
+        """A point at the old values and a size of which a fractional scale makes no whole number, if there is one."""
+        for feeds in without_whole_sizes(self._original, self._feeds, self._inputs):
+            point = self._point(old, feeds)
+            if not self._affords(point, 2):
+                break
+            point.after[False], point.is_plain = self._answer(old, feeds), True
+            if self._takes(point) and point.runs:
+                return [point]
+        not_tested = Diagnostic("verification.not-tested-whole-sizes")
+        self.engine.not_tested += [not_tested] if any(map(follow_whole_sizes, self._inputs)) else []
+        return []
 
-        The second point is fed other sizes and values, where the models run with them. Nodes alone that do not run
-        together are compared in smaller groups.
+    def _runnable(self, ways: Sequence[ScalePoint], turn: int) -> list[PromotedPoint]:
+        """The first of the scale points that the model runs at, or that it breaks at where the original does not.
+
+        The second is fed other sizes and values, where the models run with them. Nodes alone that do not run together
+        are compared in smaller groups.
         """
-        for feeds in (*(self._others if turn else ()), self._feeds):
-            whole = self._point(scales, feeds)
-            whole.after[False] = self._answer(scales, feeds)
-            is_second = feeds is not self._feeds
-            if (whole.runs and not is_second) or ((is_second or not self._is_alone) and self._takes(whole)):
-                if whole.runs:
-                    self.engine.tested.append(Diagnostic("verification.tested-scales", at=whole.at))
+        for scales in ways:
+            for feeds in (*(self._others if turn else ()), self._feeds):
+                whole = self._point(scales, feeds)
+                if not self._affords(whole):
+                    continue
+                whole.after[False] = self._answer(scales, feeds)
+                is_second = feeds is not self._feeds
+                if (whole.runs and not is_second) or ((is_second or not self._is_alone) and self._takes(whole)):
+                    if whole.runs:
+                        self.engine.tested.append(Diagnostic("verification.tested-scales", at=whole.at))
+                    return [whole]
+            if self._is_alone and len(self._inputs) > 1:
                 return [whole]
-        if self._is_alone and len(self._inputs) > 1:
-            return [whole]
-        return self._one_by_one(scales, turn)
+        return []
 
-    def _one_by_one(self, scales: ScalePoint, turn: int) -> list[PromotedPoint]:
+    def _affords(self, point: PromotedPoint, times: int = 1) -> bool:
+        """Whether so many runs of the point are within the cost of a proof, with those that will follow."""
+        most = _MOST_COST_OF_OPEN if self._is_open else _MOST_COST
+        return self._is_alone or self.engine.conditions.spent.passes + times * (point.cost or 1.0) <= most - _OPTIMISED
+
+    def _one_by_one(self, scales: ScalePoint) -> list[PromotedPoint]:
         """Points that move one input alone: by what the scale point says, or by a whole step, which keeps sizes even;
-        for each input the first at which the model runs."""
+        for each input the first at which the model runs, the cheapest first."""
         found: list[PromotedPoint] = []
         stuck: list[str] = []
+        left_out: list[str] = []
         for source, value in scales.values:
-            steps = other_values(source, self._fits)[:1] if turn == 0 else ()
-            for tried in dict.fromkeys((value, *steps) if len(scales.values) > 1 else steps):
-                point = self._point(ScalePoint(((source, tried),)), self._feeds)
+            several = len(scales.values) > 1
+            steps = [value, *even_value(source), *other_values(source, self._fits)[:1]][not several :]
+            tried = [self._point(ScalePoint(((source, one),)), self._feeds) for one in dict.fromkeys(steps)]
+            for point in sorted(tried, key=lambda point: max(point.cost or 1.0, _CHEAP)):
+                if not self._affords(point, 2):
+                    left_out.append(source.name)
+                    break
                 point.after[False] = self._answer(point.scales, self._feeds)
                 if point.runs:
                     found.append(point)
+                    self._make_before(point)
                     break
             else:
                 stuck.append(source.name)
-        if stuck and turn == 0:
-            self.engine.not_tested.append(Diagnostic("verification.not-tested-scales", names=", ".join(stuck)))
+        for code, names in (("verification.not-tested-scales", stuck), ("verification.not-tested-cost", left_out)):
+            if names:
+                self.engine.not_tested.append(Diagnostic(code, names=", ".join(names)))
         return found
-
-    def _takes(self, point: PromotedPoint) -> bool:
-        """Whether the original that holds the scales takes these feeds, too; what it makes of them is kept."""
-        self._probed = None  # before the next one is opened: each maps or holds all weights
-        self._make_before(point)
-        return isinstance(point.before[False], Mapping)
-
-    def _make_before(self, point: PromotedPoint) -> None:
-        try:
-            session = self._open_before(point, False)
-            point.before[False] = self._safely(session, point.feeds, point.cost)
-        except CannotLoadError as error:
-            point.before[False] = error
 
     def _say_held(self, held: Sequence[PromotedInput], coupling: Mapping[Key, Coupling]) -> None:
         for source in held:
@@ -208,71 +205,6 @@ class PromotionComparison:
         if held:
             kept = counted(len(held), "input")
             self.engine.notes.append(Diagnostic("verification.inputs-not-moved", kept=kept, of=len(self._inputs)))
-
-    # ---- running ----
-
-    def _point(self, scales: ScalePoint, feeds: Mapping[str, Value]) -> PromotedPoint:
-        fed = {**feeds, **scales.feeds(self._inputs)}
-        operands = {**self._as_exported, **scales.baked}
-        return PromotedPoint(fed, (id(scales),), self._budget.cost(feeds, scales), scales=scales, operands=operands)
-
-    def _answer(self, scales: ScalePoint, feeds: Mapping[str, Value]) -> Answer:
-        """What the promoted model makes at a scale point without optimisation; each is run once."""
-        known = self._ran.get(scales)
-        if known is None or known[0] is not feeds:
-            fed = {**feeds, **scales.feeds(self._inputs)}
-            known = feeds, self._safely(self._session(), fed, self._budget.cost(feeds, scales), scales)
-            self._ran[scales] = known
-        return known[1]
-
-    def _safely(
-        self, session: Session, fed: Mapping[str, Value], cost: float | None, scales: ScalePoint | None = None
-    ) -> Answer:
-        too_large = None if scales is None else self._budget.reject_reason(self._feeds, scales)
-        if too_large is not None:
-            return CannotRunError("verification.not-run", label=session.label, why=too_large, reason=too_large)
-        return answer(self.engine, session, fed, cost)
-
-    def _look_at(self, promoted: Document, inputs: Sequence[PromotedInput]) -> None:
-        if promoted is not self._promoted:
-            self._probed, self._ran = None, {}
-        self._promoted, self._inputs = promoted, inputs
-
-    def _session(self) -> Session:
-        """The promoted model without optimisation; it stays open until another model is."""
-        if self._probed is None:
-            self._probed = self._open(self._promoted, optimized=False)
-        return self._probed
-
-    def _open_before(self, point: Point, optimized: bool) -> Session:
-        """The original that holds the scales or sizes of the point as constants."""
-        assert isinstance(point, PromotedPoint)
-        prepared = None if self._is_old(point) else self._reference(point)
-        return self._open(self._original, prepared, optimized=optimized)
-
-    @staticmethod
-    def _is_old(point: PromotedPoint) -> bool:
-        return all(tuple(value) == tuple(source.value) for source, value in point.scales.values)
-
-    def _reference(self, point: PromotedPoint) -> PreparedModel:
-        if point.prepared is None:  # each is opened at two levels
-            prepared = self._prepared_of(self._original)
-            point.prepared = self._budget.references.prepared(prepared, point.operands)
-        return point.prepared
-
-    def _fits(self, scales: ScalePoint) -> bool:
-        return self._budget.reject_reason(self._feeds, scales) is None
-
-    def _prepared_of(self, document: Document) -> PreparedModel:
-        known = self._prepared.get(id(document))  # each is opened at two levels
-        if known is None:  # kept with the document, so that no other one gets its id
-            known = self._prepared[id(document)] = document, prepare_for_ort(document)
-        return known[1]
-
-    def _open(self, document: Document, prepared: PreparedModel | None = None, *, optimized: bool) -> Session:
-        return self.engine.open(document, prepared=prepared or self._prepared_of(document), optimized=optimized)
-
-    # ---- judging ----
 
     def _judge(self, point: Point, optimized: bool) -> None:
         assert isinstance(point, PromotedPoint)
@@ -315,8 +247,8 @@ class PromotionComparison:
                 verdict = self._judged(sized, found, bounds)
         comparison = verdict.comparison
         apart = comparison.bitwise, comparison.max_abs_diff, comparison.max_rel_diff
-        shapes = shapes_of_feeds(point.feeds)
-        run = Run(point.values, shapes, bounds is not None, *apart, verdict.bound, reference, from_scales)
+        of = point.values, shapes_of_feeds(point.feeds), bounds is not None
+        run = Run(*of, *apart, verdict.bound, reference, from_scales)
         self.engine.runs.append(run)
         why, held = comparison.reason, reference.value
         if not verdict.same and not (bounds is not None and self._only_jumps(point)):
@@ -356,20 +288,12 @@ class PromotionComparison:
         same = comparison.bitwise if bounds is None else within(comparison, bounds)
         last_bits = False
         if not same:
-            wider = relative_bounds(expected, self._last_bits())
+            wider = relative_bounds(expected, half_units_of(self._original, self._inputs))
             wider = {name: max(bound, (bounds or wider)[name], key=_relative) for name, bound in wider.items()}
             differing = (difference.output for difference in comparison.differences if not difference.bitwise)
             same = last_bits = within(comparison, wider) and all(wider[name].relative for name in differing)
             bounds = wider if same else bounds
         return _Judged(comparison, same, last_bits, max(map(_relative, (bounds or {}).values()), default=0.0))
-
-    def _last_bits(self) -> float:
-        """How far outputs may differ for what is resized in half precision before them."""
-        view = ModelView(self._original)
-        scopes = view.scopes
-        sites = (driven for source in self._inputs for driven in source.sites)
-        homes = (scopes.definition(scopes.by_path.get(driven.scope, scopes.main), driven.input) for driven in sites)
-        return half_units(view.shapes.elem_type(home.key) for home in homes if home is not None)
 
     def _note_sizes(self, promoted: Document) -> None:
         """One sentence for all runs in which sizes decided where a node samples: the difference, and what avoids it."""

@@ -8,32 +8,34 @@ from __future__ import annotations
 import math
 import os
 import threading
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import takewhile
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
-from resizefix.document.shapes import Key
-from resizefix.errors import ResizefixError
+from resizefix.document.values import dims_of
+from resizefix.errors import ResizefixError, UsageError
 from resizefix.interpolation import ExtentKind
 from resizefix.promotion import Coupling, PromotedInput
 from resizefix.runtimes.limits import BrokenOffError, OutOfMemoryError
 from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError
-from resizefix.scope_path import ScopePath
+from resizefix.scope_path import Key, ScopePath
+from resizefix.shapes.model_view import ModelView
 from resizefix.verification.conditions import Conditions, Progress, Spent
 from resizefix.verification.dependence import Dependence
 from resizefix.verification.engine import DifferenceError, Engine
-from resizefix.verification.extraction import Extraction, may_be_passed_over
+from resizefix.verification.extraction import Extraction
 from resizefix.verification.promotion_comparison import PromotionComparison
-from resizefix.verification.scale_points import asked_points
+from resizefix.verification.scale_points import asked_points, at_old_values, moved_points
 from resizefix.verification.verification import Run, Verification
 
 _MOST_TOGETHER = 256  # nodes that are compared in one model: more cost no less each
 _MOST_OF_UNKNOWN_SIZE = 32
 _MOST_ELEMENTS = 2**22  # of all that they make
+_LARGE = 2**14  # elements
 _AT_ONCE = 2  # groups: while onnxruntime opens and runs the models of one, Python looks at the other
 _MOST_BYTES = 2**28  # that comparing a group takes: both models, at three scales, of float64
 
@@ -69,26 +71,28 @@ class Prover:
         if self._comparison is not None:
             engine = self._comparison.engine
             failure = _difference(self._comparison, promoted.document, inputs, coupling)
-            failure = failure or self._hidden(promoted, inputs, self._comparison.not_rebaked, engine)
+            failure = failure or self._hidden(promoted, inputs, self._comparison)
         else:
             engine = Engine(self._conditions)
             engine.notes.append(Diagnostic("verification.only-around", why=self._why_local))
             failure = self._locally(promoted, inputs, engine)
+            self._hold_shapes(promoted, inputs, engine)
+        failure = failure or _other_input(promoted, inputs)
         return replace(engine.verdict(failure), coupling=tuple(coupling.values()))
 
     def _hidden(
-        self, promoted: ModelView, inputs: Sequence[PromotedInput], not_rebaked: Collection[str], engine: Engine
+        self, promoted: ModelView, inputs: Sequence[PromotedInput], comparison: PromotionComparison
     ) -> str | None:
-        """What differs around a node that the whole model may hide: one in a body, which need not have run when the
-        model did, one whose result reaches no output, and one whose scales, as constants, keep the original from being
-        loaded."""
+        """What differs around a node that the whole model may hide: one in a body that did not run when the model did,
+        one whose result reaches no output, and one whose scales, as constants, keep the original from being loaded."""
+        engine, not_rebaked = comparison.engine, comparison.not_rebaked
         keys = [driven.key for source in inputs for driven in source.sites]
         without_effect = Dependence(promoted.model).without_effect(keys)
         hidden = [
             source._replace(sites=(driven,))
             for source in inputs
             for driven in source.sites
-            if may_be_passed_over(driven.key) or source.name in not_rebaked or driven.key in without_effect
+            if driven.scope in comparison.passed_over or source.name in not_rebaked or driven.key in without_effect
         ]
         for local in self._around(promoted, hidden):
             source = local.inputs[0]
@@ -126,13 +130,24 @@ class Prover:
                 return local.failure
         return None
 
+    def _hold_shapes(self, promoted: ModelView, inputs: Sequence[PromotedInput], engine: Engine) -> None:
+        """The promoted model as a whole, where that runs and the original does not: its stored shapes are held against
+        the run, and those behind the sites are nobody's but the promotion's."""
+        sites = frozenset(driven.key for source in inputs for driven in source.sites)
+        engine.hold(self._original.document, promoted.document, sites)
+        with suppress(CannotLoadError, CannotRunError, UsageError, BrokenOffError):
+            fitted = engine.fit(promoted.document, at_old_values(inputs).feeds(inputs))
+            for point in moved_points(inputs):
+                with suppress(CannotRunError):
+                    engine.run(promoted.document, {**fitted.feeds, **point.feeds(inputs)})
+
     def _around(self, promoted: ModelView, inputs: Sequence[PromotedInput]) -> Iterator[_Local]:
         """The comparisons around the nodes of each input. Nodes that have nothing to do with each other are compared in
         one model, and two such groups at the same time."""
         extraction = Extraction(self._original, promoted)
         groups = _independent(inputs)
         conditions = replace(self._conditions, shapes={})
-        if not _fit_at_once(groups, conditions):
+        if self._comparison is not None or not _fit_at_once(groups, conditions):
             for group in groups:
                 yield from self._settled(extraction, group, conditions)
             return
@@ -147,8 +162,7 @@ class Prover:
         with ThreadPoolExecutor(_AT_ONCE) as pool:
             try:
                 for found, spent in pool.map(settle, groups):
-                    conditions.spent.sessions += spent.sessions
-                    conditions.spent.passes += spent.passes
+                    conditions.spent.add(spent)
                     progress.done(Diagnostic("verification.comparing-alone"))
                     yield from found
             finally:  # the pool waits for groups that began, also after a difference or Ctrl-C
@@ -162,7 +176,10 @@ class Prover:
         pending = [group]
         while pending:
             group = pending.pop()
-            local = self._compared(extraction, group, conditions)
+            small = self._comparison is not None and any(map(_is_large, group))
+            local = self._compared(extraction, group, conditions, small)
+            if small and (local.error or local.failure):
+                local = self._compared(extraction, group, conditions, small=False)
             if len(group) > 1 and (local.error or local.failure):
                 pending += [group[len(group) // 2 :], group[: len(group) // 2]]
                 continue
@@ -174,12 +191,14 @@ class Prover:
         """Which part of the original was extracted."""
         return len(extracted.proto.graph.node) / max(len(self._original.model.graph.node), 1)
 
-    def _compared(self, extraction: Extraction, inputs: Sequence[PromotedInput], conditions: Conditions) -> _Local:
+    def _compared(
+        self, extraction: Extraction, inputs: Sequence[PromotedInput], conditions: Conditions, small: bool
+    ) -> _Local:
         data = {driven.key: driven.input for source in inputs for driven in source.sites}
         try:
             conditions.limits.left()
             try:
-                before, after = extraction.extract(data)
+                before, after = extraction.extract(data, open_sizes=small)
                 comparison = PromotionComparison(before, conditions, inputs, self._part(before))
             except CannotRunError:
                 if len(inputs) > 1:
@@ -194,6 +213,17 @@ class Prover:
         # There is nothing smaller to compare instead of what does not load.
         failure = failure or (notes[-1] if comparison.not_rebaked else None)
         return _Local(inputs, runs, notes, failure)
+
+
+def _other_input(promoted: ModelView, inputs: Sequence[PromotedInput]) -> str | None:
+    """A new input whose stored shape is not that of its value."""
+    stored = {value.name: dims_of(value.type) for value in promoted.model.graph.input}
+    for source in inputs:
+        dims, shape = stored.get(source.name), (len(source.value),)
+        if dims != shape:
+            how = Diagnostic("verification.stored-against-run", stored=list(dims or ()), shape=list(shape))
+            return Diagnostic("verification.stored-shape", name=source.name, how=how)
+    return None
 
 
 @dataclass(frozen=True)
@@ -248,6 +278,11 @@ def _weight(source: PromotedInput) -> float:
         whole = len(known) == len(sizes) and driven.axes is None
         made += math.prod(known) if whole else _MOST_ELEMENTS / _MOST_OF_UNKNOWN_SIZE
     return max(made / _MOST_ELEMENTS, len(source.sites) / _MOST_TOGETHER)
+
+
+def _is_large(source: PromotedInput) -> bool:
+    """Whether comparing its nodes alone at their own size would cost much beside a run of the whole model."""
+    return _weight(source) * _MOST_ELEMENTS > _LARGE
 
 
 def _difference(

@@ -9,20 +9,23 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import groupby
 
 import numpy as np
+from onnx import NodeProto, ValueInfoProto, helper
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.dialects.intended import IntendedNode
-from resizefix.dialects.model_view import ModelView
+from resizefix.dialects.intended import Chain, IntendedNode
 from resizefix.document.document import Document
 from resizefix.document.scopes import bodies
 from resizefix.document.text import each_of
+from resizefix.document.values import Array
 from resizefix.errors import UsageError
 from resizefix.runtimes.inputs import Feeds, Value
 from resizefix.runtimes.limits import BrokenOffError
 from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError, only_without_optimisation
-from resizefix.scope_path import MAIN
+from resizefix.scope_path import MAIN, Key
+from resizefix.shapes.model_view import ModelView
 from resizefix.verification.bounds import FLOAT_BOUND, default_level_bounds, relative_bounds, within
 from resizefix.verification.changed_nodes import intended_model
 from resizefix.verification.compare import compare
@@ -41,7 +44,8 @@ class Repair:
     """What was repaired: `nodes` are those that can be run alone.
 
     `keeps_numbers`: every fix leaves the numbers of a file that runs as they were. `left`: why the resizes of
-    `after` that are broken yet were not repaired.
+    `after` that are broken yet were not repaired. `rederived`: tensors whose stored shapes were made true, with all
+    behind them.
     """
 
     before: Document
@@ -49,6 +53,7 @@ class Repair:
     nodes: Sequence[IntendedNode]
     keeps_numbers: bool
     left: str
+    rederived: frozenset[Key] = frozenset()
 
 
 def prove_repair(repair: Repair, conditions: Conditions) -> tuple[Verification, float]:
@@ -59,7 +64,7 @@ def prove_repair(repair: Repair, conditions: Conditions) -> tuple[Verification, 
     with the verdict (0 where the file did not run).
     """
     engine = Engine(conditions, "the repaired model")
-    engine.hold(repair.before, repair.after)
+    engine.hold(repair.before, repair.after, repair.rederived)
     try:
         difference = _compared_with_intended(repair, engine)
         return engine.verdict(), difference
@@ -81,7 +86,7 @@ def _compared_with_intended(repair: Repair, engine: Engine) -> float:
     fitted = engine.fit(after)
     feeds, found = fitted.feeds, fitted.outputs
     optimized = engine.run(after, feeds, optimized=True)
-    level = compare(found, optimized)
+    level = engine.compared(found, optimized, feeds, optimized=True)
     if not within(level, default_level_bounds(found, optimized, level)):
         failed = DifferenceError("verification.repair-optimised", why=level.reason)
         # Optimised, nodes of a quantised model compute in integers; the repaired ones must do what they should.
@@ -120,25 +125,50 @@ def _compared_with_intended(repair: Repair, engine: Engine) -> float:
 
 
 def _at_other_sizes(repair: Repair, engine: Engine, first: Fitted, *, runs_before: bool) -> None:
-    """The same at another batch and size, where the file leaves them open and the repaired model takes them; it must
-    take what the file takes. Its stored shapes are held against this run, too."""
-    for feeds in first.others[:-1]:
-        old: Mapping[str, Value] | None = None
-        if runs_before:
-            with suppress(CannotRunError):
-                old = engine.run(repair.before, feeds, label="the file")
-        try:
-            found = engine.run(repair.after, feeds)
-        except CannotRunError as error:
-            if old is not None:
-                raise DifferenceError("verification.repair-differs", why=error.reason) from error
-            continue
-        _require_intended(repair, engine, feeds, optimized=False)
-        if old is not None and repair.keeps_numbers:
-            comparison = engine.compared(old, found, feeds)
-            if not within(comparison, relative_bounds(found, 0.0)):
-                raise DifferenceError("verification.repair-differs", why=comparison.reason)
-        return
+    """The same at another batch and size, where the file leaves them open and the repaired model takes them, and with
+    other sizes or scales of every axis where these are fed; it must take what the file takes. Its stored shapes are
+    held against these runs, too."""
+    for tried in (first.others[:-1], _with_operands_moved(repair, first.feeds)):
+        next((feeds for feeds in tried if _holds_at(repair, engine, feeds, runs_before=runs_before)), None)
+
+
+def _with_operands_moved(repair: Repair, feeds: Feeds) -> list[dict[str, Value]]:
+    """Feeds where other numbers are fed as scales or sizes of repaired nodes: on every axis, batch and channels too,
+    and such that nearest has ties to round."""
+    names = {name for node in repair.nodes for name in (node.operands.scales, node.operands.sizes) if name}
+    moved: dict[str, Value] = {
+        name: _moved(value)
+        for name, value in feeds.items()
+        if name in names and isinstance(value, np.ndarray) and value.ndim == 1 and value.size > 1
+    }
+    return [{**feeds, **moved}] if moved else []
+
+
+def _moved(extent: Array) -> Array:
+    *kept, height, width = extent.tolist()
+    is_sizes = extent.dtype.kind in "iu"
+    other = [2 * height + 1, 3 * width] if is_sizes else [1.25 * height, 3 * width]
+    return np.array([*(2 * number for number in kept), *other], extent.dtype)
+
+
+def _holds_at(repair: Repair, engine: Engine, feeds: Feeds, *, runs_before: bool) -> bool:
+    """Whether the repaired model runs with these feeds. Raises DifferenceError where it computes something else."""
+    old: Mapping[str, Value] | None = None
+    if runs_before:
+        with suppress(CannotRunError):
+            old = engine.run(repair.before, feeds, label="the file")
+    try:
+        found = engine.run(repair.after, feeds)
+    except CannotRunError as error:
+        if old is not None:
+            raise DifferenceError("verification.repair-differs", why=error.reason) from error
+        return False
+    _require_intended(repair, engine, feeds, optimized=False)
+    if old is not None and repair.keeps_numbers:
+        comparison = engine.compared(old, found, feeds)
+        if not within(comparison, relative_bounds(found, 0.0)):
+            raise DifferenceError("verification.repair-differs", why=comparison.reason)
+    return True
 
 
 def _require_as_optimised(
@@ -162,7 +192,7 @@ def _require_intended(repair: Repair, engine: Engine, feeds: Feeds, *, optimized
     `optimized`: those that it computes at the default level. Nodes whose values are asked for are not fused.
     """
     outer = [node for node in repair.nodes if node.key[0] == MAIN]
-    wanted = dict.fromkeys(name for node in outer for name in (*node.operands.names, node.key[1]))
+    wanted = dict.fromkeys(name for node in outer for name in (*node.operands.names, *_leaves(node), node.key[1]))
     values = engine.run(repair.after, feeds, optimized=optimized, extra_outputs=list(wanted)) if outer else {}
     for node in outer:
         _require_meaning(engine, node, values, feeds, optimized=optimized)
@@ -170,7 +200,9 @@ def _require_intended(repair: Repair, engine: Engine, feeds: Feeds, *, optimized
     for node in repair.nodes:
         if node.key[0] != MAIN:  # in a body, whose tensors no run shows
             alone, _ = extraction.extract({node.key: node.data}, sizes_stay=True)
-            names = [name for name in node.operands.names if name != node.operands.x]
+            there = {name for one in alone.proto.graph.node for name in one.output}
+            leaves = [name for name in _leaves(node) if name in there]
+            names = [name for name in dict.fromkeys((*node.operands.names, *leaves)) if name != node.operands.x]
             try:
                 fitted = engine.fit(alone, shapes={}, optimized=optimized, extra_outputs=names, label=node.label)
             except (CannotLoadError, CannotRunError) as error:
@@ -184,7 +216,7 @@ def _require_meaning(
     engine: Engine, node: IntendedNode, values: Mapping[str, Value], feeds: Feeds, *, optimized: bool
 ) -> None:
     """The node made of these values what its fault says."""
-    intended = intended_model(node.wanted, node.operands, {**values, **_meant(node)})
+    intended = intended_model(node.wanted, node.operands, {**values, **_meant(engine, node, values)})
     made = engine.run(intended, {"x": values[node.operands.x]})
     comparison = engine.compared({"y": made["y"]}, {"y": values[node.key[1]]}, feeds, optimized=optimized)
     # Half precision is computed in float32 between casts whose places depend on the neighbours.
@@ -192,14 +224,48 @@ def _require_meaning(
         raise DifferenceError("verification.repair-not-intended", label=node.label, why=comparison.reason)
 
 
-def _meant(node: IntendedNode) -> dict[str, Value]:
-    """The operands whose numbers the fault says, by the names that they have."""
+def _leaves(node: IntendedNode) -> list[str]:
+    return [name for chain in node.chains.values() for name in chain.leaves]
+
+
+def _meant(engine: Engine, node: IntendedNode, values: Mapping[str, Value]) -> dict[str, Value]:
+    """The operands whose numbers the fault says, or says how they are computed, by the names that they have."""
+    computed = {what: _computed(engine, chain, values) for what, chain in node.chains.items()}
+    numbers = {**{what: value for what, value in computed.items() if value is not None}, **node.values}
     names = {"roi": node.operands.roi, "scales": node.operands.scales, "sizes": node.operands.sizes}
     return {
-        name: node.values[what].astype(_DTYPES[what]).reshape(-1)
+        name: numbers[what].astype(_DTYPES[what]).reshape(-1)
         for what, name in names.items()
-        if name and what in node.values
+        if name and what in numbers
     }
+
+
+def _computed(engine: Engine, chain: Chain, values: Mapping[str, Value]) -> Array | None:
+    """What the steps of an operand make of the values of a run; None where a body hides what they read."""
+    given: dict[str, Value] = {**{name: values[name] for name in chain.leaves if name in values}, **chain.constants}
+    if len(given) < len(chain.leaves) + len(chain.constants):
+        return None
+    for opset, steps in groupby(chain.steps, key=lambda step: step.opset):
+        nodes = [step.node for step in steps]
+        model = _model_of(nodes, opset, given)
+        session = engine.open(model, optimized=False, label=chain.name)
+        given.update(engine.made(session, given, 0.0))
+    made = given[chain.name]
+    return made if isinstance(made, np.ndarray) else None
+
+
+def _model_of(nodes: Sequence[NodeProto], opset: int, given: Mapping[str, Value]) -> Document:
+    """A model of these nodes alone, which makes all that they make."""
+    made = [name for node in nodes for name in node.output if name]
+    read = {name for node in nodes for name in node.input} - set(made)
+    arrays = {name: value for name, value in given.items() if name in read and isinstance(value, np.ndarray)}
+    inputs = [
+        helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(value.dtype), value.shape)
+        for name, value in arrays.items()
+    ]
+    outputs = [ValueInfoProto(name=name) for name in made]
+    graph = helper.make_graph(nodes, "operand", inputs, outputs)
+    return Document.from_proto(helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=9))
 
 
 def _is_quantised(document: Document) -> bool:

@@ -13,13 +13,12 @@ import numpy as np
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.resized_length import kernel_length
-from resizefix.document.shapes import Key
 from resizefix.document.text import counted
 from resizefix.document.values import Array
 from resizefix.errors import UsageError
 from resizefix.interpolation import ExtentKind
 from resizefix.promotion import LARGEST_DENOMINATOR, Form, InputBinding, PromotedInput, common_denominator, numerator
-from resizefix.scope_path import MAIN
+from resizefix.scope_path import MAIN, Key
 
 if TYPE_CHECKING:
     from resizefix.verification.reference_model import ComputedSizes, ConstantOperand
@@ -120,21 +119,60 @@ _LEAST_AREA = 0.5
 _LARGE = 2.0**20  # a scale whose move no rounding loses
 
 
-def moved_points(inputs: Sequence[PromotedInput], fits: Callable[[ScalePoint], bool] | None = None) -> list[ScalePoint]:
+_RUNS = (2, 4)  # of the two points: both models, the second at both levels
+_MOST_COST = 5.6  # forward passes of these runs
+
+
+def moved_points(
+    inputs: Sequence[PromotedInput],
+    fits: Callable[[ScalePoint], bool] | None = None,
+    cost: Callable[[ScalePoint], float | None] | None = None,
+) -> list[ScalePoint]:
     """Two scale points that move every input, neighbours by other factors: one axis grows, another shrinks, and what
     one resize enlarges the next makes smaller. So a run costs no more than one at the old scales, however many there
     are. What grows in the first point shrinks in the second.
 
-    Where a point is more than fits into memory, all axes shrink.
+    Where a point is more than fits into memory, or both cost more than a proof may, each input makes its own part
+    smaller, or all axes shrink.
     """
-    points = []
-    for turn in range(2):
-        ways = (_mixed(inputs, turn), _shrunk(inputs, turn))
-        points += [point for point in ways if point.values and (fits is None or fits(point))][:1]
-    return points
+    ways = [
+        [
+            point
+            for point in (_mixed(inputs, turn), _mixed(inputs, turn, chained=False), _shrunk(inputs, turn))
+            if point.values and (fits is None or fits(point))
+        ]
+        for turn in range(2)
+    ]
+    if cost is None or not all(ways):
+        return [points[0] for points in ways if points]
+    cost_of = cost
+
+    def costs(pair: tuple[ScalePoint, ScalePoint]) -> float:
+        return sum(runs * (cost_of(point) or 1.0) for runs, point in zip(_RUNS, pair, strict=True))
+
+    pairs = [(first, second) for second in ways[1] for first in ways[0] if first.values != second.values]
+    pairs = pairs or [(ways[0][0], ways[1][0])]
+    cheap = [pair for pair in pairs if costs(pair) <= _MOST_COST]
+    best = cheap[0] if cheap else min(pairs, key=costs)
+    return list(best)
 
 
-def _mixed(inputs: Sequence[PromotedInput], turn: int) -> ScalePoint:
+def even_point(inputs: Sequence[PromotedInput], turn: int) -> ScalePoint:
+    """A scale point that doubles or halves all axes, by turns, as what follows may take multiples alone."""
+    values = []
+    for count, source in enumerate(inputs):
+        values += [(source, value) for value in even_value(source, larger=(count + turn) % 2 == 1)]
+    return ScalePoint(tuple(values))
+
+
+def even_value(source: PromotedInput, *, larger: bool = False) -> list[tuple[float, ...]]:
+    """The value that doubles or halves all axes; none where the input can hold no other."""
+    driven = source.sites[0]
+    value = _another(driven, dict.fromkeys(driven.scaled, 2.0 if larger else 0.5), source.value)
+    return [] if value is None else [value]
+
+
+def _mixed(inputs: Sequence[PromotedInput], turn: int, *, chained: bool = True) -> ScalePoint:
     drift: dict[int, float] = {}  # by how much sizes moved along the chain, of each axis, counted from the last
     values = []
     for count, source in enumerate(inputs):
@@ -153,7 +191,7 @@ def _mixed(inputs: Sequence[PromotedInput], turn: int) -> ScalePoint:
         value = _another(driven, factors, source.value)
         if value is not None:
             operand = driven.operand(value)
-            for position, axis in axes.items():
+            for position, axis in axes.items() if chained else ():
                 drift[axis] = drift.get(axis, 1.0) * operand[position] / driven.base[position]
             values.append((source, value))
     return ScalePoint(tuple(values))

@@ -8,11 +8,11 @@ import numpy as np
 from onnx import TensorProto
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.document.dependents import Dependents
 from resizefix.document.document import Document
 from resizefix.document.scopes import Scope, names_in, names_read
 from resizefix.document.view import View
 from resizefix.scope_path import MAIN, Key
+from resizefix.shapes.dependents import Dependents
 from resizefix.verification.plan import Plan
 from resizefix.verification.same_messages import made_by, same_message
 

@@ -145,6 +145,8 @@ def sized(inputs: Sequence[TensorInput], sizing: Sizing, fixed: Mapping[str, Sha
             if sizing.names is Names.NOTHING and role is Role.SPATIAL and dim not in symbols:
                 symbol = entry.name, at
             known = dim if isinstance(dim, int) else symbols.get(symbol) if dim is not None else None
+            if is_state and not isinstance(dim, int) and role is not Role.BATCH:
+                known = 1  # whatever its name is
             if known is None:
                 grew |= role is Role.SPATIAL
                 known = 1 if is_state else _size(role, roles[at + 1 :].count(Role.SPATIAL), sizing, image_rank)

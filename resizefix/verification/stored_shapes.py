@@ -7,7 +7,8 @@ the change.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -16,8 +17,12 @@ import numpy as np
 from resizefix.diagnostics import Diagnostic
 from resizefix.document.document import Document
 from resizefix.document.values import Dims, dims_of
+from resizefix.document.view import View
 from resizefix.errors import ResizefixError
 from resizefix.runtimes.inputs import Feeds
+from resizefix.runtimes.ort_session import Session
+from resizefix.scope_path import MAIN, Key
+from resizefix.shapes.dependents import Dependents
 
 if TYPE_CHECKING:
     from resizefix.verification.engine import Engine
@@ -37,26 +42,27 @@ class Conflict(NamedTuple):
 @dataclass
 class StoredShapes:
     """What `candidate` stores of its main graph. `measured` are the names whose shapes a run must tell; `saw` takes
-    them."""
+    them. `rederived`: tensors of `before` whose shapes, and those behind them, the change was to make true."""
 
     before: Document
     candidate: Document
+    rederived: frozenset[Key] = frozenset()
     wrong: dict[Conflict, str] = field(default_factory=dict)
     """What is wrong, and how."""
-    _feeds: Feeds | None = None
+    _feeds: list[Feeds] = field(default_factory=list)  # those that showed something wrong, each something new
     _wrong_anyway: set[Conflict] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self._dims, self._old = _stored(self.candidate), _stored(self.before)
         made = {name for node in self.candidate.proto.graph.node for name in node.output}
-        self.measured = tuple(name for name in self._dims if name in made)
+        self.measured = tuple(dict.fromkeys(name for name, _ in self._dims if name in made))
 
     def saw(self, feeds: Feeds, made: Made) -> None:
         """Look at one run without optimisation."""
         fed = {name: value.shape for name, value in feeds.items() if isinstance(value, np.ndarray)}
         wrong = contradictions(self._dims, {**fed, **made})
-        if wrong and not self.wrong:
-            self._feeds = feeds
+        if not wrong.keys() <= self.wrong.keys():
+            self._feeds.append(feeds)
         if wrong:
             self._wrong_anyway |= contradictions(self._old, {**fed, **made}).keys()
         self.wrong = {**wrong, **self.wrong}
@@ -72,27 +78,35 @@ class StoredShapes:
 
     def _wrong_before(self, engine: Engine) -> set[Conflict]:
         """What the model before says wrongly of itself. Of one that does not run it is what the candidate's run shows
-        to be wrong there."""
+        to be wrong there, but for what the change was to make true."""
         own = StoredShapes(self.before, self.before)
         session = engine.open_measured(self.before, own)
         if session is not None:
-            for feeds in (self._feeds, None):
-                try:
-                    if feeds is not None:
-                        session.run(session.taken(feeds))
-                    else:
-                        engine.fit(self.before, shapes={}, held=own)
-                except ResizefixError:
-                    continue
+            ran = [_runs(session, feeds) for feeds in self._feeds]
+            with suppress(ResizefixError):
+                if not any(ran):
+                    engine.fit(self.before, shapes={}, held=own)
                 return set(own.wrong)
-        return self._wrong_anyway
+        if not self.rederived:
+            return self._wrong_anyway
+        dependents = Dependents(View(self.before.proto).scopes)
+        dependents.add(self.rederived)
+        return {one for one in self._wrong_anyway if (MAIN, one.name) not in dependents.resized}
 
 
-def contradictions(stored: Mapping[str, Dims], made: Made) -> dict[Conflict, str]:
+def _runs(session: Session, feeds: Feeds) -> bool:
+    try:
+        session.run(session.taken(feeds))
+    except ResizefixError:
+        return False
+    return True
+
+
+def contradictions(stored: Iterable[tuple[str, Dims]], made: Made) -> dict[Conflict, str]:
     """What stored shapes say that a run does not bear out, and how."""
     wrong: dict[Conflict, str] = {}
     sizes: dict[str, int] = {}
-    for name, dims in stored.items():
+    for name, dims in stored:
         shape = made.get(name)
         if shape is None:
             continue
@@ -112,15 +126,15 @@ def _text(dims: Dims) -> str:
     return f"[{', '.join('?' if dim is None else str(dim) for dim in dims)}]"
 
 
-def _stored(document: Document) -> dict[str, Dims]:
-    """The shapes of tensors that the main graph stores; a constant that is listed as an input is none of them."""
+def _stored(document: Document) -> list[tuple[str, Dims]]:
+    """The shapes of tensors that the main graph stores, one by one; a constant that is listed as an input is none of
+    them."""
     graph = document.proto.graph
     constants = {tensor.name for tensor in graph.initializer}
-    values = (*graph.input, *graph.value_info, *graph.output)
-    return {
-        value.name: dims_of(value.type)
-        for value in values
+    return [
+        (value.name, dims_of(value.type))
+        for value in (*graph.input, *graph.value_info, *graph.output)
         if value.type.HasField("tensor_type")
         and value.type.tensor_type.HasField("shape")
         and value.name not in constants
-    }
+    ]

@@ -17,12 +17,13 @@ if TYPE_CHECKING:
 
 
 class Status(str, Enum):
-    """`unrefuted`: nothing speaks against the result, and nothing that computes what it should exists to compare with;
-    `skipped`: nothing was run, because the user wished so or no model of the two can be run here."""
+    """`unrefuted`: nothing speaks against the result, and nothing proves it: a part of it that may differ never ran, or
+    nothing that computes what it should exists to compare with. `skipped`: nothing was run, because the user wished so
+    or no model of the two can be run here."""
 
     PASSED = "passed"
-    FAILED = "failed"
     UNREFUTED = "unrefuted"
+    FAILED = "failed"
     SKIPPED = "skipped"
 
 
@@ -84,8 +85,9 @@ class Verification:
     `runtime` is what the second model ran in, with its version, where that was not onnxruntime without optimisation;
     `sites` is what it made of each resize. `bitwise_alone`: the changed nodes that gave every bit when they were
     compared alone, without optimisation. `views` are planes of the outputs to look at, where a file was fed.
-    `forward_passes`: what the runs cost, in runs of the whole original at its own size; others count by the elements
-    that they compute. `tested` is what had a chance to disprove the result, `not_tested` what had none.
+    `forward_passes`: what the runs cost, in runs of the whole original at its own size, by the time that the processor
+    worked: two equal verifications may differ in it. `tested` is what had a chance to disprove the result, `not_tested`
+    what had none.
     """
 
     status: Status
@@ -97,7 +99,7 @@ class Verification:
     sites: tuple[SiteDrift, ...] = ()
     bitwise_alone: frozenset[Key] = frozenset()
     views: tuple[View, ...] = ()
-    forward_passes: float = 0.0
+    forward_passes: float = field(default=0.0, compare=False)
     tested: tuple[str, ...] = ()
     not_tested: tuple[str, ...] = ()
 
@@ -117,5 +119,10 @@ class Verification:
 
     @property
     def passed(self) -> bool:
-        """Whether the models were run and agreed."""
+        """Whether the models were run and agreed, all that may differ included."""
         return self.status is Status.PASSED
+
+    @property
+    def speaks_against(self) -> bool:
+        """Whether something speaks against the result: exit code 1."""
+        return self.status is Status.FAILED

@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 from onnx import NodeProto
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
 from resizefix.error_bound import ErrorBound
 from resizefix.errors import UsageError
@@ -24,6 +23,7 @@ from resizefix.runtimes.ort_session import (
     CannotRunError,
 )
 from resizefix.scope_path import Key
+from resizefix.shapes.model_view import ModelView
 from resizefix.verification.bounds import Tolerance
 from resizefix.verification.compare import compare
 from resizefix.verification.conditions import Conditions

@@ -155,9 +155,10 @@ def test_ranges_that_were_chosen_are_reported_as_such(check, stand_in):
 
 
 def test_several_shapes_may_stand_in_one_value():
-    from resizefix.cli.option_types import SHAPES
+    from resizefix.library.option_values import SHAPES
 
-    read = SHAPES.convert("a:1x3x8x8,tower/b:0:2,c:1,3,[4]", None, None)
+    assert SHAPES.read is not None
+    read = SHAPES.read("a:1x3x8x8,tower/b:0:2,c:1,3,[4]")
     assert read == {"a": (1, 3, 8, 8), "tower/b:0": (2,), "c": (1, 3, 4)}
 
 

@@ -227,8 +227,21 @@ def test_a_model_that_its_target_still_rejects_is_not_written(call, tmp_path):
     code, _, said = call(*words)
     assert (code, out.exists()) == (1, False)
     assert "nothing was written, because tensorrt-7.0 would reject the result. b: " in " ".join(said.split())
-    assert call(*words, "-n", "a")[0] == 0
+    code, said, _ = call(*words, "-n", "a")
+    assert (code, out.exists()) == (0, True)
+    assert "tensorrt-7.0 refuses b, which -n left out: " in " ".join(said.split())
     assert call("check", out, "--target", "tensorrt-7.0")[0] == 1
+    code, answer, _ = call(*words, "-n", "a", "--json", "--force")
+    assert (code, [one["node"] for one in json.loads(answer)["still_rejected"]]) == (0, ["b"])
+
+
+def test_of_a_model_that_is_legalized_in_part_the_library_gives_the_part(tmp_path):
+    result = resizefix.legalize(HALF_SOLVED, target="tensorrt-7.0", verify=False)
+    assert bool(result)
+    assert [outcome.status.value for outcome in result.outcomes] == ["changed", "refused"]
+    assert not resizefix.check(result.model, target="tensorrt-7.0").accepted
+    with pytest.raises(resizefix.RefusedError):
+        resizefix.legalize(HALF_SOLVED, target="tensorrt-7.0", node=["b"], verify=False)
 
 
 @pytest.mark.parametrize("scale", ["1e38", "3.4e38", "1e18", "1e-45", "0.0"])

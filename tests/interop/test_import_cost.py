@@ -52,17 +52,28 @@ def test_a_call_is_looked_up_without_running_or_drawing_anything(name):
 # plan, a downgrade or a run needs is imported where it is used: each module costs about half a millisecond.
 FOR_INSPECT = {
     "equivalences": {"index_map"},
-    "library": {"coupling", "plans", "resolution", "verdict"},
+    "library": {"coupling", "option_values", "options", "plans", "resolution", "verdict"},
     "operations": {"forms", "site", "sites"},
-    "opsets": {"evaluation", "inference", "node_schema", "signatures"},
+    "opsets": {"evaluation", "newest"},
     "origins": {"classify", "origin"},
     "runtimes": {"inputs"},
-    "shapes": {"dim", "fixed_sizes", "notes", "number_reading", "reach", "reading", "table", "walk"}
+    "shapes": {"fixed_sizes", "sizes", "notes", "number_reading", "reach", "reading", "table", "walk"}
+    | {
+        "constant_node",
+        "values",
+        "dependents",
+        "inference",
+        "model_view",
+        "node_inference",
+        "output_lengths",
+    }
+    | {"output_size", "provenance", "signatures", "size_rules", "stored_shapes", "vectors"}
+    | {"elementwise_values", "expression", "moving_values", "operand", "arithmetic_values"}
     | {"cutting_rows", "elementwise_rows", "moving_rows", "reshape_row", "resize_row", "window_rows"},
     "targets": {"catalogue", "facts", "collect_facts", "onnxruntime_target", "target", "tensorrt"}
     | {"conditions", "shared_rules"}
     | {"tensorrt_sampling"}
-    | {"as_written", "deviations", "sampling", "static_values"}
+    | {"as_written", "deviations", "sampling", "usual_values"}
     | {"accelerators", "mnn", "ncnn", "opencv", "openvino", "providers", "tract", "tvm"},
     "verification": {"scale_points", "sizing"},
 }

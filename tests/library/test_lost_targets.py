@@ -5,12 +5,12 @@ from onnx import TensorProto, helper
 
 import resizefix
 from benchmarks.independent_resizes import independent_resizes
-from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
 from resizefix.library.lost_targets import lost_targets
 from resizefix.operations.promote_scales import Integers, NewInputs, promote_scales
 from resizefix.operations.sites import sites_in
 from resizefix.outcome import Status
+from resizefix.shapes.model_view import ModelView
 from resizefix.targets.collect_facts import facts_in
 from resizefix.targets.target import accepted, judge
 from resizefix.targets.tensorrt import TENSORRT_TARGETS

@@ -13,7 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import resizefix
-from resizefix.library.options import _OPTIONS, _rows_of, checked_options
+from resizefix.library.option_values import FORM
+from resizefix.library.options import CHANGING, OPTIONS, call_of, checked_options, checks_of, words_as_options
+from resizefix.promotion import Form
 from resizefix.targets.catalogue import TARGETS
 
 MODEL = onnx.load(SRCNN)
@@ -28,7 +30,7 @@ CALLS = (
     "check",
     "verify",
 )
-OPTIONS = [
+CALL_OPTIONS = [
     (call, option)
     for call in CALLS
     for option, parameter in inspect.signature(getattr(resizefix, call)).parameters.items()
@@ -61,13 +63,13 @@ def called(call, **options):
     return getattr(resizefix, call)(*models, **{**NEEDED.get(call, {}), **options})
 
 
-@pytest.mark.parametrize(("call", "option"), OPTIONS)
+@pytest.mark.parametrize(("call", "option"), CALL_OPTIONS)
 @settings(max_examples=50 if EXHAUSTIVE else 6, deadline=None)
 @given(value=things)
 def test_no_value_of_an_option_raises_anything_but_a_resizefix_error(call, option, value):
     try:
         if call in ("check", "verify") or option in ("verify", "timeout", "memory_limit"):
-            checked_options({option: value}, call)
+            checked_options(call, {option: value})
         else:
             called(call, **{"verify": False, option: value})
     except resizefix.ResizefixError as error:
@@ -126,9 +128,56 @@ def test_one_pattern_need_not_stand_in_a_list(node):
     assert called("promote_scales", node=node, verify=False).changed
 
 
-def test_every_option_of_every_call_is_checked():
-    rows = _OPTIONS.keys() | {option for call in CALLS for option in _rows_of(call)}
-    assert {option for _, option in OPTIONS} == rows
+@pytest.mark.parametrize("call", CALLS)
+def test_every_option_of_a_call_is_checked_and_no_other(call):
+    assert {option for of, option in CALL_OPTIONS if of == call} == checks_of(call).keys()
+
+
+ROWS = [(call_of(command), row) for row in OPTIONS for command in row.on if not row.program]
+
+
+@pytest.mark.parametrize("call", [*CALLS, "diff"])
+def test_the_defaults_of_the_rows_are_those_of_the_signature(call):
+    """`check` takes one target, which the command line need not name."""
+    rows = {row.name: row for of, row in ROWS if of == call and (of, row.name) != ("check", "target")}
+    parameters = inspect.signature(getattr(resizefix, call)).parameters
+    differing = {name for name, row in rows.items() if name in parameters and parameters[name].default != row.default}
+    assert differing == set()
+    # What bounds a command that runs no model is the program's affair.
+    assert rows.keys() - parameters.keys() <= ({"timeout", "memory_limit"} if call == "diff" else set())
+
+
+def test_a_row_stands_for_a_command_and_a_name_once():
+    keys = [(command, row.name) for row in OPTIONS for command in row.on]
+    assert len(keys) == len({*keys})
+
+
+def test_the_forms_that_are_typed_are_those_that_there_are():
+    assert FORM.choices == tuple(form.value for form in Form)
+
+
+@pytest.mark.parametrize(
+    ("command", "words", "options"),
+    [
+        ("promote-scales", ("--form", "factor", "--allow-coupled"), {"form": "factor", "allow_coupled": True}),
+        ("promote-scales", ("-n", "#0", "-n", "b", "--opset", "11"), {"node": ("#0", "b"), "opset": 11}),
+        ("freeze-scales", ("--set", "a=1,2", "--set", "b=3"), {"set": {"a": (1.0, 2.0), "b": (3.0,)}}),
+        (
+            "legalize",
+            ("--size", "224x96", "--no-lower", "--no-live"),
+            {"size": (224, 96), "lower": False, "live": False},
+        ),
+        ("input-size", ("--batch", "any", "--no-verify"), {"batch": "any", "verify": False}),
+    ],
+)
+def test_words_of_a_suggestion_are_options_of_the_call(command, words, options):
+    assert words_as_options(command, words) == options
+
+
+def test_an_option_of_another_command_is_none_of_this_one():
+    for command in CHANGING:
+        with pytest.raises(KeyError):
+            words_as_options(command, ("--atol", "1"))
 
 
 @pytest.mark.parametrize("call", CALLS)

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from size_networks import OLD, built, dense
 
-from resizefix.dialects.model_view import ModelView
 from resizefix.interop import opened
 from resizefix.library.resolution import Freedom, resolution_of
 from resizefix.origins.input_sizes.following import follow
@@ -13,6 +12,7 @@ from resizefix.origins.input_sizes.maps_alone import is_maps_alone
 from resizefix.origins.input_sizes.refusal import Choices
 from resizefix.reports.json import resolution_json
 from resizefix.reports.terminal import resolution_line
+from resizefix.shapes.model_view import ModelView
 
 
 def seen(model):

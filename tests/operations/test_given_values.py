@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 from onnx_text import document
 
-from resizefix.dialects.model_view import ModelView
 from resizefix.operations.given_values import GivenValues
 from resizefix.operations.sites import find_sites
+from resizefix.shapes.model_view import ModelView
 
 
 def given(graph: str, **values):

@@ -10,12 +10,12 @@ from resize_texts import in_another_file, refusal, resizing, statuses
 from test_repaired_files import BROKEN
 
 import resizefix
-from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
 from resizefix.faults.fault import Preferences
 from resizefix.faults.resize_node import ResizeNode, Surroundings
 from resizefix.faults.table import FINDERS, faults_in
 from resizefix.outcome import Status
+from resizefix.shapes.model_view import ModelView
 
 SCALES = "float[4] s = {1, 1, 2, 2}"
 TEXTS = {

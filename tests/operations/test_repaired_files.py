@@ -14,13 +14,13 @@ import pytest
 from ort_runs import opened
 
 import resizefix
-from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
 from resizefix.faults import attributes, channels, conversions, extents, operators, types, whole_numbers
 from resizefix.library.plans import Plans, repair_helps
 from resizefix.library.result import Result
 from resizefix.operations.sites import sites_in
 from resizefix.outcome import Status
+from resizefix.shapes.model_view import ModelView
 from resizefix.verification.verification import Status as Verdict
 
 BROKEN = Path(__file__).parents[2] / "fixtures" / "broken"

@@ -6,11 +6,11 @@ from onnx_text import model
 from resize_texts import in_another_file
 
 import resizefix
-from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
 from resizefix.operations.scan_ranks import store_scan_ranks
 from resizefix.runtimes.ort_session import open_session
 from resizefix.shapes.axis_sizes import AxisSizes
+from resizefix.shapes.model_view import ModelView
 
 SCAN = """(float[3,2,6,6] x) => (float[] rows, float[] ys) {
   t = Abs (x)

@@ -3,13 +3,13 @@ import pytest
 from onnx_text import document
 from resize_texts import BY_2, ONE, X, resizing
 
-from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
 from resizefix.errors import UsageError
 from resizefix.interpolation import CoordinateTransformationMode, ExtentKind, Mode, NearestMode
 from resizefix.operations.site import ReadSite
 from resizefix.operations.sites import _Finder, find_sites, select, sites_in
 from resizefix.origins.origin import OriginKind
+from resizefix.shapes.model_view import ModelView
 
 
 def sites_of(nodes: str = ONE, constants: str = "", x: str = X, *, opset: int = 13):

@@ -2,8 +2,8 @@
 
 from onnx import defs
 
-from resizefix.opsets.signatures import since_version
 from resizefix.opsets.table import ABSENT, ROOMS, TO_OPSET_8
+from resizefix.shapes.signatures import since_version
 
 NEWEST = min(26, defs.onnx_opset_version())
 OPERATORS = sorted({schema.name for schema in defs.get_all_schemas_with_history() if schema.domain == ""})

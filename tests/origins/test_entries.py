@@ -2,20 +2,20 @@ import numpy as np
 import pytest
 from chain_models import document
 
-from resizefix.dialects.model_view import ModelView
-from resizefix.document.operator_semantics.expression import Number, Size, UntraceableError, computed
 from resizefix.origins.entries import DimResolver, TracedEntry, confirm, measured_entries
 from resizefix.origins.measure import extract_subgraph
-from resizefix.origins.trace import Tracer
+from resizefix.shapes.axis_sizes import AxisSizes, traced_values
+from resizefix.shapes.expression import Number, Size, UntraceableError, computed
+from resizefix.shapes.model_view import ModelView
 
 X = ((), "x")
 
 
 def meanings_and_chain(nodes: str, inputs: str = "float[n,3,h,w] x, float[n,3,u,v] z"):
     view = ModelView(document(f"{nodes} y = Resize (x, , , k)", inputs, opset=13))
-    tracer = Tracer(view)
+    axis_sizes = AxisSizes(view)
     definition = view.scopes.definition(view.scopes.main, "k")
-    return DimResolver(tracer.axis_sizes, X, 4), extract_subgraph(tracer, definition)
+    return DimResolver(axis_sizes, X, 4), extract_subgraph(view, traced_values(axis_sizes), definition)
 
 
 def test_what_is_measured_depends_on_the_sizes_that_move_it():

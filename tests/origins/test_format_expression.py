@@ -1,8 +1,8 @@
 import pytest
 
-from resizefix.document.operator_semantics.expression import Number, Size, computed
 from resizefix.document.text import listed
 from resizefix.origins.format_expression import axis_names, figure, written
+from resizefix.shapes.expression import Number, Size, computed
 
 H = Size(((), "x"), 2)
 

@@ -2,15 +2,15 @@ import numpy as np
 import pytest
 from onnx_text import document
 
-from resizefix.dialects.model_view import ModelView
-from resizefix.document.operator_semantics.expression import Size, UntraceableError
 from resizefix.origins.measure import Chain, extract_subgraph
-from resizefix.origins.trace import Tracer
+from resizefix.shapes.axis_sizes import AxisSizes, traced_values
+from resizefix.shapes.expression import Size, UntraceableError
+from resizefix.shapes.model_view import ModelView
 
 
 def chain(nodes: str, inputs: str = "float[n,3,h,w] x", extra: str = "", more: str = "", opset: int = 13) -> Chain:
     view = ModelView(document(f"({inputs}) => (float[] t) {extra} {{ {nodes} }} {more}", opset, "local"))
-    return extract_subgraph(Tracer(view), view.scopes.definition(view.scopes.main, "t"))
+    return extract_subgraph(view, traced_values(AxisSizes(view)), view.scopes.definition(view.scopes.main, "t"))
 
 
 def at(*lengths: int):

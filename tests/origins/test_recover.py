@@ -6,10 +6,10 @@ from chain_models import both, document, only_site, recovered, sized
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from resizefix.document.operator_semantics import expression
 from resizefix.interpolation import ExtentKind
 from resizefix.origins.recover import Recovery
 from resizefix.runtimes.ort_session import CannotRunError, open_session
+from resizefix.shapes import expression
 
 FLOORED = both("#f = Cast <to = 1> (#0) #m = Mul (#f, c) #r = Floor (#m) #1 = Cast <to = 7> (#r)")
 DOUBLED = both("#1 = Mul (#0, two)")
@@ -128,7 +128,7 @@ def test_a_quotient_that_loses_a_pixel_says_so():
 
 
 def test_a_walk_that_onnxruntime_contradicts_is_not_believed(monkeypatch):
-    monkeypatch.setitem(expression.OPERATORS, "Mul", expression.OPERATORS["Add"])
+    monkeypatch.setitem(expression.ELEMENTWISE, "Mul", expression.ELEMENTWISE["Add"])
     found = recovered(sized(DOUBLED))
     assert "onnxruntime computes" in found
 

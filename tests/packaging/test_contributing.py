@@ -69,6 +69,31 @@ def test_the_lowering_gives_the_bits_of_the_node_and_refuses_what_it_does_not(he
     assert shuffle.applies(by_scales(nearest(), (1, 3, 4, 5), 2, 3), 13) is not None
 
 
+def test_the_option_is_typed_checked_and_explained(monkeypatch):
+    import click
+
+    from resizefix.cli.options import Subcommand
+    from resizefix.errors import UsageError
+    from resizefix.library import options
+
+    monkeypatch.setattr(options, "OPTIONS", (*options.OPTIONS, example("Add an option")["MOST_CHANGED"]))
+    tables = options.options_of, options.checks_of
+    for table in tables:
+        table.cache_clear()
+    try:
+        legalize = Subcommand("legalize", params=[], callback=None)
+        (typed,) = [param for param in legalize.params if param.name == "most_changed"]
+        assert typed.opts == ["--most-changed"]
+        assert "--most-changed" in legalize.get_help(click.Context(legalize))
+        assert options.words_as_options("repair", ("--most-changed", "3")) == {"most_changed": 3}
+        assert options.checked_options("legalize", {"most_changed": None}) == {"most_changed": None}
+        with pytest.raises(UsageError, match="most_changed=0: give a whole number from 1 to 1000"):
+            options.checked_options("legalize", {"most_changed": 0})
+    finally:
+        for table in tables:
+            table.cache_clear()
+
+
 def test_the_downgrade_gives_the_bits_of_the_operator(helpers, monkeypatch):
     from opset_pair import assert_same, model_of, operators
 

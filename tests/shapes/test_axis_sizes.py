@@ -1,9 +1,9 @@
 import pytest
 from onnx_text import document
 
-from resizefix.dialects.model_view import ModelView
-from resizefix.document.operator_semantics.expression import Number, Size, sizes_in
 from resizefix.shapes.axis_sizes import AxisSizes
+from resizefix.shapes.expression import Number, Size, sizes_in
+from resizefix.shapes.model_view import ModelView
 
 X = Size(((), "x"), 2)
 

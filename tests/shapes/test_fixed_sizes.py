@@ -5,9 +5,9 @@ import pytest
 from onnx_text import document
 from ort_runs import run
 
-from resizefix.dialects.model_view import ModelView
 from resizefix.scope_path import MAIN
 from resizefix.shapes.fixed_sizes import know_fixed_sizes
+from resizefix.shapes.model_view import ModelView
 
 CHAINS = {
     "pads made by Concat and Split": """p, q = Split <axis = 0> (four)

@@ -10,7 +10,16 @@ from onnx import helper
 from ort_runs import run
 from row_nodes import NODES, floats
 
-from resizefix.shapes import cutting_rows, elementwise_rows, moving_rows, reshape_row, resize_row, window_rows
+from resizefix.shapes import (
+    arithmetic_values,
+    cutting_rows,
+    elementwise_rows,
+    moving_rows,
+    moving_values,
+    reshape_row,
+    resize_row,
+    window_rows,
+)
 from resizefix.shapes.number_reading import ConflictError, NumberReading, Numbers, UnknownSizesError
 
 OPSET = 17
@@ -98,5 +107,8 @@ def test_an_attribute_that_the_call_of_a_function_gives_is_not_taken_for_its_def
 
 def test_no_operator_has_two_rows():
     parts = (cutting_rows, elementwise_rows, moving_rows, reshape_row, resize_row, window_rows)
-    operators = [operator for part in parts for operator in part.ROWS]
-    assert len(operators) == len(set(operators))
+    sizes = [operator for part in parts for operator in part.ROWS]
+    values = [operator for part in (moving_values, arithmetic_values) for operator in part.ROWS]
+    assert len(sizes) == len(set(sizes))
+    assert len(values) == len(set(values))
+    assert set(values) <= set(sizes)  # what makes values makes them of some sizes

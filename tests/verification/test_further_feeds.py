@@ -11,11 +11,14 @@ from resizefix.runtimes.inputs import InputKind, TensorInput
 from resizefix.runtimes.limits import Limits
 from resizefix.runtimes.ort_session import open_session
 from resizefix.verification.arms import Watched
-from resizefix.verification.draws import Drawer, Edges, row
+from resizefix.verification.draws import Drawer
+from resizefix.verification.edges import Edges
+from resizefix.verification.feed_rows import row
 from resizefix.verification.feeds import Feeder
 from resizefix.verification.fitting import fit_feeds
-from resizefix.verification.further_feeds import OF_LIGHT, FurtherFeeds, Origin, tells
+from resizefix.verification.further_feeds import OF_LIGHT, FurtherFeeds, tells
 from resizefix.verification.memory_budget import MemoryBudget
+from resizefix.verification.origin import Origin
 
 
 def further(graph: str, seed: int = 0, opset: int = 18) -> FurtherFeeds:

@@ -9,13 +9,13 @@ from onnx_text import document, model
 
 import resizefix
 from benchmarks.independent_resizes import independent_resizes
-from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
 from resizefix.library.promote_scales import promote_scales
 from resizefix.library.result import VerificationFailedError
 from resizefix.operations.promote_scales import promote_scales as promote
 from resizefix.operations.sites import find_sites
 from resizefix.scope_path import MAIN, BodyName, FunctionName, ScopePath
+from resizefix.shapes.model_view import ModelView
 from resizefix.verification.conditions import Conditions
 from resizefix.verification.extraction import Extraction
 from resizefix.verification.proof import Prover

@@ -12,7 +12,7 @@ from onnx_text import document, model
 import resizefix
 from resizefix.verification.conditions import Conditions
 from resizefix.verification.signatures import Feeding
-from resizefix.verification.verification import Verification
+from resizefix.verification.verification import Status, Verification
 from resizefix.verification.verify import verify
 
 SEEDS = st.integers(0, 2**31)
@@ -100,6 +100,88 @@ def test_a_condition_that_is_another_one_is_seen_at_its_border(seed, limit):
         y = If(p) <then_branch = t () => (float[5] u) { u = Neg(x) }, else_branch = e () => (float[5] v) { v = Exp(x) }>
     }"""
     assert not verified(text % float(limit), text % float(limit + 0.5), seed).passed
+
+
+# What cuts or compares an open size: each with one number, at whatever size that matters.
+CUTTING = (
+    "y = Slice(x, zero, k, zero)",
+    "y = Slice(x, k, last, zero) z = Identity(x)",
+    "y, i = TopK<axis = 0>(x, k)",
+    "y = Gather(x, k)",
+    "s = Shape(x) n = Squeeze(s) r = Range(nought, n, unit) m = Less(r, k) y = Where(m, x, half)",
+    "s = Shape(x) p = Greater(s, k) q = Squeeze(p) "
+    "y = If(q) <then_branch = a () => (u) { u = Neg(x) }, else_branch = b () => (v) { v = Abs(x) }>",
+    "y = Pad<mode = 'reflect'>(x, pads)",
+    "s = Shape(x) m = Min(s, k) f = Cast<to = 1>(m) y = Mul(x, f)",
+)
+CUT = """(float[n] x) => (y) <int64[1] k = {%d}, int64[2] pads = {%d, 0}, int64[1] zero = {0}, int64 nought = {0},
+    int64 unit = {1}, float half = {0.5}, int64[1] last = {9223372036854775807}> { %s }"""
+
+
+@settings(max_examples=60, deadline=None)
+@given(SEEDS, st.integers(1, 3000), st.integers(1, 40), st.sampled_from(CUTTING))
+def test_a_number_that_cuts_an_open_size_or_is_compared_with_one_is_seen(seed, number, more, nodes):
+    before, after = (CUT % (one, one, nodes.replace("'", '"')) for one in (number, number + more))
+    assert not verified(before, after, seed).passed
+    assert verified(before, before, seed).passed
+
+
+# Both inputs must be beyond a limit at once, or all elements of one.
+AT_ONCE = (
+    "m = Max(x, k) y = Max(m, w)",
+    "m = Max(x, k) o = Max(w, k) y = Add(m, o)",
+    "p = Less(x, k) q = Less(w, k) b = And(p, q) y = Where(b, x, k2)",
+    "m = Clip(x, k) y = Max(m, w)",
+    "m = ReduceMax<keepdims = 0>(x) p = Greater(m, k) "
+    "y = If(p) <then_branch = a () => (u) { u = Neg(w) }, else_branch = b () => (v) { v = Mul(w, k2) }>",
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(SEEDS, st.integers(-1000, -20), st.integers(1, 6), st.sampled_from(AT_ONCE))
+def test_a_limit_that_all_numbers_must_pass_at_once_is_seen(seed, limit, length, nodes):
+    text = "(float[%d] x, float[%d] w) => (y) <float k = {%s}, float k2 = {%s}> { %s }"
+    before = text % (length, length, float(limit), float(limit), nodes)
+    after = text % (length, length, float(limit) * 1.5, float(limit) * 1.5, nodes)
+    assert not verified(before, after, seed).passed
+    assert verified(before, before, seed).passed
+
+
+@settings(max_examples=60, deadline=None)
+@given(SEEDS, st.floats(0.015625, 8, width=32), st.integers(0, 255), st.sampled_from(["scale", "zero", "type"]))
+def test_a_quantisation_is_seen_where_it_saturates_and_about_its_zeros(seed, scale, zero, other):
+    text = """(float[3] x) => (y) <float s = {%s}, %s z = {%d}> {
+        q = QuantizeLinear(x, s, z) f = Cast<to = 1>(q) y = Cast<to = 9>(f) }"""
+    before = text % (float(scale), "uint8", zero)
+    changed = {"scale": (float(scale) * 1.1, "uint8", zero), "zero": (float(scale), "uint8", (zero + 1) % 256)}
+    after = text % changed.get(other, (float(scale), "int8", zero - 128))
+    if (zero, other) in ((0, "scale"), (0, "type")):  # both clip at the same number then
+        return
+    assert not verified(before, after, seed).passed
+
+
+@settings(max_examples=30, deadline=None)
+@given(SEEDS, st.integers(0, 12), st.booleans())
+def test_a_model_that_refuses_the_usual_feeds_is_fed_others(seed, position, is_sequence):
+    taken = f"(seq(float[2]) x) => (y) <int64 i = {{{position}}}> {{ y = SequenceAt(x, i) }}"
+    cut = f"(float[n] x) => (y) <int64 i = {{{50 * position}}}> {{ y = Gather(x, i) }}"
+    found = verified(*[taken if is_sequence else cut] * 2, seed=seed)
+    assert found.passed, found.reason
+
+
+UNREACHED = """(float[2] x) => (y) <float k = {%s}> {
+    h = Exp(x) g = Neg(h) s = ReduceMax<keepdims = 0>(g) p = Greater(s, k)
+    y = If(p) <then_branch = t () => (float[2] u) { u = %s(x) }, else_branch = e () => (float[2] v) { v = Neg(x) }> }"""
+
+
+def test_a_branch_that_nothing_reaches_is_no_yes_unless_both_models_hold_the_same():
+    before, other = (UNREACHED % (5.0, operator) for operator in ("Abs", "Floor"))
+    found = verified(before, other)
+    assert found.status is Status.UNREFUTED
+    assert not found.passed
+    assert "If_" in found.reason or "y" in found.reason
+    assert verified(before, before).status is Status.PASSED
+    assert verified(before, UNREACHED % (6.0, "Abs")).status is Status.UNREFUTED
 
 
 # ---- what has no number to compare ----

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 import numpy as np
 from onnx import NodeProto, helper
 
-from resizefix.dialects.output_size import rederive
 from resizefix.document.document import Document
 from resizefix.document.edits import (
     add_initializer,
@@ -29,8 +28,9 @@ from resizefix.origins.input_sizes.operands import Place
 from resizefix.origins.input_sizes.refusal import refuse
 from resizefix.outcome import Outcome, Status
 from resizefix.scope_path import MAIN, Key
-from resizefix.shapes.dim import Dim
+from resizefix.shapes.expression import Dim
 from resizefix.shapes.notes import COMPUTED, ResizeUse
+from resizefix.shapes.stored_shapes import rederive
 
 _WHOLE = {"AveragePool": "ReduceMean", "MaxPool": "ReduceMax"}
 _AXES_AS_OPERAND = 18

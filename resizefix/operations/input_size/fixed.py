@@ -11,7 +11,6 @@ import numpy.typing as npt
 from onnx import ModelProto, NodeProto, helper, numpy_helper
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.dialects.output_size import rederive
 from resizefix.document.document import Document
 from resizefix.document.edits import add_initializer, remove_unread, set_input, set_shape
 from resizefix.document.node_builder import FreshNames
@@ -24,7 +23,8 @@ from resizefix.origins.input_sizes.input_axes import ImageInput
 from resizefix.origins.input_sizes.operands import Place
 from resizefix.outcome import Outcome, Status
 from resizefix.scope_path import MAIN, Key
-from resizefix.shapes.dim import Dim
+from resizefix.shapes.expression import Dim
+from resizefix.shapes.stored_shapes import rederive
 
 
 @dataclass(frozen=True)

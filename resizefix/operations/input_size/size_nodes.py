@@ -12,10 +12,10 @@ from itertools import takewhile
 import numpy as np
 
 from resizefix.document.node_builder import NodeBuilder
-from resizefix.document.operator_semantics.expression import Computed, Expression, Number, Size
 from resizefix.origins.input_sizes.following import Following
 from resizefix.origins.input_sizes.refusal import refuse
-from resizefix.shapes.dim import Dim, Lengths
+from resizefix.shapes.expression import Computed, Dim, Expression, Number
+from resizefix.shapes.sizes import Lengths
 
 _OPERATORS = {"product": "Mul", "total": "Add", "joined": "Add", "minus": "Sub", "quotient": "Div", "floor": "Div"}
 _COUNT = 256
@@ -131,8 +131,7 @@ class SizeNodes:
             scale = builder.value([dim.data], "scale", np.float32)
             return builder.as_type(builder.add("Floor", builder.add("Mul", size, scale)), np.int64)
         if kind == "computed":
-            expression, order = dim.data
-            return self._expression(expression, dict(zip(order, dim.parts, strict=True)), label)
+            return self._expression(dim.data, label)
         if kind in ("least", "greatest"):
             one, other = (self.one(part, label) for part in dim.parts)
             if builder.opset >= 12:  # Min and Max of integers
@@ -146,13 +145,13 @@ class SizeNodes:
             made = builder.add(_OPERATORS[kind], made, self.one(part, label))
         return made
 
-    def _expression(self, expression: Expression, leaves: dict[Size, Dim], label: str) -> str:
-        if isinstance(expression, Size):
-            return self.one(leaves[expression], label)
+    def _expression(self, expression: Expression, label: str) -> str:
+        if isinstance(expression, Dim):
+            return self.one(expression, label)
         if isinstance(expression, Number):
             return self._builder.value([expression.value], "number", np.dtype(expression.dtype))
         assert isinstance(expression, Computed)
-        operands = [self._expression(operand, leaves, label) for operand in expression.operands]
+        operands = [self._expression(operand, label) for operand in expression.operands]
         if expression.operator == "Cast":
             return self._builder.as_type(operands[0], expression.dtype)
         return self._builder.add(expression.operator, *operands)

@@ -9,13 +9,14 @@ from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from functools import partial
 
-from resizefix.document.operator_semantics.operand import attribute_of
 from resizefix.origins.input_sizes.flow import Flow
 from resizefix.origins.input_sizes.margins import cuts, even_pads, few, halves, pads, tails
 from resizefix.origins.input_sizes.refusal import FOLLOW, KEEP, refuse
 from resizefix.origins.input_sizes.two_readings import follow_shares, refuse_loose_tables, refuse_two_readings
-from resizefix.shapes.dim import Dim, Sizes
+from resizefix.shapes.expression import Dim
 from resizefix.shapes.notes import ResizeUse, Split
+from resizefix.shapes.operand import attribute_of
+from resizefix.shapes.sizes import Sizes
 from resizefix.shapes.window_rows import STEP_DOWN
 
 _ROUNDED = 1e-3  # samples: a quotient of two sizes makes the one of the other

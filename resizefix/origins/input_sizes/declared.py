@@ -15,8 +15,8 @@ from typing import NamedTuple
 import numpy as np
 from onnx import NodeProto
 
-from resizefix.dialects.model_view import ModelView
 from resizefix.origins.input_sizes.input_axes import ImageInput
+from resizefix.shapes.model_view import ModelView
 
 _LISTING = {
     "Reshape": 1, "Resize": 3, "Expand": 1, "Tile": 1, "ConstantOfShape": 0, "Slice": 2, "Upsample": 1,
@@ -119,9 +119,8 @@ def _lists(view: ModelView) -> Iterator[tuple[NodeProto, list[int]]]:
         place = _LISTING.get(node.op_type)
         if place is None or place >= len(node.input) or not node.input[place]:
             continue
-        found = view.constants.value_of(scope, node.input[place])
-        value = getattr(found, "value", None)
-        if value is not None and np.asarray(value).dtype.kind in "iu" and np.asarray(value).size <= 8:
+        value = view.constants.array(scope, node.input[place])
+        if value is not None and value.dtype.kind in "iu" and value.size <= 8:
             yield node, np.ravel(value).astype(int).tolist()
 
 

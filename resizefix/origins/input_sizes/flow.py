@@ -7,11 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from onnx import GraphProto, NodeProto, numpy_helper
 
-from resizefix.dialects.model_view import ModelView
-from resizefix.document.constants import value_of_node
-from resizefix.document.operator_semantics.operand import MISFITS, attribute_of
 from resizefix.document.scopes import DEFAULT_DOMAINS, node_label, reads
-from resizefix.opsets.node_schema import why_incomplete
 from resizefix.origins.input_sizes.conventions import against, sentence_of
 from resizefix.origins.input_sizes.input_axes import ImageInput
 from resizefix.origins.input_sizes.node_reading import NodeReading
@@ -20,10 +16,15 @@ from resizefix.origins.input_sizes.refusal import FOLLOW, KEEP, Assumed, Choices
 from resizefix.origins.input_sizes.solver import Solver
 from resizefix.origins.input_sizes.tables import may_be_grid
 from resizefix.scope_path import MAIN
-from resizefix.shapes.dim import Dim, Sizes
+from resizefix.shapes.constant_node import value_of_node
+from resizefix.shapes.expression import Dim
+from resizefix.shapes.model_view import ModelView
 from resizefix.shapes.notes import DimList, Notes
+from resizefix.shapes.operand import MISFITS, attribute_of
 from resizefix.shapes.reading import UnknownRankError, axis_of
-from resizefix.shapes.table import ROWS
+from resizefix.shapes.signatures import why_incomplete
+from resizefix.shapes.sizes import Sizes
+from resizefix.shapes.table import OPERATORS
 
 _DOMAINS = (*DEFAULT_DOMAINS, "com.microsoft")
 _BY_LISTS = frozenset({"Resize", "Upsample", "Reshape", "Expand", "Tile", "ConstantOfShape", "Range"})
@@ -266,8 +267,8 @@ class Flow(Notes):
     def _sized(self, n: NodeReading, follows: bool) -> list[DimList | None]:
         """The sizes of the outputs; unknown ones where nothing is known of an input."""
         node = n.node
-        row = ROWS.get(node.op_type)
-        if row is None:
+        operator = OPERATORS.get(node.op_type)
+        if operator is None:
             if not follows:
                 return self._stored(node)
             known = self.operands.known(Place(n.index, 0), node.input[0]) if node.input and node.input[0] else None
@@ -275,7 +276,7 @@ class Flow(Notes):
                 return [None] * len(node.output)
             raise refuse(n.label, "origins.input-size-operator", operator=node.op_type)
         try:
-            return list(row(n))
+            return list(operator.sizes(n))
         except UnknownRankError:
             if not follows:
                 return self._stored(node, node.op_type in _BY_LISTS)

@@ -8,9 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.dialects.model_view import ModelView
 from resizefix.dialects.resized_length import kernel_length
-from resizefix.document.operator_semantics.operand import attribute_of
 from resizefix.document.values import Array
 from resizefix.origins.input_sizes.decide import decide
 from resizefix.origins.input_sizes.flow import MOST_IN_A_TABLE, Flow
@@ -24,10 +22,14 @@ from resizefix.origins.input_sizes.scalar_use import MixedUse, ScalarUse
 from resizefix.origins.input_sizes.scalars import scalars
 from resizefix.origins.input_sizes.sequences import Sequence, turned
 from resizefix.origins.input_sizes.tables import Grid, Joined, Known, NoGridError, Table, recognised, shares_that_stay
-from resizefix.shapes.dim import Dim, Lengths, Sizes
+from resizefix.shapes.expression import Dim
+from resizefix.shapes.model_view import ModelView
 from resizefix.shapes.notes import AttributeUse
+from resizefix.shapes.operand import attribute_of
+from resizefix.shapes.sizes import Lengths, Sizes
 
 Symbols = Mapping[str, int]
+_SMALL = 2**12  # pixels of all images: a trial of so few costs nothing
 _TRIALS = 3
 _SHOWN = 6
 
@@ -158,7 +160,7 @@ class Following:
 def trial_sizes(found: Following, growth: int) -> list[dict[str, int]]:
     """A few sizes of the input that the model takes: larger ones, of other shapes, odd ones where it takes odd ones.
 
-    None has more than `growth` times the pixels of the old one.
+    None has more than `growth` times the pixels of the old one, unless it is small all the same.
     """
     symbols = found.sizes.symbols
     rule = found.rule(symbols)
@@ -169,7 +171,8 @@ def trial_sizes(found: Following, growth: int) -> list[dict[str, int]]:
         moves = dict(zip(("height", "width", "batch"), (first, second, third), strict=True))
         made = {name: old + odd[name] * moves.get(name, first) for name, old in symbols.items()}
         pixels = np.prod([made[name] / old for name, old in symbols.items()])
-        if made == dict(symbols) or min(made.values()) < 1 or pixels > growth or made in chosen:
+        too_large = pixels > growth and np.prod(list(made.values())) > _SMALL
+        if made == dict(symbols) or min(made.values()) < 1 or too_large or made in chosen:
             continue
         if broken_at(found.flow, made) is None:
             chosen.append(made)

@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 from onnx import ModelProto, ValueInfoProto
 
-from resizefix.document.operator_semantics.operand import attribute_of
 from resizefix.document.values import dims_of
 from resizefix.errors import RefusedError, UsageError
+from resizefix.shapes.operand import attribute_of
 
 _MOST_CHANNELS = 4  # grey, with alpha, RGB, RGBD: an axis of so few is no height
 _SHORTEST_LINE = 1024  # samples of a line, as of sound; shorter vectors are features
@@ -43,7 +43,9 @@ def asked_shapes(
 
 
 def image_inputs(model: ModelProto, names: Sequence[str]) -> list[ImageInput]:
-    """The inputs whose height and width change together: those named, else the first image and all as large as it.
+    """The inputs whose height and width change together: those named, else the first image and all as large as it. Of
+    open ones those are that have as many channels as a picture, where there are any: one name of their sizes says
+    nothing, and a state that a video network hands on from image to image has a size of its own.
 
     Raises UsageError for a name that is no input, or no image.
     """
@@ -64,11 +66,12 @@ def image_inputs(model: ModelProto, names: Sequence[str]) -> list[ImageInput]:
         )
     _require_possible(images.values())
     first = max(images.values(), key=lambda image: (image.old("height") or 0) * (image.old("width") or 0))
-    return [
+    alike = [
         image
         for image in images.values()
         if image.old("height") == first.old("height") and image.old("width") == first.old("width")
     ]
+    return _pictures(alike) if _is_open(first) else alike
 
 
 def _require_possible(images: Iterable[ImageInput]) -> None:
@@ -80,7 +83,27 @@ def _require_possible(images: Iterable[ImageInput]) -> None:
 
 def open_images(model: ModelProto) -> list[ImageInput]:
     """The image inputs whose height or width the file leaves open."""
-    return [image for image in _images(model) if None in (image.old("height"), image.old("width"))]
+    return _pictures([image for image in _images(model) if _is_open(image)])
+
+
+def open_beside(model: ModelProto, chosen: Sequence[ImageInput]) -> list[ImageInput]:
+    """The open images that are not among the chosen ones: they stay open."""
+    names = {image.name for image in chosen}
+    return [image for image in _images(model) if _is_open(image) and image.name not in names]
+
+
+def _is_open(image: ImageInput) -> bool:
+    return None in (image.old("height"), image.old("width"))
+
+
+def _pictures(images: Sequence[ImageInput]) -> list[ImageInput]:
+    """Those with as many channels as a picture has; all, where none has."""
+    return [image for image in images if 1 <= (_channels(image) or 0) <= _MOST_CHANNELS] or list(images)
+
+
+def _channels(image: ImageInput) -> int | None:
+    left = [size for axis, size in enumerate(image.dims) if axis not in image.axes.values()]
+    return left[0] if len(left) == 1 else None
 
 
 def images_beside(model: ModelProto, chosen: Sequence[ImageInput]) -> list[ImageInput]:

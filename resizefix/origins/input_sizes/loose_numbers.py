@@ -20,7 +20,7 @@ from resizefix.origins.input_sizes.operands import Place
 from resizefix.origins.input_sizes.own_numbers import is_own
 from resizefix.origins.input_sizes.refusal import FOLLOW, KEEP, asked
 from resizefix.origins.input_sizes.scalar_use import FORMS, RARER, ScalarUse, distinct, reading
-from resizefix.shapes.dim import Dim
+from resizefix.shapes.expression import Dim
 
 Doubts = dict[Place, Sequence[ScalarUse]]
 Along = Callable[[str], Iterable[Dim]]

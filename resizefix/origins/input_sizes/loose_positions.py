@@ -10,14 +10,14 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from resizefix.document.operator_semantics.operand import attribute_of
 from resizefix.document.values import Array
 from resizefix.origins.input_sizes.conventions import against
 from resizefix.origins.input_sizes.flow import Flow
 from resizefix.origins.input_sizes.operands import Place
 from resizefix.origins.input_sizes.refusal import KEEP, asked
 from resizefix.origins.input_sizes.scalar_use import MixedUse, ScalarUse, reading
-from resizefix.shapes.dim import Dim
+from resizefix.shapes.expression import Dim
+from resizefix.shapes.operand import attribute_of
 from resizefix.shapes.reading import axis_of
 
 _FEW = 3  # samples at either end, as tokens are

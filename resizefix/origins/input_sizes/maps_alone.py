@@ -5,13 +5,12 @@ import numpy as np
 from onnx import AttributeProto, NodeProto
 
 from resizefix.dialects.dialect import RESIZES, dialect_of
-from resizefix.dialects.model_view import ModelView
 from resizefix.dialects.read import read
-from resizefix.document.constants import Constant
 from resizefix.document.scopes import is_operator
 from resizefix.errors import RefusedError
 from resizefix.origins.input_sizes.input_axes import ImageInput
 from resizefix.scope_path import MAIN
+from resizefix.shapes.model_view import ModelView
 
 _CHANNELS_FIRST = {"batch": 0, "height": 2, "width": 3}
 _ACTIVATIONS = ("Relu", "LeakyRelu", "Elu", "Sigmoid", "Tanh", "Identity")
@@ -68,8 +67,9 @@ def _is_by_whole_factors(view: ModelView, node: NodeProto) -> bool:
         return False
     if not operands.scales or operands.sizes or any(each.name not in _OF_RESIZE for each in node.attribute):
         return False
-    found = view.constants.value_of(scope, operands.scales)
-    if not isinstance(found, Constant) or found.chain or found.value.shape != (4,) or found.value.dtype != np.float32:
+    definition = view.scopes.definition(scope, operands.scales)
+    found = None if definition is None else view.constants.constant(definition)
+    if found is None or found.chain or found.value.shape != (4,) or found.value.dtype != np.float32:
         return False
     scales = found.value
     is_whole = np.isfinite(scales) & (scales >= 1) & (scales == np.floor(scales))

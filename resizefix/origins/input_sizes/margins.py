@@ -4,12 +4,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from resizefix.document.output_lengths import same_padding
 from resizefix.origins.input_sizes.flow import Flow, PadUse, RemainderRule
 from resizefix.origins.input_sizes.refusal import refuse
 from resizefix.origins.input_sizes.solver import describe
-from resizefix.shapes.dim import Dim, Sizes
+from resizefix.shapes.expression import Dim
 from resizefix.shapes.moving_rows import LEAST_MULTIPLE, lead_up
+from resizefix.shapes.output_lengths import same_padding
+from resizefix.shapes.sizes import Sizes
 
 
 def halves(flow: Flow) -> None:

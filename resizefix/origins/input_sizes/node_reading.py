@@ -9,7 +9,7 @@ from resizefix.document.values import Array
 from resizefix.origins.input_sizes.operands import Place
 from resizefix.origins.input_sizes.refusal import SizeRefusedError, refuse
 from resizefix.origins.input_sizes.solver import Solver
-from resizefix.shapes.dim import Dim
+from resizefix.shapes.expression import Dim
 from resizefix.shapes.notes import AttributeUse, DimList, Split
 from resizefix.shapes.reading import Reading, UnknownRankError
 

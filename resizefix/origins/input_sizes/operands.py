@@ -10,23 +10,23 @@ import numpy as np
 import numpy.typing as npt
 from onnx import NodeProto
 
-from resizefix.dialects.model_view import ModelView
-from resizefix.document.constants import value_of_node
-from resizefix.document.operator_semantics.expression import (
-    Computed,
-    Expression,
-    Number,
-    Size,
-    UntraceableError,
-    evaluate,
-    sizes_in,
-)
-from resizefix.document.operator_semantics.operand import Call, Known, attribute_of
-from resizefix.document.operator_semantics.table import SHAPE_READERS, apply, has_row, sizes_read
 from resizefix.document.scopes import is_operator
 from resizefix.document.values import Array
 from resizefix.scope_path import MAIN
-from resizefix.shapes.dim import Dim, Sizes
+from resizefix.shapes.constant_node import value_of_node
+from resizefix.shapes.expression import (
+    Computed,
+    Dim,
+    Expression,
+    Number,
+    UntraceableError,
+    dims_in,
+    evaluate,
+)
+from resizefix.shapes.model_view import ModelView
+from resizefix.shapes.operand import SHAPE_READERS, Call, Known, attribute_of, sizes_read
+from resizefix.shapes.sizes import Sizes
+from resizefix.shapes.table import apply, has_row
 
 _RECURRENT, _STATES = ("LSTM", "GRU", "RNN"), (5, 6)
 # Lists of sizes are short; what is longer is data.
@@ -68,7 +68,6 @@ class Operands:
         self.tables: dict[Place, TableUse] = {}
         self.values: dict[str, Known] = {}
         self._tensors: dict[str, Array | None] = {}
-        self._leaves: dict[Size, Dim] = {}
         fed = {value.name for value in view.model.graph.input}
         overridable = fed if view.model.ir_version >= 4 and keep_overridable else set()
         self.initializers = {t.name: t for t in view.model.graph.initializer if t.name not in overridable}
@@ -182,17 +181,15 @@ class Operands:
         dim = self.sizes.resolve(dim)
         if dim.kind == "const":
             return Number(int(dim.data), dtype)
-        size = Size((MAIN, str(dim.index)), 0)
-        self._leaves[size] = dim
-        return size if dtype == "int64" else Computed("Cast", dtype, (size,), 2)
+        return dim if dtype == "int64" else Computed("Cast", dtype, (dim,), 2)
 
     def dim(self, expression: Expression) -> Dim | None:
         """An element of a list as a size; None for what is none, as a fraction."""
         if isinstance(expression, Number):
             value = expression.value
             return self.sizes.const(int(value)) if value == int(value) else None
-        if isinstance(expression, Size):
-            return self.sizes.resolve(self._leaves[expression])
+        if isinstance(expression, Dim):
+            return self.sizes.resolve(expression)
         samples = _samples(expression)
         try:
             found = evaluate(expression, samples)
@@ -200,21 +197,21 @@ class Operands:
             return None
         for size, lengths in samples.items():
             if np.array_equal(found, lengths):
-                return self.sizes.resolve(self._leaves[size])
+                return self.sizes.resolve(size)
         if found.dtype.kind == "f" and not np.all(found == np.floor(found)):
             return None
-        return self.sizes.computed(expression, {size: self._leaves[size] for size in samples})
+        return self.sizes.computed(expression)
 
     def scaled_by(self, scale: Expression, dim: Dim) -> Dim:
         """The size that a computed scale makes of another: the one that it was divided out of, or a whole factor."""
         samples = _samples(scale)
-        own = next((samples[size] for size in samples if self.sizes.resolve(self._leaves[size]) is dim), None)
+        own = next((samples[size] for size in samples if self.sizes.resolve(size) is dim), None)
         if own is None and dim.kind != "const":
             return self.sizes.opaque()
         product = np.asarray(evaluate(scale, samples), np.float64) * np.asarray(dim.old if own is None else own)
         for size, lengths in samples.items():
             if np.allclose(product, lengths, rtol=1e-5):
-                return self.sizes.resolve(self._leaves[size])
+                return self.sizes.resolve(size)
         if np.allclose(product, np.round(product[0]), rtol=1e-5) and np.round(product[0]) >= 1:
             return self.sizes.const(int(np.round(product[0])))
         factor = product / own if own is not None else product
@@ -224,14 +221,14 @@ class Operands:
 
     def is_opaque(self, expression: Expression) -> bool:
         """Whether a number is computed of a size that is not known, as that of another input that is left open."""
-        return any(self.sizes.is_opaque(self._leaves[size]) for size in sizes_in(expression))
+        return any(map(self.sizes.is_opaque, dims_in(expression)))
 
     def unknowns(self, known: Known) -> list[Dim]:
         """The unknowns in a value."""
         if known.value is not None:
             return []
-        leaves = {leaf for element in known.elements.flat for leaf in sizes_in(element)}
-        return [part for leaf in leaves for part in self.sizes.unknowns(self._leaves[leaf])]
+        dims = dict.fromkeys(dim for element in known.elements.flat for dim in dims_in(element))
+        return [part for dim in dims for part in self.sizes.unknowns(dim)]
 
     def numbers(self, place: Place, name: str) -> Array | None:
         """The numbers that a node reads where it needs them as they are in the file: axes, indices, counts."""
@@ -339,8 +336,8 @@ class Operands:
         """The size as large as this number that a list is computed of: what it lacks to a multiple is added to it."""
         if known.value is not None or array.size != 1 or array.dtype.kind != "i":
             return None
-        leaves = [self._leaves[size] for element in known.elements.flat for size in sizes_in(element)]
-        return next((leaf for leaf in leaves if leaf.old == array.flat[0]), None)
+        dims = (dim for element in known.elements.flat for dim in dims_in(element))
+        return next((dim for dim in dims if dim.old == array.flat[0]), None)
 
     def _operand(self, index: int, position: int, node: NodeProto) -> Known | None:
         """An operand's value; as it is in the file where the operator moves elements by it."""
@@ -376,9 +373,9 @@ _MOST_AXES = 4
 _MAKING = frozenset({"Tile", "Expand", "ConstantOfShape"})
 
 
-def _samples(expression: Expression) -> dict[Size, npt.NDArray[np.int64]]:
+def _samples(expression: Expression) -> dict[Dim, npt.NDArray[np.int64]]:
     """Some lengths for each size in an expression, none a simple function of another's."""
-    order = sorted(sizes_in(expression), key=str)
+    order = dims_in(expression)
     random = np.random.default_rng(len(order))
     return {size: random.integers(2, 10_000, _SAMPLES) for size in order}
 

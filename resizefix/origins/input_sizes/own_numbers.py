@@ -4,10 +4,10 @@ from collections.abc import Container, Iterator, Sequence
 
 from onnx import NodeProto
 
-from resizefix.document.operator_semantics.operand import attribute_of
 from resizefix.document.values import Array
 from resizefix.origins.input_sizes.flow import Flow
 from resizefix.origins.input_sizes.operands import Place
+from resizefix.shapes.operand import attribute_of
 
 _MOVING = frozenset({"Reshape", "Transpose", "Identity", "Cast", "Unsqueeze", "Squeeze", "Expand"})
 _FARTHEST = 6  # nodes that move values between a product of matrices and what scales it

@@ -20,7 +20,7 @@ from resizefix.origins.input_sizes.own_numbers import is_own
 from resizefix.origins.input_sizes.refusal import refuse
 from resizefix.origins.input_sizes.scalar_use import ScalarUse, alike, distinct, reading
 from resizefix.origins.input_sizes.taints import Taint
-from resizefix.shapes.dim import Dim
+from resizefix.shapes.expression import Dim
 
 SMALL = 4  # numbers up to here stand for themselves
 _LONGEST_LIST = 8

@@ -10,7 +10,8 @@ from typing import NamedTuple
 import numpy as np
 
 from resizefix.document.values import Array
-from resizefix.shapes.dim import Dim, Sizes
+from resizefix.shapes.expression import Dim
+from resizefix.shapes.sizes import Sizes
 
 _SHARPNESS = -0.75  # torch/aten upsample_bicubic2d; the default of ONNX's cubic_coeff_a, too
 

@@ -10,7 +10,8 @@ import numpy.typing as npt
 from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.resized_length import Scales, inference_lengths, kernel_lengths
 from resizefix.origins.input_sizes.flow import Flow
-from resizefix.shapes.dim import Dim, Lengths
+from resizefix.shapes.expression import Dim
+from resizefix.shapes.sizes import Lengths
 
 _AROUND = 512  # sizes on each side of the wished one that are looked at
 

@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from resizefix.document.values import Array
-from resizefix.shapes.dim import Dim, Sizes
+from resizefix.shapes.expression import Dim
+from resizefix.shapes.sizes import Sizes
 
 FORMS: dict[str, Callable[[Any], Any]] = {
     "whole": lambda n: n,

@@ -11,7 +11,6 @@ from dataclasses import replace
 import numpy as np
 from onnx import NodeProto
 
-from resizefix.document.operator_semantics.operand import attribute_of
 from resizefix.origins.input_sizes.flow import Flow
 from resizefix.origins.input_sizes.loose_numbers import Doubts, loose_numbers
 from resizefix.origins.input_sizes.node_reading import NodeReading
@@ -21,7 +20,9 @@ from resizefix.origins.input_sizes.plain_numbers import SMALL, PlainNumbers
 from resizefix.origins.input_sizes.scalar_use import FORMS, SHARES, ScalarUse, alike, distinct, reading
 from resizefix.origins.input_sizes.tables import Table
 from resizefix.origins.input_sizes.taints import Taint, channels_after, chosen_along, merged, table_taint
-from resizefix.shapes.dim import Dim, Sizes
+from resizefix.shapes.expression import Dim
+from resizefix.shapes.operand import attribute_of
+from resizefix.shapes.sizes import Sizes
 
 _COMPARING = frozenset({"Less", "LessOrEqual", "Greater", "GreaterOrEqual"})
 _MEETING = _COMPARING | {"Add", "Sub", "Mul", "Div", "Mod", "Pow", "Min", "Max", "Clip", "Reciprocal", "Where"}

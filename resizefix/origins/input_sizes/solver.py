@@ -12,8 +12,9 @@ import numpy as np
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.origins.input_sizes.refusal import refuse
-from resizefix.shapes.dim import Dim, Sizes
+from resizefix.shapes.expression import Dim
 from resizefix.shapes.notes import Split
+from resizefix.shapes.sizes import Sizes
 
 
 class Solver:

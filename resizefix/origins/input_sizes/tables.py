@@ -15,7 +15,8 @@ import numpy as np
 
 from resizefix.document.values import Array
 from resizefix.origins.input_sizes.sequences import Sequence, chosen, readings
-from resizefix.shapes.dim import Dim, Sizes
+from resizefix.shapes.expression import Dim
+from resizefix.shapes.sizes import Sizes
 
 Length = Callable[[Dim], int]
 

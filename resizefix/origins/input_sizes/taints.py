@@ -13,8 +13,9 @@ import numpy as np
 from resizefix.origins.input_sizes.node_reading import NodeReading
 from resizefix.origins.input_sizes.operands import Place
 from resizefix.origins.input_sizes.tables import Grid, Joined, Table
-from resizefix.shapes.dim import Dim, Sizes
+from resizefix.shapes.expression import Dim
 from resizefix.shapes.reading import UnknownRankError, axis_of
+from resizefix.shapes.sizes import Sizes
 
 _ELEMENTWISE = frozenset(
     {"Add", "Sub", "Mul", "Div", "Mod", "Pow", "Min", "Max", "Clip", "Cast", "Floor", "Ceil", "Round", "Neg", "Abs"}

@@ -5,13 +5,13 @@ from fractions import Fraction
 
 import numpy as np
 
-from resizefix.document.operator_semantics.operand import attribute_of
 from resizefix.origins.input_sizes.flow import MOST_IN_A_TABLE, Flow
 from resizefix.origins.input_sizes.operands import Place
 from resizefix.origins.input_sizes.refusal import refuse
 from resizefix.origins.input_sizes.tables import may_be_grid
 from resizefix.shapes.cutting_rows import FEW
-from resizefix.shapes.dim import Dim
+from resizefix.shapes.expression import Dim
+from resizefix.shapes.operand import attribute_of
 
 _FEWEST = 3  # so many are chosen for their own sake
 _SHARES = (2, 3, 4, 5, 8, 10, 16)  # of all values, where that many are chosen

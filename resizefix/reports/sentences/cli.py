@@ -74,6 +74,7 @@ SENTENCES = {
     "cli.stdout-of-several": "with several models, - cannot be one of them; name files",
     "cli.nothing-written": "nothing was written. {why}",
     "cli.no-target": "--target is missing: name what must accept the result (--target list prints all)",
+    "cli.left-out": "{target} refuses {node}, which -n left out: {why}",
     "cli.still-rejected": "nothing was written, because {target} would reject the result. {node}: {why}. With -n NODE, the named nodes are rewritten all the same",
     "cli.nothing-faster": "there is nothing to do: no other form makes the model 5 % faster in {target}",
     "cli.not-printed": "the answer cannot be printed: {why}",

@@ -1,0 +1,97 @@
+"""Options with which the same call changes a node that it refused: each candidate is tried before it is proposed."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+from resizefix.errors import ResizefixError
+from resizefix.library.options import call_of, with_words
+from resizefix.outcome import Outcome, Status
+
+if TYPE_CHECKING:
+    from resizefix.document.document import Document
+    from resizefix.library.result import Result
+
+_HOMES = {"legalize": "rewrite", "trt_legacy": "rewrite"}
+Words = tuple[str, ...]
+"""Options as they are typed."""
+_TRIED = 224  # a multiple of 32, 28 and 14, which the strides and patches of most networks are
+_ALSO_VERIFIED = "--size"  # what an example of a size proves, that size alone proves
+
+
+class Asked(NamedTuple):
+    """A call that refused nodes: the document and the options that it was given, and its result."""
+
+    document: Document
+    options: Mapping[str, Any]
+    result: Result[Any]
+
+
+Candidates = Callable[[Asked, Outcome], Iterable[Words]]
+"""The options that may help a refused outcome, the best first."""
+
+
+def call_named(command: str) -> Callable[..., Any]:
+    """The library's call of a command, whose room is loaded now."""
+    call = call_of(command)
+    home = importlib.import_module(f"resizefix.library.{_HOMES.get(call, call)}")
+    return cast("Callable[..., Any]", getattr(home, call))
+
+
+def proposed(_: Asked, outcome: Outcome) -> Iterable[Words]:
+    """What the operation proposes itself."""
+    return [outcome.retry_args] if outcome.retry_args else []
+
+
+def with_size(asked: Asked, _: Outcome) -> Iterable[Words]:
+    """A size for the image inputs that leave theirs open."""
+    from resizefix.origins.input_sizes.input_axes import open_images
+
+    images = [] if asked.options.get("size") is not None else open_images(asked.document.proto)
+    if images:
+        height, width = (images[0].old(name) or _TRIED for name in ("height", "width"))
+        yield ("--size", f"{height}x{width}")
+
+
+def advise(
+    call: Callable[..., Result[Any]], command: str, asked: Asked, candidates: Candidates, *, tells_why: bool = False
+) -> tuple[Outcome, ...]:
+    """The outcomes; a refused one has as `retry_args` its first candidate with which `call` changes the node.
+
+    The call is made again with the candidate added to its options, without verification. Where no candidate helps, the
+    outcome proposes nothing; with `tells_why` its reason ends with that of the last attempt.
+    """
+    attempts: dict[Words, Mapping[int, Outcome]] = {}
+    # Of a node that was named, the answer is yes only if it is changed.
+    enough = (Status.CHANGED,) if asked.options.get("node") else (Status.CHANGED, Status.UNCHANGED)
+
+    def advised(outcome: Outcome) -> Outcome:
+        why = outcome.reason
+        for words in candidates(asked, outcome):
+            if words not in attempts:
+                attempts[words] = _attempt(call, command, asked, words)
+            again = attempts[words].get(outcome.index)
+            if again is not None and again.status in enough:
+                return replace(outcome, retry_args=words)
+            if again is not None and tells_why:
+                why = f"{outcome.reason}, and {again.reason}"
+        return replace(outcome, reason=why, retry_args=())
+
+    outcomes = asked.result.outcomes
+    return tuple(advised(one) if one.status is Status.REFUSED else one for one in outcomes)
+
+
+def _attempt(call: Callable[..., Result[Any]], command: str, asked: Asked, words: Words) -> Mapping[int, Outcome]:
+    """The outcomes by index with these options added; no node is changed where the call gives no model to write."""
+    options = with_words(command, asked.options, words)
+    if _ALSO_VERIFIED not in words:
+        options["verify"] = False
+    try:
+        result = call(asked.document, **options)
+    except ResizefixError:
+        return {}
+    refused = {one.index: one for one in result.outcomes if one.status is Status.REFUSED}
+    return {one.index: one for one in result.outcomes} if result.is_writable else refused

@@ -1,0 +1,381 @@
+"""What options hold: how a value is typed on the command line, and what the library's calls take."""
+
+from __future__ import annotations
+
+import math
+import numbers
+import os
+import re
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple
+
+from resizefix.errors import UsageError
+from resizefix.opsets.newest import NEWEST_RAISED
+from resizefix.printable import printable
+
+Reader = Callable[[Any], Any]
+"""Gives the value as the call uses it; raises ValueError or TypeError for another."""
+Named = tuple[str, tuple[float, ...]]
+
+_LARGEST_FLOAT32 = 3.4028234663852886e38
+
+
+class Kind(NamedTuple):
+    """The values of an option.
+
+    `check` reads a value of the library, and `takes` says what that is. `read` reads a typed text; what it refuses has
+    the sentence `refusal`, a code with its arguments. Without `read` click reads `choices`, or a `number` from `least`
+    (with `above`, more than that), or any text. `metavar` stands for the value in `--help`.
+    """
+
+    check: Reader
+    takes: str = ""
+    metavar: str | None = None
+    read: Callable[[str], Any] | None = None
+    refusal: tuple[str, Mapping[str, str]] = ("", {})
+    choices: tuple[str, ...] = ()
+    number: type | None = None
+    least: float | None = None
+    above: bool = False
+
+
+def require(holds: object) -> None:
+    """Raises ValueError where it does not hold."""
+    if not holds:
+        raise ValueError
+
+
+def _flag(value: Any) -> bool:
+    require(isinstance(value, bool) or type(value).__name__ in ("bool_", "bool"))
+    return bool(value)
+
+
+def _whole(least: int, most: int = (1 << 63) - 1) -> Reader:
+    def read(value: Any) -> int:
+        require(isinstance(value, numbers.Integral) and not isinstance(value, bool))
+        require(least <= int(value) <= most)
+        return int(value)
+
+    return read
+
+
+def _number(least: float, most: float, *, above: bool = False) -> Reader:
+    def read(value: Any) -> float:
+        require(isinstance(value, numbers.Real) and not isinstance(value, bool))
+        number = float(value)
+        require(math.isfinite(number) and least <= number <= most and not (above and number == least))
+        return number
+
+    return read
+
+
+def _text(value: Any) -> str:
+    require(isinstance(value, str) and value != "" and printable(value) == value)
+    return str(value)
+
+
+def _path(value: Any) -> str:
+    return os.fsdecode(value)
+
+
+def _each(read: Reader, alone: tuple[type, ...] = ()) -> Reader:
+    """A sequence of what `read` reads; a value of the types `alone` is one of them."""
+
+    def read_all(value: Any) -> tuple[Any, ...]:
+        values = (value,) if isinstance(value, alone) else value
+        require(isinstance(values, Iterable) and not isinstance(values, (str, bytes, Mapping)))
+        return tuple(read(each) for each in values)
+
+    return read_all
+
+
+def _by_name(read: Reader) -> Reader:
+    def read_all(value: Any) -> dict[str, Any]:
+        require(isinstance(value, Mapping) and all(isinstance(name, str) for name in value))
+        return {name: read(each) for name, each in value.items()}
+
+    return read_all
+
+
+def _ranges(value: Any) -> dict[str, tuple[int, ...]]:
+    ranges: dict[str, tuple[int, ...]] = _by_name(_each(_whole(0)))(value)
+    require(ranges.keys() <= {"min", "opt", "max"})
+    return ranges
+
+
+def _form(value: Any) -> Any:
+    from resizefix.promotion import Form
+
+    return Form(value)
+
+
+def _target(value: Any) -> str:
+    from resizefix.targets.catalogue import target_named  # with the rules of all runtimes
+
+    return target_named(value).name
+
+
+def _runtime(value: Any) -> str:
+    from resizefix.runtimes.catalogue import runtime_named
+
+    return runtime_named(value).name
+
+
+def _height_and_width(value: Any) -> tuple[int, int]:
+    height, width = _each(_whole(1))(value)
+    return height, width
+
+
+def _sides(value: Any) -> tuple[int, ...]:
+    sides: tuple[int, ...] = _each(_whole(1), (int,))(value)
+    require(1 <= len(sides) <= 3)
+    return sides
+
+
+def _pair(value: Any) -> tuple[str, str]:
+    node, name = map(_text, value)
+    return node, name
+
+
+def _or_any(read: Reader) -> Reader:
+    return lambda value: "any" if value == "any" else read(value)
+
+
+def _callable(value: Any) -> Any:
+    require(callable(value))
+    return value
+
+
+def _preferences(value: Any) -> tuple[str, ...]:
+    words: tuple[str, ...] = _each(_text, (str,))(value)
+    require(set(words) <= {*EXTENTS, *COORDINATES})
+    require(not set(EXTENTS) <= set(words) and not set(COORDINATES) <= set(words))
+    return words
+
+
+def _typed_numbers(text: str) -> tuple[float, ...]:
+    return tuple(float(number) for number in text.split(","))
+
+
+def _typed_shape(text: str) -> tuple[str, tuple[int, ...]]:
+    name, _, sizes = text.rpartition(":")
+    dims = tuple(int(size) for size in sizes.strip("[] ").replace("x", ",").split(",") if size.strip())
+    require(name and all(size >= 0 for size in dims))
+    return name, dims
+
+
+def _typed_shapes(text: str) -> dict[str, tuple[int, ...]]:
+    """Input names with their sizes, or their values where those decide shapes."""
+    shapes: dict[str, tuple[int, ...]] = {}
+    name = ""
+    for piece in text.split(","):
+        before, separator, sizes = piece.rpartition(":")
+        name = before if separator else name
+        dims = tuple(int(size) for size in sizes.strip("[] ").split("x"))
+        require(name and all(size >= 0 for size in dims))
+        shapes[name] = shapes.get(name, ()) + dims
+    return shapes
+
+
+def _typed_memory(text: str) -> int:
+    size = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?", text.strip(), re.IGNORECASE)
+    if size is None or float(size[1]) == 0:
+        raise ValueError
+    return int(float(size[1]) * 1024 ** " KMGT".index(size[2].upper() or " "))
+
+
+def _typed_scales(text: str) -> tuple[float, ...]:
+    scales = _typed_numbers(text)
+    require(all(0 < scale < float("inf") for scale in scales))
+    return scales
+
+
+def _typed_feed(text: str) -> Named:
+    name, _, values = text.rpartition("=")
+    require(name)
+    return name, _typed_numbers(values)
+
+
+def _typed_file_feed(text: str) -> Named | tuple[str, str]:
+    """The input's name, and the path of its file or its values; no name for the only image input."""
+    try:
+        return _typed_feed(text)
+    except ValueError:
+        pass  # no numbers
+    parts = text.split("=")  # a name and a path may hold an `=`, too: the file that is there decides
+    ways = [*(("=".join(parts[:cut]), "=".join(parts[cut:])) for cut in range(1, len(parts))), ("", text)]
+    name, path = next((way for way in ways if os.path.isfile(way[1])), ways[0])
+    require(path and (name or os.path.isfile(text)))
+    return name, path
+
+
+def _typed_size(text: str) -> tuple[int, int]:
+    height, width = map(_typed_positive, text.lower().replace("×", "x").split("x"))
+    return height, width
+
+
+def _typed_sides(text: str) -> tuple[int, ...]:
+    """Depth, height and width; height and width; or a length."""
+    sides = tuple(map(_typed_positive, text.lower().replace("×", "x").split("x")))
+    require(len(sides) <= 3)
+    return sides
+
+
+def _typed_reading(text: str) -> tuple[str, str]:
+    node, _, name = text.rpartition("=")
+    require(node and name)
+    return node, name
+
+
+def _typed_positive(text: str) -> int:
+    require(text.isdigit() and 0 < int(text) < 1 << 31)
+    return int(text)
+
+
+def _typed_or_any(read: Callable[[str], Any]) -> Callable[[str], Any]:
+    return lambda text: "any" if text.lower() == "any" else read(text)
+
+
+def _typed_python(text: str) -> tuple[str, str]:
+    name, _, path = text.partition("=")
+    require(path)
+    return _runtime(name), path
+
+
+def pairs_once(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+    """Values by input. Raises UsageError for an input that is fed twice."""
+    values: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in values:
+            raise UsageError("interop.feed-twice", name=name or value)
+        values[name] = value
+    return values
+
+
+def one_of(*words: str) -> Kind:
+    """One of these words."""
+
+    def read(value: Any) -> str:
+        require(isinstance(value, str) and value in words)
+        return str(value)
+
+    return Kind(read, " or ".join(words), choices=words)
+
+
+def whole_number(least: int, most: int, takes: str, metavar: str = "NUMBER", *, bounds: bool = True) -> Kind:
+    """A whole number; with `bounds`, click refuses one below `least` itself."""
+    return Kind(_whole(least, most), takes, metavar, number=int, least=least if bounds else None)
+
+
+EXTENTS = "scales", "sizes"
+COORDINATES = "half_pixel", "asymmetric"
+_FORMS = "scales", "spatial", "factor", "sizes"
+_LEGACY = ("tensorrt-5.0", "tensorrt-5.1", "tensorrt-6.0", "tensorrt-7.0", "tensorrt-7.1", "tensorrt-7.2")
+_LARGEST_WHOLE = (1 << 63) - 1
+
+FLAG = Kind(_flag, "True or False")
+FILE = Kind(_path, "a path", "FILE")
+NAME = Kind(_text, "a name: text, not empty, without control characters", "NAME")
+NAMES = Kind(_each(_text, (str,)), "the name of an input, or a list of them", "NAME")
+PATTERN = Kind(_each(_text, (str,)), 'a glob on names of nodes, or "#K", or a list of them', "PATTERN")
+NAME_PATTERN = Kind(_each(_text, (str,)), "a glob on names of nodes, or a list of them", "PATTERN")
+PATHS = Kind(_each(_path, (str, bytes, os.PathLike)), "a path, or a list of paths", "PATH")
+FORM = Kind(_form, f"one of {', '.join(_FORMS)}", choices=_FORMS)
+PREFERENCES = Kind(
+    _preferences,
+    "'scales' or 'sizes', 'half_pixel' or 'asymmetric', or a list of one of each",
+    choices=(*EXTENTS, *COORDINATES),
+)
+RUNTIME = Kind(_runtime, metavar="NAME")
+PYTHONS = Kind(
+    _by_name(_path),
+    'the Python of a runtime by its name, as {"opencv-4": "/path/to/python"}',
+    "NAME=PATH",
+    _typed_python,
+    ("cli.no-runtime-python", {}),
+)
+TARGET = Kind(_target, metavar="TARGET")
+LEGACY_TARGET = Kind(_target, metavar="TARGET", choices=_LEGACY)
+OPSET = whole_number(9, NEWEST_RAISED, f"an opset from 9 to {NEWEST_RAISED}", "N", bounds=False)
+SEED = whole_number(0, _LARGEST_WHOLE, "a whole number from 0", bounds=False)
+DENOMINATOR = whole_number(1, (1 << 31) - 1, "a whole number from 1 to 2147483647")
+COUNT = whole_number(1, 1 << 31, "a whole number from 1")
+TOLERANCE = Kind(_number(0, math.inf), "a number from 0", "NUMBER", number=float, least=0)
+SECONDS = Kind(
+    _number(0, threading.TIMEOUT_MAX / 2, above=True),
+    "a number of seconds above 0",
+    "SECONDS",
+    number=float,
+    least=0,
+    above=True,
+)
+MEMORY = Kind(_whole(1, 1 << 60), "a number of bytes above 0", "SIZE", _typed_memory, ("cli.no-memory-size", {}))
+"""A size of memory in bytes: `2G`, `512M`, or bytes."""
+SCALES = Kind(
+    _each(_each(_number(0, _LARGEST_FLOAT32, above=True), (numbers.Real,))),
+    "a list of scales above 0, as [4, (2, 3)]",
+    "S[,S…]",
+    _typed_scales,
+    ("cli.no-scale", {}),
+)
+"""`S` or `H,W`: numbers above zero with commas between."""
+SHAPE = Kind(
+    _by_name(_each(_whole(0))),
+    'the sizes of inputs, as {"input": (1, 3, 224, 224)}',
+    "NAME:D,D,…",
+    _typed_shape,
+    ("cli.no-shape", {"example": "input:1,3,224,224"}),
+)
+"""`NAME:1,3,224,224` or `NAME:[1,3,224,224]`, as Polygraphy and trtexec users write shapes."""
+SHAPES = Kind(
+    _by_name(_each(_whole(0))),
+    "",
+    "NAME:DxD…",
+    _typed_shapes,
+    ("cli.no-shape", {"example": "input:1x3x224x224"}),
+)
+"""`NAME:1x3x224x224,OTHER:2`, as trtexec writes shapes; `NAME:1,3,224,224` means the same."""
+PROFILE = Kind(_by_name(_ranges), 'ranges as {"input": {"min": (1, 3, 8, 8), "opt": …, "max": …}}')
+VALUES = Kind(
+    _by_name(_each(_number(-_LARGEST_FLOAT32, _LARGEST_FLOAT32))),
+    'numbers for inputs, as {"scales": (1, 1, 2, 2)}',
+    "INPUT=V,…",
+    _typed_feed,
+    ("cli.no-feed", {"example": "scales=1,1,3,3"}),
+)
+"""The numbers that an input is fed, laid out as its shape."""
+FEED = Kind(
+    _by_name(lambda value: value),
+    'values for inputs, as {"scales": (1, 1, 2, 2)}',
+    "[INPUT=]FILE",
+    _typed_file_feed,
+    ("cli.no-feed", {"example": "input=photo.png"}),
+)
+"""`INPUT=FILE`, a picture or a .npy file; `FILE` alone for the only image input; or `INPUT=V,…`, numbers."""
+SIZE = Kind(_height_and_width, "height and width, as (720, 1280)", "HxW", _typed_size, ("cli.no-size", {}))
+OLD_SIZE = SIZE._replace(takes="the old height and width, as (720, 1280)")
+SIZE_OR_ANY = Kind(
+    _or_any(_sides),
+    'height and width, as (720, 1280), depth, height and width, a length, or "any"',
+    "SIZE",
+    _typed_or_any(_typed_sides),
+    ("cli.no-size-or-any", {}),
+)
+BATCH = Kind(
+    _or_any(_whole(1)),
+    'a whole number from 1, or "any"',
+    "N|any",
+    _typed_or_any(_typed_positive),
+    ("cli.no-batch", {}),
+)
+READINGS = Kind(
+    _each(_pair),
+    'pairs of a glob on names of nodes and a reading, as [("Slice_4", "keep")]',
+    "NODE=READING",
+    _typed_reading,
+    ("cli.no-reading", {}),
+)
+ANY_MODEL = Kind(lambda value: value, "a path or a model", "FILE")
+CALLBACK = Kind(_callable, "what can be called with three arguments")
+ON_REFUSAL = Kind(one_of("raise", "return").check, "'raise' or 'return'")

@@ -1,0 +1,102 @@
+"""What depends on a tensor: through nodes, into and out of bodies and local functions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from onnx import NodeProto
+
+from resizefix.document.scopes import DEFAULT_DOMAINS, DefinitionKind, Reader, Scope, Scopes
+from resizefix.scope_path import Key
+from resizefix.shapes.operand import SHAPE_READERS
+from resizefix.shapes.output_lengths import BROADCASTING, KEEPING
+
+# The sizes of what these ai.onnx operators make follow from the sizes of what they read, never from its numbers.
+_SIZES_FROM_SIZES = (
+    KEEPING
+    | BROADCASTING
+    | {"Concat", "Gather", "GatherElements", "GatherND", "ScatterElements", "ScatterND", "Transpose"}
+)
+# Of these that is so for their first operand; the others say what becomes of its axes.
+_SIZES_FROM_FIRST = frozenset(
+    {"Expand", "Pad", "ReduceMax", "ReduceMean", "ReduceMin", "ReduceProd", "ReduceSum", "Reshape", "Slice", "Split"}
+    | {"Squeeze", "Tile", "Unsqueeze"}
+)
+
+
+class Dependents:
+    """Every name that depends on the sizes of what was added, over one state of a model: `resized` those whose own
+    sizes do, `reached` also those of which only the numbers do.
+
+    Where a body or function is concerned the answer errs on the side of too many.
+    """
+
+    def __init__(self, scopes: Scopes) -> None:
+        self.reached: set[Key] = set()
+        self.resized: set[Key] = set()
+        self._scopes = scopes
+
+    def add(self, keys: Iterable[Key]) -> None:
+        """Add these names and all that depends on them."""
+        added = set(keys)
+        pending = [(key, True) for key in added]
+        while pending:
+            key, resized = pending.pop()
+            if key in (self.resized if resized else self.reached):
+                continue
+            self.reached.add(key)
+            if resized:
+                self.resized.add(key)
+            scope = self._scopes.by_path[key[0]]
+            if key[1] not in scope.producers:
+                definition = self._scopes.definition(scope, key[1])
+                if definition is None or (definition.kind is DefinitionKind.INITIALIZER and key not in added):
+                    continue
+                key = definition.key
+            for reader in self._scopes.readers_of(key):
+                node = reader.node
+                if node is None:
+                    pending += [(left, True) for left in self._left(reader.scope)]
+                elif resized or not _reads_sizes(node):
+                    makes_other_sizes = self._scopes.called(node) is not None or _resizes(
+                        node, reader.position, resized
+                    )
+                    pending += [(made, makes_other_sizes) for made in self._read(reader)]
+
+    def _outputs(self, scope: Scope, index: int) -> list[Key]:
+        return [(scope.path, name) for name in scope.body.node[index].output if name]
+
+    def _left(self, scope: Scope) -> list[Key]:
+        """What a graph output of a body, or an output of a function, reaches."""
+        found: list[Key] = []
+        if scope.parent is not None and scope.owner is not None:
+            found += self._outputs(scope.parent, scope.owner)
+            found += [(scope.path, name) for name in scope.inputs]  # carried around the loop
+        elif scope.path.function is not None:
+            for caller, index in self._scopes.calls[scope.path.function]:
+                found += self._outputs(caller, index)
+        return found
+
+    def _read(self, reader: Reader) -> list[Key]:
+        """What a node that reads it reaches: its outputs, and the inputs of what it runs."""
+        assert reader.node is not None
+        assert reader.node_index is not None
+        found = self._outputs(reader.scope, reader.node_index)
+        for body in self._scopes.held.get((reader.scope.path, reader.node_index), ()):
+            found += [(body.path, name) for name in body.inputs]
+        function = self._scopes.called(reader.node)
+        if function is not None:
+            found += [(function.path, name) for name in function.inputs]
+        return found
+
+
+def _resizes(node: NodeProto, position: int, resized: bool) -> bool:
+    """Whether the sizes of what a node makes depend on an operand that is `resized`, or has other numbers."""
+    if _reads_sizes(node):
+        return False
+    by_sizes = node.op_type in _SIZES_FROM_SIZES or (node.op_type in _SIZES_FROM_FIRST and position == 0)
+    return resized or not by_sizes or node.domain not in DEFAULT_DOMAINS
+
+
+def _reads_sizes(node: NodeProto) -> bool:
+    return node.op_type in SHAPE_READERS and node.domain in DEFAULT_DOMAINS

@@ -1,0 +1,106 @@
+"""The sizes of the output, as onnxruntime's kernels allocate it; where that is not what onnx.shape_inference says.
+
+Inference takes the float64 product of a float32 scale and a size, the kernels the float32 one: 5 scaled by 1.8 is 8
+there and 9 here. Nothing may build on the 8.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from math import frexp, isfinite
+
+import numpy as np
+from onnx import NodeProto
+
+from resizefix.dialects.dialect import dialect_of
+from resizefix.dialects.read import Reading, read
+from resizefix.dialects.resized_length import kernel_length
+from resizefix.document.values import Array, Dims
+from resizefix.errors import RefusedError
+from resizefix.interpolation import Interpolation
+
+ValueOf = Callable[[str], "Array | None"]
+
+# What float32 has for a number, and what is left in it for the size of an axis.
+_SIGNIFICANT_BITS = 24
+_BITS_OF_A_SIZE = 16
+
+
+def corrected(node: NodeProto, opset: int, source: Dims, claimed: Dims, value_of: ValueOf) -> Dims | None:
+    """The output's sizes on the axes where the claim is not what the kernel makes; None where it can stand."""
+    reading = _reading(node, opset)
+    if reading is None or len(source) != len(claimed):
+        return None
+    axes = _axes(reading.interpolation, len(source))
+    if axes is None:
+        return None
+    true = list(claimed)
+    if reading.interpolation.keep_aspect_ratio_policy is not None:
+        # onnxruntime leaves out axes that are counted from the end; inference does not
+        if min(reading.interpolation.axes or (0,)) >= 0:
+            return None
+        true = [None if isinstance(size, int) else size for size in claimed]
+    scales = _scales(reading, value_of)
+    if scales is not None and len(scales) == len(axes):
+        for axis, scale in zip(axes, scales, strict=True):
+            size = source[axis]
+            if isinstance(size, int) and isinstance(claimed[axis], int):
+                true[axis] = kernel_length(scale, size)
+    return None if tuple(true) == claimed else tuple(true)
+
+
+def may_mislead(node: NodeProto, opset: int, value_of: ValueOf) -> bool:
+    """Whether the product with some size of up to sixteen bits is not a float32, so that the two rules may differ."""
+    reading = _reading(node, opset)
+    if reading is None:
+        return False
+    if reading.interpolation.keep_aspect_ratio_policy is not None:
+        return min(reading.interpolation.axes or (0,)) < 0
+    scales = _scales(reading, value_of)
+    if scales is None:
+        # not known here, they may be known at a call
+        return reading.operands.scales is not None and reading.operands.sizes is None
+    return not all(_bits(scale) + _BITS_OF_A_SIZE <= _SIGNIFICANT_BITS for scale in scales)
+
+
+def _bits(scale: float) -> int:
+    """How many binary digits a float32 has between its first and its last 1."""
+    digits = int(frexp(scale)[0] * 2**_SIGNIFICANT_BITS)
+    return digits.bit_length() - (digits & -digits).bit_length() + 1
+
+
+def _reading(node: NodeProto, opset: int) -> Reading | None:
+    """What the node computes."""
+    try:
+        return read(node, dialect_of(node.op_type, opset))
+    except RefusedError:
+        return None  # nothing runs it
+
+
+def _axes(interpolation: Interpolation, rank: int) -> list[int] | None:
+    axes = range(rank) if interpolation.axes is None else interpolation.axes
+    return [axis % rank for axis in axes] if all(-rank <= axis < rank for axis in axes) else None
+
+
+def _scales(reading: Reading, value_of: ValueOf) -> list[float] | None:
+    """Constant scales, each finite and above 0; None where sizes count, or the scales are not known."""
+    if reading.operands.scales_attribute is not None:
+        return list(reading.operands.scales_attribute)
+    value: Array | None = None if reading.operands.scales is None else value_of(reading.operands.scales)
+    if value is None or value.dtype != np.float32 or value.ndim != 1 or value.size == 0:
+        return None
+    scales: list[float] = value.tolist()
+    return scales if all(isfinite(scale) and scale > 0 for scale in scales) else None
+
+
+def kept_axes(node: NodeProto, opset: int, rank: int, value_of: ValueOf) -> Iterable[int]:
+    """The axes that a node does not resize: those that it leaves out, and those with a scale of 1."""
+    reading = _reading(node, opset)
+    axes = None if reading is None else _axes(reading.interpolation, rank)
+    if reading is None or axes is None:
+        return ()
+    scales = _scales(reading, value_of) if reading.operands.sizes is None else None
+    resized = set(axes)
+    if scales is not None and len(scales) == len(axes):
+        resized = {axis for axis, scale in zip(axes, scales, strict=True) if scale != 1}
+    return set(range(rank)) - resized

@@ -1,0 +1,185 @@
+"""What is known of every tensor's type and shape, and how it is re-derived after an edit made some sizes dynamic.
+
+Stored shapes that an edit made untrue are the silent killer: onnxruntime believes `value_info` and folds a `Shape`
+node to
+the old size, with wrong numbers and no error. So `rederive` forgets every stored shape that depends on the edited
+tensors, wherever it stands (outer and inner scopes, function bodies), and fills in what onnx.shape_inference can prove
+from seeds that say which sizes are still fixed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+
+from onnx import GraphProto, ModelProto, TensorProto, TensorShapeProto, TypeProto
+
+from resizefix.document.edits import set_shape, write_dims
+from resizefix.document.node_builder import FreshNames
+from resizefix.document.scopes import bodies
+from resizefix.document.values import Dims, dims_in, dims_of, known_types, stored_values, tensor_of
+from resizefix.document.view import View
+from resizefix.scope_path import MAIN, Key, ScopePath
+from resizefix.shapes.dependents import Dependents
+from resizefix.shapes.kept_names import KeptNames
+from resizefix.shapes.size_rules import inferred
+
+__all__ = ["Dims", "Key", "Shapes", "dims_of", "is_invented", "rederive"]
+
+_INVENTED = re.compile(r"unk__\d+")
+
+
+class Shapes:
+    """Types and shapes of a model's tensors: what is stored, and what inference adds to it; never the size that onnx
+    gives the output of a resize and onnxruntime does not."""
+
+    def __init__(self, model: ModelProto) -> None:
+        self._types: dict[ScopePath, dict[str, TypeProto]] = {}
+        self._initializers: dict[Key, TensorProto] = {}
+        self._dims: dict[Key, Dims | None] = {}
+        for path, body in bodies(inferred(model)):
+            self._types[path] = known_types(body)
+            if isinstance(body, GraphProto):
+                self._initializers.update(((path, tensor.name), tensor) for tensor in body.initializer)
+
+    def _type(self, key: Key) -> TypeProto | None:
+        path, name = key
+        return self._types.get(path, {}).get(name)
+
+    def dims(self, key: Key) -> Dims | None:
+        """Known sizes of a tensor, symbols as text, None where unknown; None altogether if even the rank is unknown."""
+        if key not in self._dims:
+            self._dims[key] = self._dims_of(key)
+        return self._dims[key]
+
+    def state(self, key: Key, dims: Dims) -> None:
+        """Sizes that were worked out otherwise."""
+        self._dims[key] = dims
+
+    def _dims_of(self, key: Key) -> Dims | None:
+        found = self._type(key)
+        if found is None and key in self._initializers:
+            return tuple(size if size >= 0 else None for size in self._initializers[key].dims)
+        if found is None or not found.HasField("tensor_type") or not found.tensor_type.HasField("shape"):
+            return None
+        return dims_of(found)
+
+    def inner_dims(self, key: Key) -> Dims | None:
+        """Known sizes of the tensors that a sequence or an optional holds; of a tensor, `dims`."""
+        found = self._type(key)
+        tensor = None if found is None else tensor_of(found)
+        return dims_in(tensor.shape) if tensor is not None and tensor.HasField("shape") else self.dims(key)
+
+    def elem_type(self, key: Key) -> int | None:
+        """The element type (a TensorProto.DataType), if known."""
+        found = self._type(key)
+        if found is None:
+            return self._initializers[key].data_type or None if key in self._initializers else None
+        return found.tensor_type.elem_type or None
+
+    @cached_property
+    def names_of_rarer_types(self) -> set[str]:
+        """The names, in whatever scope, of tensors whose element type is known and not the commonest in the model."""
+        by_type: dict[int, list[str]] = {TensorProto.UNDEFINED: []}
+        for own in self._types.values():
+            for name, found in own.items():
+                by_type.setdefault(found.tensor_type.elem_type, []).append(name)
+        for (_, name), tensor in self._initializers.items():
+            by_type.setdefault(tensor.data_type, []).append(name)
+        del by_type[TensorProto.UNDEFINED]
+        rarer = sorted(by_type.values(), key=len)[:-1]
+        return {name for names in rarer for name in names}
+
+
+def rederive(model: ModelProto, seeds: Mapping[Key, Dims | None], *, names_hold: bool = False) -> None:
+    """Make every stored shape that depends on the seeded tensors true again; all others stay as they are.
+
+    `seeds` gives, for each edited tensor, the sizes that are still fixed (None: no longer; no sizes at all: not even
+    the rank is known). A name that inference invented is there the size of the node's first input.
+    Dynamic sizes that nothing names get fresh symbolic names. With `names_hold` they keep the names that are stored:
+    the edit fixed sizes alone, so that what the file called equal still is. Tensors that had no stored shape get none.
+    Where inference knows nothing, the rank is all that stays. No name that inference invents is stored.
+    """
+    shaped = [
+        ((path, value.name), tensor)
+        for path, body in bodies(model)
+        for value in stored_values(body)
+        if (tensor := tensor_of(value.type)) is not None and tensor.HasField("shape")
+    ]
+    fed = {(MAIN, value.name) for value in model.graph.input} - seeds.keys()
+    if all(key in fed for key, _ in shaped):  # and what is fed depends on nothing
+        return
+    dependents = Dependents(View(model).scopes)
+    dependents.add(seeds)
+    stored: list[tuple[Key, TypeProto.Tensor, TensorShapeProto]] = []
+    for key, tensor in shaped:
+        if key in dependents.resized:
+            old = TensorShapeProto()
+            old.CopyFrom(tensor.shape)
+            stored.append((key, tensor, old))
+    if not stored:
+        return
+    own_symbols = _symbols(model)
+    symbols = FreshNames(own_symbols)
+    for _, tensor, _ in stored:
+        tensor.ClearField("shape")
+    derived = _derive_from(model, seeds)
+    renamed: dict[str, str] = {}
+    seeded = {size for dims in seeds.values() for size in dims or () if isinstance(size, str)}
+    known_symbols = _symbols(model) | {name for name in seeded if name in own_symbols or not is_invented(name)}
+    names = {name for name in own_symbols if not is_invented(name)}
+    stated = {key: dims_in(old) for key, _, old in stored}
+    followed = KeptNames(model, derived.dims, stated, seeds, names).followed(dependents.resized)
+    known_symbols |= {size for sizes in followed.values() for size in sizes if isinstance(size, str) and size in names}
+    for key, tensor, old in stored:
+        dims: Sequence[int | str | None] | None = followed.get(key, derived.inner_dims(key))
+        held = dims_in(old) if names_hold and (dims is None or len(dims) == len(old.dim)) else ()
+        named: list[int | str | None] = []
+        for axis, size in enumerate((None,) * len(old.dim) if dims is None else dims):
+            was = held[axis] if held else None
+            if isinstance(was, str) and not isinstance(size, int):
+                size = was
+            elif size is None:
+                size = symbols.fresh(f"{key[1]}_dim_{axis}")
+            elif isinstance(size, str) and size not in known_symbols:
+                if size not in renamed:
+                    renamed[size] = symbols.fresh(f"{key[1]}_dim_{axis}")
+                size = renamed[size]
+            named.append(size)
+        tensor.shape.CopyFrom(old)
+        write_dims(tensor.shape, named)
+
+
+def _derive_from(model: ModelProto, seeds: Mapping[Key, Dims | None]) -> Shapes:
+    copy = ModelProto()
+    copy.CopyFrom(model)
+    fixed: dict[ScopePath, dict[str, Dims]] = {}
+    for (path, name), dims in seeds.items():
+        if dims is not None:
+            fixed.setdefault(path, {})[name] = dims
+    for path, body in bodies(copy):
+        wanted = fixed.get(path, {})
+        present = [value for value in stored_values(body) if value.name in wanted] if wanted else []
+        there = {value.name for value in present}
+        for name in (name for name in wanted if name not in there):
+            present.append(body.value_info.add())
+            present[-1].name = name
+        for value in present:
+            set_shape(value, wanted[value.name])
+    return Shapes(copy)
+
+
+def is_invented(symbol: str) -> bool:
+    """Whether onnx.shape_inference made the symbol up, for a size that it knows nothing of."""
+    return _INVENTED.fullmatch(symbol) is not None
+
+
+def _symbols(model: ModelProto) -> set[str]:
+    return {
+        dim.dim_param
+        for _, body in bodies(model)
+        for value in stored_values(body)
+        for dim in value.type.tensor_type.shape.dim
+        if dim.dim_param
+    }

@@ -1,0 +1,187 @@
+"""An original and its promotion, run at points of a trial; a session stays open as long as it is needed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+
+from resizefix.document.document import Document
+from resizefix.promotion import PromotedInput
+from resizefix.runtimes.inputs import Value
+from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError, Session
+from resizefix.runtimes.prepared_model import PreparedModel, prepare_for_ort
+from resizefix.scope_path import Key, ScopePath
+from resizefix.shapes.model_view import ModelView
+from resizefix.verification.arms import Watched
+from resizefix.verification.bounds import half_units
+from resizefix.verification.conditions import Conditions
+from resizefix.verification.engine import Engine
+from resizefix.verification.fitting import Runner
+from resizefix.verification.memory_budget import MemoryBudget
+from resizefix.verification.reference_model import Operand
+from resizefix.verification.scale_points import ScalePoint, moved_points
+from resizefix.verification.trial import Answer, Point, answer
+
+_MOST_SAID = 8
+_BRIEF = 0.1  # seconds of a run
+
+
+@dataclass
+class PromotedPoint(Point):
+    """A point of the trial at some scales: the operands that they make in the original, which holds them."""
+
+    scales: ScalePoint = field(kw_only=True)
+    operands: Mapping[Key, Operand] = field(kw_only=True)
+    prepared: PreparedModel | None = None
+
+    @property
+    def values(self) -> dict[str, tuple[float, ...]]:
+        """The values of the promoted inputs."""
+        return {source.name: tuple(value) for source, value in self.scales.values}
+
+    @property
+    def at(self) -> str:
+        """The values of the inputs, or the first of them, as text."""
+        values = self.values
+        text = ", ".join(f"{name}={list(value)}" for name, value in islice(values.items(), _MOST_SAID))
+        return text if len(values) <= _MOST_SAID else f"{text}, …"
+
+
+class PromotedRuns:
+    """An original that runs, and a promotion of it that is looked at: the feeds that they accept and what they make of
+    them.
+
+    Its `engine` holds the runs that were compared, and differences that the promotion brings with it as notes.
+    """
+
+    def __init__(
+        self, original: Document, conditions: Conditions, alone: Sequence[PromotedInput] = (), part: float = 1.0
+    ) -> None:
+        """`alone`: the inputs of the promotion of these nodes, which were extracted from a model and are `part` of it.
+
+        Raises CannotLoadError or CannotRunError where onnxruntime cannot run the original, UsageError for bad shapes.
+        """
+        self._original = original
+        self._is_alone = bool(alone)
+        self._inputs: Sequence[PromotedInput] = ()  # of the promotion that is looked at
+        self._budget = MemoryBudget(original, conditions.limits, alone)
+        self._prepared: dict[int, tuple[Document, PreparedModel]] = {}
+        self.engine = Engine(conditions, part=part)
+        session = self._open(original, optimized=False)
+        fitted = self.engine.fit_as_declared(original, session, self._budget, is_part=self._is_alone)
+        self._feeds, self._made = fitted.feeds, fitted.outputs
+        self.engine.start_from(fitted, session, brief=_BRIEF)
+        self._budget.start_from(fitted.feeds)
+        self._others = list(fitted.others)  # feeds of other sizes and other values
+        self._is_open = len(fitted.others) > 1  # sizes are
+        # What a node reads that a point does not move, also where the original computes it from a size that moves.
+        self._as_exported: Mapping[Key, Operand] = {}
+        self._by_sizes: list[tuple[PromotedPoint, float]] = []  # that differ from the original with scales, by how much
+        self._promoted = original  # the one that is looked at
+        self._probed: Watched | None = None  # of that one
+        self._seen: frozenset[ScopePath] = frozenset()  # the bodies that it ran
+        self.passed_over: frozenset[ScopePath] = frozenset()  # those of the bodies behind an input that it did not run
+        self._ran: dict[ScalePoint, tuple[Mapping[str, Value], Answer]] = {}  # by it
+        self.not_rebaked: set[str] = set()  # inputs at some of whose values no original is loaded to compare with
+
+    def require_fed_by(self, promoted: Document) -> None:
+        """Raises CannotRunError where the original's scales follow an input that the promoted model has not: they
+        are unknown."""
+        known = {value.name for value in promoted.proto.graph.input}
+        for name in self._feeds:
+            if name not in known:
+                reason = f"its scales follow {name!r}"
+                raise CannotRunError(reason, reason=reason)
+
+    def _takes(self, point: PromotedPoint) -> bool:
+        """Whether the original that holds the scales takes these feeds, too; what it makes of them is kept."""
+        self._probed = None  # before the next one is opened: each maps or holds all weights
+        self._make_before(point)
+        return isinstance(point.before[False], Mapping)
+
+    def _make_before(self, point: PromotedPoint) -> None:
+        try:
+            session = self._open_before(point, False)
+            point.before[False] = self._safely(session, point.feeds, point.cost)
+        except CannotLoadError as error:
+            point.before[False] = error
+
+    def _point(self, scales: ScalePoint, feeds: Mapping[str, Value]) -> PromotedPoint:
+        fed = {**feeds, **scales.feeds(self._inputs)}
+        operands = {**self._as_exported, **scales.baked}
+        return PromotedPoint(fed, (id(scales),), self._budget.cost(feeds, scales), scales=scales, operands=operands)
+
+    def _answer(self, scales: ScalePoint, feeds: Mapping[str, Value]) -> Answer:
+        """What the promoted model makes at a scale point without optimisation; each is run once."""
+        known = self._ran.get(scales)
+        if known is None or known[0] is not feeds:
+            fed = {**feeds, **scales.feeds(self._inputs)}
+            session = self._session()
+            known = feeds, self._safely(session, fed, self._budget.cost(feeds, scales), scales)
+            self._ran[scales] = known
+            self._seen |= session.seen
+        return known[1]
+
+    def _safely(
+        self, session: Runner, fed: Mapping[str, Value], cost: float | None, scales: ScalePoint | None = None
+    ) -> Answer:
+        too_large = None if scales is None else self._budget.reject_reason(self._feeds, scales)
+        if too_large is not None:
+            return CannotRunError("verification.not-run", label=session.label, why=too_large, reason=too_large)
+        return answer(self.engine, session, fed, cost)
+
+    def _look_at(self, promoted: Document, inputs: Sequence[PromotedInput]) -> None:
+        if promoted is not self._promoted:
+            self._probed, self._ran, self._seen = None, {}, frozenset()
+        self._promoted, self._inputs = promoted, inputs
+
+    def _session(self) -> Watched:
+        """The promoted model without optimisation, in which bodies are watched; it stays open until another model
+        is."""
+        if self._probed is None:
+            self._probed = self.engine.open_watched(self._promoted)
+        return self._probed
+
+    def _open_before(self, point: Point, optimized: bool) -> Session:
+        """The original that holds the scales or sizes of the point as constants."""
+        assert isinstance(point, PromotedPoint)
+        prepared = None if self._is_old(point) else self._reference(point)
+        return self._open(self._original, prepared, optimized=optimized)
+
+    @staticmethod
+    def _is_old(point: PromotedPoint) -> bool:
+        return all(tuple(value) == tuple(source.value) for source, value in point.scales.values)
+
+    def _reference(self, point: PromotedPoint) -> PreparedModel:
+        if point.prepared is None:  # each is opened at two levels
+            prepared = self._prepared_of(self._original)
+            point.prepared = self._budget.references.prepared(prepared, point.operands)
+        return point.prepared
+
+    def _moved_points(self, inputs: Sequence[PromotedInput]) -> list[ScalePoint]:
+        return moved_points(inputs, self._fits, self._cost)
+
+    def _cost(self, scales: ScalePoint) -> float | None:
+        return None if self._budget.is_light else self._budget.cost(self._feeds, scales)
+
+    def _fits(self, scales: ScalePoint) -> bool:
+        return self._budget.reject_reason(self._feeds, scales) is None
+
+    def _prepared_of(self, document: Document) -> PreparedModel:
+        known = self._prepared.get(id(document))  # each is opened at two levels
+        if known is None:  # kept with the document, so that no other one gets its id
+            known = self._prepared[id(document)] = document, prepare_for_ort(document)
+        return known[1]
+
+    def _open(self, document: Document, prepared: PreparedModel | None = None, *, optimized: bool) -> Session:
+        return self.engine.open(document, prepared=prepared or self._prepared_of(document), optimized=optimized)
+
+
+def half_units_of(original: Document, inputs: Sequence[PromotedInput]) -> float:
+    """How far outputs may differ for what these inputs resize in half precision before them."""
+    view = ModelView(original)
+    scopes = view.scopes
+    sites = (driven for source in inputs for driven in source.sites)
+    homes = (scopes.definition(scopes.by_path.get(driven.scope, scopes.main), driven.input) for driven in sites)
+    return half_units(view.shapes.elem_type(home.key) for home in homes if home is not None)

@@ -1,0 +1,86 @@
+"""Two inputs whose sizes bear one name need not have one size: a recurrent state, or a smaller frame."""
+
+import numpy as np
+import onnx
+import onnx.parser
+import onnxruntime
+import pytest
+
+import resizefix
+from resizefix.library.result import VerificationFailedError
+
+# The state is handed on from image to image; before the first one it is a single number.
+MATTING = """<ir_version: 7, opset_import: ["" : 12]>
+g (float[N, 3, H, W] src, float[N, {channels}, H, W] r1i) => (float[N, 1, H, W] pha, float[N, C, H, W] r1o)
+<float[4] half = {{1, 1, 0.5, 0.5}}, float[4] two = {{1, 1, 2, 2}}, float[0] roi = {{}},
+ float[1, 3, 1, 1] w = {{1, 2, 3}}>
+{{
+   small = Resize <mode = "linear"> (src, roi, half)
+   e = Conv (small, w)
+   shape = Shape (e)
+   state = Expand (r1i, shape)
+   r1o = Add (e, state)
+   up = Resize <mode = "linear"> (r1o, roi, two)
+   pha = Sigmoid (up)
+}}"""
+# The previous frame comes at half the size.
+SMALLER = """<ir_version: 8, opset_import: ["" : 13]>
+g (float[N, 3, H, W] src, float[N, 3, H, W] previous) => (float[N, 3, H, W] out)
+<float[4] half = {1, 1, 0.5, 0.5}, float[4] two = {1, 1, 2, 2}>
+{
+   small = Resize <mode = "linear"> (src, "", half)
+   sum = Add (small, previous)
+   big = Resize <mode = "linear"> (sum, "", two)
+   out = Add (big, src)
+}"""
+TEXTS = {"matting": MATTING.format(channels=1), "open channels": MATTING.format(channels="C"), "smaller": SMALLER}
+
+
+def saved(name, tmp_path):
+    path = tmp_path / "model.onnx"
+    onnx.save(onnx.parser.parse_model(TEXTS[name]), path)
+    return path
+
+
+@pytest.mark.parametrize("size", [(32, 32), (64, 96)])
+def test_a_state_of_no_picture_stays_open(size, tmp_path):
+    result = resizefix.input_size(saved("open channels", tmp_path), size=size)
+    dims = {name: dims for name, _, dims in result.resolution.shapes}
+    assert dims["src"][2:] == size
+    assert "r1i" not in dims
+    assert result.verification.passed
+    assert any("r1i" in text and "--input" in text for text in result.resolution.inferred)
+
+
+def test_freezing_at_a_size_leaves_the_state_open(tmp_path):
+    promoted = resizefix.promote_scales(saved("open channels", tmp_path), allow_coupled=True)
+    feeds = {source.name: source.value for source in promoted.inputs}
+    assert resizefix.freeze_scales(promoted.model, set=feeds, size=(64, 96)).verification.passed
+
+
+def test_the_refusal_says_which_inputs_were_given_one_size_and_what_works(tmp_path):
+    path = saved("smaller", tmp_path)
+    refused = resizefix.input_size(path, size=(32, 32), on_refusal="return")
+    assert "src and previous were given one size, and need not have it" in refused.outcomes[0].reason
+    assert refused.outcomes[0].retry_args == ("--input", "src")
+    assert resizefix.input_size(path, size=(32, 32), input=["src"]).verification.passed
+
+
+def test_freezing_at_a_size_that_two_inputs_cannot_have_says_so(tmp_path):
+    with pytest.raises(VerificationFailedError, match="src and previous were given one size"):
+        resizefix.freeze_scales(saved("smaller", tmp_path), size=(64, 96))
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_the_profile_runs_at_its_ends(name, tmp_path):
+    result = resizefix.promote_scales(onnx.load(saved(name, tmp_path)), for_="tensorrt", allow_coupled=True)
+    session = onnxruntime.InferenceSession(result.model.SerializeToString())
+    driving = {source.name for source in result.inputs}
+    for end in ("min", "opt", "max"):
+        feeds = {}
+        for entry in session.get_inputs():
+            numbers = getattr(result.profile[entry.name], end)
+            is_value = entry.name in driving
+            feeds[entry.name] = np.array(numbers, np.int64) if is_value else np.ones(numbers, np.float32)
+        assert session.run(None, feeds)
+    assert result.profile["src"].min[2:] < result.profile["src"].max[2:]

@@ -1,0 +1,62 @@
+"""Shapes that a candidate stores: wrong where a run has another number, a symbol is two sizes, or the rank differs."""
+
+from pathlib import Path
+
+import onnx
+import pytest
+
+import resizefix
+from resizefix.library import seam
+from resizefix.library.result import VerificationFailedError
+from resizefix.verification.stored_shapes import contradictions
+
+FIXTURES = Path(__file__).parents[2] / "fixtures" / "handmade"
+RUN = {"x": (1, 3, 8, 8), "y": (1, 3, 16, 24)}
+
+
+@pytest.mark.parametrize(
+    ("stored", "wrong"),
+    [
+        ({"x": (1, 3, 8, 8), "y": (1, 3, 16, 24)}, set()),
+        ({"x": ("N", 3, "H", "H"), "y": ("N", 3, None, "W")}, set()),
+        ({"y": (1, 3, 16, 16)}, {"y"}),
+        ({"y": (1, 3, 16)}, {"y"}),
+        ({"y": (1, 3, "H", "H")}, {"H"}),
+        ({"x": (1, 3, "H", "W"), "y": (1, 3, "H2", "W")}, {"W"}),
+        ({"z": (7,)}, set()),
+    ],
+)
+def test_what_a_run_does_not_bear_out_is_wrong(stored, wrong):
+    assert {conflict.name for conflict in contradictions(stored.items(), RUN)} == wrong
+
+
+def with_edit(monkeypatch, edit):
+    """Puts an error between the operation and its proof."""
+    submitted = seam.submitted
+
+    def edited(before, candidate, plan):
+        candidate = candidate.copy()
+        edit(candidate.proto)
+        return submitted(before, candidate, plan)
+
+    monkeypatch.setattr(seam, "submitted", edited)
+
+
+def test_a_wrong_stored_shape_is_not_written(monkeypatch):
+    def edit(model):
+        dim = next(one for one in model.graph.value_info if one.name == "larger").type.tensor_type.shape.dim[2]
+        dim.dim_value = 8
+
+    with_edit(monkeypatch, edit)
+    with pytest.raises(VerificationFailedError, match="stores wrong shapes: it says that 'larger' is"):
+        resizefix.promote_scales(FIXTURES / "stale_value_info.onnx")
+
+
+def test_a_shape_that_the_original_stores_wrongly_is_no_fault_of_the_change(tmp_path):
+    model = onnx.load(FIXTURES / "stale_value_info.onnx")
+    info = model.graph.value_info.add()
+    info.CopyFrom(model.graph.input[0])
+    info.name = "ones"  # it has the shape of the output
+    path = tmp_path / "wrong.onnx"
+    onnx.save(model, path)
+    assert resizefix.set_interpolation(path, mode="linear").verification.passed

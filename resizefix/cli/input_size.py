@@ -60,8 +60,7 @@ def command(model: str, **options: Any) -> Answer:
     """Give IN another input resolution: SIZE is height x width, or `any`.
 
     Every constant that follows the size is found and rewritten; where weights depend on it, nothing is written. What
-    the file does not decide is assumed by a convention, which is printed, or asked. With --batch or --like, SIZE may be
-    left out.
+    the file leaves open is assumed by a printed convention, or asked. SIZE may be left out with --batch or --like.
     """
     settings = {"size": options["size"]}
     asks = _asks if options["ask"] else None

@@ -125,8 +125,11 @@ def _differs(one: Value, other: Value | None) -> bool:
 
 def _first(before: Document, lost: set[str], responding: set[str], is_kept: Callable[[str], bool]) -> str | None:
     """The first node whose result leaves the part out though what it reads does not."""
+    chosen: set[str] = set()
     for index, node in enumerate(before.proto.graph.node):
         label = node_label(node, index)
-        if lost.intersection(node.output) and responding.intersection(node.input) and not is_kept(label):
+        if is_kept(label) or chosen.intersection(node.input):
+            chosen.update(node.output)  # what the user decided may leave a part out there and behind it
+        elif lost.intersection(node.output) and responding.intersection(node.input):
             return label
     return None

@@ -21,8 +21,7 @@ CONVENTIONS: dict[str, str] = {
     "side-in-arithmetic": "origins.inferred-side",
     "divisor-as-large-as-the-map": "origins.input-size-number-follows",
     "shares-in-a-table-stay": "origins.inferred-numbers",
-    "ramp-from-the-first-position": "origins.inferred-ramp",
-    "grid-that-spans-the-map": "origins.inferred-span",
+    "steps-in-pixels": "origins.inferred-step",
 }
 """The name of each, and the code of the sentence that says what it took for granted."""
 

@@ -137,6 +137,8 @@ def _pools(flow: Flow) -> None:
         said = flow.choices.of(label)
         if not any(flow.is_open(size) for size in bins):
             _keep_window(flow, index, bins, windows, kernel)
+            if _is_adaptive(bins, kernel) and any(sizes.fixed(size) is not None for size in bins):
+                flow.assume(label, "as-many-windows-on-both-axes", bins=[size.old for size in bins])
             continue
         adaptive = {"keep": False, "follow": True}.get(said or "", _is_adaptive(bins, kernel))
         if adaptive is None:
@@ -175,6 +177,8 @@ def _is_adaptive(bins: Sequence[Dim], kernel: Sequence[int]) -> bool | None:
     equal = len({size.old for size in bins}) == 1
     if equal and len(set(kernel)) > 1:  # as many windows on both axes, of unequal sides
         return True
+    if max(kernel) <= STEP_DOWN and len(set(kernel)) > 1:
+        return False  # a step down on one axis
     return None
 
 

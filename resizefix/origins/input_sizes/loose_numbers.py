@@ -7,7 +7,7 @@ what pixels are scaled by, and small numbers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -33,7 +33,7 @@ _NEVER = frozenset({("Pow", 1), ("OneHot", 2), ("CumSum", 1)})
 """Operands of these that are no number of the map: exponents, values, axes."""
 _SMALLEST = 4
 """Sizes up to here are not looked for, nor whole numbers up to it: they stand for themselves."""
-_WRITTEN = (0.5, 1.5, 2.5, 3.5)
+_WRITTEN = (0.25, 0.5, 0.75, 1.5, 2.5, 3.5)
 _SHOWN = {
     "whole": "{}", "reciprocal": "1/{}", "half": "{}/2", "two over": "2/{}", "minus": "-{}", "minus half": "-{}/2",
     "root": "sqrt({})", "over root": "1/sqrt({})", "double": "2*{}", "quarter": "{}/4",
@@ -47,11 +47,13 @@ def loose_numbers(
     pixels: frozenset[str],
     numbers_read: NumbersRead,
     along: Along,
+    steps: Container[Place],
 ) -> None:
     """Add to `found` what the user chose of the numbers that are left. Raises SizeRefusedError for the others.
 
     `doubtful` has numbers that may be the listed sizes, as far as rules saw. `pixels` are tensors of the image's own
-    values; `numbers_read` says which numbers a node reads, `along` which sizes the values of a tensor count along.
+    values; `numbers_read` says which numbers a node reads, `along` which sizes the values of a tensor count along. `steps` are
+    numbers by which positions become pixels.
     """
     for index, node in enumerate(flow.nodes):
         if node.op_type not in _MEETING or not any(map(flow.is_read, node.output)):
@@ -67,6 +69,9 @@ def loose_numbers(
                 or flow.keeps(flow.labels[place.node])
             ):
                 continue
+            if place in steps and flow.choices.of(flow.labels[place.node]) is None:
+                _assume_step(flow, place, _named(flow, distinct(flow.sizes, _formulas(sizes, array))))
+                continue
             uses = doubtful.get(place)
             if uses is None and (
                 not sizes or of_pixels or _is_plain(array) or is_own(flow, node, flow.nodes[place.node], array, found)
@@ -75,6 +80,15 @@ def loose_numbers(
             use = _asked_use(flow, place, array, [*(uses or ()), *_formulas(sizes, array)], must=uses is not None)
             if use is not None:
                 found[place] = use
+
+
+def _assume_step(flow: Flow, place: Place, named: dict[str, ScalarUse]) -> None:
+    """A number by which positions become pixels, as many for each step of the map, where it may be a size as well."""
+    value = flow.operands.array(flow.nodes[place.node].input[place.position])
+    if named and value is not None:
+        other = next(iter(named))
+        said = {"value": value.flat[0].item()}
+        flow.assume(flow.labels[place.node], "steps-in-pixels", reading=KEEP, other=other, **said)
 
 
 def _sizes_near(flow: Flow, node: NodeProto) -> list[Dim]:

@@ -44,7 +44,7 @@ def scalars(flow: Flow, tables: Mapping[Place, Table]) -> dict[Place, ScalarUse]
     for index, node in enumerate(flow.nodes):
         search.step(index, node)
     found = search.found | search.plain.decide(search.found, search.doubtful)
-    loose_numbers(flow, found, search.doubtful, search.plain.pixels, search.numbers_read, search.along)
+    loose_numbers(flow, found, search.doubtful, search.plain.pixels, search.numbers_read, search.along, search.steps)
     return found
 
 
@@ -55,6 +55,7 @@ class _Search:
         self.taints: dict[str, Taint] = {}
         self.found: dict[Place, ScalarUse] = {}
         self.doubtful: Doubts = {}
+        self.steps: set[Place] = set()
         self.scalar_nodes: dict[str, int] = {}
         self.plain = PlainNumbers(flow)
 
@@ -178,6 +179,7 @@ class _Search:
         if node.op_type == "Mul" and any(self.sizes.stride(dim) == float(value) for dim in taint.along):
             # Positions become pixels by it: the steps of a map are as many pixels at any size.
             taint.is_pixel = True
+            self.steps.add(place)
             return True
         uses = [use for use in self._readings(array, taint) if self._is_large(node, use, taint)]
         if node.op_type == "Mul":

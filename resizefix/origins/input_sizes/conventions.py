@@ -26,11 +26,16 @@ CONVENTIONS: dict[str, str] = {
 """The name of each, and the code of the sentence that says what it took for granted."""
 
 
+_WORDS = frozenset({"keep", "follow", "outer-follows", "inner-follows", "windows", "of-map", "of-image"})
+
+
 def sentence_of(convention: str, **said: object) -> str:
     """What a use of a convention says."""
     return Diagnostic(CONVENTIONS[convention], **said)
 
 
 def against(reading: str) -> str:
-    """What the reading means that a convention decides against."""
-    return Diagnostic(f"origins.reading-{reading}")
+    """What the reading means that a convention decides against; one that is no word of the table is a formula."""
+    if reading in _WORDS:
+        return Diagnostic(f"origins.reading-{reading}")
+    return Diagnostic("origins.reading-formula", formula=reading)

@@ -23,16 +23,29 @@ _ROUNDED = 1e-3  # samples: a quotient of two sizes makes the one of the other
 _FINEST = 1000  # no factor that somebody writes has a larger denominator
 
 
+Rule = Callable[[Flow], None]
+
+
+def tiers() -> tuple[tuple[Rule, ...], ...]:
+    """The rules, those first that recognise the most: within a tier, their order does not matter."""
+    return (
+        (halves, _samplings, _splits, _pools, partial(cuts, refusing=False)),
+        (pads, few),
+        (_joined_resizes,),
+        (partial(_resizes, last=False),),
+        (cuts, tails),
+        (_resizes,),
+        (pads, _arithmetic, even_pads),
+    )
+
+
 def decide(flow: Flow) -> None:
     """Bind every unknown that is left. Raises SizeRefusedError."""
     flow.solver.settle()
-    rules: tuple[Callable[[Flow], None], ...] = (
-        halves, _samplings, _splits, _pools, partial(cuts, refusing=False), pads, few, _joined_resizes,
-        partial(_resizes, last=False), cuts, tails, _resizes, pads, _arithmetic, even_pads,
-    )  # fmt: skip
-    for rule in rules:
-        rule(flow)
-        flow.solver.settle()
+    for tier in tiers():
+        for rule in tier:
+            rule(flow)
+            flow.solver.settle()
     follow_shares(flow)
     refuse_loose_tables(flow)
     for label, dim, table in flow.positions:

@@ -52,8 +52,8 @@ def loose_numbers(
     """Add to `found` what the user chose of the numbers that are left. Raises SizeRefusedError for the others.
 
     `doubtful` has numbers that may be the listed sizes, as far as rules saw. `pixels` are tensors of the image's own
-    values; `numbers_read` says which numbers a node reads, `along` which sizes the values of a tensor count along. `steps` are
-    numbers by which positions become pixels.
+    values; `numbers_read` says which numbers a node reads, `along` which sizes the values of a tensor count along.
+    `steps` are numbers by which positions become pixels.
     """
     for index, node in enumerate(flow.nodes):
         if node.op_type not in _MEETING or not any(map(flow.is_read, node.output)):
@@ -69,7 +69,7 @@ def loose_numbers(
                 or flow.keeps(flow.labels[place.node])
             ):
                 continue
-            if place in steps and flow.choices.of(flow.labels[place.node]) is None:
+            if place in steps and not _is_plain(array) and flow.choices.of(flow.labels[place.node]) is None:
                 _assume_step(flow, place, _named(flow, distinct(flow.sizes, _formulas(sizes, array))))
                 continue
             uses = doubtful.get(place)

@@ -116,6 +116,7 @@ SENTENCES = {
     "origins.reading-of-image": "they are sizes of the image at any size",
     "origins.reading-keep": "the numbers stay as they are in the file",
     "origins.reading-follow": "the numbers follow the input",
+    "origins.reading-windows": "it resizes to the next size that its windows divide",
     "origins.reading-window": "the window is fixed",
     "origins.reading-bins": "there are always as many windows",
     "origins.reading-outer-follows": "the first part follows the input, and the second is fixed",

@@ -142,6 +142,10 @@ def _or_any(read: Reader) -> Reader:
     return lambda value: "any" if value == "any" else read(value)
 
 
+def _or_none(read: Reader) -> Reader:
+    return lambda value: None if value is None else read(value)
+
+
 def _callable(value: Any) -> Any:
     require(callable(value))
     return value
@@ -356,7 +360,7 @@ FEED = Kind(
 SIZE = Kind(_height_and_width, "height and width, as (720, 1280)", "HxW", _typed_size, ("cli.no-size", {}))
 OLD_SIZE = SIZE._replace(takes="the old height and width, as (720, 1280)")
 SIZE_OR_ANY = Kind(
-    _or_any(_sides),
+    _or_none(_or_any(_sides)),
     'height and width, as (720, 1280), depth, height and width, a length, or "any"',
     "SIZE",
     _typed_or_any(_typed_sides),

@@ -166,7 +166,7 @@ class SizeWork:
     ) -> tuple[Following, Resized]:
         """The first that succeeds: a square that stays one, where it does not matter which size a number follows; both
         sizes; those that change."""
-        square = all(len({of.get("height"), of.get("width"), None}) == 2 for of in (old, wanted))
+        square = all({"height", "width"} <= set(of) and of["height"] == of["width"] for of in (old, wanted))
         tries = [(old, True)] * square + [(old, False)] + [(moving, False)] * (moving != old)
         for place, (symbols, tied) in enumerate(tries):
             try:

@@ -92,12 +92,12 @@ def _candidates(view: ModelView, names: Collection[str], given: Mapping[str, int
     sides: list[dict[str, int]] = [{}]
     if open_sides:
         pairs = dict.fromkeys(
-            tuple(int(number * stride) for number in pair) for pair in _pairs(view) for stride in _strides()
+            tuple(int(number * stride) for number in pair) for stride in _strides() for pair in _pairs(view)
         )
         sides = [
             dict(zip(("height", "width"), pair, strict=True)) for pair in pairs if all(1 < n < _LONGEST for n in pair)
         ]
-        sides.sort(key=lambda size: size["height"] * size["width"])
+        sides.sort(key=lambda size: size["height"] * size["width"])  # of equal ones, those of the file itself first
     count = 0
     for batch in dict.fromkeys(batches):
         for side in sides:

@@ -1,4 +1,4 @@
-"""Open axes whose constants are of one size; a batch alone; volumes and lengths; constants that are listed as inputs."""
+"""Open axes whose constants are of one size; a batch alone; volumes and lengths; constants listed as inputs."""
 
 import numpy as np
 import ort_runs

@@ -1,5 +1,7 @@
 """Each convention decides what it recognises, is printed with what chooses otherwise, and can be switched off."""
 
+from pathlib import Path
+
 import following_numbers
 import following_shapes
 import numpy as np
@@ -68,6 +70,12 @@ def of_fixture(name, **options):
 def test_there_are_at_most_fifteen_and_each_has_a_fixture():
     assert set(FIXTURES) == set(CONVENTIONS)
     assert len(CONVENTIONS) <= 15
+
+
+@pytest.mark.parametrize("page", ["docs/reference/input-sizes.md", "docs/zh/reference/input-sizes.md"])
+def test_each_has_a_row_on_the_page(page):
+    text = (Path(__file__).parents[2] / page).read_text(encoding="utf-8")
+    assert all(text.count(f"| `{name}` | ") == 1 for name in CONVENTIONS)
 
 
 @pytest.mark.parametrize("name", CONVENTIONS)

@@ -53,7 +53,6 @@ def decide(flow: Flow) -> None:
             raise refuse(label, "origins.input-size-indices", old=dim.old)
     _rest(flow)
     flow.solver.settle()
-    _refuse_steps_down(flow)
     refuse_two_readings(flow)
 
 
@@ -171,19 +170,6 @@ def _keep_window(flow: Flow, index: int, bins: Sequence[Dim], windows: Sequence[
     for use in [use for use in flow.attributes if use.node == index]:
         flow.attributes[use] = flow.sizes.const(kernel[use.axis])
     flow.solver.meetings += [(flow.labels[index], *pair) for pair in zip(bins, windows, strict=True)]
-
-
-def _refuse_steps_down(flow: Flow) -> None:
-    """Raises SizeRefusedError for a pool of few samples that what it meets would make an adaptive one."""
-    sizes = flow.sizes
-    for index, _, bins, windows in flow.pools:
-        label, always = flow.labels[index], [sizes.fixed(size) for size in bins]
-        kernel = attribute_of(flow.nodes[index], "kernel_shape")
-        small = max(kernel) <= STEP_DOWN and None not in always and max(size or 0 for size in always) > 1
-        unequal = len(set(always)) == 1 and len(set(kernel)) > 1  # as many windows on both axes, of unequal sides
-        is_adaptive = unequal or index in flow.adaptive or flow.choices.of(label) == "follow"
-        if small and not is_adaptive and any(sizes.varies(window) for window in windows):
-            raise refuse(label, "origins.input-size-pool", kernel=kernel, bins=always)
 
 
 def _is_adaptive(bins: Sequence[Dim], kernel: Sequence[int]) -> bool | None:

@@ -127,8 +127,23 @@ def _height_and_width(value: Any) -> tuple[int, int]:
     return height, width
 
 
+def _sides(value: Any) -> tuple[int, ...]:
+    sides: tuple[int, ...] = _each(_whole(1), (int,))(value)
+    require(1 <= len(sides) <= 3)
+    return sides
+
+
+def _pair(value: Any) -> tuple[str, str]:
+    node, name = map(_text, value)
+    return node, name
+
+
 def _or_any(read: Reader) -> Reader:
     return lambda value: "any" if value == "any" else read(value)
+
+
+def _or_none(read: Reader) -> Reader:
+    return lambda value: None if value is None else read(value)
 
 
 def _callable(value: Any) -> Any:
@@ -202,6 +217,19 @@ def _typed_file_feed(text: str) -> Named | tuple[str, str]:
 def _typed_size(text: str) -> tuple[int, int]:
     height, width = map(_typed_positive, text.lower().replace("×", "x").split("x"))
     return height, width
+
+
+def _typed_sides(text: str) -> tuple[int, ...]:
+    """Depth, height and width; height and width; or a length."""
+    sides = tuple(map(_typed_positive, text.lower().replace("×", "x").split("x")))
+    require(len(sides) <= 3)
+    return sides
+
+
+def _typed_reading(text: str) -> tuple[str, str]:
+    node, _, name = text.rpartition("=")
+    require(node and name)
+    return node, name
 
 
 def _typed_positive(text: str) -> int:
@@ -293,9 +321,28 @@ VALUES = Kind(_by_name(_each(_number(-_LARGEST_FLOAT32, _LARGEST_FLOAT32))),
 FEED = Kind(_by_name(lambda value: value), 'values for inputs, as {"scales": (1, 1, 2, 2)}', "[INPUT=]FILE",
     _typed_file_feed, ("cli.no-feed", {"example": "input=photo.png"}))  # fmt: skip
 SIZE = Kind(_height_and_width, "height and width, as (720, 1280)", "HxW", _typed_size, ("cli.no-size", {}))
-SIZE_OR_ANY = Kind(_or_any(_height_and_width), 'height and width, as (720, 1280), or "any"', "SIZE",
-    _typed_or_any(_typed_size), ("cli.no-size-or-any", {}))  # fmt: skip
-BATCH = Kind(_or_any(_whole(1)), 'a whole number from 1, or "any"', "N|any", _typed_or_any(_typed_positive),
-    ("cli.no-batch", {}))  # fmt: skip
+OLD_SIZE = SIZE._replace(takes="the old height and width, as (720, 1280)")
+SIZE_OR_ANY = Kind(
+    _or_none(_or_any(_sides)),
+    'height and width, as (720, 1280), depth, height and width, a length, or "any"',
+    "SIZE",
+    _typed_or_any(_typed_sides),
+    ("cli.no-size-or-any", {}),
+)
+BATCH = Kind(
+    _or_any(_whole(1)),
+    'a whole number from 1, or "any"',
+    "N|any",
+    _typed_or_any(_typed_positive),
+    ("cli.no-batch", {}),
+)
+READINGS = Kind(
+    _each(_pair),
+    'pairs of a glob on names of nodes and a reading, as [("Slice_4", "keep")]',
+    "NODE=READING",
+    _typed_reading,
+    ("cli.no-reading", {}),
+)
+ANY_MODEL = Kind(lambda value: value, "a path or a model", "FILE")
 CALLBACK = Kind(_callable, "what can be called with three arguments")
 ON_REFUSAL = Kind(one_of("raise", "return").check, "'raise' or 'return'")

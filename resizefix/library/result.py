@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from resizefix.library.tensorrt_profile import Range
     from resizefix.operations.site import Site
     from resizefix.opsets.verdict import Blocker, Step
+    from resizefix.origins.input_sizes.questions import Question
+    from resizefix.origins.input_sizes.refusal import Assumed
     from resizefix.verification.views import View
 
     ModelT = TypeVar("ModelT", default=Any)
@@ -45,16 +47,19 @@ NOT_VERIFIED = skipped("library.no-verify")
 
 @dataclass(frozen=True)
 class Resolution:
-    """What `input_size` was asked for: (height, width) or "any", and the batch; what it took for granted, a sentence
-    for each; which sizes the model takes, where not all; the nodes whose learned positions were interpolated, which is
+    """What `input_size` was asked for: (height, width) or "any", and the batch; what it took for granted, by which
+    convention; what the file leaves to the user, where it was refused; inputs that keep their size, a sentence for
+    each; which sizes the model takes, where not all; the nodes whose learned positions were interpolated, which is
     an approximation; and graph inputs whose stored shape changed and outputs of other numbers, before and after."""
 
-    size: tuple[int, int] | str
+    size: tuple[int, ...] | str | None
     batch: int | str | None = None
     rule: str = ""
     inferred: tuple[str, ...] = ()
     approximate: tuple[str, ...] = ()
     shapes: tuple[tuple[str, Dims, Dims], ...] = ()
+    assumed: tuple[Assumed, ...] = ()
+    choices: tuple[Question, ...] = ()
 
 
 @dataclass(frozen=True, eq=False, repr=False)

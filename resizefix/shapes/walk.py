@@ -167,7 +167,7 @@ class SizeFlow:
             old = made(OLD)
         except ConflictError as conflict:
             if self._is_open and self._is_certain:
-                raise OldSizesError from conflict
+                raise OldSizesError(label) from conflict
             old = []
         except UnknownSizesError:
             old = []

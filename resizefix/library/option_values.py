@@ -153,7 +153,7 @@ def _callable(value: Any) -> Any:
 
 def _preferences(value: Any) -> tuple[str, ...]:
     words: tuple[str, ...] = _each(_text, (str,))(value)
-    require(set(words) <= {*EXTENTS, *COORDINATES})
+    require(set(words) <= {*EXTENTS, *COORDINATES, *FRAMEWORKS})
     require(not set(EXTENTS) <= set(words) and not set(COORDINATES) <= set(words))
     return words
 
@@ -274,6 +274,7 @@ def whole_number(least: int, most: int, takes: str, metavar: str = "NUMBER", *, 
 
 EXTENTS = "scales", "sizes"
 COORDINATES = "half_pixel", "asymmetric"
+FRAMEWORKS = ("pytorch",)
 _FORMS = "scales", "spatial", "factor", "sizes"
 _LEGACY = ("tensorrt-5.0", "tensorrt-5.1", "tensorrt-6.0", "tensorrt-7.0", "tensorrt-7.1", "tensorrt-7.2")
 _LARGEST_WHOLE = (1 << 63) - 1
@@ -287,7 +288,7 @@ NAME_PATTERN = Kind(_each(_text, (str,)), "a glob on names of nodes, or a list o
 PATHS = Kind(_each(_path, (str, bytes, os.PathLike)), "a path, or a list of paths", "PATH")
 FORM = Kind(_form, f"one of {', '.join(_FORMS)}", choices=_FORMS)
 PREFERENCES = Kind(_preferences, "'scales' or 'sizes', 'half_pixel' or 'asymmetric', or a list of one of each",
-    choices=(*EXTENTS, *COORDINATES))  # fmt: skip
+    choices=(*EXTENTS, *COORDINATES, *FRAMEWORKS))  # fmt: skip
 RUNTIME = Kind(_runtime, metavar="NAME")
 PYTHONS = Kind(_by_name(_path), 'the Python of a runtime by its name, as {"opencv-4": "/path/to/python"}', "NAME=PATH",
     _typed_python, ("cli.no-runtime-python", {}))  # fmt: skip

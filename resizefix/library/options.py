@@ -88,7 +88,8 @@ OPTIONS: tuple[Option, ...] = (
     Option("hybrid", kinds.FLAG, ("trt-legacy",),
         "Import opset 9 beside the attribute, as old tutorials do; the file is not valid ONNX.", False),
     Option("prefer", kinds.PREFERENCES, ("repair",),
-        "Use this reading where scales and sizes disagree, or where no coordinates are stated (once for each).",
+        "Use this reading where scales and sizes disagree, or where no coordinates are stated (once for each); "
+        "pytorch: the numbers of PyTorch where its export computes others.",
         gather=tuple),
     Option("remove_identity", kinds.FLAG, ("repair",), "Also replace resizes with scale 1 by Identity.", False),
     Option("opset", kinds.OPSET, _RAISING, "Raise the model to opset N first, operator by operator.", rare=True),
@@ -152,6 +153,8 @@ OPTIONS: tuple[Option, ...] = (
     program("html", kinds.FILE, ("set",), "Write a page with pictures: before, after and their difference."),
     Option("allow_inexact", kinds.FLAG, (*_REWRITING, "opset"),
         "Allow approximate rewrites; the measured difference is reported.", False),
+    Option("allow_inexact", kinds.FLAG, ("set",),
+        "With sizes=partner, also change nodes that then sample otherwise than by their scales.", False),
     Option("lower", kinds.FLAG, _REWRITING, "Replace a node by other operators where needed.", True,
         ("--lower/--no-lower",)),
     program("html", kinds.FILE, _REPORTING, "Write a page with every node drawn."),

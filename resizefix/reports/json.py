@@ -85,8 +85,11 @@ def site_json(site: Site, faults: Iterable[Fault] = ()) -> dict[str, Any]:
 
 
 def fault_json(fault: Fault) -> dict[str, Any]:
-    """One fault; `repairable` is false where the intended meaning is not certain."""
-    return {"fault": fault.name, **fields(fault, "because", "fix"), "repairable": fault.change is not None}
+    """One fault; `repairable` is false where the intended meaning is not certain, `repairable_with` are the options
+    that say which is wanted."""
+    repairable = fault.change is not None or fault.is_optional
+    made = {"fault": fault.name, **fields(fault, "because", "fix"), "repairable": repairable}
+    return {**made, "repairable_with": list(fault.retry_args)} if fault.retry_args else made
 
 
 def outcome_json(outcome: Outcome) -> dict[str, Any]:

@@ -115,6 +115,11 @@ def show_copy(reason: str, path: str | None) -> None:
     screen(2).wrapped((what, "dim"), f"{printable(reason)}; {_where(path)}{' as a copy' if path else ''}", hang=4)
 
 
+def show_nothing_written(reason: str) -> None:
+    """Why no OUT is written although nothing is wrong."""
+    screen(2).wrapped(("unchanged ", "dim"), printable(reason), hang=4)
+
+
 def _where(path: str | None) -> str:
     if path is None:
         return "nothing was written (--dry-run)"

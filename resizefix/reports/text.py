@@ -16,6 +16,7 @@ from resizefix.promotion import Freedom
 from resizefix.reports import proof
 from resizefix.reports.screen import Part, Screen, screen
 from resizefix.reports.wording import live_verdict, reason, runs_of_targets
+from resizefix.shell_words import quoted
 from resizefix.targets.tensorrt import TENSORRT_TARGETS
 from resizefix.verification.verification import Status, Verification
 
@@ -239,6 +240,13 @@ def show_targets(covered: Mapping[str, str]) -> None:
     width = max(map(len, covered))
     for name, covers in covered.items():
         out.line((name.ljust(width), "bold"), f"  {covers}")
+
+
+def show_new_target(path: str) -> None:
+    """Where a new target's file lies, and how it is used."""
+    out = screen(2)
+    out.line(f"wrote {printable(path)}; change its rules to what your device does")
+    out.line(f"to use it: resizefix check MODEL --target {quoted(path)}")
 
 
 def _speeds(speed: Speed) -> list[tuple[str, str, str, str, str]]:

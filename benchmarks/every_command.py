@@ -41,6 +41,7 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
     ("input-size", IN, OUT, "any"),
     ("set", IN, OUT, "mode=nearest"),
     ("explain", "Attribute not found: height_scale", IN),
+    ("target", "new", "my-npu", "-o", OUT),
 )
 
 

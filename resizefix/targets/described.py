@@ -72,16 +72,17 @@ def _read(path: str, content: bytes) -> Target:
 
 def shipped() -> tuple[Target, ...]:
     """The targets whose files are part of this package, by name."""
-    return tuple(target_in(path) for path in sorted(FOLDER.glob("*.toml")))
+    return tuple(target_in(path) for path in sorted(FOLDER.glob("*.toml"), key=lambda path: path.stem))
 
 
 def _parsed(path: str, content: bytes) -> dict[str, Any]:
     try:
-        return tomllib.loads(content.decode("utf-8"))
+        document: dict[str, Any] = tomllib.loads(content.decode("utf-8"))
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise UsageError("targets.file-not-toml", path=path, why=str(error)) from error
     except RecursionError as error:
         raise UsageError("targets.file-not-toml", path=path, why="too many brackets in one another") from error
+    return document
 
 
 @dataclass(frozen=True)
@@ -98,7 +99,7 @@ class _Reader:
         source = self._text(table, "the file", "source")
         rules: list[Rule] = []
         before: list[Deviation] = []
-        for number, row in enumerate(self._tables(table, "the file", "rule"), 1):
+        for number, row in enumerate(self._tables(table, "the file", "rule", alone=False), 1):
             rule, deviation = self._rule(row, f"rule {number}", source, tuple(before))
             if any(rule.name == other.name for other in rules):
                 raise UsageError("targets.file-rule-twice", path=self.path, name=rule.name)
@@ -106,9 +107,9 @@ class _Reader:
             before += [] if deviation is None else [deviation]
         limits = [
             self._limit(row, f"limit {number}", source)
-            for number, row in enumerate(self._tables(table, "the file", "limit"), 1)
+            for number, row in enumerate(self._tables(table, "the file", "limit", alone=False), 1)
         ]
-        file = "" if Path(self.path).parent == FOLDER else os.path.abspath(self.path)
+        file = "" if Path(self.path).parent == FOLDER else self.path
         return Target(name, "", self._text(table, "the file", "title"), tuple(rules), tuple(limits), file=file)
 
     def _rule(
@@ -181,9 +182,10 @@ class _Reader:
             frozenset(ranks),
         )
 
-    def _tables(self, table: Mapping[str, Any], place: str, key: str) -> list[Mapping[str, Any]]:
+    def _tables(self, table: Mapping[str, Any], place: str, key: str, *, alone: bool = True) -> list[Mapping[str, Any]]:
+        """A list of tables; where it may stand `alone`, one table is a list of one."""
         value = table.get(key, [])
-        tables = [value] if isinstance(value, dict) else value
+        tables = [value] if alone and isinstance(value, dict) else value
         if not _is_list(tables, dict) or (key in table and not all([tables, *tables])):
             self._wrong(place, key, value, "a table with entries, or a list of them")
         return list(tables)

@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from resizefix.interpolation import CoordinateTransformationMode, NearestMode
-from resizefix.targets.deviations import BY_LENGTHS, EXACT_ROUNDINGS, by_ratio, symmetric_ties, without_antialias
 from resizefix.targets.described_conditions import FLAG, NUMBER, Kind
+from resizefix.targets.deviations import BY_LENGTHS, EXACT_ROUNDINGS, by_ratio, symmetric_ties, without_antialias
 from resizefix.targets.facts import SiteFacts
 from resizefix.targets.sampling import Deviation, Sampling, by, resized, samples_alike
 
@@ -37,7 +37,9 @@ PROPERTIES: tuple[Property, ...] = (
         "the device computes in this mode",
     ),
     Property(
-        "nearest_mode", _one_of(*(mode.value for mode in NearestMode if mode is not NearestMode.SIMPLE)), "the device rounds in this way"
+        "nearest_mode",
+        _one_of(*(mode.value for mode in NearestMode if mode is not NearestMode.SIMPLE)),
+        "the device rounds in this way",
     ),
     Property("cubic_coeff_a", NUMBER._replace(takes="a number"), "the device has this coefficient"),
     Property("exclude_outside", _OFF, "false: the device does not read the attribute"),

@@ -243,7 +243,9 @@ _LENGTHS: Mapping[str, Callable[[SiteFacts], bool | None]] = {
 CONDITIONS: tuple[Condition, ...] = (
     Condition("operator", _one_of("Resize", "Upsample"), "the operator", _word(lambda f: f.op_type)),
     Condition("opset", WHOLE, "the opset that the model imports", _number(lambda f: f.opset)),
-    Condition("mode", _one_of("nearest", "linear", "bilinear", "cubic"), "the attribute `mode`", _word(lambda f: f.mode)),
+    Condition(
+        "mode", _one_of("nearest", "linear", "bilinear", "cubic"), "the attribute `mode`", _word(lambda f: f.mode)
+    ),
     Condition(
         "coordinate_transformation_mode",
         _one_of(*(mode.value for mode in CoordinateTransformationMode)),
@@ -287,7 +289,10 @@ CONDITIONS: tuple[Condition, ...] = (
         "constant", FLAG, "the numbers of scales or sizes stand in the file", _flag(lambda f: f.values is not None)
     ),
     Condition(
-        "fed", FLAG, "scales or sizes are decided while the model runs, whatever the sizes of its inputs are", _flag(is_fed)
+        "fed",
+        FLAG,
+        "scales or sizes are decided while the model runs, whatever the sizes of its inputs are",
+        _flag(is_fed),
     ),
     Condition("source", _one_of(*SOURCES), "where scales or sizes come from", _word(_source)),
     Condition("dtype", _one_of(*TYPES), "the element type of the tensor to resize", _word(_dtype)),
@@ -310,7 +315,7 @@ CONDITIONS: tuple[Condition, ...] = (
     Condition(
         "static_lengths",
         _one_of(*_LENGTHS),
-        "which lengths of the input stand in the file: all; image: the last two; others: those before, that have a value",
+        "which lengths of the input stand in the file: all; image: the last two; others: those before that have a value",
         _any_word(_LENGTHS),
     ),
     Condition(

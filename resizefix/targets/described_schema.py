@@ -44,8 +44,8 @@ def schema() -> dict[str, Any]:
             "name": {**_NAME, "description": "What answers call it; no name of a target of this package."},
             "title": {**_TEXT, "description": "Device, compiler and version."},
             "source": {**_TEXT, "description": "Where the rules were read or measured."},
-            "rule": {"type": "array", "items": {"$ref": "#/$defs/rule"}},
-            "limit": {"type": "array", "items": {"$ref": "#/$defs/limit"}},
+            "rule": {"type": "array", "items": {"$ref": "#/$defs/rule"}, "minItems": 1},
+            "limit": {"type": "array", "items": {"$ref": "#/$defs/limit"}, "minItems": 1},
         },
         "$defs": {
             "rule": {**_object(rule, ("name", "because")), "allOf": [wants, apart]},

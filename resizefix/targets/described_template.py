@@ -87,4 +87,6 @@ def _entry(name: str, says: str, takes: str) -> str:
 
 
 def _comment(text: str) -> str:
-    return textwrap.fill(text, _WIDTH, initial_indent="#     ", subsequent_indent="#     ", break_on_hyphens=False) + "\n"
+    return (
+        textwrap.fill(text, _WIDTH, initial_indent="#     ", subsequent_indent="#     ", break_on_hyphens=False) + "\n"
+    )

@@ -44,6 +44,8 @@ COMMANDS = (
     ("input-size", "in.onnx", "sized.onnx", "32x32"),
     ("set", "in.onnx", "set.onnx", "mode=linear"),
     ("explain", "Attribute not found: height_scale", "in.onnx"),
+    ("target", "new", "my-npu"),
+    ("check", "in.onnx", "--target", "my-npu.toml"),
     ("promote-scales", "in.onnx", "frozen.onnx", "--output-dir", "many", "--jobs", "2"),
 )
 LIBRARY = f"""

@@ -41,4 +41,4 @@ def command(action: str, name: str, output: str | None, force: bool, **_: object
 
         show_new_target(path)
 
-    return Answer({}, show, output=path)
+    return Answer({"target": name}, show, output=path)

@@ -84,6 +84,8 @@ OPTIONS: tuple[Option, ...] = (
     Option("target", kinds.TARGET, ("check",),
         "Check the rules of this runtime, or of FILE.toml (repeatable); `list` prints the names.  [default: all]",
         gather=tuple),
+    program("all", kinds.FLAG, ("check",), "Also show the releases of TensorRT before 8.0, and what the rules found.",
+        False),
     Option("fastest", kinds.FLAG, ("legalize",),
         "Time every form that computes the same in TARGET (default: onnxruntime); keep the fastest.", False),
     Option("hybrid", kinds.FLAG, ("trt-legacy",),

@@ -44,6 +44,7 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
     ("opset", IN, OUT, "9", "--allow-inexact"),
     ("set", IN, OUT, "mode=nearest"),
     ("explain", "Attribute not found: height_scale", IN),
+    ("target", "new", "my-npu", "-o", OUT),
 )
 
 

@@ -34,6 +34,7 @@ _COMMANDS = {
     "verify": "Run two models in onnxruntime and compare them.",
     "explain": "Say what a runtime's error message means, and which command helps.",
     "diff": "Show what changed between two models, and that nothing else did.",
+    "target": "Begin a file that describes a target of your own.",
 }
 
 

@@ -113,7 +113,7 @@ def _form(value: Any) -> Any:
 def _target(value: Any) -> str:
     from resizefix.targets.catalogue import target_named  # with the rules of all runtimes
 
-    return target_named(value).name
+    return target_named(value).typed
 
 
 def _runtime(value: Any) -> str:

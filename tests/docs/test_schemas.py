@@ -57,6 +57,7 @@ def test_every_command_has_a_schema_and_every_schema_is_one():
         ("explain", "no such message"),
         ("verify", "MODEL", "--runtime", "onnxruntime"),
         ("diff", "MODEL", SRCNN),
+        ("target", "new", "my-npu", "--force"),
     ],
     ids=lambda arguments: " ".join(arguments[:1]),
 )

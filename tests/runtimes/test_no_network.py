@@ -45,6 +45,8 @@ COMMANDS = (
     ("opset", "in.onnx", "opset.onnx", "9", "--allow-inexact"),
     ("set", "in.onnx", "set.onnx", "mode=linear"),
     ("explain", "Attribute not found: height_scale", "in.onnx"),
+    ("target", "new", "my-npu"),
+    ("check", "in.onnx", "--target", "my-npu.toml"),
     ("promote-scales", "in.onnx", "frozen.onnx", "--output-dir", "many", "--jobs", "2"),
 )
 LIBRARY = f"""

@@ -115,7 +115,8 @@ def pages() -> dict[str, str]:
         "../zh/reference/messages.md": f"{NOTE}\n{message_tables.page(chinese=True)}",
         "../layout.md": _layout(),
         "target-files.md": _target_files(),
-        "../../resizefix/targets/devices/target.schema.json": f"{json.dumps(file_schema(), indent=2, ensure_ascii=False)}\n",
+        "../../resizefix/targets/devices/target.schema.json": json.dumps(file_schema(), indent=2, ensure_ascii=False)
+        + "\n",
     }
 
 

@@ -36,7 +36,7 @@ def command(model: str, target: tuple[str, ...], **options: Any) -> Answer:
     def show() -> None:
         from resizefix.reports.next_step import after_check
         from resizefix.reports.terminal import show_step
-        from resizefix.reports.text import show_faults, show_families, show_verdicts
+        from resizefix.reports.text import show_families, show_faults, show_verdicts
 
         show_faults(faults)
         if target or output_mode().verbose:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.dialect import RESIZES
-from resizefix.document.text import counted, listed
+from resizefix.document.text import listed
 from resizefix.library.result import Result
 from resizefix.outcome import Outcome
 from resizefix.outcome import Status as Happened

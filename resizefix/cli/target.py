@@ -13,7 +13,7 @@ from resizefix.errors import UsageError
 
 @subcommand(
     "target",
-    click.Argument(["action"], type=click.Choice(["new"]), metavar="new"),
+    click.Argument(["action"], metavar="new"),
     click.Argument(["name"]),
     example="resizefix target new my-npu",
 )
@@ -27,6 +27,8 @@ def command(action: str, name: str, output: str | None, force: bool, **_: object
     from resizefix.targets.described import NAME
     from resizefix.targets.described_template import template
 
+    if action != "new":
+        raise UsageError("cli.no-target-action", action=action)
     if NAME.fullmatch(name) is None:
         raise UsageError("cli.no-target-name", name=name)
     if any(target.name == name for target in TARGETS):

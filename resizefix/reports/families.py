@@ -71,19 +71,11 @@ def of_old(verdicts: Sequence[Verdict]) -> str:
     accepting = [one for one in verdicts if one.accepted]
     whom = "none of them accepts"
     if accepting:
-        whom = (
-            "all of them accept" if len(accepting) == len(verdicts) else f"{_joined(accepting)} {_of_them(accepting)}"
-        )
+        whom = f"{listed([one.target.version for one in accepting])} accept{'' if len(accepting) > 1 else 's'}"
+    if len(accepting) == len(verdicts):
+        whom = "all of them accept"
     first, last = verdicts[0].target, verdicts[-1].target
     return f"TensorRT {first.version} to {last.last or last.version}: {whom} the resizes; --all shows them"
-
-
-def _of_them(verdicts: Sequence[Verdict]) -> str:
-    return "accept" if len(verdicts) > 1 else "accepts"
-
-
-def _joined(verdicts: Sequence[Verdict]) -> str:
-    return listed([verdict.target.version for verdict in verdicts])
 
 
 def releases(some: Sequence[Verdict], of: Sequence[Verdict]) -> str:

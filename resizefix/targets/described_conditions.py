@@ -315,7 +315,7 @@ CONDITIONS: tuple[Condition, ...] = (
     Condition(
         "static_lengths",
         _one_of(*_LENGTHS),
-        "which lengths of the input stand in the file: all; image: the last two; others: those before that have a value",
+        "which lengths of the input stand in the file: all; image: the last two; others: those before with a value",
         _any_word(_LENGTHS),
     ),
     Condition(

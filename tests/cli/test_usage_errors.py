@@ -116,7 +116,7 @@ TEXTS = [
 @pytest.mark.parametrize(("command", "option"), VALUES, ids=lambda part: str(part).strip("-"))
 def test_an_empty_value_is_a_usage_error_that_names_the_option(call, tmp_path, monkeypatch, command, option):
     monkeypatch.chdir(tmp_path)
-    out = ["b.onnx"] if command in ("verify", "diff") else []
+    out = ["b.onnx"] if command in ("verify", "diff", "target") else []
     required = [] if option == "--target" else REQUIRED.get(command, [])
     code, _, err = call(command, "a.onnx", *out, option, "", *required, "--json")
     assert (code, option in err.splitlines()[0]) == (2, True), err

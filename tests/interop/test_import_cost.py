@@ -74,7 +74,8 @@ FOR_INSPECT = {
     | {"conditions", "shared_rules"}
     | {"tensorrt_sampling"}
     | {"as_written", "deviations", "sampling", "unentered", "usual_values"}
-    | {"accelerators", "mnn", "ncnn", "opencv", "openvino", "providers", "tract", "tvm"},
+    | {"described", "described_computation", "described_conditions"}
+    | {"mnn", "ncnn", "opencv", "openvino", "tract", "tvm"},
     "verification": {"scale_points", "sizing"},
 }
 NOT_FOR_JSON = {"library.plans", "library.verdict", "reports.terminal", "reports.screen"}

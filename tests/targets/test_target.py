@@ -103,7 +103,7 @@ def test_the_targets_have_the_names_that_the_command_line_promises():
 def test_an_unknown_target_is_a_usage_error_that_lists_them_all():
     with pytest.raises(
         UsageError,
-        match=r"'tensorrt-4'; did you mean tensorrt or tensorrt-8\.4\? There are tensorrt-5\.0, .*, openvino, .*, webgl",
+        match=r"'tensorrt-4'; did you mean tensorrt or tensorrt-8\.4\? There are tensorrt-5\.0, .*, mnn, .*, webgl",
     ):
         target_named("tensorrt-4")
 

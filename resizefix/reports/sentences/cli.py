@@ -82,6 +82,7 @@ SENTENCES = {
     "cli.no-shape": "{value} is not a shape; write for example {example}",
     "cli.no-memory-size": "{value} is not an amount of memory; write for example 4G or 512M",
     "cli.no-such-target": "{value} is none of {known}",
+    "cli.no-target-action": "there is no {action!r} of a target; write: resizefix target new NAME",
     "cli.no-target-name": "{name!r} cannot be the name of a target; write lower-case letters, digits, - and .",
     "cli.target-name-taken": "{name!r} is a target of this package already; choose another name",
     "cli.no-scale": "{value} is not a scale; write for example 4 or 2,3",

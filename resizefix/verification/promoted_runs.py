@@ -163,7 +163,7 @@ class PromotedRuns:
         return moved_points(inputs, self._fits, self._cost)
 
     def _cost(self, scales: ScalePoint) -> float | None:
-        return None if self._budget.is_light else self._budget.cost(self._feeds, scales)
+        return self._budget.turned(scales) if self._budget.is_light else self._budget.cost(self._feeds, scales)
 
     def _fits(self, scales: ScalePoint) -> bool:
         return self._budget.reject_reason(self._feeds, scales) is None

@@ -137,12 +137,7 @@ def moved_points(
     smaller, or much smaller, or all axes shrink.
     """
     ways = [
-        [
-            point
-            for point in _ways(inputs, turn)
-            if point.values and (fits is None or fits(point))
-        ]
-        for turn in range(2)
+        [point for point in _ways(inputs, turn) if point.values and (fits is None or fits(point))] for turn in range(2)
     ]
     if cost is None or not all(ways):
         return [points[0] for points in ways if points]
@@ -164,6 +159,23 @@ def even_point(inputs: Sequence[PromotedInput], turn: int) -> ScalePoint:
     for count, source in enumerate(inputs):
         values += [(source, value) for value in even_value(source, larger=(count + turn) % 2 == 1)]
     return ScalePoint(tuple(values))
+
+
+_ALIKE = ((0.5, 1.5), (0.5, 0.5), (2.0, 2.0))  # by turns, of the last axis and the one before it
+
+
+def alike_points(inputs: Sequence[PromotedInput]) -> list[ScalePoint]:
+    """Scale points that move all inputs alike on each axis, so that sizes which must be equal stay equal."""
+    points = []
+    for row in _ALIKE:
+        values = []
+        for source in inputs:
+            driven = source.sites[0]
+            factors = {position: row[(len(driven.base) - 1 - position) % len(row)] for position in driven.scaled}
+            value = driven.input_value(_moved(driven, factors))
+            values += [(source, value)] if value != tuple(source.value) else []
+        points += [ScalePoint(tuple(values))] if values else []
+    return list(dict.fromkeys(points))
 
 
 def even_value(source: PromotedInput, *, larger: bool = False) -> list[tuple[float, ...]]:
@@ -243,7 +255,7 @@ def _moved(driven: InputBinding, factors: Mapping[int, float]) -> tuple[float, .
             operand[position] = max(driven.min_scale, _of_few_bits(old * factor, up=factor > 1))
             if not size or operand[position] > _LARGE:
                 continue
-            if kernel_length(operand[position], size) in (0, kernel_length(old, size)):  # nothing left, or lost in rounding
+            if kernel_length(operand[position], size) in (0, kernel_length(old, size)):  # nothing left, or as before
                 operand[position] = _of_few_bits((kernel_length(old, size) + 1) / size, up=True)
     with np.errstate(over="ignore"):  # beyond float32 a scale is infinite, and no size is known
         return tuple(float(np.float32(value)) if driven.kind is ExtentKind.SCALES else value for value in operand)

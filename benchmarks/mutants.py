@@ -88,6 +88,8 @@ COMMANDS = (
            {"scale": 2.5}, {"sizes": "partner"}),
     *_rows("input-size", resizefix.input_size, {"size": "any"}, {"size": (64, 96)}, {"size": (96, 32)}),
     *_rows("input-size --batch", resizefix.input_size, {"size": "any", "batch": "any"}, {"size": (64, 64), "batch": 2}),
+    *_rows("opset", resizefix.opset, *({"opset": opset} for opset in (9, 11, 13, 17, 18, 21))),
+    *_rows("opset", resizefix.opset, {"opset": 9, "allow_inexact": True}, {"opset": 17, "allow_inexact": True}),
     Command("--opset", resizefix.set_interpolation, {"mode": "cubic", "opset": 18}, _raises),
     Command("--opset", resizefix.legalize, {"target": "tensorrt-8.0", "live": False, "opset": 13}, _raises),
     Command("--opset", resizefix.promote_scales, {"opset": 17, "allow_coupled": True}, _raises),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -141,7 +140,7 @@ def _repaired(
     repaired = seam.submitted(document, made.document, plan)
     left = _left(repaired)
     if not verify:
-        why = why_not_loaded(repaired) or _why_refused(repaired, rules)
+        why = _why_refused(repaired, rules)
         if why is None:
             return Result(repaired, made.outcomes, (), NOT_VERIFIED)
         reason = Diagnostic("verification.repair-does-not-load", why=why, cause=left)
@@ -194,13 +193,18 @@ def _loaded(document: Document, rules: Conditions) -> Verification | RefusedErro
 
 
 def _why_refused(repaired: Document, rules: Conditions) -> str | None:
-    """Why onnxruntime does not load a repaired model; not for want of operators that are in a library of the user's."""
+    """Why onnxruntime does not load a repaired model. Its own answer counts: onnx refuses some that it loads. Where
+    operators are missing that are in a library of the user's, or time is up, onnx says what is known."""
     if has_operators_of_others(repaired) and not rules.custom_op_libraries:
-        return None
-    with suppress(BrokenOffError):
+        return why_not_loaded(repaired)
+    try:
         error = _load_error(repaired, rules)
-        return None if error is None else error.reason
-    return None
+    except BrokenOffError:
+        return why_not_loaded(repaired)
+    if error is not None:
+        return error.reason
+    broken = why_resizes_refused(repaired)
+    return None if broken is None else broken["why"]
 
 
 def _load_error(document: Document, rules: Conditions) -> CannotLoadError | None:

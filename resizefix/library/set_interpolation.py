@@ -12,6 +12,7 @@ from resizefix.interop.feed_file import read_feeds
 from resizefix.library import seam
 from resizefix.library.advice import Asked, Words
 from resizefix.library.bounded import operation
+from resizefix.library.inlining import never
 from resizefix.library.plans import runs_in
 from resizefix.library.raising import raised, require_raised_alike
 from resizefix.library.result import NOT_VERIFIED, Result, failed, skipped
@@ -35,7 +36,7 @@ def _raised(asked: Asked, outcome: Outcome) -> Iterable[Words]:
         yield outcome.retry_args
 
 
-@operation(advice=_raised, tells_why=True)
+@operation(advice=_raised, tells_why=True, inlines=never)
 def set_interpolation(
     document: Document,
     *,
@@ -52,6 +53,7 @@ def set_interpolation(
     sizes: Sequence[int] | str | None = None,
     node: Sequence[str] = (),
     opset: int | None = None,
+    inline: bool = False,
     feed: Mapping[str, object] | None = None,
     allow_inexact: bool = False,
     verify: bool = True,
@@ -64,7 +66,8 @@ def set_interpolation(
     verified bit for bit, or within the bound that its outcome states. For any other change, each outcome says how far
     the node is from what it was (`max_abs_diff`, `node_diffs`), and how far the outputs are (`output_diffs`). They are
     measured on random values and on those of `feed`: for each input an array, numbers, or the path of a .npy file or a
-    picture. `result.views` holds planes of the tensors to look at. `opset` raises the model first.
+    picture. `result.views` holds planes of the tensors to look at. `opset` raises the model first; `inline`
+    inlines its local functions before that.
 
     `scale`, `scales` or `sizes`, set in a call of their own, give the nodes another constant extent. `sizes="partner"`
     gives them, at run time, the sizes of the tensor that the result meets at Add, Sub, Mul, Concat or Where. Each

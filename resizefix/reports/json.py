@@ -18,7 +18,7 @@ if TYPE_CHECKING:  # what a command does not answer with it need not import
     from resizefix.library.verdict import Verdict
     from resizefix.operations.diff import Change
     from resizefix.operations.site import Site
-    from resizefix.opsets.verdict import Blocker
+    from resizefix.opsets.verdict import Blocker, Step
     from resizefix.outcome import Outcome
     from resizefix.promotion import PromotedInput
     from resizefix.runtimes.tensorrt import LiveVerdict
@@ -148,6 +148,12 @@ def blocker_json(blocker: Blocker) -> dict[str, Any]:
         **fields(blocker, "since_version", "reason", "fix"),
         "mend": blocker.fix,  # the same by its first name, which readers know
     }
+
+
+def step_json(step: Step) -> dict[str, Any]:
+    """What became of one operator that another opset says otherwise."""
+    exact = step.error.exact
+    return {"node": step.node, "op": step.op_type, "what": step.what, "exact": exact, **fields(step, "since_version")}
 
 
 def verdict_json(verdict: Verdict) -> dict[str, Any]:

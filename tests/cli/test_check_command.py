@@ -3,7 +3,6 @@
 import json
 import re
 from functools import partial
-from typing import Any
 
 import onnx
 import pytest

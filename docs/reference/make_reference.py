@@ -45,6 +45,7 @@ CALLS = (
     "repair",
     "set_interpolation",
     "input_size",
+    "opset",
     "check",
     "verify",
     "diff",
@@ -115,9 +116,12 @@ def pages() -> dict[str, str]:
         "../zh/reference/messages.md": f"{NOTE}\n{message_tables.page(chinese=True)}",
         "../layout.md": _layout(),
         "target-files.md": _target_files(),
-        "../../resizefix/targets/devices/target.schema.json": json.dumps(file_schema(), indent=2, ensure_ascii=False)
-        + "\n",
+        "../../resizefix/targets/devices/target.schema.json": _schema(),
     }
+
+
+def _schema() -> str:
+    return f"{json.dumps(file_schema(), indent=2, ensure_ascii=False)}\n"
 
 
 def _target_files() -> str:

@@ -60,7 +60,9 @@ def next_step(model: str, survey: Survey) -> NextStep | None:
             step = following(model, surveyed, survey)
             if step is not None:
                 return step
-    if any(surveyed.faults for surveyed in survey.sites):  # of which the report says what can be done
+    if any(
+        not fault.is_optional for surveyed in survey.sites for fault in surveyed.faults
+    ):  # of which the report says what can be done
         return None
     if not survey.sites or _MODERN in survey.refusing or plans.mistakes_nodes(_MODERN):
         return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from resizefix.faults.fault import Fault
     from resizefix.library.fastest import Speed
     from resizefix.library.verdict import Verdict
-    from resizefix.opsets.verdict import Blocker
+    from resizefix.opsets.verdict import Blocker, Step
     from resizefix.targets.target import Target
 
 _STYLES = {Happened.CHANGED: "green", Happened.UNCHANGED: "dim", Happened.REFUSED: "yellow"}
@@ -96,10 +97,27 @@ def _show_blockers(out: Screen, blockers: Sequence[Blocker]) -> None:
         out.wrapped(("blocked   ", "yellow"), line, hang=4)
 
 
+def show_steps(steps: Sequence[Step], *, whole: bool) -> None:
+    """What became of other operators: one line for each with `whole`, else how many of each kind."""
+    out = screen(2)
+    if whole:
+        for step in steps:
+            out.wrapped(("rewritten ", "green"), printable(f"{step.op_type} {step.node}: {step.what}"), hang=4)
+    elif steps:
+        kinds = Counter(step.op_type for step in steps)
+        named = ", ".join(f"{count} {op_type}" for op_type, count in sorted(kinds.items()))
+        out.wrapped(("rewritten ", "green"), printable(named), hang=4)
+
+
 def show_copy(reason: str, path: str | None) -> None:
     """That OUT is the model as it was, and why; no path: that it would be."""
     what = "unchanged " if path is None else "copied    "
     screen(2).wrapped((what, "dim"), f"{printable(reason)}; {_where(path)}{' as a copy' if path else ''}", hang=4)
+
+
+def show_nothing_written(reason: str) -> None:
+    """Why no OUT is written although nothing is wrong."""
+    screen(2).wrapped(("unchanged ", "dim"), printable(reason), hang=4)
 
 
 def _where(path: str | None) -> str:

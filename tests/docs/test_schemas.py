@@ -49,6 +49,8 @@ def test_every_command_has_a_schema_and_every_schema_is_one():
         ("repair", "MODEL", "--dry-run", "--no-verify"),
         ("set", "MODEL", "--dry-run", "mode=linear", "coordinates=asymmetric", "--no-verify"),
         ("input-size", "MODEL", "96x64", "--dry-run", "--no-verify"),
+        ("opset", "MODEL", "9", "--dry-run", "--no-verify"),
+        ("opset", "MODEL", "18", "--dry-run", "--no-verify"),
         ("check", "MODEL"),
         ("verify", "MODEL", "MODEL"),
         ("explain", "Resize scales must be an initializer!", "MODEL"),

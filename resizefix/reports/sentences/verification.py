@@ -22,6 +22,9 @@ SENTENCES = {
     "verification.not-tested-body": "another scale of {names} in {body}: no run is known to have gone through this body",
     "verification.not-tested-whole-sizes": "sizes of which a scale makes no whole number: the model runs at none of those that were tried",
     "verification.not-tested-sizes": "sizes of the input other than the old one: none that the model takes is near enough to try",
+    "verification.not-tested-alone": (
+        "whether {names} can change alone: the runs that tell it would cost too many forward passes"
+    ),
     "verification.not-tested-cost": "other values of {names}: the proof would cost too many forward passes",
     "verification.not-tested-scales": "other values of {names}: the model does not run with those that were tried",
     "verification.tested-scales": "scales {at}",
@@ -116,6 +119,11 @@ SENTENCES = {
     "verification.stored-shape": "the new model stores wrong shapes: it says that {name!r} is {how}",
     "verification.repaired-not-alone": "{label!r} was not compared alone: {why}",
     "verification.unplanned": "{what} {name!r} is not what it was, and no change of it was planned",
+    "verification.part-lost": "the {part} part of the image decided its result in the original, and does not at the new size",
+    "verification.reading-part-lost": "it may leave out a part of the image",
+    "verification.tested-coverage": "each ninth of the image still decides {tensors} tensors that it decided before",
+    "verification.coverage-too-small": "whether each part of the image still matters: a side has fewer than 6 samples",
+    "verification.coverage-outputs-alone": "whether each part of the image still matters inside: the model is large, so only its outputs were looked at",
     "verification.images-mix": "it mixes the images of a batch: run together they get other results than one by one",
     "verification.input-size-plan": "node {node!r}: with the numbers that are planned for the old size it computes something else than the original: {reason}",
     "verification.input-size-node-differs": "at {size} node {node!r} computes something else than in the model for that size, whether or not an output shows it: {reason}",

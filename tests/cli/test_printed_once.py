@@ -147,13 +147,15 @@ def test_one_target_that_is_lost_refuses_and_several_refuse(capsys):
 def test_every_command_that_writes_names_the_targets_that_it_loses(run):
     assert "warning: " not in run("legalize", SRCNN, "legal.onnx", "--target", "tensorrt-8.0")[1]
     _, out, _ = run("trt-legacy", BISENET, "legacy.onnx")
-    assert "warning: tensorrt-6.0 accepted the resizes before and no longer does" in out
+    assert "warning: tract, tvm, coreml, horizon and nnapi accepted the resizes before and no longer do\n" in out
+    assert "to keep them" not in out  # which promote-scales alone says
 
 
 def test_the_promotion_for_tensorrt_is_advised_only_where_it_is_made(run):
     scripted_if = FIXTURES / "scripted_if_opset11.onnx"
     _, out, err = run("promote-scales", scripted_if, "out.onnx")
-    assert "reject it now" in out + err
+    assert "accepted the resizes before and no longer do" in out + err
+    assert "to keep them: keep IN, whose scales are constants\n" in out
     assert "--for tensorrt" not in out + err
     assert run("promote-scales", scripted_if, "integers.onnx", "--for", "tensorrt")[0] == 1
 

@@ -93,7 +93,14 @@ def test_every_block_for_a_shell_is_typed_by_somebody():
 
 
 def test_other_blocks_are_no_code():
-    assert {block.language for page in PAGES for block in blocks(page)} <= {"console", "python", "sh", "yaml", "text"}
+    assert {block.language for page in PAGES for block in blocks(page)} <= {
+        "console",
+        "python",
+        "sh",
+        "toml",
+        "yaml",
+        "text",
+    }
 
 
 def test_a_command_that_prints_something_else_is_noticed(tmp_path, capsys):

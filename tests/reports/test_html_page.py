@@ -105,7 +105,10 @@ def test_a_page_begins_with_the_verdict_in_large_words():
 
 def test_targets_that_a_change_loses_or_gains_are_a_banner():
     lost, gained = difference(PLAIN, FED), difference(FED, PLAIN)
-    runtimes = "tensorrt-7.0 to tensorrt-rtx, opencv-4, ncnn, tract, tvm, qnn, coreml, nnapi, tidl and rknn"
+    runtimes = (
+        "tensorrt-7.0 to tensorrt-rtx, opencv-4, ncnn, tract, tvm, coreml, edge-tpu, ethos-u, kneron, kneron-520, "
+        "nnapi, qnn, rknn and tidl"
+    )
     assert f"Lost: {runtimes} accepted every resize before, and do not now." in check_page(lost).text()
     assert 'class="banner no"' in lost
     assert f"Gained: {runtimes} accept every resize now" in check_page(gained).text()

@@ -66,6 +66,17 @@ def test_every_file_of_the_page_is_valid(page, tmp_path):
         written(tmp_path, text)
 
 
+@pytest.mark.parametrize("page", ["docs/targets-of-your-own.md", "docs/zh/targets-of-your-own.md"])
+def test_every_condition_that_the_page_writes_is_valid(page, tmp_path):
+    text = (ROOT / page).read_text(encoding="utf-8")
+    tables = re.findall(r"`((?:needs|where) = .*?)`", text)
+    assert len(tables) >= 12
+    for conditions in tables:
+        rule(tmp_path, conditions)
+    for condition in re.findall(r"`((?:factor|mode) = .*?)`", text):
+        rule(tmp_path, f"needs = {{ {condition} }}")
+
+
 def test_a_new_file_is_valid_as_written_and_names_everything_that_can_be_stated(tmp_path):
     text = template("my-npu")
     VALIDATOR.validate(tomllib.loads(text))

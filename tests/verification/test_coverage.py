@@ -7,13 +7,13 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "library"))
 
-from size_networks import OLD, built  # noqa: E402
+from size_networks import OLD, built
 
-from resizefix.interop import opened  # noqa: E402
-from resizefix.origins.input_sizes.refusal import SizeRefusedError  # noqa: E402
-from resizefix.verification.conditions import conditions  # noqa: E402
-from resizefix.verification.coverage import Picture, require_covered  # noqa: E402
-from resizefix.verification.engine import Engine  # noqa: E402
+from resizefix.interop import opened
+from resizefix.origins.input_sizes.refusal import SizeRefusedError
+from resizefix.verification.conditions import conditions
+from resizefix.verification.coverage import Picture, require_covered
+from resizefix.verification.engine import Engine
 
 LARGE = (64, 96)
 PICTURES = {"x": Picture((2, 3), (1, 3, *LARGE))}

@@ -19,8 +19,19 @@ _SHARES = (2, 3, 4, 5, 8, 10, 16)  # of all values, where that many are chosen
 
 def refuse_two_readings(flow: Flow) -> None:
     """Raises SizeRefusedError for a node whose numbers are as likely to follow the input as to stay."""
-    for rule in (_bent, _one_side_alone, _middles, _positions, _chosen, _even_parts, _numbers_given_out):
+    for rule in (_held_reshapes, _bent, _one_side_alone, _middles, _positions, _chosen, _even_parts, _numbers_given_out):
         rule(flow)
+
+
+def _held_reshapes(flow: Flow) -> None:
+    """A map that follows the input, put into sizes that all stay: it has as many samples by chance alone."""
+    for index, node in enumerate(flow.nodes):
+        source = flow.dims_of(Place(index, 0), node.input[0]) if node.op_type == "Reshape" and node.input else None
+        made = flow.dims.get(node.output[0]) if source else None
+        if source and made and any(map(flow.sizes.varies, source)) and flow.is_moving(node.input[0]):
+            sizes = [flow.sizes.fixed(dim) for dim in made]
+            if None not in sizes:
+                raise refuse(flow.labels[index], "origins.input-size-reshape-held", sizes=sizes)
 
 
 def _bent(flow: Flow) -> None:

@@ -82,6 +82,7 @@ SENTENCES = {
     "origins.input-size-no-range": "its table follows the input by a formula that has no nodes at this opset; ask for a fixed size",
     "origins.input-size-two-shares": "it resizes to a share of the input, {one}, or of the map, {other}: which is not in the file (--follow NODE: the first)",
     "origins.input-size-resize-held": "it resizes to {sizes}, which what is behind it holds: always, or at this size of the input alone",
+    "origins.input-size-reshape-held": "it puts a map that follows the input into {sizes}, which numbers behind it hold: they fit this size of the input alone",
     "origins.input-size-resize-map": "it resizes to {sizes}: either always, or to the size of another map that is as large here. --keep NODE chooses the first",
     "origins.input-size-quotient": "no float32 scale makes {size} into {made}",
     "origins.differs-by-call": "differ from call to call: {why}",

@@ -11,11 +11,13 @@ from resizefix.cli.option_types import TypedValue
 from resizefix.cli.options import Subcommand
 from resizefix.cli.write_result import ExtraOutput, NothingWritten, write_result, writing_command
 from resizefix.diagnostics import Diagnostic
+from resizefix.errors import UsageError
 from resizefix.library.option_values import SIZE_OR_ANY
 from resizefix.printable import printable
 
 if TYPE_CHECKING:
     from resizefix.library.result import Result
+    from resizefix.origins.input_sizes.questions import Question
 
 
 class _WithSize(Subcommand):
@@ -32,21 +34,65 @@ class _WithSize(Subcommand):
         params = ctx.params
         if ctx.resilient_parsing:
             return rest
-        if params["out"] is None:
-            raise click.UsageError("Missing argument 'SIZE'.", ctx)
-        if params["size"] is None:  # OUT is left out where -o, --in-place or --dry-run stand for it
+        needs_size = params["batch"] is None and params["like"] is None
+        if params["size"] is None and (needs_size or not _is_path(params["out"])):
+            if params["out"] is None:
+                raise click.UsageError("Missing argument 'SIZE'.", ctx)
+            # OUT is left out where -o, --in-place or --dry-run stand for it
             params["out"], params["size"] = None, params["out"]
-        params["size"] = TypedValue(SIZE_OR_ANY).convert(params["size"], self.params[2], ctx)
+        if params["size"] is not None:
+            params["size"] = TypedValue(SIZE_OR_ANY).convert(params["size"], self.params[2], ctx)
         return rest
+
+
+def _is_path(text: str | None) -> bool:
+    """Whether what stands before a missing SIZE is OUT, and no size itself; nothing may stand there."""
+    if text is None:
+        return True
+    try:
+        TypedValue(SIZE_OR_ANY).convert(text, None, None)
+    except click.UsageError:
+        return True
+    return False
 
 
 @writing_command("input-size", example="resizefix input-size model_640.onnx model_720p.onnx 720x1280", cls=_WithSize)
 def command(model: str, **options: Any) -> Answer:
     """Give IN another input resolution: SIZE is height x width, or `any`.
 
-    Every constant that follows the size is found and rewritten; where weights depend on it, nothing is written.
+    Every constant that follows the size is found and rewritten; where weights depend on it, nothing is written. What
+    the file leaves open is assumed by a printed convention, or asked. SIZE may be left out with --batch or --like.
     """
-    return write_result(model, {**options, "settings": {"size": options["size"]}}, _why_not, extra=_extra)
+    if options["node"]:
+        raise UsageError("cli.input-size-takes-no-node")
+    settings = {"size": options["size"]}
+    asks = _asks if options["ask"] else None
+    return write_result(model, {**options, "settings": settings}, _why_not, extra=_extra, again=asks)
+
+
+def _asks(result: Result) -> dict[str, Any] | None:
+    """The options that somebody chooses on the terminal, where the file leaves a choice."""
+    choices = () if result.resolution is None else result.resolution.choices
+    chosen: dict[str, Any] = {}
+    for question in choices:
+        for name, value in _ask(question):
+            chosen[name] = (*chosen.get(name, ()), value)
+    return chosen or None
+
+
+def _ask(question: Question) -> list[tuple[str, Any]]:
+    """Ask for one choice: the options that make it, as the library has them."""
+    from resizefix.origins.input_sizes.refusal import readings_of
+
+    click.echo(f"{printable(', '.join(question.nodes))}: {printable(question.why)}", err=True)
+    for number, reading in enumerate(question.readings, 1):
+        click.echo(f"  {number}: {reading.meaning}", err=True)
+    answer = click.prompt("number", type=click.IntRange(1, len(question.readings)), err=True)
+    made: list[tuple[str, Any]] = []
+    for node, name in readings_of(question.args(question.readings[answer - 1].name)):
+        option = {"keep": "keep", "follow": "follow_input"}.get(name, "read")
+        made.append((option, node if option != "read" else (node, name)))
+    return made
 
 
 def _why_not(result: Result) -> NothingWritten | None:
@@ -70,6 +116,7 @@ def _extra(result: Result, path: str | None, is_yes: bool) -> ExtraOutput | None
     if resolution is None:
         return None
     from resizefix.reports.json import fields
+    from resizefix.shell_words import joined
 
     def show() -> None:
         from resizefix.reports.wording import times
@@ -80,9 +127,27 @@ def _extra(result: Result, path: str | None, is_yes: bool) -> ExtraOutput | None
             click.echo(resolution.rule)
         for sentence in resolution.inferred:
             click.echo(f"inferred: {sentence}")
+        for use in resolution.assumed:
+            otherwise = f"; if that is wrong: {joined(use.args)}" if use.args else ""
+            click.echo(f"assumed {printable(use.node)}: {printable(use.meaning)} [{use.convention}]{otherwise}")
+        for question in resolution.choices:
+            click.echo(f"{printable(', '.join(question.nodes))}: {printable(question.why)}")
+            for reading in question.readings:
+                click.echo(f"  {joined(question.args(reading.name))}: {reading.meaning}")
         for node in resolution.approximate:
             click.echo(f"approximate: {printable(node)}: its learned positions are interpolated")
 
     asked = {**fields(resolution, "size", "batch"), "rule": resolution.rule or None}
     shapes = [{"name": name, "before": list(old), "after": list(new)} for name, old, new in resolution.shapes]
-    return ExtraOutput({**asked, **fields(resolution, "inferred", "approximate"), "shapes": shapes}, show)
+    assumed = [{**fields(use, "node", "convention", "meaning"), "args": list(use.args)} for use in resolution.assumed]
+    choices = [_choice_json(question) for question in resolution.choices]
+    told = {"assumed": assumed, "choices": choices, "shapes": shapes}
+    return ExtraOutput({**asked, **fields(resolution, "inferred", "approximate"), **told}, show)
+
+
+def _choice_json(question: Question) -> dict[str, Any]:
+    readings = [
+        {"name": one.name, "meaning": one.meaning, "args": list(question.args(one.name))} for one in question.readings
+    ]
+    first, *_ = question.nodes
+    return {"node": first, "nodes": list(question.nodes), "value": question.value, "readings": readings}

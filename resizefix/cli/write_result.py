@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
@@ -56,11 +56,13 @@ def write_result(
     *,
     out: str | None = None,
     extra: Callable[[Result, str | None, bool], ExtraOutput | None] = lambda result, path, is_yes: None,
+    again: Callable[[Result], Mapping[str, Any] | None] | None = None,
 ) -> Answer:
     """Write the model that the library's call of this command makes, unless `why_not` says why not; the answer has the
     fields that such commands share.
 
     `out` is OUT where none is given. `extra` gets the result, the path to write to and whether the answer is yes.
+    `again` gives options of the library to add for another call, or None where the result stands.
     """
     target, (as_json, _, verbose) = target_file_of(model, options, default=out), output_mode()
     as_external_data = options["save_as_external_data"]
@@ -75,6 +77,10 @@ def write_result(
     settings = {**options.get("settings", {}), **library_options(command, options)}
     try:
         result = call(model, **settings, progress=progress_line(), on_refusal="return")
+        while again is not None and (further_options := again(result)) is not None:
+            for name, values in further_options.items():
+                settings[name] = (*settings.get(name, ()), *values)
+            result = call(model, **settings, progress=progress_line(), on_refusal="return")
         nothing = why_not(result) if result.refusal is None else NothingWritten(str(result.refusal))
     except VerificationFailedError as error:
         result, nothing = error.result, NothingWritten(Diagnostic("cli.nothing-written", why=str(error)))
@@ -91,6 +97,8 @@ def write_result(
         show_result(result, texts=texts, sessions=verbose, refused=refused, kept=nothing is None)
         if further is not None:
             further.show()
+        if nothing is None and target.path is not None and command != "promote-scales":  # which says how to keep them
+            _warn_of_lost_targets(model, result)
         if nothing is not None and is_copy:
             show_copy(nothing.reason, target.path)
         elif is_written:
@@ -103,6 +111,18 @@ def write_result(
     if nothing is None or is_copy:
         return Answer(fields, show, target.path)
     return Answer(fields, show, error=nothing.reason, exit_code=1, unchanged=nothing.unchanged)
+
+
+def _warn_of_lost_targets(model: str, result: Result) -> None:
+    """Say which targets accepted the resizes of the old model and do not accept those of the new one."""
+    from resizefix.document.document import Document
+    from resizefix.library.lost_targets import targets_lost_by
+    from resizefix.reports.text import show_lost_targets
+    from resizefix.shapes.model_view import ModelView
+
+    if isinstance(result.model, Document):
+        before, after = result.seen or (ModelView(Document.open(model)), ModelView(result.model))
+        show_lost_targets(targets_lost_by(before, after))
 
 
 def _fields(result: Result, further: ExtraOutput | None) -> dict[str, Any]:

@@ -2,49 +2,47 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 
-from onnx import ValueInfoProto
+from onnx import ModelProto, ValueInfoProto
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.document.document import Document
 from resizefix.document.scopes import node_label
-from resizefix.document.text import listed, node_text
 from resizefix.document.values import Dims, dims_of
-from resizefix.errors import RefusedError, UsageError
-from resizefix.library import seam
+from resizefix.errors import UsageError
+from resizefix.interop import opened
 from resizefix.library.bounded import operation
-from resizefix.library.result import NOT_VERIFIED, Resolution, Result, failed, skipped
-from resizefix.operations.input_size.dynamic import made_dynamic
-from resizefix.operations.input_size.fixed import Resized, closed, resized
-from resizefix.origins.input_sizes.following import Following, Numbers, follow, trial_sizes
-from resizefix.origins.input_sizes.input_axes import ImageInput, asked_shapes, image_inputs, images_beside, open_beside
-from resizefix.origins.input_sizes.refusal import Choices, SizeRefusedError
-from resizefix.outcome import Outcome
-from resizefix.outcome import Status as Happened
-from resizefix.scope_path import MAIN
-from resizefix.shapes.model_view import ModelView
+from resizefix.library.like import choices_like, size_of
+from resizefix.library.result import NOT_VERIFIED, Resolution, Result, failed
+from resizefix.library.size_work import SizeWork
+from resizefix.origins.input_sizes.questions import Question, proposal, questions
+from resizefix.origins.input_sizes.refusal import Assumed, Choices, SizeRefusedError
 from resizefix.verification.conditions import ChangeOptions, Conditions, Unpack, conditions
-from resizefix.verification.plan import Plan
-from resizefix.verification.touched_nodes import Step
 from resizefix.verification.verification import Run, Status, Verification
 
 ANY = "any"
 SAME_SIZE = Diagnostic("library.input-size-same")
-_MOST_GROWTH = 4  # times the pixels of the old input: what a verification runs at
+_SIDES = ("depth", "height", "width")
 
 
 @operation()
 def input_size(
     document: Document,
     *,
-    size: tuple[int, int] | str = ANY,
+    size: tuple[int, ...] | int | str | None = ANY,
     batch: int | str | None = None,
     input: Sequence[str] = (),
     keep: Sequence[str] = (),
     follow_input: Sequence[str] = (),
+    read: Sequence[tuple[str, str]] = (),
+    assume: str = "usual",
+    was: tuple[int, int] | None = None,
+    like: str | os.PathLike[str] | ModelProto | None = None,
+    keep_overridable: bool = False,
     interpolate_positions: bool = False,
     verify: bool = True,
     **run: Unpack[ChangeOptions],
@@ -53,55 +51,134 @@ def input_size(
 
     Every constant that follows the input's size is found and written anew, or computed when the model runs. Such are
     shapes of Reshape, sizes of Resize, kernels of global pools and grids of positions. Where weights depend on the
-    size, or the file admits two readings, nothing is changed and the outcome names the node and the reason. `keep` and
-    `follow_input` (patterns on names of nodes) choose a reading. `interpolate_positions`: learned tables of positions
-    are interpolated, as ViT and DINO do; those outcomes are not exact. `input` names the inputs, where not all images
-    of one size are meant. Raises UsageError for options that do not fit, VerificationFailedError where the verification
-    fails.
+    size, nothing is changed and the outcome names the node and the reason. Where the file admits several readings, the
+    result's `resolution.choices` has all of them; `keep` and `follow_input` (patterns on names of nodes) and `read`
+    (pairs of a pattern and a reading) choose. `resolution.assumed` has each use of a convention; `assume`: "none"
+    switches these off. `interpolate_positions`: learned tables of positions are interpolated, as ViT and DINO do; those
+    outcomes are not exact. `size`: depth, height and width, height and width, or a length; None: the batch alone
+    changes. `like`: the same network, exported at another size: the readings are solved from it. `input` names the
+    inputs, where not all images of one size are meant. Raises UsageError for options that do not fit,
+    VerificationFailedError where the verification fails.
     """
-    height, width = size if isinstance(size, tuple) else (ANY, ANY)
-    asked: dict[str, int | str] = {"height": height, "width": width}
-    if batch is not None:
-        asked["batch"] = batch
+    size = (size,) if isinstance(size, int) else size
+    other = None if like is None else opened(like)
+    sizes = {} if other is None else size_of(other)
+    if size is None and other is not None:
+        size = tuple(sizes[name] for name in _SIDES if name in sizes)
+    asked = _asked(size, batch)
     resolution = Resolution(size, batch)
-    _require_nodes(document, Choices(keep, follow_input))
-    work = _Work(document, input, Choices(keep, follow_input, interpolate_positions), asked)
+    choices = Choices(
+        keep, follow_input, interpolate_positions, read, assume != "none", keeps_overridable=keep_overridable
+    )
+    _require_nodes(document, choices)
+    old = {} if was is None else dict(zip(("height", "width"), was, strict=True))
+    if other is not None:
+        choices = _solved(document, input, choices, other, old, conditions(**run))
+    work = SizeWork(document, input, choices, asked, old)
+    work.other = other if asked == {name: sizes.get(name) for name in asked} else None
+    return _done(work, resolution, conditions(**run) if verify else None)
+
+
+def _done(work: SizeWork, resolution: Resolution, rules: Conditions | None) -> Result[Document]:
+    """Make the model, and verify it where there are rules for that."""
+    document = work.before
     try:
         work.make()
     except SizeRefusedError as error:
+        if error.readings:
+            return _asking(work, error, resolution)
         return work.refused(work.with_offer(error), resolution)
     if work.document is document:
         return Result(document, (), (), Verification(Status.SKIPPED, SAME_SIZE), resolution=resolution)
     resolution = replace(
         resolution,
         inferred=tuple(work.inferred),
+        assumed=tuple(work.assumed),
         rule=work.rule,
         approximate=tuple(work.approximate),
         shapes=_changed_shapes(document, work.document),
     )
-    if not verify:
+    if rules is None:
         return Result(work.document, work.outcomes, (), NOT_VERIFIED, resolution=resolution)
     try:
-        verification = work.proof(conditions(**run))
+        verification = work.proof(rules)
     except SizeRefusedError as error:
-        offered = error if input else work.with_one_input(error, conditions(**run))
-        return work.refused(offered, resolution)
-    if not verification.passed:
+        again = work.with_batch_behind(error)
+        if again is not None:
+            return _done(again, resolution, rules)
+        return _refuted(work, error if work.named else work.with_one_input(error, rules), resolution)
+    if verification.status is Status.FAILED:
         raise failed(Result(document, work.outcomes, (), verification, resolution=resolution))
     outcomes = work.outcomes
     worst = max((run for run in verification.runs if not run.optimized), key=_difference, default=None)
-    if worst is not None and not all(outcome.exact for outcome in outcomes) and size == ANY:
+    if worst is not None and not all(outcome.exact for outcome in outcomes) and resolution.size == ANY:
         far, at = worst.max_abs_diff, worst.shapes
         outcomes = tuple(replace(outcome, max_abs_diff=far, measured_at=at) for outcome in outcomes)
     return Result(work.document, outcomes, (), verification, resolution=resolution)
 
 
-def _text(dims: Dims) -> str:
-    return "×".join("?" if size is None else str(size) for size in dims)
-
-
 def _difference(run: Run) -> float:
     return run.max_abs_diff
+
+
+def _solved(
+    document: Document,
+    names: Sequence[str],
+    choices: Choices,
+    other: Document,
+    was: Mapping[str, int],
+    rules: Conditions,
+) -> Choices:
+    """The choices with which the model becomes the other file."""
+    wanted: dict[str, int | str] = {**size_of(other)}
+
+    def make(tried: Choices) -> tuple[Document, list[Assumed]]:
+        work = SizeWork(document, names, tried, wanted, was)
+        work.make()
+        return work.document, work.assumed
+
+    solved = choices_like(other, make, choices, rules)
+    try:  # what was assumed on the way is proven now
+        for use in make(solved)[1]:
+            solved = solved.with_proof(use.node)
+    except SizeRefusedError:
+        pass
+    return solved
+
+
+def _refuted(work: SizeWork, error: SizeRefusedError, resolution: Resolution) -> Result[Document]:
+    """The refusal of a model that an experiment spoke against; with what the user may choose all the same."""
+    if error.readings:
+        question = Question((error.node,), error.value, error.reason, error.readings, error.readings[0].name)
+        resolution = replace(resolution, choices=(question,))
+    return work.refused(error, resolution)
+
+
+def _asked(size: tuple[int, ...] | str | None, batch: int | str | None) -> dict[str, int | str]:
+    """What each axis of an image shall be."""
+    asked: dict[str, int | str] = {}
+    if isinstance(size, tuple):
+        asked |= dict(zip(_SIDES[-len(size) :], size, strict=True))
+    elif size is not None:
+        asked |= dict.fromkeys(_SIDES, ANY)
+    if batch is not None:
+        asked["batch"] = batch
+    if not asked:
+        raise UsageError("library.input-size-nothing-asked")
+    return asked
+
+
+def _asking(work: SizeWork, first: SizeRefusedError, resolution: Resolution) -> Result[Document]:
+    """The refusal with all that is to be chosen, and the options of a proposal."""
+
+    def make(choices: Choices) -> None:
+        SizeWork(work.before, work.named, choices, work.asked, work.was, work.mixes).make()
+
+    asked = questions(make, work.choices, first, work.operator_of)
+    if not asked:
+        return work.refused(work.with_offer(first), resolution)
+    error = SizeRefusedError(first.node, first.reason, proposal(asked))
+    return work.refused(error, replace(resolution, choices=tuple(asked)))
 
 
 def _changed_shapes(before: Document, after: Document) -> tuple[tuple[str, Dims, Dims], ...]:
@@ -124,7 +201,8 @@ def _pairs(old: Iterable[ValueInfoProto], new: Iterable[ValueInfoProto]) -> list
 def _require_nodes(document: Document, choices: Choices) -> None:
     """Raises UsageError for a pattern that names no node, and for a node that both options name: one would be lost."""
     labels = [node_label(node, index) for index, node in enumerate(document.proto.graph.node)]
-    for patterns, option in ((choices.keep, "--keep"), (choices.follow, "--follow")):
+    read = [pattern for pattern, _ in choices.read]
+    for patterns, option in ((choices.keep, "--keep"), (choices.follow, "--follow"), (read, "--read")):
         for pattern in patterns:
             if not any(fnmatchcase(label, pattern) for label in labels):
                 raise UsageError("library.input-size-no-such-node", option=option, pattern=pattern)
@@ -132,211 +210,3 @@ def _require_nodes(document: Document, choices: Choices) -> None:
     for label in labels:
         if choices.of(label) == "keep" and follow_alone.of(label) == "follow":
             raise UsageError("library.input-size-both-choices", label=label)
-
-
-class _Work:
-    """The steps from a model to that of another size: what is open is fixed, what is fixed is changed, what shall be
-    any is made so."""
-
-    def __init__(self, document: Document, names: Sequence[str], choices: Choices, asked: dict[str, int | str]) -> None:
-        self.before = self.document = document
-        self.names = names
-        self.choices = choices
-        self.asked = asked
-        self.outcomes: tuple[Outcome, ...] = ()
-        self.inferred: list[str] = []
-        self.approximate: list[str] = []
-        self.rule = ""
-        self._view = ModelView(document)
-        self._fixed: tuple[Following, dict[str, int]] | None = None
-        self._free: Following | None = None
-        self._start = document
-        self._steps: list[tuple[Step, Following]] = []
-        self._numbers: list[Numbers | None] = []
-
-    def make(self) -> None:
-        """Make the model. Raises SizeRefusedError, UsageError, RefusedError."""
-        images = image_inputs(self.document.proto, self.names)
-        for image in [] if self.names else images_beside(self.document.proto, images):
-            size = f"{image.old('height')} x {image.old('width')}"
-            self.inferred.append(Diagnostic("library.input-size-stays", name=image.name, size=size))
-        for image in [] if self.names else open_beside(self.document.proto, images):
-            self.inferred.append(Diagnostic("library.input-size-stays-open", name=image.name))
-        self.names = [image.name for image in images]
-        if "batch" in self.asked and not any("batch" in image.axes for image in images):
-            read = ", ".join(f"{image.name} {_text(image.dims)}" for image in images)
-            raise RefusedError("library.input-size-no-batch", shapes=read)
-        wanted = {name: length for name, length in self.asked.items() if isinstance(length, int)}
-        if any(image.old(name) is None for image in images for name in wanted if name in image.axes):
-            made = closed(self.document, images, wanted)
-            shapes: dict[str, Dims] = {}
-            for image in images:
-                left_open = {name: length for name, length in wanted.items() if image.old(name) is None}
-                shapes |= asked_shapes(self.document.proto, [image], left_open)
-            plan = Plan(input_shapes=shapes)
-            self.document = seam.submitted(self.document, made, plan)
-            images = self._look()
-        old = {name: length for name in wanted if (length := images[0].old(name)) is not None}
-        moving = {name: length for name, length in old.items() if wanted[name] != length}
-        if moving:
-            self._resize(images, old, moving, wanted)
-            images = self._look()
-        free = {name: length for name in self.asked if name not in wanted and (length := images[0].old(name))}
-        if free:
-            self._release(images, free)
-
-    def _look(self) -> list[ImageInput]:
-        self._view = ModelView(self.document)
-        return image_inputs(self.document.proto, self.names)
-
-    def _resize(
-        self, images: list[ImageInput], old: dict[str, int], moving: dict[str, int], wanted: dict[str, int]
-    ) -> None:
-        """The model of the wanted size. What it says of both axes together is more than of one; but where one stays as
-        it is, it need not be free."""
-        found, made = self._followed(images, old, moving, wanted)
-        old = found.sizes.symbols
-        self._fixed = found, {name: wanted[name] for name in old}
-        self._keep(found, made, wanted, found.numbers(self._fixed[1]))
-
-    def _followed(
-        self, images: list[ImageInput], old: dict[str, int], moving: dict[str, int], wanted: dict[str, int]
-    ) -> tuple[Following, Resized]:
-        """The first that succeeds: a square that stays one, where it does not matter which size a number follows; both
-        sizes; those that change."""
-        square = all(len({of.get("height"), of.get("width"), None}) == 2 for of in (old, wanted))
-        tries = [(old, True)] * square + [(old, False)] + [(moving, False)] * (moving != old)
-        for place, (symbols, tied) in enumerate(tries):
-            try:
-                found = follow(self._view, images, symbols, self.choices, tied=tied)
-                return found, resized(self.document, found, {name: wanted[name] for name in symbols})
-            except SizeRefusedError:
-                if place == len(tries) - 1:
-                    raise
-        raise AssertionError("the last try returns or raises")
-
-    def _release(self, images: list[ImageInput], free: dict[str, int]) -> None:
-        found = follow(self._view, images, free, self.choices)
-        made = made_dynamic(self.document, found)
-        self._free, self._start = found, self.document
-        rule = found.rule(free)
-        steps = [f"{name} {step}" for name, step in rule.steps.items() if step > 1]
-        self.rule = Diagnostic("library.input-size-rule", steps=", ".join(steps)) if steps else ""
-        self._keep(found, made, dict.fromkeys(free))
-
-    def _keep(
-        self, found: Following, made: Resized, asked: Mapping[str, int | None], numbers: Numbers | None = None
-    ) -> None:
-        plan = self._plan(found, made, asked, numbers)
-        document = seam.submitted(self.document, made.document, plan)
-        self._steps.append((Step(self.document, document, made.changed), found))
-        self._numbers.append(numbers)
-        self.inferred += [sentence for sentence in found.inferred if sentence not in self.inferred]
-        self.approximate += [found.flow.labels[index] for index in sorted(found.approximate)]
-        self.outcomes = (*self.outcomes, *made.outcomes)
-        self.document = document
-
-    def _plan(self, found: Following, made: Resized, asked: Mapping[str, int | None], numbers: Numbers | None) -> Plan:
-        """What one step was to change: the images, and each node whose numbers follow them."""
-        shapes = asked_shapes(self.document.proto, found.flow.images, asked)
-        keys = [(MAIN, next((name for name in node.output if name), "")) for node in self.document.proto.graph.node]
-        nodes = frozenset(keys[index] for index in made.changed)
-        if numbers is None:
-            return Plan(nodes, input_shapes=shapes)
-        return Plan(
-            nodes,
-            input_shapes=shapes,
-            operands={(keys[place.node], place.position): array for place, array in numbers.constants.items()},
-            attributes={(keys[index], name): values for (index, name), values in numbers.attributes.items()},
-        )
-
-    def with_offer(self, error: SizeRefusedError) -> SizeRefusedError:
-        """The refusal; where learned positions alone forbid another size, with the option that interpolates them."""
-        images = image_inputs(self._view.model, self.names)
-        old = {name: length for name in ("height", "width") if (length := images[0].old(name)) is not None}
-        if self.choices.interpolate or not old:
-            return error
-        try:
-            found = follow(self._view, images, old, self.choices._replace(interpolate=True))
-        except SizeRefusedError:
-            return error
-        for place in found.tables:
-            if place.node in found.approximate:
-                use = found.flow.operands.tables[place]
-                shape = list(found.flow.operands.shape_of(use.name))
-                why = Diagnostic("library.input-size-positions", name=use.name, shape=shape)
-                return SizeRefusedError(found.flow.labels[place.node], why, ("--interpolate-positions",))
-        return error
-
-    def with_one_input(self, error: SizeRefusedError, rules: Conditions) -> SizeRefusedError:
-        """The refusal; where several inputs were given one size, which the model may not take, it names them, and the
-        one that alone takes it."""
-        if len(self.names) < 2:
-            return error
-        for name in self.names:
-            alone = _Work(self.before, [name], self.choices, self.asked)
-            try:
-                alone.make()
-                works = alone.document is not self.before and alone.proof(rules).passed
-            except (SizeRefusedError, RefusedError):
-                continue
-            if works:
-                why = Diagnostic("library.input-size-of-one-size", why=error.reason, names=listed(list(self.names)))
-                return SizeRefusedError(error.node, why, ("--input", name))
-        return error
-
-    def proof(self, rules: Conditions) -> Verification:
-        """What of the new model is proven."""
-        from resizefix.verification.input_size import prove_any, prove_fixed, prove_plan, prove_same
-
-        for (step, found), numbers in zip(self._steps, self._numbers, strict=True):
-            at_old = self._at_old_size(step, found, is_fixed=numbers is not None)
-            if at_old is not None and not (proof := prove_plan(at_old.before, rules, at_old)).passed:
-                return proof
-        last = self._steps[-1][0] if self._steps else None
-        self._require_each_alone(rules)
-        if last is not None and self._free is not None:
-            references = [(dict(self._free.sizes.symbols), self._start)]
-            for symbols in trial_sizes(self._free, _MOST_GROWTH):
-                references.append((symbols, resized(self._start, self._free, symbols).document))
-            exact = all(outcome.exact for outcome in self.outcomes)
-            return prove_any(self._start, rules, last, self._free, references, exact=exact)
-        if last is not None and self._fixed is not None:
-            return prove_fixed(self._start, rules, last, *self._fixed)
-        return prove_same(self.before, rules, self.document)
-
-    def _require_each_alone(self, rules: Conditions) -> None:
-        """Where the batch changed: that each image gets what the model before makes of it alone. Raises
-        SizeRefusedError with the node at which images are mixed."""
-        from resizefix.verification.input_size import prove_each_alone
-
-        axes = {
-            one.name: one.axes["batch"] for one in image_inputs(self.before.proto, self.names) if "batch" in one.axes
-        }
-        if self._fixed is not None and "batch" in self._fixed[1]:
-            found, wanted = self._fixed
-            old = found.sizes.symbols
-            alone = {**wanted, "batch": old["batch"]}
-            single = self.before if alone == old else resized(self.before, found, alone).document
-            many = self._start if self._free is not None else self.document
-            prove_each_alone(self.before, rules, single, many, axes, old["batch"], wanted["batch"])
-        if self._free is not None and "batch" in self._free.sizes.symbols:
-            held = self._free.sizes.symbols["batch"]
-            prove_each_alone(self.before, rules, self._start, self.document, axes, held)
-
-    def _at_old_size(self, step: Step, found: Following, *, is_fixed: bool) -> Step | None:
-        """The model with what is planned for its old size; None where these are the numbers of the file."""
-        if not is_fixed:
-            return None
-        made = resized(step.before, found, found.sizes.symbols)
-        nodes = made.changed - found.approximate
-        return Step(step.before, made.document, nodes) if nodes else None
-
-    def refused(self, error: SizeRefusedError, resolution: Resolution) -> Result[Document]:
-        """The model as it was, with the outcome of the node at which another size fails."""
-        nodes = enumerate(self._view.model.graph.node)
-        found = ((index, node_text(node)) for index, node in nodes if node_label(node, index) == error.node)
-        index, text = next(found, (0, ""))
-        outcome = Outcome(index, error.node, Happened.REFUSED, error.reason, text, retry_args=error.retry_args)
-        nothing = skipped("library.nothing-changed")
-        return Result(self.before, (outcome,), (), nothing, resolution=resolution)

@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING
 from resizefix.diagnostics import Diagnostic, code_of
 from resizefix.dialects.dialect import RESIZES
 from resizefix.document.document import Document
+from resizefix.document.scopes import default_opset
+from resizefix.document.text import node_text
 from resizefix.errors import RefusedError
 from resizefix.faults.fault import Fault, Preferences
 from resizefix.faults.table import faults_in
 from resizefix.interop import Model, opened
 from resizefix.library import seam
 from resizefix.library.bounded import operation
-from resizefix.library.option_values import COORDINATES, EXTENTS
+from resizefix.library.option_values import COORDINATES, EXTENTS, FRAMEWORKS
 from resizefix.library.raising import is_later, raised, require_raised_alike, with_raised
 from resizefix.library.result import NOT_VERIFIED, Result, VerificationFailedError, failed, skipped
 from resizefix.operations.repair import has_operators_of_others, why_not_loaded, why_resizes_refused
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
     from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError
 
 _MOST_NAMED = 3
+_FIRST_WITH_COORDINATES = 11
 
 
 def known_faults(model: Model) -> list[tuple[str, Fault]]:
@@ -60,7 +63,8 @@ def repair(
 
     Each outcome names the `fault`. A node whose intended meaning is not certain is refused with the possible readings.
     `prefer` decides: "scales" or "sizes" between two operands, "half_pixel" or "asymmetric" where nothing says how a
-    node samples. It may be a list of one of each. `remove_identity` replaces a resize by 1 by Identity.
+    node samples, "pytorch" for its numbers where an export computes
+    others. It may be a list of one of each. `remove_identity` replaces a resize by 1 by Identity.
     `opset` raises the repaired model to that version of ai.onnx.
     The repaired model must run in onnxruntime at both optimisation levels, and each repaired node must compute its
     intended meaning bit for bit. Without `verify` the model is only loaded: what onnxruntime refuses is not given back.
@@ -71,8 +75,9 @@ def repair(
     sites = select(find_sites(document), node)
     extent = next((word for word in prefer or () if word in EXTENTS), None)
     coordinates = next((word for word in prefer or () if word in COORDINATES), None)
-    preferences = Preferences(extent, remove_identity, coordinates)
-    found = _repaired(document, sites, preferences, rules, verify=verify)
+    framework = next((word for word in prefer or () if word in FRAMEWORKS), None)
+    preferences = Preferences(extent, remove_identity, coordinates, framework)
+    found = _as_framework(document, sites, preferences, rules, verify=verify)
     if not raises or found.refusal is not None:
         return found
     later = raised(found.model, opset)
@@ -84,12 +89,32 @@ def repair(
     return Result(later, outcomes, (), verification)
 
 
+def _as_framework(
+    document: Document, sites: Sequence[Site], preferences: Preferences, rules: Conditions, *, verify: bool
+) -> Result[Document]:
+    """The repaired document. What only opset 11 can say of the framework's numbers is written there: a model that
+    differs from them is raised first, where they are wanted."""
+    current = default_opset(document.proto.opset_import, fallback=1)
+    wanted = preferences.framework is not None or preferences.coordinates is not None
+    indices = {site.index for site in sites}
+    faults = faults_in(ModelView(document)) if wanted and current < _FIRST_WITH_COORDINATES else []
+    if not any(fault.is_optional for index, found in enumerate(faults) if index in indices for fault in found):
+        return _repaired(document, sites, preferences, rules, verify=verify)
+    base = raised(document, _FIRST_WITH_COORDINATES)
+    again = [site for site in find_sites(base) if site.index in indices]
+    made = _repaired(base, again, preferences, rules, verify=verify)
+    if verify:
+        require_raised_alike(document, base, made.outcomes, rules)
+    before = {site.index: node_text(site.node) for site in sites}
+    return replace(made, outcomes=tuple(replace(one, before=before[one.index]) for one in made.outcomes))
+
+
 def _left(document: Document) -> str:
     """Of each resize that is broken yet, why it was not repaired."""
     view = ModelView(document)
     found: list[str] = []
     for site, faults in zip(sites_in(view), faults_in(view), strict=True):
-        if faults:
+        if faults and not faults[0].is_optional:
             fix = Diagnostic("library.not-selected") if faults[0].change is not None else faults[0].fix
             why = {"because": faults[0].because, "fix": fix}
             found.append(Diagnostic("library.fault-not-repaired", label=site.label, **why))

@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from resizefix.errors import RefusedError, ResizefixError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from resizefix.origins.input_sizes.input_axes import ImageInput
     from resizefix.shapes.model_view import ModelView
 
 _MOST_NODES = 600  # following sizes through more takes longer than the rest of `inspect`
@@ -17,11 +20,14 @@ _NOT_FOLLOWED = (ResizefixError, ArithmeticError, LookupError, TypeError, ValueE
 
 class Freedom(str, Enum):
     """`free`: the input's height and width are open; `frozen`: `input-size` changes them; `impossible`: it refuses;
-    `fixed`: they are numbers, and the model is too large to be followed here; `no image`: no input has a height."""
+    `asked`: it asks what a number follows; `declared`: they are open, and the constants are of one size; `fixed`: they
+    are numbers, and the model is too large to be followed here; `no image`: no input has a height."""
 
     FREE = "free"
     FROZEN = "frozen"
     IMPOSSIBLE = "impossible"
+    ASKED = "asked"
+    DECLARED = "declared"
     FIXED = "fixed"
     NO_IMAGE = "no image"
 
@@ -48,7 +54,7 @@ def resolution_of(view: ModelView) -> InputResolution:
     name, size = images[0].name, (images[0].old("height"), images[0].old("width"))
     old = {symbol: length for symbol, length in zip(("height", "width"), size, strict=True) if length is not None}
     if not old:
-        return InputResolution(Freedom.FREE, name, size)
+        return _behind_open_axes(view, images) or InputResolution(Freedom.FREE, name, size)
     if len(view.model.graph.node) > _MOST_NODES:
         return InputResolution(Freedom.FIXED, name, size)
     from resizefix.origins.input_sizes.maps_alone import is_maps_alone
@@ -62,8 +68,25 @@ def resolution_of(view: ModelView) -> InputResolution:
         found = follow(view, images, old, Choices())
         numbers = found.numbers({symbol: 2 * length for symbol, length in old.items()})
     except SizeRefusedError as error:
-        return InputResolution(Freedom.IMPOSSIBLE, name, size, (error.node,), error.reason)
+        freedom = Freedom.ASKED if error.readings else Freedom.IMPOSSIBLE
+        return InputResolution(freedom, name, size, (error.node,), error.reason)
     except _NOT_FOLLOWED:
         return InputResolution(Freedom.FIXED, name, size)
     holding = {place.node for place in numbers.constants} | {index for index, _ in numbers.attributes}
     return InputResolution(Freedom.FROZEN, name, size, tuple(found.flow.labels[index] for index in sorted(holding)))
+
+
+def _behind_open_axes(view: ModelView, images: Sequence[ImageInput]) -> InputResolution | None:
+    """The size that the constants of a file with open axes are made for."""
+    if len(view.model.graph.node) > _MOST_NODES:
+        return None
+    from resizefix.origins.input_sizes.declared import declared_size
+
+    try:
+        found = declared_size(view, images, ("height", "width"), {})
+    except _NOT_FOLLOWED:
+        return None
+    if found is None:
+        return None
+    size = found.sizes.get("height"), found.sizes.get("width")
+    return InputResolution(Freedom.DECLARED, images[0].name, size, (found.node,))

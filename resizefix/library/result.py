@@ -25,7 +25,9 @@ if TYPE_CHECKING:
     from resizefix.library.fastest import Speed
     from resizefix.library.tensorrt_profile import Range
     from resizefix.operations.site import Site
-    from resizefix.opsets.verdict import Blocker
+    from resizefix.opsets.verdict import Blocker, Step
+    from resizefix.origins.input_sizes.questions import Question
+    from resizefix.origins.input_sizes.refusal import Assumed
     from resizefix.verification.views import View
 
     ModelT = TypeVar("ModelT", default=Any)
@@ -45,16 +47,19 @@ NOT_VERIFIED = skipped("library.no-verify")
 
 @dataclass(frozen=True)
 class Resolution:
-    """What `input_size` was asked for: (height, width) or "any", and the batch; what it took for granted, a sentence
-    for each; which sizes the model takes, where not all; the nodes whose learned positions were interpolated, which is
+    """What `input_size` was asked for: (height, width) or "any", and the batch; what it took for granted, by which
+    convention; what the file leaves to the user, where it was refused; inputs that keep their size, a sentence for
+    each; which sizes the model takes, where not all; the nodes whose learned positions were interpolated, which is
     an approximation; and graph inputs whose stored shape changed and outputs of other numbers, before and after."""
 
-    size: tuple[int, int] | str
+    size: tuple[int, ...] | str | None
     batch: int | str | None = None
     rule: str = ""
     inferred: tuple[str, ...] = ()
     approximate: tuple[str, ...] = ()
     shapes: tuple[tuple[str, Dims, Dims], ...] = ()
+    assumed: tuple[Assumed, ...] = ()
+    choices: tuple[Question, ...] = ()
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -71,8 +76,10 @@ class Result(Generic[ModelT]):
     inputs: tuple[PromotedInput, ...]
     verification: Verification
     blockers: tuple[Blocker, ...] = ()
-    """Operators that keep a whole model from an older opset (`trt_legacy`), and nodes of other domains that the target
-    takes for resizes (`legalize`)."""
+    """Operators that keep a whole model from another opset (`trt_legacy`, `opset`), and nodes of other domains that
+    the target takes for resizes (`legalize`)."""
+    steps: tuple[Step, ...] = ()
+    """What became of nodes that are no resizes (`opset`)."""
     profile: Mapping[str, Range] | None = None
     """The optimization profile with which TensorRT builds the model (`promote_scales` for TensorRT)."""
     views: tuple[View, ...] = ()
@@ -150,7 +157,7 @@ def refusal_of(result: Result) -> RefusedError:
         error = RefusedError("library.node-refused", node=node, retry_args=args, label=node, why=refused.reason)
     elif error is None:
         first = result.blockers[0]
-        said = {"label": first.node, "why": first.reason, "fix": first.fix}
+        said = {"label": " ".join(filter(None, (first.op_type, first.node))), "why": first.reason, "fix": first.fix}
         error = RefusedError("library.operator-refused", node=first.node, retry_args=(), **said)
     raised = copy(error)
     raised.result = result

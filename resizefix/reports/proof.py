@@ -21,6 +21,8 @@ _MOST_VALUES = 8  # of one input
 
 def verdict(verification: Verification) -> str:
     """`verification passed`; with the runtimes, where they are two."""
+    if verification.status is Status.UNREFUTED:
+        return "converted"
     where = f" (onnxruntime and {verification.runtime})" if verification.runtime is not None else ""
     return f"verification {verification.status.value}{where}"
 
@@ -28,8 +30,11 @@ def verdict(verification: Verification) -> str:
 def basis(verification: Verification) -> str:
     """What the verdict rests on, to stand behind it; begins with a colon where there is something.
 
+    What was not refuted rests on its reason, which counts the experiments.
     A failure rests on its reason alone: the runs before it prove nothing.
     """
+    if verification.status is Status.UNREFUTED:
+        return f"; {printable(verification.reason or '')}"
     parts = [] if verification.status is Status.FAILED else _agreement(verification.runs)
     if verification.reason is not None:
         parts.append(printable(verification.reason))

@@ -86,6 +86,10 @@ def resolution_line(found: InputResolution) -> str | None:
         return "resolution: not fixed by the file"
     if found.freedom is Freedom.FIXED:
         return f"resolution: fixed at {size}; resizefix input-size says whether it can change"
+    if found.freedom is Freedom.DECLARED:
+        return f"resolution: declared open, fixed at {size} by {named}; resizefix input-size changes it"
+    if found.freedom is Freedom.ASKED:
+        return f"resolution: {size}; for another one, resizefix input-size asks about {named}"
     if found.freedom is Freedom.IMPOSSIBLE:
         return f"resolution: {size}; resizefix input-size refuses another at {named}: {printable(found.reason or '')}"
     held = f", held by {named}" if named else " by the input's shape alone"

@@ -153,7 +153,8 @@ def _cut(n: Reading, dim: Dim, start: Dim, end: Dim, step: int) -> Dim:
     if sizes.fixed(dim) is not None:
         return n.const(len(slice_positions(start.old, end.old, step, old)))
     if step < 0:
-        if start.old in (-1, old - 1, _ENDLESS) and (end.old < -old or abs(end.old) >= _ENDLESS - 1) and step == -1:
+        # All of it the other way round: from the last sample, whatever its place, to one before the first.
+        if (start.old == -1 or start.old >= _ENDLESS) and end.old <= 1 - _ENDLESS and step == -1:
             return dim
         raise n.refuse("origins.input-size-cut", old=old, numbers=[start.old, end.old])
     if _may_be_tail(n, dim, start, end):
@@ -176,6 +177,8 @@ def _cut(n: Reading, dim: Dim, start: Dim, end: Dim, step: int) -> Dim:
         # A part in the middle or at the beginning: how long it is, something else decides.
         length = n.unknown((end.old if end.old >= 0 else end.old + old) - (first.old or 0), [])
         n.notes.cuts.append((n.label, dim, first, length))
+        if n.choice == "follow" and start.old == 0 and end.old == old:
+            n.meet(length, dim)
         n.meet(end, sizes.total([first, length]))
         return sizes.ceil_div(length, step)
     found = sizes.minus(last, first) if sizes.fixed(first) != 0 else last

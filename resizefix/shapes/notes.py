@@ -76,4 +76,8 @@ class Notes:
         """Nodes that choose some of an axis: how long it is, and how many."""
         self.shared_out: list[tuple[str, Dim, int]] = []
         """Nodes that cut an axis into so many even parts."""
+        self.windows: list[tuple[str, DimList]] = []
+        """Pools of a few samples that tile their map, and how many windows there are."""
+        self.whole_pools: list[tuple[str, tuple[int, ...]]] = []
+        """Pools whose window is as large as their map, on some axis at least: the windows."""
         self.pools: list[tuple[int, str, tuple[Dim, ...], tuple[Dim, ...]]] = []

@@ -33,6 +33,8 @@ class Reading(ABC):
     notes: Notes
     numbers_may_follow = False
     """Whether numbers of the file may follow the model's input."""
+    choice: str | None = None
+    """The reading that the user chose for the numbers of this node."""
 
     def __len__(self) -> int:
         return len(self.node.input)

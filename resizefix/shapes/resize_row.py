@@ -76,15 +76,24 @@ def _by_scales(n: Reading, dims: DimList, axes: list[int]) -> DimList:
     for axis, scale in zip(axes, scales.ravel(), strict=True):
         dim = dims[axis]
         grown = n.sizes.scaled(dim, float(scale))
-        # A whole factor of a size that follows the input was written as a factor; another number can be the quotient
-        # of two sizes, and so can a factor of a fixed one.
-        if scale == 1 or (n.sizes.varies(dim) and scale == np.floor(scale)) or grown.old is None:
+        # A plain factor of a size that follows the input was written as a factor, whatever its result meets; another
+        # number can be the quotient of two sizes, and so can a factor of a fixed one.
+        written = _is_plain(scale) and n.choice != "follow"
+        if n.numbers_may_follow and not n.sizes.sides and grown.old is not None:
+            made[axis] = n.const(grown.old) if n.sizes.fixed(dim) is not None else grown
+            continue
+        if scale == 1 or (n.sizes.varies(dim) and written) or grown.old is None:
             made[axis] = n.sizes.product([dim, n.const(int(scale))]) if scale == np.floor(scale) else grown
             continue
         made[axis] = n.unknown(grown.old, [grown])
         moving.append((axis, dim, made[axis]))
     _note(n, position, True, moving, axes)
     return tuple(made)
+
+
+def _is_plain(scale: np.float32) -> bool:
+    """A factor that somebody writes: whole, one over a whole number, or quarters."""
+    return bool(4 * scale == np.floor(4 * scale) or 1 / scale == np.floor(1 / scale))
 
 
 def _computed(n: Reading, dims: DimList, axes: list[int], position: int) -> DimList:

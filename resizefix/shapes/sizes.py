@@ -25,9 +25,10 @@ _BEYOND = 1 << 63
 _LONGEST = 1 << 48  # at any size of the input that is tried, int64 holds what follows it
 # Small steps in general position: no two polynomials of the degrees that occur agree on all of them by accident.
 _STEPS = {
-    "height": (0, 1, 0, 0, 1, 2, 3, 5, 2, 7),
-    "width": (0, 0, 1, 0, 1, 3, 1, 2, 7, 3),
-    "batch": (0, 0, 0, 1, 1, 2, 5, 3, 3, 1),
+    "height": (0, 1, 0, 0, 0, 1, 2, 3, 5, 2, 7),
+    "width": (0, 0, 1, 0, 0, 1, 3, 1, 2, 7, 3),
+    "batch": (0, 0, 0, 1, 0, 1, 2, 5, 3, 3, 1),
+    "depth": (0, 0, 0, 0, 1, 1, 5, 2, 7, 1, 3),
 }
 
 

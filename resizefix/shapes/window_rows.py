@@ -6,6 +6,7 @@ from operator import gt
 
 from resizefix.shapes.expression import Dim
 from resizefix.shapes.notes import AttributeUse, DimList
+from resizefix.shapes.operand import attribute_of
 from resizefix.shapes.output_lengths import Windows, same_padding, windows
 from resizefix.shapes.reading import Reading, UnknownRankError
 
@@ -106,8 +107,7 @@ def conv_transpose(n: Reading) -> list[DimList]:
         raise UnknownRankError
     count = len(dims) - 2
     n.require(dims[1], "origins.weights")
-    if n.attribute("output_shape") is not None:
-        raise n.refuse("origins.input-size-attribute", name="output_shape")
+    wanted = n.listed_attribute("output_shape")
     found, extra = windows(n.attribute, count), n.attribute("output_padding", [0] * count)
     made: list[Dim] = []
     for axis, dim in enumerate(dims[2:]):
@@ -117,6 +117,15 @@ def conv_transpose(n: Reading) -> list[DimList]:
         # "SAME" takes away what is more than stride times the size, and adds nothing where windows leave gaps.
         change = min(0, change) if found.is_same else change + extra[axis] - padded
         made.append(n.sizes.plus(scaled, change))
+    if wanted is not None:
+        # The sizes that are listed are those that no padding leaves, or the row does not know how it pads.
+        plain = (
+            not found.is_same and not any(extra) and [dim.old for dim in made] == [dim.old for dim in wanted[-count:]]
+        )
+        if not plain or any(found.pads):
+            raise n.refuse("origins.input-size-attribute", name="output_shape")
+        for given, size in zip(wanted[-count:], made, strict=True):
+            n.meet(given, size)
     if len(set(extra)) > 1 and len(set(found.strides)) == 1:
         n.notes.padded_outputs.append((n.label, tuple(made)))
     return [(dims[0], n.const(weight[1] * n.attribute("group", 1)), *made)]
@@ -138,9 +147,16 @@ def pool(n: Reading) -> list[DimList]:
     if not plain or not n.numbers_may_follow or all(n.sizes.fixed(size) is not None for size in dims[2:]):
         return [(*dims[:2], *made)] * len(n.node.output)
     parts = [_part(size, length, step) for size, length, step in zip(dims[2:], kernel, strides, strict=True)]
-    small = n.node.op_type in ("MaxPool", "LpPool") and max(kernel) <= STEP_DOWN
-    if "other" in parts or parts == ["each"] * count or (small and max(kernel) == min(kernel)):
+    # The window of a step down was written, whatever its result meets.
+    small = max(kernel) <= STEP_DOWN and (n.node.op_type not in _AVERAGING or "whole" not in parts)
+    small = small and not _are_several(n)
+    written = n.choice == "keep" or (small and max(kernel) == min(kernel) and n.choice is None)
+    if "other" in parts or parts == ["each"] * count or written:
+        if "other" not in parts and parts != ["each"] * count:
+            n.notes.windows.append((n.label, tuple(made)))
         return [(*dims[:2], *made)] * len(n.node.output)
+    if "whole" in parts:
+        n.notes.whole_pools.append((n.label, tuple(kernel)))
     bins: list[Dim] = []
     for axis, (size, window, part) in enumerate(zip(dims[2:], made, parts, strict=True)):
         if part == "each" and "even" not in parts:
@@ -156,6 +172,12 @@ def pool(n: Reading) -> list[DimList]:
     if any(n.sizes.resolve(size).kind == "var" for size in bins):
         n.notes.pools.append((n.index, n.node.input[0], tuple(bins), tuple(made)))
     return [(*dims[:2], *bins)] * len(n.node.output)
+
+
+def _are_several(n: Reading) -> bool:
+    """Whether pools of several windows read one map, as those of a pyramid do."""
+    pools = [node for node in n.readers(n.node.input[0]) if node.op_type == n.node.op_type]
+    return len({tuple(attribute_of(node, "kernel_shape", ())) for node in pools}) > 1
 
 
 STEP_DOWN = 3

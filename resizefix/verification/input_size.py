@@ -20,6 +20,7 @@ from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError, only
 from resizefix.verification.bounds import default_level_bounds, flips, relative_bounds, widest, within
 from resizefix.verification.compare import compare
 from resizefix.verification.conditions import Conditions
+from resizefix.verification.coverage import Picture, require_covered
 from resizefix.verification.engine import DifferenceError, Engine, run_of
 from resizefix.verification.images import require_each_alone
 from resizefix.verification.touched_nodes import Step
@@ -174,6 +175,14 @@ def prove_each_alone(
     """Compare a model of another batch with the one before, run image by image (`images.require_each_alone`)."""
     engine.hold(single, many)
     require_each_alone(engine, single, many, axes, held, count)
+
+
+@_refusing
+def prove_covered(
+    engine: Engine, before: Document, after: Document, pictures: Mapping[str, Picture], is_kept: Callable[[str], bool]
+) -> None:
+    """Look whether each part of the image still matters (`coverage.require_covered`)."""
+    require_covered(engine, before, after, pictures, is_kept)
 
 
 @_refusing

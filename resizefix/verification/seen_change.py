@@ -62,7 +62,7 @@ class Seen:
         """The tensors whose stored shapes may differ."""
         dependents = Dependents(self.old)
         seeds = {key for key in self.plan.nodes if key[0] in self.old.by_path and key[1]}
-        dependents.add(seeds | {(MAIN, name) for name in self.plan.input_shapes})
+        dependents.add(seeds | {(MAIN, name) for name in self.plan.input_shapes} | self.moved)
         return dependents.resized
 
     @cached_property

@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 
 
 class Status(str, Enum):
-    """`skipped`: nothing was run, because the user wished so or no model of the two can be run here. `unrefuted`:
-    nothing speaks against the result, and a part of it that may differ never ran."""
+    """`unrefuted`: nothing speaks against the result, and nothing proves it: a part of it that may differ never ran, or
+    nothing that computes what it should exists to compare with. `skipped`: nothing was run, because the user wished so
+    or no model of the two can be run here."""
 
     PASSED = "passed"
     UNREFUTED = "unrefuted"

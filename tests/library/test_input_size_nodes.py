@@ -8,6 +8,7 @@ from size_networks import NEW, OLD, Net, built
 import resizefix
 from resizefix.library.result import VerificationFailedError
 from resizefix.outcome import Status
+from resizefix.verification.verification import Status as Proven
 
 
 def hidden(n, h, w):
@@ -19,7 +20,7 @@ def hidden(n, h, w):
 
 
 def test_a_changed_node_that_computes_something_else_is_found_where_no_output_shows_it(monkeypatch):
-    from resizefix.library import input_size as room
+    from resizefix.library import size_work as room
 
     right = room.made_dynamic
 
@@ -29,15 +30,18 @@ def test_a_changed_node_that_computes_something_else_is_found_where_no_output_sh
         offsets.CopyFrom(numpy_helper.from_array(numpy_helper.to_array(offsets) + np.float32(1), offsets.name))
         return made
 
-    assert resizefix.input_size(built(hidden, OLD), size="any").verification.passed
+    assert (
+        resizefix.input_size(built(hidden, OLD), size="any", read=[("Add_1", "first")]).verification.status
+        is Proven.UNREFUTED
+    )
     monkeypatch.setattr(room, "made_dynamic", wrong)
     with pytest.raises(VerificationFailedError, match="node 'Add_1' computes something else"):
-        resizefix.input_size(built(hidden, OLD), size="any")
+        resizefix.input_size(built(hidden, OLD), size="any", read=[("Add_1", "first")])
 
 
 @pytest.mark.parametrize("touched", ["node", "constant", "number"])
 def test_no_byte_changes_that_was_not_planned(monkeypatch, touched):
-    from resizefix.library import input_size as room
+    from resizefix.library import size_work as room
 
     right = room.resized
 
@@ -52,11 +56,14 @@ def test_no_byte_changes_that_was_not_planned(monkeypatch, touched):
             tensor.CopyFrom(numpy_helper.from_array(numpy_helper.to_array(tensor) + np.float32(1), name))
         return made
 
-    assert resizefix.input_size(built(hidden, OLD), size=NEW).verification.passed
+    assert (
+        resizefix.input_size(built(hidden, OLD), size=NEW, read=[("Add_1", "first")]).verification.status
+        is Proven.UNREFUTED
+    )
     monkeypatch.setattr(room, "resized", wrong)
     node = "Add_1" if touched == "number" else "Conv_0"
     with pytest.raises(VerificationFailedError, match=f"node '{node}' is not what it was"):
-        resizefix.input_size(built(hidden, OLD), size=NEW)
+        resizefix.input_size(built(hidden, OLD), size=NEW, read=[("Add_1", "first")])
 
 
 def test_a_dynamic_model_that_runs_at_no_size_is_refused_with_the_node_that_does_not():
@@ -80,4 +87,4 @@ def test_a_changed_node_that_is_read_no_more_is_not_looked_at():
 
     result = resizefix.input_size(built(joined, OLD), size="any")
     assert [one.status for one in result.outcomes] == [Status.CHANGED] * len(result.outcomes)
-    assert result.verification.passed
+    assert result.verification.status is Proven.UNREFUTED

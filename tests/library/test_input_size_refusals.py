@@ -166,7 +166,7 @@ def two_of_one_name(n, h, w):
 
 # The node that is refused, the code of the reason, and what to keep so that the others go along.
 REFUSED = {
-    root_of_all: ("Mul_4", "root", "Mul_4"),
+    root_of_all: ("Mul_4", "number", "Mul_4"),
     middle_crop: ("Slice_1", "cut", "Slice_*"),
     middle_half: ("Slice_1", "cut", "Slice_1"),
     middle_half_of_known_length: ("Slice_1", "cut", ""),
@@ -176,15 +176,15 @@ REFUSED = {
     framed: ("ScatterND_2", "indices", "ScatterND_2"),
     picked_positions: ("Gather_1", "indices", "Gather_1"),
     doubled_rows: ("Gather_3", "indices", "Gather_3"),
-    one_side_held: ("Resize_1", "resize-factor", "Resize_1"),
-    root_of_positions: ("Mul_2", "root", "Mul_2"),
+    one_side_held: ("Resize_1", "resize-held", "Resize_1"),
+    root_of_positions: ("Mul_2", "number", "Mul_2"),
     best_quarter: ("TopK_2", "share-of-axis", "TopK_2"),
     even_parts: ("Split_1", "parts", "Split_1"),
     size_given_out: ("Cast_1", "output", "Cast_1"),
     rounded_product: ("Resize_6", "resize-factor", "Resize_6"),
     anchors_in_shares: ("Mul_3", "numbers", "Mul_3"),
     data_over_width: ("Div_1", "number", "Div_1"),
-    other_maps_width: ("Div_5", "scalar-or", "Div_5"),
+    other_maps_width: ("Div_5", "number", "Div_5"),
     smaller_grid: ("GridSample_0", "loose-table", "GridSample_0"),
     bins_of_maxima: ("MaxPool_1", "pool", ""),
     pixels_of_samples: ("Mul_1", "table", ""),
@@ -278,7 +278,7 @@ def test_a_number_that_moves_positions_may_be_its_own():
         line = n.floats(np.arange(w).reshape(1, 1, 1, w))
         return n.Add(n.conv("x", 3, 2), n.Add(n.Neg(line), n.floats(w // 2)))
 
-    assert refused(built(offset, OLD), NEW) == ("Add_2", "origins.input-size-scalar-or")
+    assert refused(built(offset, OLD), NEW) == ("Add_2", "origins.input-size-number")
     assert_follows(offset, follow_input=["Add_2"])
 
 
@@ -333,7 +333,7 @@ def test_a_step_down_is_no_adaptive_pool_unless_the_user_says_so():
         corner = n.Resize(corner, "", "", size, mode="nearest")
         return n.Add(n.AveragePool("x", kernel_shape=[2, 2], strides=[2, 2]), corner)
 
-    assert refused(built(small_pool, OLD), NEW) == ("AveragePool_6", "origins.input-size-pool")
+    assert refused(built(small_pool, OLD), NEW) == ("Add_7", "origins.input-size-fixed-partner")
     found = followed(built(small_pool, OLD), (64, 96), follow_input=["AveragePool_6"])
     assert run(found, (64, 96)).shape == (1, 3, OLD[0] // 2, OLD[1] // 2)
 

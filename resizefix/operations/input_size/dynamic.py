@@ -189,6 +189,9 @@ class _Dynamic:
             node.attribute.extend([*kept, helper.make_attribute("auto_pad", "SAME_UPPER")])
             return
         dims = self.flow.dims_of(Place(index, 0), node.input[0]) or ()
+        if {use.name for use in uses} == {"output_shape"}:  # the sizes that the strides make anyway
+            remove_attribute(node, "output_shape")
+            return
         kernel = {use.axis: dim for use, dim in uses.items() if use.name == "kernel_shape"}
         whole = [axis for axis, dim in enumerate(dims[2:]) if axis in kernel and self._equal(kernel[axis], dim)]
         maker = _WHOLE.get(node.op_type)

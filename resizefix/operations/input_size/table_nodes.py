@@ -10,7 +10,7 @@ from resizefix.operations.input_size.size_nodes import Samples, SizeNodes
 from resizefix.origins.input_sizes.following import Following
 from resizefix.origins.input_sizes.positions import Positions
 from resizefix.origins.input_sizes.refusal import refuse
-from resizefix.origins.input_sizes.scalar_use import SHARES, ScalarUse
+from resizefix.origins.input_sizes.scalar_use import SHARES, MixedUse, ScalarUse
 from resizefix.origins.input_sizes.sequences import FUSED, LANES, Sequence
 from resizefix.origins.input_sizes.tables import Grid, Joined, Table, WindowMasks
 
@@ -71,8 +71,10 @@ class TableNodes:
         back = [*order[count : count + table.axis], *order[:count], *order[count + table.axis :]]
         return made if back == order else add("Transpose", made, perm=back)
 
-    def scalar(self, use: ScalarUse) -> str:
+    def scalar(self, use: ScalarUse | MixedUse) -> str:
         """A single number, or a short list of them."""
+        if isinstance(use, MixedUse):
+            return self._mixed(use)
         add, value, dtype = self._builder.add, self._builder.value, use.array.dtype
         fixed = any(dim is None for dim in use.dims)
         if fixed and use.form != "whole":
@@ -87,6 +89,14 @@ class TableNodes:
         made = self._builder.as_type(size, dtype) if dtype != np.int64 else size
         if use.form.startswith("minus"):
             made = add("Neg", made)
+        if use.form in ("root", "over root"):
+            made = add("Sqrt", self._builder.as_type(made, np.float64))
+            made = made if use.form == "root" else add("Div", value([1], "over", np.float64), made)
+            made = self._builder.as_type(made, dtype)
+        if use.form == "double":
+            made = add("Add", made, made)
+        elif use.form == "quarter":
+            made = add("Div", made, value([4], "four", dtype))
         if use.form.endswith("half"):
             made = add("Div", made, value([2], "two", dtype))
         elif use.form in SHARES:
@@ -95,6 +105,14 @@ class TableNodes:
         if len(dims) < use.array.size:
             return add("Expand", made, value(shape, "shape", np.int64))
         return self._builder.reshape(made, shape) if shape != (len(dims),) else made
+
+    def _mixed(self, use: MixedUse) -> str:
+        dtype = use.array.dtype
+        parts = [
+            self._builder.value([number.item()], "number", dtype) if part is None else self.scalar(part)
+            for part, number in zip(use.parts, use.array.flat, strict=True)
+        ]
+        return self._builder.reshape(self._builder.add("Concat", *parts, axis=0), use.array.shape)
 
     def _grid(self, grid: Grid) -> str:
         if grid.merged:
@@ -242,9 +260,16 @@ class TableNodes:
         size = count or self._sizes.one(grid.dims[grid.moving[at]], self._label)
         made = self._positions_up_to(size)
         kind = np.dtype(sequence.dtype)
+        if sequence.form == "down":
+            made = add("Sub", add("Sub", size, self._one()), made)
+        elif sequence.form == "middle":
+            made = add("Sub", made, add("Div", size, value([2], "two", np.int64)))
         if kind != np.int64:
             made = self._builder.as_type(made, kind)
-        if sequence.form == "shares":
+        if sequence.form == "centred":
+            last = self._builder.as_type(add("Sub", size, self._one()), kind)
+            made = add("Sub", made, add("Div", last, value(2, "two", kind)))
+        elif sequence.form == "shares":
             if sequence.centre:
                 made = add("Add", made, value(sequence.centre, "centre", kind))
             made = add("Div", made, self._builder.as_type(size, kind))

@@ -11,8 +11,8 @@ from functools import partial
 
 from resizefix.origins.input_sizes.flow import Flow
 from resizefix.origins.input_sizes.margins import cuts, even_pads, few, halves, pads, tails
-from resizefix.origins.input_sizes.refusal import refuse
-from resizefix.origins.input_sizes.two_readings import refuse_loose_tables, refuse_two_readings
+from resizefix.origins.input_sizes.refusal import FOLLOW, KEEP, refuse
+from resizefix.origins.input_sizes.two_readings import follow_shares, refuse_loose_tables, refuse_two_readings
 from resizefix.shapes.expression import Dim
 from resizefix.shapes.notes import ResizeUse, Split
 from resizefix.shapes.operand import attribute_of
@@ -23,23 +23,36 @@ _ROUNDED = 1e-3  # samples: a quotient of two sizes makes the one of the other
 _FINEST = 1000  # no factor that somebody writes has a larger denominator
 
 
+Rule = Callable[[Flow], None]
+
+
+def tiers() -> tuple[tuple[Rule, ...], ...]:
+    """The rules, those first that recognise the most: within a tier, their order does not matter."""
+    return (
+        (halves, _samplings, _splits, _pools, partial(cuts, refusing=False)),
+        (pads, few),
+        (_joined_resizes,),
+        (partial(_resizes, last=False),),
+        (cuts, tails),
+        (_resizes,),
+        (pads, _arithmetic, even_pads),
+    )
+
+
 def decide(flow: Flow) -> None:
     """Bind every unknown that is left. Raises SizeRefusedError."""
     flow.solver.settle()
-    rules: tuple[Callable[[Flow], None], ...] = (
-        halves, _samplings, _splits, _pools, partial(cuts, refusing=False), pads, few, _joined_resizes,
-        partial(_resizes, last=False), cuts, tails, _resizes, pads, _arithmetic, even_pads,
-    )  # fmt: skip
-    for rule in rules:
-        rule(flow)
-        flow.solver.settle()
+    for tier in tiers():
+        for rule in tier:
+            rule(flow)
+            flow.solver.settle()
+    follow_shares(flow)
     refuse_loose_tables(flow)
     for label, dim, table in flow.positions:
         if not any(flow.sizes.varies(size) for size in table) and not flow.keeps(label):
             raise refuse(label, "origins.input-size-indices", old=dim.old)
     _rest(flow)
     flow.solver.settle()
-    _refuse_steps_down(flow)
     refuse_two_readings(flow)
 
 
@@ -59,10 +72,12 @@ def _samplings(flow: Flow) -> None:
             continue
         for dim, side in zip(grid, sides, strict=True):
             flow.bind(dim, side)
-        flow.infer("origins.inferred-grid", label=label, sizes=_olds(sides))
+        flow.assume(label, "grid-as-large-as-its-map", sizes=_olds(sides))
 
 
 # ---- Reshape: which factor is fixed ----
+
+_OF_PARTS = ("outer-follows", "inner-follows")
 
 
 def _splits(flow: Flow) -> None:
@@ -73,13 +88,16 @@ def _splits(flow: Flow) -> None:
     for split in open_splits:
         if not all(flow.is_open(part) for part in split.parts):
             continue
-        fixed = _fixed_part(split, flow.solver.splits)
+        said = flow.choices.of(split.node)
+        fixed = (1 - _OF_PARTS.index(said or "")) if said in _OF_PARTS else _fixed_part(split, flow.solver.splits)
         if fixed is None:
             outer, inner = (part.old for part in split.parts)
             raise refuse(split.node, "origins.input-size-split", whole=split.whole.old, outer=outer, inner=inner)
         part = split.parts[fixed]
         parts = "·".join(str(one.old) for one in split.parts)
-        flow.infer("origins.inferred-split", label=split.node, whole=split.whole.old, parts=parts, fixed=part.old)
+        taken, other = _OF_PARTS if fixed else _OF_PARTS[::-1]
+        sizes_of = {"whole": split.whole.old, "parts": parts, "fixed": part.old}
+        flow.assume(split.node, "windows-of-one-size", reading=taken, other=other, **sizes_of)
         flow.bind(part, sizes.const(part.old or 1))
         flow.solver.settle()
 
@@ -115,23 +133,33 @@ def _fixed_part_of_one(split: Split, others: Sequence[Split]) -> int | None:
 # ---- pools ----
 
 
+_FEW_BINS = 8
+
+
 def _pools(flow: Flow) -> None:
     sizes = flow.sizes
-    for index, source, bins, windows in flow.pools:
+    for label, kernel in flow.whole_pools:
+        flow.assume(label, "pool-over-the-whole-map", kernel=list(kernel))
+    for label, made in flow.windows:
+        if max(size.old or 0 for size in made) <= _FEW_BINS and flow.choices.of(label) is None:
+            flow.assume(label, "window-of-a-pool-stays", reading=KEEP, other=FOLLOW, bins=_olds(made))
+    for index, _, bins, windows in flow.pools:
         label = flow.labels[index]
         kernel = attribute_of(flow.nodes[index], "kernel_shape")
         said = flow.choices.of(label)
         if not any(flow.is_open(size) for size in bins):
             _keep_window(flow, index, bins, windows, kernel)
+            if _is_adaptive(bins, kernel) and any(sizes.fixed(size) is not None for size in bins):
+                flow.assume(label, "as-many-windows-on-both-axes", bins=[size.old for size in bins])
             continue
-        adaptive = {"keep": False, "follow": True}.get(said or "", _is_adaptive(flow, source, bins, kernel))
+        adaptive = {"keep": False, "follow": True}.get(said or "", _is_adaptive(bins, kernel))
         if adaptive is None:
             raise refuse(label, "origins.input-size-pool", kernel=kernel, bins=[size.old for size in bins])
         for size, window in zip(bins, windows, strict=True):
             flow.bind(size, sizes.const(size.old or 1) if adaptive else window)
         if adaptive:
             flow.adaptive.add(index)
-            flow.infer("origins.inferred-pool", label=label, bins=[size.old for size in bins])
+            flow.assume(label, "as-many-windows-on-both-axes", bins=[size.old for size in bins])
 
 
 def _keep_window(flow: Flow, index: int, bins: Sequence[Dim], windows: Sequence[Dim], kernel: Sequence[int]) -> None:
@@ -144,27 +172,12 @@ def _keep_window(flow: Flow, index: int, bins: Sequence[Dim], windows: Sequence[
     flow.solver.meetings += [(flow.labels[index], *pair) for pair in zip(bins, windows, strict=True)]
 
 
-def _refuse_steps_down(flow: Flow) -> None:
-    """Raises SizeRefusedError for a pool of few samples that what it meets would make an adaptive one."""
-    sizes = flow.sizes
-    for index, _, bins, windows in flow.pools:
-        label, always = flow.labels[index], [sizes.fixed(size) for size in bins]
-        kernel = attribute_of(flow.nodes[index], "kernel_shape")
-        small = max(kernel) <= STEP_DOWN and None not in always and max(size or 0 for size in always) > 1
-        unequal = len(set(always)) == 1 and len(set(kernel)) > 1  # as many windows on both axes, of unequal sides
-        is_adaptive = unequal or index in flow.adaptive or flow.choices.of(label) == "follow"
-        if small and not is_adaptive and any(sizes.varies(window) for window in windows):
-            raise refuse(label, "origins.input-size-pool", kernel=kernel, bins=always)
-
-
-def _is_adaptive(flow: Flow, source: str, bins: Sequence[Dim], kernel: Sequence[int]) -> bool | None:
-    beside = [pool for pool in flow.pools if pool[1] == source]
-    counts = {tuple(size.old for size in pool[2]) for pool in beside}
+def _is_adaptive(bins: Sequence[Dim], kernel: Sequence[int]) -> bool | None:
     equal = len({size.old for size in bins}) == 1
-    if len(counts) > 1 or (equal and len(set(kernel)) > 1):
+    if equal and len(set(kernel)) > 1:  # as many windows on both axes, of unequal sides
         return True
-    if max(kernel) <= STEP_DOWN or not equal:
-        return False
+    if max(kernel) <= STEP_DOWN and len(set(kernel)) > 1:
+        return False  # a step down on one axis
     return None
 
 
@@ -185,7 +198,7 @@ def _joined_resizes(flow: Flow) -> None:
             for before, after in moving:
                 flow.bind(after, before)
             olds = _olds(before for before, _ in moving)
-            flow.infer("origins.inferred-map", label=own.label, sizes=olds)
+            flow.assume(own.label, "resize-to-the-size-of-a-joined-map", sizes=olds)
 
 
 def _resizes(flow: Flow, *, last: bool = True) -> None:
@@ -199,7 +212,7 @@ def _resizes(flow: Flow, *, last: bool = True) -> None:
         if not moving or (waits and not last):
             continue
         said = flow.choices.of(use.label)
-        windows = _next_windows(flow, use, moving) if said is None else None
+        windows = _next_windows(flow, use, moving) if said in (None, "windows") else None
         targets: Sequence[Dim | None] | None = windows
         if windows is None and said != "keep":
             targets = _targets(flow, use, moving)
@@ -212,7 +225,7 @@ def _resizes(flow: Flow, *, last: bool = True) -> None:
         elif targets is None and said == "follow" and not use.is_scale:
             raise refuse(use.label, "origins.input-size-resize-no-factor", sizes=[after.old for _, _, after in moving])
         is_factor = use.is_scale and targets is None and said != "keep"
-        for (_, _, after), target in zip(moving, targets or [None] * len(moving), strict=True):
+        for (axis, _, after), target in zip(moving, targets or [None] * len(moving), strict=True):
             if target is not None:
                 flow.bind(after, target)
             elif said is None and not use.is_scale and flow.solver.seen.get(after.old or 0):
@@ -221,10 +234,15 @@ def _resizes(flow: Flow, *, last: bool = True) -> None:
                 flow.bind(after, _scaled(flow, after))
             else:
                 flow.bind(after, flow.sizes.const(after.old or 0))
+                flow.kept.add((use.label, axis))
         made = [after for _, _, after in moving]
-        code = "origins.inferred-size-of-input" if any(map(flow.sizes.varies, made)) else "origins.inferred-size"
-        code = code if windows is None else "origins.inferred-windows"
-        flow.infer(code, label=use.label, sizes=_olds(made))
+        stays = not any(map(flow.sizes.varies, made))
+        if windows is not None:
+            flow.assume(use.label, "resize-to-whole-windows", reading="windows", sizes=_olds(made))
+        elif stays and any(flow.sizes.varies(before) for _, before, _ in moving):
+            flow.assume(use.label, "resize-to-a-size-of-its-own", reading=KEEP, other=None, sizes=_olds(made))
+        elif not stays and not is_factor:
+            flow.assume(use.label, "resize-to-a-share-of-the-input", sizes=_olds(made))
         flow.solver.settle()
 
 
@@ -313,6 +331,8 @@ def _symbol(flow: Flow, use: ResizeUse, axis: int, before: Dim) -> Dim | None:
     for side in sizes.sides:
         if sizes.follows(before, side.data):
             return side
+    if not sizes.sides:
+        return None  # the batch alone changes
     listed = [known for known, _, _ in use.axes]
     place = listed.index(axis) if len(listed) == 2 else None
     if sizes.fixed(before) is None or place is None:
@@ -354,7 +374,7 @@ def _arithmetic(flow: Flow) -> None:
             if len(equal) > 1 and len(open_dims) == 1 and not sizes.tied:
                 raise refuse(flow.labels[place.node], "origins.input-size-square", old=dim.old)
             flow.bind(dim, equal[min(order, len(equal) - 1)])
-            flow.infer("origins.inferred-side", label=flow.labels[place.node], old=dim.old, side=equal[0].data)
+            flow.assume(flow.labels[place.node], "side-in-arithmetic", old=dim.old, side=equal[0].data)
 
 
 def _rest(flow: Flow) -> None:

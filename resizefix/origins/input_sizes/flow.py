@@ -7,12 +7,12 @@ from typing import NamedTuple
 import numpy as np
 from onnx import GraphProto, NodeProto, numpy_helper
 
-from resizefix.diagnostics import Diagnostic
 from resizefix.document.scopes import DEFAULT_DOMAINS, node_label, reads
+from resizefix.origins.input_sizes.conventions import against, sentence_of
 from resizefix.origins.input_sizes.input_axes import ImageInput
 from resizefix.origins.input_sizes.node_reading import NodeReading
 from resizefix.origins.input_sizes.operands import Operands, Place
-from resizefix.origins.input_sizes.refusal import Choices, refuse
+from resizefix.origins.input_sizes.refusal import FOLLOW, KEEP, Assumed, Choices, args_of, asked, refuse
 from resizefix.origins.input_sizes.solver import Solver
 from resizefix.origins.input_sizes.tables import may_be_grid
 from resizefix.scope_path import MAIN
@@ -68,11 +68,13 @@ class Flow(Notes):
     ) -> None:
         super().__init__()
         self.view, self.images, self.choices = view, images, choices
-        self.inferred: list[str] = []
-        """What was inferred, a sentence for each."""
+        self.assumed: list[Assumed] = []
+        """The uses of conventions."""
+        self.conventional: set[str] = set()
+        """The nodes about which a convention decided."""
         self.sizes = Sizes(symbols, tied=tied)
         self.solver = Solver(self.sizes)
-        self.operands = Operands(view, self.sizes)
+        self.operands = Operands(view, self.sizes, keep_overridable=choices.keeps_overridable)
         self.dims: dict[str, DimList | None] = {}
         self.pads: list[PadUse] = []
         self.limits: list[tuple[str, Dim, int]] = []
@@ -82,6 +84,8 @@ class Flow(Notes):
         self.wished: list[tuple[str, Dim, Dim]] = []
         """Nodes that make the first size, where the second may have been wished: they must be equal."""
         self.adaptive: set[int] = set()
+        self.kept: set[tuple[str, int]] = set()
+        """The axes of resizes, by the node's label, whose size stays since nothing says that it follows."""
         self.nodes = view.model.graph.node
         self.labels = [node_label(node, index) for index, node in enumerate(self.nodes)]
         self._moving: set[str] = set()
@@ -113,9 +117,23 @@ class Flow(Notes):
         """Whether the user has said that the numbers of a node stay as they are."""
         return self.choices.of(label) == "keep"
 
-    def infer(self, code: str, **said: object) -> None:
-        """Remember the sentence of `code` as something that was inferred."""
-        self.inferred.append(Diagnostic(code, **said))
+    def assume(
+        self, label: str, convention: str, *, reading: str = FOLLOW, other: str | None = KEEP, **said: object
+    ) -> None:
+        """A use of a convention at a node, which takes `reading`; `other` is the one that it decides against.
+
+        Nothing is assumed where the user has chosen. Raises SizeRefusedError where conventions may not decide.
+        """
+        self.conventional.add(label)
+        if self.choices.of(label) is not None or label in self.choices.proven:
+            return
+        meaning = sentence_of(convention, label=label, **said)
+        if not self.choices.assumes:
+            readings = {reading: meaning, **({} if other is None else {other: against(other)})}
+            raise asked(label, None, "origins.input-size-convention", readings, convention=convention)
+        assumed = Assumed(label, convention, meaning, () if other is None else args_of(label, other))
+        if assumed not in self.assumed:
+            self.assumed.append(assumed)
 
     def is_open(self, dim: Dim) -> bool:
         """Whether nothing has decided what an unknown is."""

@@ -7,18 +7,21 @@ from typing import NamedTuple
 
 import numpy as np
 
+from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.resized_length import kernel_length
 from resizefix.document.values import Array
 from resizefix.origins.input_sizes.decide import decide
 from resizefix.origins.input_sizes.flow import MOST_IN_A_TABLE, Flow
 from resizefix.origins.input_sizes.input_axes import ImageInput
+from resizefix.origins.input_sizes.loose_positions import loose_positions
 from resizefix.origins.input_sizes.operands import Place
 from resizefix.origins.input_sizes.positions import Positions, positions_in
-from resizefix.origins.input_sizes.refusal import Choices, refuse
+from resizefix.origins.input_sizes.refusal import KEEP, Assumed, Choices, asked, refuse
 from resizefix.origins.input_sizes.rules import SizeRule, broken_at, point_of, rule_of
-from resizefix.origins.input_sizes.scalar_use import ScalarUse
+from resizefix.origins.input_sizes.scalar_use import MixedUse, ScalarUse
 from resizefix.origins.input_sizes.scalars import scalars
-from resizefix.origins.input_sizes.tables import Known, NoGridError, Table, recognised, shares_that_stay
+from resizefix.origins.input_sizes.sequences import Sequence, turned
+from resizefix.origins.input_sizes.tables import Grid, Joined, Known, NoGridError, Table, recognised, shares_that_stay
 from resizefix.shapes.expression import Dim
 from resizefix.shapes.model_view import ModelView
 from resizefix.shapes.notes import AttributeUse
@@ -44,12 +47,12 @@ class Following:
 
     flow: Flow
     tables: dict[Place, Table | Positions] = field(default_factory=dict)
-    scalars: dict[Place, ScalarUse] = field(default_factory=dict)
+    scalars: dict[Place, ScalarUse | MixedUse] = field(default_factory=dict)
 
     @property
-    def inferred(self) -> list[str]:
-        """What was inferred, a sentence for each."""
-        return self.flow.inferred
+    def assumed(self) -> list[Assumed]:
+        """The uses of conventions."""
+        return self.flow.assumed
 
     @property
     def approximate(self) -> frozenset[int]:
@@ -166,7 +169,7 @@ def trial_sizes(found: Following, growth: int) -> list[dict[str, int]]:
     chosen: list[dict[str, int]] = []
     for first, second, third in ((1, 0, 1), (0, 3, 2), (2, 1, 0), (0, 1, 1), (1, 0, 0), (-1, 1, 2)):
         moves = dict(zip(("height", "width", "batch"), (first, second, third), strict=True))
-        made = {name: old + odd[name] * moves[name] for name, old in symbols.items()}
+        made = {name: old + odd[name] * moves.get(name, first) for name, old in symbols.items()}
         pixels = np.prod([made[name] / old for name, old in symbols.items()])
         too_large = pixels > growth and np.prod(list(made.values())) > _SMALL
         if made == dict(symbols) or min(made.values()) < 1 or too_large or made in chosen:
@@ -195,10 +198,49 @@ def follow(
         found.tables[place] = table = _table(flow, place, known)
         shares = sorted({f"{value:.4g}" for value in shares_that_stay(table)})
         if shares:
-            flow.infer("origins.inferred-numbers", label=flow.labels[place.node], numbers=", ".join(shares[:_SHOWN]))
+            flow.assume(
+                flow.labels[place.node],
+                "shares-in-a-table-stay",
+                reading=KEEP,
+                other=None,
+                numbers=", ".join(shares[:_SHOWN]),
+            )
     formulas = {place: table for place, table in found.tables.items() if not isinstance(table, Positions)}
     found.scalars.update(scalars(flow, formulas))
+    found.scalars.update(loose_positions(flow))
     return found
+
+
+def _counted_as_chosen(flow: Flow, label: str, table: Table, array: Array) -> Table:
+    """The table, its steps counted as the user says. Raises SizeRefusedError where they may be counted from the first
+    position, from the middle or from the last."""
+    if isinstance(table, Joined):
+        ends = np.cumsum([part.make(lambda dim: dim.old or 0).shape[table.axis] for part in table.parts])[:-1]
+        pieces = np.split(array, ends, table.axis)
+        parts = zip(table.parts, pieces, strict=True)
+        return table._replace(parts=tuple(_counted_as_chosen(flow, label, part, piece) for part, piece in parts))
+    if not isinstance(table, Grid) or table.merged:
+        return table
+    lengths = [table.dims[axis].old or 0 for axis in table.moving]
+    said, channels = flow.choices.of(label), []
+    for one in table.channels:
+        ways: list[Sequence] = []
+        if one.sequence is not None and one.axis is not None:
+            row = one.sequence.make(lengths[one.axis], array.dtype)
+            ways = turned(one.sequence, row)
+            plain = not ways and one.sequence.form == "steps" and said is None
+            if plain and abs(one.sequence.offset) > abs(one.sequence.factor):  # nobody counts from such a number
+                raise asked(label, row[:_SHOWN].tolist(), "origins.input-size-ramp", {"first": _meaning("first")})
+        if ways and said is None:
+            named = {"first": _meaning("first"), **{way.form: _meaning(way.form) for way in ways}}
+            raise asked(label, row[:_SHOWN].tolist(), "origins.input-size-ramp", named)
+        chosen = next((way for way in ways if way.form == said), None)
+        channels.append(one if chosen is None else one._replace(sequence=chosen))
+    return table._replace(channels=tuple(channels))
+
+
+def _meaning(form: str) -> str:
+    return Diagnostic(f"origins.reading-{form}")
 
 
 def _table(flow: Flow, place: Place, known: Known) -> Table | Positions:
@@ -210,6 +252,7 @@ def _table(flow: Flow, place: Place, known: Known) -> Table | Positions:
         if array is None or array.size > MOST_IN_A_TABLE:
             raise NoGridError
         table = recognised(flow.sizes, array, dims, known)
+        table = _counted_as_chosen(flow, label, table, array)
         if not np.array_equal(table.make(lambda dim: dim.old or 0), array):
             raise NoGridError
     except NoGridError:

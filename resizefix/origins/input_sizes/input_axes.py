@@ -11,6 +11,7 @@ from resizefix.errors import RefusedError, UsageError
 from resizefix.shapes.operand import attribute_of
 
 _MOST_CHANNELS = 4  # grey, with alpha, RGB, RGBD: an axis of so few is no height
+_SHORTEST_LINE = 1024  # samples of a line, as of sound; shorter vectors are features
 _MOST_ELEMENTS = 1 << 40
 
 
@@ -129,11 +130,19 @@ def _shape(value: ValueInfoProto) -> list[int | str | None]:
 def _image(model: ModelProto, value: ValueInfoProto) -> ImageInput | None:
     dims = tuple(size if isinstance(size, int) and size > 0 else None for size in dims_of(value.type))
     if len(dims) == 3:
-        last = (dims[2] or 99) <= _MOST_CHANNELS < (dims[0] or 0)
+        line = min(dims[0] or 1, dims[1] or 1) == 1 and (dims[2] or 0) > _SHORTEST_LINE
+        if line:
+            return ImageInput(value.name, dims, {"batch": 0, "width": 2})
+        last = (dims[2] or 99) <= _MOST_CHANNELS < (dims[0] or 99)
         first = (dims[0] or 99) <= _MOST_CHANNELS
         if not last and not first:
             return None
         return ImageInput(value.name, dims, {"height": 0, "width": 1} if last else {"height": 1, "width": 2})
+    if len(dims) == 5:
+        start = 1 if (dims[4] or 99) <= _MOST_CHANNELS < (dims[1] or 99) else 2
+        return ImageInput(value.name, dims, {"batch": 0, "depth": start, "height": start + 1, "width": start + 2})
+    if len(dims) == 2 and (dims[1] or 0) > _SHORTEST_LINE:
+        return ImageInput(value.name, dims, {"batch": 0, "width": 1})
     if len(dims) != 4:
         return None
     last = _channels_last(model, value.name, dims)

@@ -18,7 +18,7 @@ def halves(flow: Flow) -> None:
     for label, start, dim in flow.halves:
         if flow.is_open(start) and not flow.keeps(label):
             flow.bind(start, flow.sizes.quotient(dim, flow.sizes.const(2)))
-            flow.infer("origins.inferred-half", label=label, old=dim.old)
+            flow.assume(label, "cut-at-the-half", old=dim.old)
 
 
 def few(flow: Flow) -> None:
@@ -45,7 +45,12 @@ def cuts(flow: Flow, *, refusing: bool = True) -> None:
     for label, dim, first, length in flow.cuts:
         begin, old, whole = first.old or 0, length.old or 0, dim.old or 0
         said = flow.choices.of(label)
+        if said == "follow" and begin == 0 and old == whole:
+            flow.bind(length, dim)
         if not flow.is_open(length):
+            bent = begin == 0 and old == whole and sizes.varies(dim) and sizes.fixed(length) is not None
+            if bent and said is None:
+                raise refuse(label, "origins.input-size-cut", old=whole, numbers=[begin, begin + old])
             centred = said is None and begin > 0 and whole - begin - old == begin and sizes.fixed(first) is not None
             if centred and sizes.same(length, sizes.plus(dim, -2 * begin)) is False:
                 raise refuse(label, "origins.input-size-cut", old=whole, numbers=[begin, begin + old])
@@ -67,8 +72,8 @@ def cuts(flow: Flow, *, refusing: bool = True) -> None:
         if target is None:
             raise refuse(label, "origins.input-size-cut", old=whole, numbers=[begin, begin + old])
         flow.bind(length, target)
-        code = "origins.inferred-kept" if said == "keep" else "origins.inferred-kept-of-input"
-        flow.infer(code, label=label, old=old)
+        if said is None and sizes.fixed(dim) is None:
+            flow.assume(label, "cut-of-the-whole-axis", old=old)
 
 
 def _equal_symbol(sizes: Sizes, dim: Dim, old: int) -> Dim | None:
@@ -147,7 +152,8 @@ def _constant_pad(flow: Flow, use: PadUse) -> None:
     # What is taken apart right behind it was padded for that: nothing, at any size that can be taken apart.
     if nothing and not (use.is_written or _is_taken_apart(flow, use.made)) and not flow.keeps(use.node):
         raise refuse(use.node, "origins.input-size-no-padding")
-    if use.total and _lead_up(flow, use) and not flow.keeps(use.node):
+    at_end = (use.after.old or 0) - (use.before.old or 0) > 1  # no window wants it so
+    if use.total and (at_end or _lead_up(flow, use)) and not flow.keeps(use.node):
         raise refuse(use.node, "origins.input-size-padding", old=old, total=use.total, whole=whole)
     if use.after.old == (use.before.old or 0) + 1 and not flow.keeps(use.node):
         # Keras pads an odd size by one more in front of a window.

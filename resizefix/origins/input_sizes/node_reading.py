@@ -27,6 +27,7 @@ class NodeReading(Reading):
         self.sizes, self.notes = flow.sizes, flow
         self.solver: Solver = flow.solver
         self.opset = flow.operands.opset
+        self.choice = flow.choices.of(label)
 
     def dims(self, position: int) -> DimList:
         place = Place(self.index, position)

@@ -24,10 +24,11 @@ from resizefix.shapes.expression import (
     evaluate,
 )
 from resizefix.shapes.model_view import ModelView
-from resizefix.shapes.operand import SHAPE_READERS, Call, Known, sizes_read
+from resizefix.shapes.operand import SHAPE_READERS, Call, Known, attribute_of, sizes_read
 from resizefix.shapes.sizes import Sizes
 from resizefix.shapes.table import apply, has_row
 
+_RECURRENT, _STATES = ("LSTM", "GRU", "RNN"), (5, 6)
 # Lists of sizes are short; what is longer is data.
 MOST_LISTED = 64
 _SAMPLES = 6
@@ -57,7 +58,9 @@ class TableUse(NamedTuple):
 class Operands:
     """The constants of the main graph and the values that follow from them and from sizes."""
 
-    def __init__(self, view: ModelView, sizes: Sizes) -> None:
+    def __init__(self, view: ModelView, sizes: Sizes, *, keep_overridable: bool = False) -> None:
+        """`keep_overridable`: constants that are listed as inputs of the model are inputs, as whoever feeds them
+        means; else they are constants."""
         self.view, self.sizes = view, sizes
         self.scope = view.scopes.by_path[MAIN]
         self.opset = self.scope.opset
@@ -66,7 +69,7 @@ class Operands:
         self.values: dict[str, Known] = {}
         self._tensors: dict[str, Array | None] = {}
         fed = {value.name for value in view.model.graph.input}
-        overridable = fed if view.model.ir_version >= 4 else set()
+        overridable = fed if view.model.ir_version >= 4 and keep_overridable else set()
         self.initializers = {t.name: t for t in view.model.graph.initializer if t.name not in overridable}
         self._constant_nodes: dict[str, NodeProto] = {
             node.output[0]: node for node in view.model.graph.node if is_operator(node, "Constant") and node.output
@@ -111,9 +114,23 @@ class Operands:
         if place not in self.tables:
             sizes = self.sizes
             shape = self.shape_of(name)
-            dims = tuple(sizes.var(size) if size > 1 else sizes.const(size) for size in shape)
+            batch = self._batch_axis(place)
+            dims = tuple(
+                sizes.var(size) if size > 1 or (size == 1 and axis == batch) else sizes.const(size)
+                for axis, size in enumerate(shape)
+            )
             self.tables[place] = TableUse(name, dims)
         return self.tables[place]
+
+    def _batch_axis(self, place: Place) -> int | None:
+        """The axis on which a constant for one image may be one for each: of what is joined to images, and of a state
+        at the start."""
+        node = self.scope.body.node[place.node]
+        if self.sizes.symbols.get("batch") != 1:
+            return None
+        if node.op_type == "Concat":
+            return 0 if attribute_of(node, "axis", 0) != 0 else None
+        return 1 if node.op_type in _RECURRENT and place.position in _STATES else None
 
     def known(self, place: Place, name: str) -> Known | None:
         """The value that a node reads, where it is a short list of numbers or follows from sizes."""

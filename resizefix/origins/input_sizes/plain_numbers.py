@@ -5,7 +5,6 @@ input elsewhere in the model, or where it has no other use ((W - 1) / 2 = 31.5).
 255 are no sizes. All else is refused with both readings, and the user's choice decides.
 """
 
-import math
 from collections.abc import Iterable, Mapping, Sequence, Set
 from fractions import Fraction
 from functools import cached_property
@@ -47,6 +46,11 @@ class PlainNumbers:
         self._suspects: dict[Place, tuple[str, tuple[ScalarUse, ...], bool]] = {}
         """Of each its node, what it may be, and whether it divides a sum over the map by how many were summed."""
 
+    @property
+    def pixels(self) -> frozenset[str]:
+        """The tensors that hold pixels of the image, scaled or not."""
+        return frozenset(self._pixels)
+
     def is_short_list(self, place: Place, name: str) -> bool:
         """Whether an operand is a few numbers that may be sizes, as [W, H, W, H]."""
         operands = self.flow.operands
@@ -85,8 +89,6 @@ class PlainNumbers:
             return
         if not any(self.sizes.varies(dim) for dim in own) and not taint:
             return
-        if self._is_root(node, array):
-            raise refuse(label, "origins.input-size-root", value=array.item())
         shares = array.size > 1 and node.op_type == "Mul" and self._are_pixel_shares(array)
         if shares and self.flow.choices.of(label) is None:
             raise refuse(label, "origins.input-size-numbers", numbers=array.ravel()[:_LONGEST_LIST].tolist())
@@ -104,11 +106,7 @@ class PlainNumbers:
             self._suspects[place] = label, found, bool(counts)
 
     def look_at_count(self, meeting: int, place: Place, taint: Taint) -> None:
-        """Remember a number by which positions are multiplied or divided, if it is how many values were summed.
-
-        Raises SizeRefusedError if it is the number of positions of their map or of the image, one over that, or its
-        root.
-        """
+        """Remember a number by which positions are multiplied or divided, if it is how many values were summed."""
         nodes, label = self.flow.nodes, self.flow.labels[place.node]
         node, array = nodes[meeting], self.flow.operands.array(nodes[place.node].input[place.position])
         if array is None or array.size > 1 or array.dtype.kind != "f" or node.op_type not in _DIVIDING:
@@ -117,13 +115,6 @@ class PlainNumbers:
         counts = () if self.flow.keeps(label) else self._counts(node, nodes[place.node], array, own, taint)
         if counts:
             self._suspects[place] = label, counts, True
-        if counts or self.flow.choices.of(label) is not None:
-            return
-        if self._is_root(node, array):
-            raise refuse(label, "origins.input-size-root", value=array.item())
-        areas = [self.sizes.product(pair) for pair in (self._image, *pairwise(own)) if self._are_sides(*pair)]
-        if any(reading(area, 0, form, array) for area in areas for form in ("whole", "reciprocal")):
-            raise refuse(label, "origins.input-size-number", value=array.item())
 
     def _are_pixels(self, node: NodeProto) -> bool:
         """Whether a node works on the pixels of the input themselves."""
@@ -214,20 +205,6 @@ class PlainNumbers:
         stride = sizes.stride(moves)
         return stride is not None and abs((sizes.fixed(stays) or 0) * stride - (whole.old or 0)) < stride
 
-    @cached_property
-    def _fixed(self) -> set[int | None]:
-        """The lengths of all axes that do not follow the input."""
-        return {dim.old for dims in self.flow.dims.values() for dim in dims or () if not self.sizes.varies(dim)}
-
-    def _is_root(self, node: NodeProto, array: Array) -> bool:
-        """Whether a number is the root of how many positions a map has, or one over it, and of no other length."""
-        if node.op_type not in _DIVIDING or array.size > 1 or array.dtype.kind != "f":
-            return False
-        counts = {(one.old or 0) * (other.old or 0) for one, other in self._maps} - self._fixed
-        value, kind = array.flat[0], array.dtype.type
-        counts = {length for length in counts if math.isqrt(length) ** 2 != length}
-        return any(value in (kind(length**0.5), kind(length**-0.5)) for length in counts)
-
     def _counts(
         self, node: NodeProto, inner: NodeProto, array: Array, own: tuple[Dim, ...], taint: Taint
     ) -> tuple[ScalarUse, ...]:
@@ -316,19 +293,25 @@ class PlainNumbers:
                 made.append(dim)
         return made
 
-    def decide(self, certain: Mapping[Place, ScalarUse]) -> dict[Place, ScalarUse]:
-        """The numbers that are sizes. Raises SizeRefusedError where that is not in the file."""
+    def decide(
+        self, certain: Mapping[Place, ScalarUse], doubtful: dict[Place, Sequence[ScalarUse]]
+    ) -> dict[Place, ScalarUse]:
+        """The numbers that are sizes; `doubtful` gets single ones of which the file does not say it, and what they may
+        be. Raises SizeRefusedError for lists of such numbers."""
         made: dict[Place, ScalarUse] = {}
         for place, (label, uses, is_count) in self._suspects.items():
-            if place in certain:
+            if place in certain or place in doubtful:
                 continue
             chosen = uses[0] if is_count else self._chosen(place, label, uses, certain)
             array = uses[0].array
             shown = array.item() if array.size == 1 else array.ravel().tolist()
+            if chosen is None and array.size == 1:
+                doubtful[place] = uses
+                continue
             if chosen is None:
-                raise refuse(label, "origins.input-size-number", value=shown)
+                raise refuse(label, "origins.input-size-numbers", numbers=shown)
             made[place] = chosen
-            self.flow.infer("origins.input-size-number-follows", node=label, value=shown)
+            self.flow.assume(label, "divisor-as-large-as-the-map", value=shown)
         return made
 
     def _chosen(
@@ -354,7 +337,7 @@ class PlainNumbers:
         share = use.form in ("reciprocal", "two over") and use.less == 1 and not _is_written(use.array)
         counted = use.form == "whole" and use.dim.kind == "product" and not _is_power_of_two(use.dim.old or 1)
         listed = len(use.dims) > 1
-        return use if odd or share or listed or counted or self.flow.choices.of(label) == "follow" else None
+        return use if odd or share or listed or counted else None
 
 
 def _is_power_of_two(number: int) -> bool:

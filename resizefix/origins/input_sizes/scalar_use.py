@@ -17,6 +17,15 @@ FORMS: dict[str, Callable[[Any], Any]] = {
     "minus": lambda n: -n,
     "minus half": lambda n: -n / 2,
 }
+"""Forms that are looked for wherever a number meets positions."""
+RARER: dict[str, Callable[[Any], Any]] = {
+    "root": lambda n: type(n)(float(n) ** 0.5),
+    "over root": lambda n: type(n)(float(n) ** -0.5),
+    "double": lambda n: 2 * n,
+    "quarter": lambda n: n / 4,
+}
+"""Forms of which a number elsewhere may be one."""
+_FRACTIONS = ("reciprocal", "two over", "root", "over root")
 SHARES = ("reciprocal", "two over")
 
 
@@ -42,15 +51,30 @@ class ScalarUse(NamedTuple):
         kind = self.array.dtype.type
         for place, dim in enumerate(self.dims):
             if dim is not None:
-                number = FORMS[self.form](kind(length(dim) - self.less))
+                number = (FORMS | RARER)[self.form](kind(length(dim) - self.less))
                 made.flat[place if len(self.dims) > 1 else slice(None)] = number
+        return made
+
+
+class MixedUse(NamedTuple):
+    """Numbers of which each is a form of a size of its own; those of None stay."""
+
+    parts: tuple[ScalarUse | None, ...]
+    array: Array
+
+    def make(self, length: Callable[[Dim], int]) -> Array:
+        """The numbers at another size."""
+        made: Array = self.array.copy()
+        for place, part in enumerate(self.parts):
+            if part is not None:
+                made.flat[place] = part.make(length).flat[0]
         return made
 
 
 def reading(dim: Dim, less: int, form: str, array: Array) -> ScalarUse | None:
     """The use of a single number as this form of a size; None where it is another number."""
     length = (dim.old or 0) - less
-    if length < 1 or (array.dtype.kind != "f" and form not in ("whole", "minus")):
+    if length < 1 or (array.dtype.kind != "f" and form in _FRACTIONS):
         return None
     use = ScalarUse((dim,), less, form, array)
     return use if np.array_equal(use.make(lambda one: one.old or 0), array) else None

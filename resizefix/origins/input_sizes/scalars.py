@@ -12,11 +12,11 @@ import numpy as np
 from onnx import NodeProto
 
 from resizefix.origins.input_sizes.flow import Flow
+from resizefix.origins.input_sizes.loose_numbers import Doubts, loose_numbers
 from resizefix.origins.input_sizes.node_reading import NodeReading
 from resizefix.origins.input_sizes.operands import Place
 from resizefix.origins.input_sizes.own_numbers import is_own
 from resizefix.origins.input_sizes.plain_numbers import SMALL, PlainNumbers
-from resizefix.origins.input_sizes.refusal import refuse
 from resizefix.origins.input_sizes.scalar_use import FORMS, SHARES, ScalarUse, alike, distinct, reading
 from resizefix.origins.input_sizes.tables import Table
 from resizefix.origins.input_sizes.taints import Taint, channels_after, chosen_along, merged, table_taint
@@ -43,7 +43,9 @@ def scalars(flow: Flow, tables: Mapping[Place, Table]) -> dict[Place, ScalarUse]
     search = _Search(flow, tables)
     for index, node in enumerate(flow.nodes):
         search.step(index, node)
-    return search.found | search.plain.decide(search.found)
+    found = search.found | search.plain.decide(search.found, search.doubtful)
+    loose_numbers(flow, found, search.doubtful, search.plain.pixels, search.numbers_read, search.along, search.steps)
+    return found
 
 
 class _Search:
@@ -52,6 +54,8 @@ class _Search:
         self.sizes: Sizes = flow.sizes
         self.taints: dict[str, Taint] = {}
         self.found: dict[Place, ScalarUse] = {}
+        self.doubtful: Doubts = {}
+        self.steps: set[Place] = set()
         self.scalar_nodes: dict[str, int] = {}
         self.plain = PlainNumbers(flow)
 
@@ -64,7 +68,7 @@ class _Search:
         if node.op_type == "Range" and node.output:
             taint.along |= {dim for dim in self.flow.dims.get(node.output[0]) or () if self._moves(dim)}
         if node.op_type in _MEETING:
-            for place in self._numbers_read(index, node):
+            for place in self.numbers_read(index, node):
                 known = bool(taint) and self._look(index, place, taint)
                 listed = place.node == index and not self._is_number(node.input[place.position])
                 if not known and (listed or not (taint.along or taint.is_map)):
@@ -142,7 +146,12 @@ class _Search:
         moving = [dim for dim in gone if self._moves(dim)]
         return {self.sizes.product(gone)} if moving else set()
 
-    def _numbers_read(self, index: int, node: NodeProto) -> Iterator[Place]:
+    def along(self, name: str) -> set[Dim]:
+        """The sizes that the values of a tensor count along, or were summed over."""
+        taint = self.taints.get(name)
+        return set() if taint is None else {*taint.along, *taint.summed}
+
+    def numbers_read(self, index: int, node: NodeProto) -> Iterator[Place]:
         """The numbers of the file that a node reads, or that what it reads is computed of."""
         pending = [(index, node)]
         while pending:
@@ -170,20 +179,22 @@ class _Search:
         if node.op_type == "Mul" and any(self.sizes.stride(dim) == float(value) for dim in taint.along):
             # Positions become pixels by it: the steps of a map are as many pixels at any size.
             taint.is_pixel = True
+            self.steps.add(place)
             return True
         uses = [use for use in self._readings(array, taint) if self._is_large(node, use, taint)]
         if node.op_type == "Mul":
             uses = [use for use in uses if use.form in SHARES or meeting == place.node]
             whole = any(use.form not in SHARES and use.dim not in taint.summed for use in uses)
             if array.dtype.kind == "f" and not taint.is_share and whole and said != "follow":
-                raise refuse(label, "origins.input-size-scalar-or", value=value.item())
-        if self._may_be_offset(node, uses, float(value)) and said != "follow":
-            raise refuse(label, "origins.input-size-scalar-or", value=value.item())
+                self.doubtful[place] = uses
+                return True
         different = distinct(self.sizes, uses)
-        if len(different) > 1:
-            raise refuse(label, "origins.input-size-scalar", value=value.item())
-        if not different and taint.is_index and said != "follow" and self._may_divide(node, float(value)):
-            raise refuse(label, "origins.input-size-scalar-or", value=value.item())
+        loose = self._may_be_offset(node, uses, float(value)) or said not in (None, "follow")
+        if not different and taint.is_index and self._may_divide(node, float(value)):
+            loose = True
+        if (loose and said != "follow") or len(different) > 1:
+            self.doubtful[place] = different
+            return True
         if different:
             self.found[place] = different[0]
             taint.is_share = taint.is_share or node.op_type in ("Div", "Reciprocal") or different[0].form in SHARES

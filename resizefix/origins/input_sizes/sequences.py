@@ -11,13 +11,16 @@ import numpy.typing as npt
 
 Row = npt.NDArray[Any]
 FUSED = ("fused", "vectors")
+TURNED = ("centred", "middle", "down")
+"""Steps that are not counted from the first position."""
 LANES = 8
 
 
 class Sequence(NamedTuple):
     """A formula over the position i and the length n, in the arithmetic of `dtype`.
 
-    `form` is one of "steps": i·factor + offset, "shares": (i + centre) / n · factor + offset, "span":
+    `form` is one of "steps": i·factor + offset, "centred" and "middle": the same of i - (n - 1) / 2 and of i - n // 2,
+    "down": of n - 1 - i, "shares": (i + centre) / n · factor + offset, "span":
     i / (n - 1) · factor + offset, "spaced": i · (factor / (n - 1)) + offset, "linspace": as torch.linspace, from both
     ends, "fused": the same where product and sum are rounded once, "vectors": so for the first of each 8 numbers, and
     steps are added for the others, "inner": as "linspace" between the middles of the first and the last of n parts of
@@ -33,7 +36,7 @@ class Sequence(NamedTuple):
     @property
     def is_absolute(self) -> bool:
         """Whether a longer map has the same numbers and more."""
-        return self.form == "steps"
+        return self.form in ("steps", *TURNED)
 
     def make(self, length: int, dtype: np.dtype[np.generic]) -> Row:
         """The sequence for a map of `length`."""
@@ -41,7 +44,10 @@ class Sequence(NamedTuple):
         i, n = np.arange(length).astype(kind), kind(length)
         factor, offset, centre = kind(self.factor), kind(self.offset), kind(self.centre)
         with np.errstate(all="ignore"):
-            if self.form == "steps":
+            if self.form in TURNED:
+                i = _turned(self.form, length).astype(kind)
+                found = i * factor + offset
+            elif self.form == "steps":
                 found = i * factor + offset
             elif self.form == "shares":
                 found = (i + centre) / n * factor + offset
@@ -59,6 +65,13 @@ class Sequence(NamedTuple):
                 step = factor / (n - kind(1))
                 found = np.where(np.arange(length) < length // 2, offset + step * i, end - step * (n - kind(1) - i))
         return np.asarray(found).astype(dtype)
+
+
+def _turned(form: str, length: int) -> npt.NDArray[Any]:
+    i = np.arange(length)
+    if form == "down":
+        return length - 1 - i
+    return i - length // 2 if form == "middle" else i - (length - 1) / 2
 
 
 def first_of_vector(i: npt.NDArray[np.int64], length: int) -> npt.NDArray[np.int64]:
@@ -89,6 +102,24 @@ def readings(row: Row) -> list[Sequence]:
     for candidate in _candidates(length, first, step, row.dtype):
         if candidate not in found and np.array_equal(candidate.make(length, row.dtype), row):
             found.append(candidate)
+    return found
+
+
+def turned(sequence: Sequence, row: Row) -> list[Sequence]:
+    """The other ways to count in the same steps that give these very numbers."""
+    if sequence.form != "steps":
+        return []
+    found = []
+    for form in TURNED:
+        factor = -sequence.factor if form == "down" else sequence.factor
+        at = _turned(form, len(row))
+        for dtype in dict.fromkeys((sequence.dtype, "float64", "float32")):
+            offset = float(row[0]) - float(at[0]) * factor
+            made = Sequence(form, dtype, factor, offset)
+            usual = offset == 0 or (form == "down" and abs(offset) <= abs(factor))
+            if usual and np.array_equal(made.make(len(row), row.dtype), row):
+                found.append(made)
+                break
     return found
 
 

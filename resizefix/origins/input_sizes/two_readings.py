@@ -10,14 +10,39 @@ from resizefix.origins.input_sizes.operands import Place
 from resizefix.origins.input_sizes.refusal import refuse
 from resizefix.origins.input_sizes.tables import may_be_grid
 from resizefix.shapes.cutting_rows import FEW
+from resizefix.shapes.expression import Dim
+from resizefix.shapes.operand import attribute_of
 
+_FEWEST = 3  # so many are chosen for their own sake
 _SHARES = (2, 3, 4, 5, 8, 10, 16)  # of all values, where that many are chosen
 
 
 def refuse_two_readings(flow: Flow) -> None:
     """Raises SizeRefusedError for a node whose numbers are as likely to follow the input as to stay."""
-    for rule in (_one_side_alone, _middles, _positions, _chosen, _even_parts, _numbers_given_out):
+    for rule in (_bent, _one_side_alone, _middles, _positions, _chosen, _even_parts, _numbers_given_out):
         rule(flow)
+
+
+def _bent(flow: Flow) -> None:
+    """A resize to sizes of the file, or a pool of a part of its map, which weights and tables behind it hold."""
+    for use in flow.resizes:
+        held = [
+            after.old
+            for axis, before, after in use.axes
+            if (use.label, axis) not in flow.kept and flow.sizes.varies(before) and flow.sizes.fixed(after) is not None
+        ]
+        if held and not use.is_scale and flow.choices.of(use.label) is None:
+            raise refuse(use.label, "origins.input-size-resize-held", sizes=held)
+    for index, _, bins, windows in flow.pools:
+        label = flow.labels[index]
+        held = [size.old for size, window in zip(bins, windows, strict=True) if _is_held(flow, size, window)]
+        if held and label not in flow.conventional and flow.choices.of(label) is None:
+            kernel = attribute_of(flow.nodes[index], "kernel_shape")
+            raise refuse(label, "origins.input-size-pool", kernel=kernel, bins=[size.old for size in bins])
+
+
+def _is_held(flow: Flow, size: Dim, window: Dim) -> bool:
+    return flow.sizes.fixed(size) not in (None, 1) and flow.sizes.varies(window)
 
 
 def _one_side_alone(flow: Flow) -> None:
@@ -52,9 +77,17 @@ def _positions(flow: Flow) -> None:
 def _chosen(flow: Flow) -> None:
     for label, dim, count in flow.chosen:
         whole, number = dim.old or 0, flow.sizes.fixed(count) or 0
-        share = number > FEW and whole % number == 0 and whole // number in _SHARES
+        share = number > _FEWEST and whole % number == 0 and whole // number in _SHARES
         if share and flow.sizes.varies(dim) and not flow.keeps(label):
             raise refuse(label, "origins.input-size-share-of-axis", count=number, whole=whole)
+
+
+def follow_shares(flow: Flow) -> None:
+    """Let a count of what is chosen of an axis be the share of it, where the user says so."""
+    for label, dim, count in flow.chosen:
+        whole, number = dim.old or 0, count.old or 1
+        if flow.choices.of(label) == "follow" and flow.is_open(count) and whole % number == 0:
+            flow.bind(count, flow.sizes.quotient(dim, flow.sizes.const(whole // number)))
 
 
 def _even_parts(flow: Flow) -> None:

@@ -1,0 +1,156 @@
+"""Networks of many kinds of blocks, built at two input sizes: what `input-size` makes of the one must be the other.
+
+A result is wrong where it differs from the network that was built at that size; an assumption explains it where
+choosing otherwise, by its own arguments, gives that network. A question is right where one of its readings does.
+
+usage: two_sizes.py [--seeds 0:1000] [--any] [--block NAME] [--verbose]
+"""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import itertools
+import sys
+from collections.abc import Sequence
+
+import numpy as np
+import onnxruntime as ort
+from onnx import ModelProto
+from size_blocks import BLOCKS, Map, Net
+
+import resizefix
+from resizefix.errors import ResizefixError
+from resizefix.outcome import Status
+
+SIZES = ((32, 48), (48, 32), (64, 96), (64, 64), (48, 80), (96, 64))
+MOST_COMBINATIONS = 40
+
+
+class TooSmallError(Exception):
+    """A block does not fit the map."""
+
+
+def network(seed: int, size: tuple[int, int], names: Sequence[str]) -> ModelProto:
+    """The network of a seed for one size: a convolution, and the named blocks."""
+    net = Net(seed, *size)
+    x = Map(net.add("Conv", "image", net.weight(8, 3, 3, 3), pads=[1] * 4), 8, *size)
+    further = []
+    for name in names:
+        if min(x.h, x.w) < 8 or x.h > 300 or x.w > 300:
+            raise TooSmallError
+        x = BLOCKS[name](net, x)
+        if net.pick(0, 0, 1):
+            further.append(x.name)
+    return net.model(x, list(dict.fromkeys(further)))
+
+
+def results(model: ModelProto, size: tuple[int, int]) -> list[np.ndarray]:
+    """The outputs for one image."""
+    options = ort.SessionOptions()
+    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.intra_op_num_threads, options.log_severity_level = 1, 4
+    image = np.random.default_rng(5).random((1, 3, *size), np.float32)
+    return ort.InferenceSession(model.SerializeToString(), options).run(None, {"image": image})
+
+
+def agree(model: ModelProto, truth: Sequence[np.ndarray], size: tuple[int, int]) -> bool:
+    """Whether a model computes what the network of this size does."""
+    try:
+        made = results(model, size)
+    except Exception:  # onnxruntime has no common class for what it raises
+        return False
+    return all(
+        one.shape == other.shape
+        and np.allclose(one, other, rtol=1e-4, atol=1e-4 * max(np.abs(other).max(initial=0), 1))
+        for one, other in zip(made, truth, strict=True)
+    )
+
+
+def options_of(words: Sequence[str]) -> dict[str, list]:
+    """Arguments of the command as those of the library."""
+    made: dict[str, list] = collections.defaultdict(list)
+    for option, value in zip(words[::2], words[1::2], strict=True):
+        if option == "--read":
+            node, _, name = value.rpartition("=")
+            made["read"].append((node, name))
+        else:
+            made["keep" if option == "--keep" else "follow_input"].append(value)
+    return made
+
+
+def judge(
+    seed: int, names: Sequence[str], old: tuple[int, int], new: tuple[int, int], *, to_any: bool
+) -> tuple[str, str]:
+    """The verdict on one pair, and what to look at."""
+    try:
+        before, wanted = network(seed, old, names), network(seed, new, names)
+        results(before, old)
+        truth = results(wanted, new)
+    except TooSmallError:
+        return "small", ""
+    except Exception as error:  # a block that does not fit behind another
+        return "unfit", str(error)[:200]
+
+    def convert(words: Sequence[str] = ()) -> resizefix.library.result.Result:
+        size = "any" if to_any else new
+        return resizefix.input_size(before, size=size, on_refusal="return", **options_of(words))
+
+    try:
+        result = convert()
+    except ResizefixError as error:
+        return "failed", str(error)[:300]
+    if bool(result):
+        if agree(result.model, truth, new):
+            return "right", ""
+        otherwise = [[(), use.args] for use in result.resolution.assumed]
+        explained = any_right(convert, otherwise, truth, new)
+        said = "; ".join(f"{use.node}: {use.convention}" for use in result.resolution.assumed)
+        return ("assumed wrong" if explained else "SILENT"), f"{explained} {said}"
+    choices = result.resolution.choices
+    if not choices:
+        refused = [one for one in result.outcomes if one.status is Status.REFUSED]
+        return "refused", "; ".join(f"{one.node}: {one.reason}" for one in refused)[:250]
+    offers = [[question.args(reading.name) for reading in question.readings] for question in choices]
+    said = "; ".join(f"{one.nodes} {[reading.name for reading in one.readings]}" for one in choices)
+    found = any_right(convert, offers, truth, new)
+    return ("asked" if found else "asked, not offered"), f"{found} {said}"
+
+
+def any_right(convert, offers, truth, new) -> str:
+    """The first combination of arguments that gives the truth."""
+    for combination in itertools.islice(itertools.product(*offers), MOST_COMBINATIONS):
+        words = [word for args in combination for word in args]
+        try:
+            result = convert(words)
+        except ResizefixError:
+            continue
+        if bool(result) and agree(result.model, truth, new):
+            return " ".join(words) or "-"
+    return ""
+
+
+def main() -> int:
+    """Print the counts; 1 where something is silently wrong."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seeds", default="0:300")
+    parser.add_argument("--any", action="store_true")
+    parser.add_argument("--block", help="only networks of this block alone")
+    parser.add_argument("--verbose", action="store_true")
+    given = parser.parse_args()
+    first, last = map(int, given.seeds.split(":"))
+    counts: collections.Counter[str] = collections.Counter()
+    for seed in range(first, last):
+        draw = np.random.default_rng(seed + 77)
+        names = [given.block] if given.block else [str(name) for name in draw.choice(list(BLOCKS), draw.integers(1, 4))]
+        old, new = (SIZES[place] for place in draw.choice(len(SIZES), 2, replace=False))
+        verdict, why = judge(seed, names, old, new, to_any=given.any)
+        counts[verdict] += 1
+        if verdict == "SILENT" or (given.verbose and verdict != "right"):
+            print(seed, verdict, names, old, new, why, flush=True)
+    print(dict(counts))
+    return 1 if counts["SILENT"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,365 @@
+"""The steps from a model to that of another size, and what can be proven of each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from onnx import ModelProto
+
+from resizefix.diagnostics import Diagnostic, code_of
+from resizefix.document.document import Document
+from resizefix.document.edits import rename_symbols
+from resizefix.document.scopes import node_label
+from resizefix.document.text import listed, node_text
+from resizefix.document.values import Dims, dims_of
+from resizefix.errors import RefusedError
+from resizefix.library import seam
+from resizefix.library.result import Resolution, Result, skipped
+from resizefix.operations.input_size.dynamic import made_dynamic
+from resizefix.operations.input_size.fixed import Resized, closed, resized
+from resizefix.origins.input_sizes.declared import declared_size
+from resizefix.origins.input_sizes.following import Following, Numbers, follow, trial_sizes
+from resizefix.origins.input_sizes.input_axes import ImageInput, asked_shapes, image_inputs, images_beside, open_beside
+from resizefix.origins.input_sizes.refusal import Assumed, Choices, SizeRefusedError
+from resizefix.outcome import Outcome
+from resizefix.outcome import Status as Happened
+from resizefix.scope_path import MAIN
+from resizefix.shapes.model_view import ModelView
+from resizefix.verification.conditions import Conditions
+from resizefix.verification.plan import Plan
+from resizefix.verification.touched_nodes import Step
+from resizefix.verification.verification import Status, Verification
+
+_SHOWN = 8
+_MOST_GROWTH = 4  # times the pixels of the old input: what a verification runs at
+
+
+def _overridable(model: ModelProto) -> list[str]:
+    """The constants that are listed as inputs, so that they may be fed."""
+    constants = {tensor.name for tensor in model.graph.initializer}
+    return [value.name for value in model.graph.input if value.name in constants and model.ir_version >= 4]
+
+
+def _text(dims: Dims) -> str:
+    return "×".join("?" if size is None else str(size) for size in dims)
+
+
+def _both(found: Verification, further: Verification) -> Verification:
+    """A verification with what further experiments looked at."""
+    return replace(
+        found,
+        sessions=further.sessions,
+        forward_passes=further.forward_passes,
+        tested=tuple(dict.fromkeys((*found.tested, *further.tested))),
+        not_tested=tuple(dict.fromkeys((*found.not_tested, *further.not_tested))),
+    )
+
+
+class SizeWork:
+    """The steps from a model to that of another size: what is open is fixed, what is fixed is changed, what shall be
+    any is made so."""
+
+    def __init__(
+        self,
+        document: Document,
+        names: Sequence[str],
+        choices: Choices,
+        asked: dict[str, int | str],
+        was: Mapping[str, int],
+        mixes: str | None = None,
+    ) -> None:
+        self.mixes = mixes
+        self.other: Document | None = None
+        """The same network, exported at the size that is asked for."""
+        self.before = self.document = self._closed = document
+        self.was = was
+        self.named = self.names = names
+        self.choices = choices
+        self.asked = asked
+        self.outcomes: tuple[Outcome, ...] = ()
+        self.inferred: list[str] = []
+        self.assumed: list[Assumed] = []
+        self.approximate: list[str] = []
+        self.rule = ""
+        self._view = ModelView(document)
+        self._fixed: tuple[Following, dict[str, int]] | None = None
+        self._free: Following | None = None
+        self._start = document
+        self._steps: list[tuple[Step, Following]] = []
+        self._numbers: list[Numbers | None] = []
+
+    def make(self) -> None:
+        """Make the model. Raises SizeRefusedError, UsageError, RefusedError."""
+        images = image_inputs(self.document.proto, self.names)
+        for image in [] if self.names else images_beside(self.document.proto, images):
+            size = f"{image.old('height')} x {image.old('width')}"
+            self.inferred.append(Diagnostic("library.input-size-stays", name=image.name, size=size))
+        for image in [] if self.names else open_beside(self.document.proto, images):
+            self.inferred.append(Diagnostic("library.input-size-stays-open", name=image.name))
+        self.names = [image.name for image in images]
+        if "batch" in self.asked and not any("batch" in image.axes for image in images):
+            read = ", ".join(f"{image.name} {_text(image.dims)}" for image in images)
+            raise RefusedError("library.input-size-no-batch", shapes=read)
+        fed = _overridable(self.document.proto)
+        if fed and not self.choices.keeps_overridable:
+            self.inferred.append(Diagnostic("library.input-size-overridable", names=", ".join(fed[:_SHOWN])))
+        images = self._undeclared(images)
+        wanted = {name: length for name, length in self.asked.items() if isinstance(length, int)}
+        if any(image.old(name) is None for image in images for name in wanted if name in image.axes):
+            made = closed(self.document, images, wanted)
+            shapes: dict[str, Dims] = {}
+            for image in images:
+                left_open = {name: length for name, length in wanted.items() if image.old(name) is None}
+                shapes |= asked_shapes(self.document.proto, [image], left_open)
+            plan = Plan(input_shapes=shapes)
+            self.document = seam.submitted(self.document, made, plan)
+            images = self._look()
+        old = {name: length for name in wanted if (length := images[0].old(name)) is not None}
+        moving = {name: length for name, length in old.items() if wanted[name] != length}
+        if moving:
+            self._resize(images, old, moving, wanted)
+            images = self._look()
+        free = {name: length for name in self.asked if name not in wanted and (length := images[0].old(name))}
+        if free:
+            self._release(images, free)
+
+    def with_batch_behind(self, error: SizeRefusedError) -> SizeWork | None:
+        """The work that begins with the batch which the constants are made for, where the file declares it open and
+        answers for fewer images than it is given."""
+        batch = image_inputs(self.before.proto, self.named)[0].old("batch")
+        if self.mixes is not None or batch is not None or code_of(error.reason) != "verification.images-mix":
+            return None
+        return SizeWork(self.before, self.named, self.choices, self.asked, self.was, error.node)
+
+    def _undeclared(self, images: list[ImageInput]) -> list[ImageInput]:
+        """The images, where axes are open and the constants of one size: with that size, from which the work begins."""
+        found = declared_size(self._view, images, self.asked, self.was, mixes=self.mixes)
+        if found is None:
+            return images
+        made = closed(self.document, images, found.sizes)
+        shapes: dict[str, Dims] = {}
+        for image in images:
+            shapes |= asked_shapes(self.document.proto, [image], found.sizes)
+        self.document = self._closed = seam.submitted(self.document, made, Plan(input_shapes=shapes))
+        sizes = ", ".join(f"{name} {length}" for name, length in found.sizes.items())
+        said = Diagnostic("library.input-size-declared", name=images[0].name, sizes=sizes, node=found.node)
+        self.inferred.append(said)
+        return self._look()
+
+    def _look(self) -> list[ImageInput]:
+        self._view = ModelView(self.document)
+        return image_inputs(self.document.proto, self.names)
+
+    def _resize(
+        self, images: list[ImageInput], old: dict[str, int], moving: dict[str, int], wanted: dict[str, int]
+    ) -> None:
+        """The model of the wanted size. What it says of both axes together is more than of one; but where one stays as
+        it is, it need not be free."""
+        found, made = self._followed(images, old, moving, wanted)
+        old = found.sizes.symbols
+        self._fixed = found, {name: wanted[name] for name in old}
+        self._keep(found, made, wanted, found.numbers(self._fixed[1]))
+
+    def _followed(
+        self, images: list[ImageInput], old: dict[str, int], moving: dict[str, int], wanted: dict[str, int]
+    ) -> tuple[Following, Resized]:
+        """The first that succeeds: a square that stays one, where it does not matter which size a number follows; both
+        sizes; those that change."""
+        square = all({"height", "width"} <= set(of) and of["height"] == of["width"] for of in (old, wanted))
+        tries = [(old, True)] * square + [(old, False)] + [(moving, False)] * (moving != old)
+        for place, (symbols, tied) in enumerate(tries):
+            try:
+                found = follow(self._view, images, symbols, self.choices, tied=tied)
+                return found, resized(self.document, found, {name: wanted[name] for name in symbols})
+            except SizeRefusedError:
+                if place == len(tries) - 1:
+                    raise
+        raise AssertionError("the last try returns or raises")
+
+    def _release(self, images: list[ImageInput], free: dict[str, int]) -> None:
+        found = follow(self._view, images, free, self.choices)
+        made = made_dynamic(self.document, found)
+        self._name_as_before(made.document)
+        self._free, self._start = found, self.document
+        rule = found.rule(free)
+        steps = [f"{name} {step}" for name, step in rule.steps.items() if step > 1]
+        self.rule = Diagnostic("library.input-size-rule", steps=", ".join(steps)) if steps else ""
+        self._keep(found, made, dict.fromkeys(free))
+
+    def _name_as_before(self, made: Document) -> None:
+        """Let axes that the file declared open have the names that they had."""
+        was = {value.name: dims_of(value.type) for value in self.before.proto.graph.input}
+        now = {value.name: dims_of(value.type) for value in made.proto.graph.input}
+        pairs = [pair for name in self.names for pair in zip(was[name], now[name], strict=True)]
+        names = {new: old for old, new in pairs if isinstance(old, str) and isinstance(new, str) and old != new}
+        if len(set(names.values())) == len(names):
+            rename_symbols(made.proto, names)
+
+    def _keep(
+        self, found: Following, made: Resized, asked: Mapping[str, int | None], numbers: Numbers | None = None
+    ) -> None:
+        plan = self._plan(found, made, asked, numbers)
+        document = seam.submitted(self.document, made.document, plan)
+        self._steps.append((Step(self.document, document, made.changed), found))
+        self._numbers.append(numbers)
+        self.assumed += [use for use in found.assumed if use not in self.assumed]
+        self.approximate += [found.flow.labels[index] for index in sorted(found.approximate)]
+        self.outcomes = (*self.outcomes, *made.outcomes)
+        self.document = document
+
+    def _plan(self, found: Following, made: Resized, asked: Mapping[str, int | None], numbers: Numbers | None) -> Plan:
+        """What one step was to change: the images, and each node whose numbers follow them."""
+        shapes = asked_shapes(self.document.proto, found.flow.images, asked)
+        keys = [(MAIN, next((name for name in node.output if name), "")) for node in self.document.proto.graph.node]
+        nodes = frozenset(keys[index] for index in made.changed)
+        if numbers is None:
+            return Plan(nodes, input_shapes=shapes)
+        return Plan(
+            nodes,
+            input_shapes=shapes,
+            operands={(keys[place.node], place.position): array for place, array in numbers.constants.items()},
+            attributes={(keys[index], name): values for (index, name), values in numbers.attributes.items()},
+        )
+
+    def with_offer(self, error: SizeRefusedError) -> SizeRefusedError:
+        """The refusal; where learned positions alone forbid another size, with the option that interpolates them."""
+        images = image_inputs(self._view.model, self.names)
+        old = {name: length for name in ("height", "width") if (length := images[0].old(name)) is not None}
+        if self.choices.interpolate or not old:
+            return error
+        try:
+            found = follow(self._view, images, old, self.choices._replace(interpolate=True))
+        except SizeRefusedError:
+            return error
+        for place in found.tables:
+            if place.node in found.approximate:
+                use = found.flow.operands.tables[place]
+                shape = list(found.flow.operands.shape_of(use.name))
+                why = Diagnostic("library.input-size-positions", name=use.name, shape=shape)
+                return SizeRefusedError(found.flow.labels[place.node], why, ("--interpolate-positions",))
+        return error
+
+    def with_one_input(self, error: SizeRefusedError, rules: Conditions) -> SizeRefusedError:
+        """The refusal; where several inputs were given one size, which the model may not take, it names them, and the
+        one that alone takes it."""
+        if len(self.names) < 2:
+            return error
+        for name in self.names:
+            alone = SizeWork(self.before, [name], self.choices, self.asked, self.was)
+            try:
+                alone.make()
+                works = alone.document is not self.before and alone.proof(rules).status is not Status.FAILED
+            except (SizeRefusedError, RefusedError):
+                continue
+            if works:
+                why = Diagnostic("library.input-size-of-one-size", why=error.reason, names=listed(list(self.names)))
+                return SizeRefusedError(error.node, why, ("--input", name))
+        return error
+
+    def proof(self, rules: Conditions) -> Verification:
+        """What of the new model is proven, and what experiments did not refute."""
+        from resizefix.verification.input_size import prove_same
+
+        found = self._proof(rules)
+        if self.other is not None and found.passed:
+            return prove_same(self.other, rules, self.document)
+        if not found.passed or not self._steps:
+            return found
+        covered = self._covered(rules)
+        if covered is not None and not covered.passed:
+            return covered
+        return self._rated(found if covered is None else _both(found, covered))
+
+    def _covered(self, rules: Conditions) -> Verification | None:
+        """Whether each part of the image still matters; None where its height and width stay."""
+        from resizefix.verification.coverage import Picture
+        from resizefix.verification.input_size import prove_covered
+
+        found = self._free or (self._fixed[0] if self._fixed else None)
+        if found is None or not {"height", "width"} & set(found.sizes.symbols):
+            return None
+        sizes = dict(self._fixed[1]) if self._fixed is not None else {}
+        if self._free is not None:
+            sizes |= next(iter(trial_sizes(self._free, _MOST_GROWTH)), dict(self._free.sizes.symbols))
+        pictures = {}
+        for image in image_inputs(self._closed.proto, self.names):
+            if {"height", "width"} <= set(image.axes) and None not in image.dims:
+                shape = list(image.dims)
+                for name, axis in image.axes.items():
+                    shape[axis] = sizes.get(name, shape[axis])
+                numbers = tuple(size or 1 for size in shape)
+                pictures[image.name] = Picture((image.axes["height"], image.axes["width"]), numbers)
+        return prove_covered(
+            self._closed, rules, self.document, pictures, lambda label: self.choices.of(label) is not None
+        )
+
+    def _rated(self, proof: Verification) -> Verification:
+        """A pass is one only where something was compared that computes the result, and nothing was assumed."""
+        batch_alone = {name for _, found in self._steps for name in found.sizes.symbols} <= {"batch"}
+        if not proof.passed or not self._steps or (batch_alone and not self.assumed) or self.other is not None:
+            return proof
+        experiments = len(proof.runs) + len(proof.tested)
+        said = Diagnostic("library.input-size-unrefuted", experiments=experiments, assumptions=len(self.assumed))
+        return replace(proof, status=Status.UNREFUTED, reason=f"{said}; {proof.reason}" if proof.reason else said)
+
+    def _proof(self, rules: Conditions) -> Verification:
+        """The runs that could speak against the model."""
+        from resizefix.verification.input_size import prove_any, prove_fixed, prove_plan, prove_same
+
+        for (step, found), numbers in zip(self._steps, self._numbers, strict=True):
+            at_old = self._at_old_size(step, found, is_fixed=numbers is not None)
+            if at_old is not None and not (proof := prove_plan(at_old.before, rules, at_old)).passed:
+                return proof
+        last = self._steps[-1][0] if self._steps else None
+        self._require_each_alone(rules)
+        if last is not None and self._free is not None:
+            references = [(dict(self._free.sizes.symbols), self._start)]
+            for symbols in trial_sizes(self._free, _MOST_GROWTH):
+                references.append((symbols, resized(self._start, self._free, symbols).document))
+            exact = all(outcome.exact for outcome in self.outcomes)
+            return prove_any(self._start, rules, last, self._free, references, exact=exact)
+        if last is not None and self._fixed is not None:
+            return prove_fixed(self._start, rules, last, *self._fixed)
+        return prove_same(self._closed, rules, self.document)
+
+    def _require_each_alone(self, rules: Conditions) -> None:
+        """Where the batch changed: that each image gets what the model before makes of it alone. Raises
+        SizeRefusedError with the node at which images are mixed."""
+        from resizefix.verification.input_size import prove_each_alone
+
+        axes = {
+            one.name: one.axes["batch"] for one in image_inputs(self._closed.proto, self.names) if "batch" in one.axes
+        }
+        if self._fixed is not None and "batch" in self._fixed[1]:
+            found, wanted = self._fixed
+            old = found.sizes.symbols
+            alone = {**wanted, "batch": old["batch"]}
+            single = self._closed if alone == old else resized(self._closed, found, alone).document
+            many = self._start if self._free is not None else self.document
+            prove_each_alone(self._closed, rules, single, many, axes, old["batch"], wanted["batch"])
+        if self._free is not None and "batch" in self._free.sizes.symbols:
+            held = self._free.sizes.symbols["batch"]
+            prove_each_alone(self._closed, rules, self._start, self.document, axes, held)
+
+    def _at_old_size(self, step: Step, found: Following, *, is_fixed: bool) -> Step | None:
+        """The model with what is planned for its old size; None where these are the numbers of the file."""
+        if not is_fixed:
+            return None
+        made = resized(step.before, found, found.sizes.symbols)
+        nodes = made.changed - found.approximate
+        return Step(step.before, made.document, nodes) if nodes else None
+
+    def operator_of(self, label: str) -> str:
+        """The operator of a node of the model as it was."""
+        nodes = self.before.proto.graph.node
+        return next((node.op_type for index, node in enumerate(nodes) if node_label(node, index) == label), "")
+
+    def refused(self, error: SizeRefusedError, resolution: Resolution) -> Result[Document]:
+        """The model as it was, with the outcome of the node at which another size fails."""
+        nodes = enumerate(self._view.model.graph.node)
+        found = ((index, node_text(node)) for index, node in nodes if node_label(node, index) == error.node)
+        index, text = next(found, (0, ""))
+        outcome = Outcome(index, error.node, Happened.REFUSED, error.reason, text, retry_args=error.retry_args)
+        nothing = skipped("library.nothing-changed")
+        return Result(self.before, (outcome,), (), nothing, resolution=resolution)

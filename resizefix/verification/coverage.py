@@ -1,0 +1,135 @@
+"""Whether each part of the image still matters: an experiment that knows two files of one network, and no plan.
+
+The image is cut into nine parts. Where every part of it decides a tensor of the original, every part must decide that
+tensor at another size; a crop to a corner, or positions that were made for a smaller map, leave one out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from resizefix.diagnostics import Diagnostic
+from resizefix.document.document import Document
+from resizefix.document.scopes import node_label
+from resizefix.document.values import Array
+from resizefix.origins.input_sizes.refusal import KEEP, asked
+from resizefix.runtimes.inputs import Feeds, Value
+from resizefix.verification.engine import Engine
+from resizefix.verification.feeds import pictures_like
+
+_LEAST_SIDE = 6
+_MOST_LOOKED_AT = 1 << 24  # elements of all tensors; above, only the outputs are looked at
+_AMPLIFIED = 16
+_PARTS = [(row, column) for row in range(3) for column in range(3)]
+
+
+class Picture(NamedTuple):
+    """An image input: its axes of height and width, and its shape at the other size."""
+
+    axes: tuple[int, int]
+    shape: tuple[int, ...]
+
+
+def require_covered(
+    engine: Engine, before: Document, after: Document, pictures: Mapping[str, Picture], is_kept: Callable[[str], bool]
+) -> int:
+    """Raises SizeRefusedError with the first node that leaves out a part of the image; how many experiments were made.
+
+    `is_kept`: whether the user has decided about a node, by its label.
+    """
+    fitted = engine.fit(before, shapes={})
+    if not pictures or any(_least_side(fitted.feeds, name, one) < _LEAST_SIDE for name, one in pictures.items()):
+        engine.not_tested.append(Diagnostic("verification.coverage-too-small"))
+        return 0
+    shown = _shown(engine, before, after, fitted.feeds)
+    sized = {name: np.empty(one.shape, np.asarray(fitted.feeds[name]).dtype) for name, one in pictures.items()}
+    old = _Responses(engine, before, dict(fitted.feeds), pictures, shown)
+    new = _Responses(engine, after, {**fitted.feeds, **pictures_like(sized, 1)}, pictures, shown)
+    whole = set.intersection(*(old.to(part) for part in _PARTS))
+    for part in _PARTS:
+        lost = whole - new.to(part)
+        if lost:
+            lost -= new.to(part, amplified=True)
+        label = _first(before, lost, new.to(part) | set(pictures), is_kept) if lost else None
+        if label is not None:
+            where = f"{('upper', 'middle', 'lower')[part[0]]} {('left', 'centre', 'right')[part[1]]}"
+            meaning = Diagnostic("verification.reading-part-lost")
+            raise asked(label, None, "verification.part-lost", {KEEP: meaning}, part=where)
+    engine.tested.append(Diagnostic("verification.tested-coverage", tensors=len(whole)))
+    return len(_PARTS)
+
+
+def _least_side(feeds: Feeds, name: str, picture: Picture) -> int:
+    shape = np.asarray(feeds[name]).shape
+    return min(int(min(shape[axis], picture.shape[axis])) for axis in picture.axes)
+
+
+def _shown(engine: Engine, before: Document, after: Document, feeds: Feeds) -> list[str]:
+    """The tensors that are looked at: those of the main graph that both models make, or their outputs alone."""
+    new = {name for node in after.proto.graph.node for name in node.output if name}
+    outputs = {value.name for value in before.proto.graph.output}
+    shown = [name for node in before.proto.graph.node for name in node.output if name in new and name not in outputs]
+    made = engine.run(before, feeds, extra_outputs=shown)
+    if sum(value.size for value in made.values() if isinstance(value, np.ndarray)) > _MOST_LOOKED_AT:
+        engine.not_tested.append(Diagnostic("verification.coverage-outputs-alone"))
+        return []
+    return shown
+
+
+class _Responses:
+    """Which tensors of a model change with a part of the image."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        document: Document,
+        feeds: Mapping[str, Value],
+        pictures: Mapping[str, Picture],
+        shown: Sequence[str],
+    ) -> None:
+        self._engine, self._feeds, self._pictures = engine, feeds, pictures
+        self._session = engine.open(document, optimized=False, extra_outputs=shown)
+        self._base = engine.made(self._session, feeds)
+        self._known: dict[tuple[tuple[int, int], bool], set[str]] = {}
+
+    def to(self, part: tuple[int, int], *, amplified: bool = False) -> set[str]:
+        """The tensors of floats that another picture in this part changes; `amplified`: one of larger values."""
+        key = part, amplified
+        if key not in self._known:
+            other = {name: self._with_part(name, part, amplified) for name in self._pictures}
+            made = self._engine.made(self._session, {**self._feeds, **other})
+            self._known[key] = {name for name, value in made.items() if _differs(value, self._base.get(name))}
+        return self._known[key]
+
+    def _with_part(self, name: str, part: tuple[int, int], amplified: bool) -> Array:
+        old = np.asarray(self._feeds[name])
+        value = np.asarray(pictures_like({name: old}, 2)[name])
+        if amplified and value.dtype.kind == "f":
+            value = (value * _AMPLIFIED).astype(value.dtype)
+        place = [slice(None)] * old.ndim
+        for axis, third in zip(self._pictures[name].axes, part, strict=True):
+            place[axis] = slice(old.shape[axis] * third // 3, old.shape[axis] * (third + 1) // 3)
+        made: Array = old.copy()
+        made[tuple(place)] = value[tuple(place)]
+        return made
+
+
+def _differs(one: Value, other: Value | None) -> bool:
+    if not isinstance(one, np.ndarray) or not isinstance(other, np.ndarray) or one.dtype.kind != "f":
+        return False
+    return one.shape != other.shape or not np.array_equal(one, other, equal_nan=True)
+
+
+def _first(before: Document, lost: set[str], responding: set[str], is_kept: Callable[[str], bool]) -> str | None:
+    """The first node whose result leaves the part out though what it reads does not."""
+    chosen: set[str] = set()
+    for index, node in enumerate(before.proto.graph.node):
+        label = node_label(node, index)
+        if is_kept(label) or chosen.intersection(node.input):
+            chosen.update(node.output)  # what the user decided may leave a part out there and behind it
+        elif lost.intersection(node.output) and responding.intersection(node.input):
+            return label
+    return None

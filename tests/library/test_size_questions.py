@@ -1,0 +1,111 @@
+"""What the file leaves open is asked at once, every offered option works, and another export answers."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from onnx import save
+from size_networks import NEW, OLD, built, run
+
+import resizefix
+from resizefix.errors import RefusedError
+from resizefix.origins.input_sizes.refusal import readings_of
+
+
+def two_roots(n, h, w):
+    """Two numbers that are 1 / sqrt(w), and a ramp that is counted from the middle."""
+    y = n.Mul(n.conv("x", 3, 2), n.floats(w**-0.5))
+    y = n.Mul(n.Relu(y), n.floats(w**-0.5))
+    return n.Add(y, n.floats((np.arange(w) - (w - 1) / 2).reshape(1, 1, 1, w)))
+
+
+def mirrored(n, h, w):
+    return n.Add(n.conv("x", 3, 2), n.floats(np.arange(w)[::-1].reshape(1, 1, 1, w)))
+
+
+def pool_and_back(n, h, w):
+    """A pool of 4 and the scale of 4 that undoes it."""
+    y = n.conv("x", 3, 2)
+    small = n.AveragePool(y, kernel_shape=[4, 4], strides=[4, 4])
+    return n.Add(y, n.Resize(small, "", n.floats([1, 1, 4, 4]), mode="linear"))
+
+
+def called(model, args, size=NEW):
+    options = {"keep": [], "follow_input": [], "read": []}
+    for node, name in readings_of(args):
+        if name in ("keep", "follow"):
+            options["keep" if name == "keep" else "follow_input"].append(node)
+        else:
+            options["read"].append((node, name))
+    return resizefix.input_size(model, size=size, on_refusal="return", **options)
+
+
+def test_equal_questions_are_one_and_all_are_asked_at_once():
+    result = resizefix.input_size(built(two_roots, OLD), size=NEW, on_refusal="return")
+    assert not bool(result)
+    questions = {question.nodes: [one.name for one in question.readings] for question in result.resolution.choices}
+    assert questions == {("Add_4",): ["first", "centred"], ("Mul_1", "Mul_3"): ["keep", "follow"]}
+
+
+@pytest.mark.parametrize("build", [two_roots, mirrored, pool_and_back])
+def test_one_combination_of_the_offers_is_the_network_of_that_size(build):
+    model, wanted = built(build, OLD), run(built(build, NEW), NEW)
+    questions = resizefix.input_size(model, size=NEW, on_refusal="return").resolution.choices
+    offers = [[question.args(one.name) for one in question.readings] for question in questions]
+    made = [[]]
+    for offered in offers:
+        made = [[*before, *args] for before in made for args in offered]
+    results = [called(model, args) for args in made]
+    assert all(bool(one) or one.resolution.choices for one in results)
+    assert sum(bool(one) and run(one.model, NEW).tobytes() == wanted.tobytes() for one in results) == 1
+
+
+@pytest.mark.parametrize("build", [two_roots, mirrored])
+def test_any_size_counts_as_the_user_says(build):
+    args = ("--read", "Add_4=centred", "--follow", "Mul_*") if build is two_roots else ("--read", "Add_1=down")
+    made = called(built(build, OLD), args, "any").model
+    for size in (OLD, NEW, (40, 25)):
+        np.testing.assert_allclose(run(made, size), run(built(build, size), size), rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("size", [None, (64, 96), "any"])
+def test_another_export_answers_every_question(size):
+    model, other = built(two_roots, OLD), built(two_roots, NEW)
+    result = resizefix.input_size(model, size=size, like=other)
+    assert result.resolution.assumed == ()
+    at = NEW if size is None else (64, 96)
+    np.testing.assert_allclose(run(result.model, at), run(built(two_roots, at), at), rtol=1e-6, atol=1e-6)
+    assert result.verification.status == ("passed" if size is None else "unrefuted")
+
+
+def test_an_export_of_other_weights_is_refused():
+    other = built(two_roots, NEW)
+    weights = next(one for one in other.graph.initializer if len(one.dims) == 4 and one.dims[0] == 2)
+    changed = bytearray(weights.raw_data)
+    changed[3] ^= 0x40
+    weights.raw_data = bytes(changed)
+    with pytest.raises(RefusedError, match="the weights may differ"):
+        resizefix.input_size(built(two_roots, OLD), like=other)
+
+
+def test_the_terminal_asks_one_after_another(tmp_path):
+    save(built(two_roots, OLD), tmp_path / "in.onnx")
+    save(built(two_roots, NEW), tmp_path / "wanted.onnx")
+    words = [
+        sys.executable,
+        "-m",
+        "resizefix",
+        "input-size",
+        str(tmp_path / "in.onnx"),
+        str(tmp_path / "out.onnx"),
+        f"{NEW[0]}x{NEW[1]}",
+    ]
+    asked = subprocess.run([*words, "--json"], capture_output=True, text=True)
+    answer = json.loads(asked.stdout)
+    assert asked.returncode == 1
+    assert {choice["node"]: len(choice["readings"]) for choice in answer["choices"]} == {"Add_4": 2, "Mul_1": 2}
+    made = subprocess.run([*words, "--ask"], input="2\n2\n", capture_output=True, text=True)
+    assert made.returncode == 0, made.stderr
+    assert resizefix.verify(tmp_path / "out.onnx", tmp_path / "wanted.onnx").passed

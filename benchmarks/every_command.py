@@ -25,6 +25,7 @@ from forked_commands import Commands  # noqa: E402
 
 IN, OUT, PROMOTED = "IN", "OUT", "PROMOTED"
 SECONDS = "60"
+SUFFIXES = {".onnx", ".hostile"}  # the last: fixtures that other tools must not take for models
 COMMANDS: tuple[tuple[str, ...], ...] = (
     ("inspect", IN),
     ("promote-scales", IN, OUT),
@@ -39,8 +40,11 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
     ("check", IN),
     ("repair", IN, OUT),
     ("input-size", IN, OUT, "any"),
+    ("opset", IN, OUT, "18"),
+    ("opset", IN, OUT, "9", "--allow-inexact"),
     ("set", IN, OUT, "mode=nearest"),
     ("explain", "Attribute not found: height_scale", IN),
+    ("target", "new", "my-npu", "-o", OUT),
 )
 
 
@@ -97,7 +101,11 @@ def every_command(models: Sequence[Path], live: Sequence[str], jobs: int) -> lis
 
 def models_in(places: Sequence[Path]) -> list[Path]:
     """The ONNX files named, and those of folders, however deep."""
-    return [path for place in places for path in (sorted(place.rglob("*.onnx")) if place.is_dir() else [place])]
+    found = []
+    for place in places:
+        inside = sorted(path for path in place.rglob("*") if path.suffix in SUFFIXES)
+        found += inside if place.is_dir() else [place]
+    return found
 
 
 def main() -> None:

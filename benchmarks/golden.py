@@ -58,6 +58,8 @@ WRITING: dict[str, tuple[str, ...]] = {
     "repair": ("repair", IN, OUT),
     "input-size any": ("input-size", IN, OUT, "any"),
     "input-size 256x320": ("input-size", IN, OUT, "256x320"),
+    "opset 18": ("opset", IN, OUT, "18"),
+    "opset 9": ("opset", IN, OUT, "9"),
     "set mode": ("set", IN, OUT, "mode=nearest"),
     "set form": ("set", IN, OUT, "form=sizes"),
 }

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from resizefix.library.freeze_scales import freeze_scales
     from resizefix.library.input_size import input_size
     from resizefix.library.inspect import inspect
+    from resizefix.library.opset import opset
     from resizefix.library.promote_scales import promote_scales
     from resizefix.library.repair import repair
     from resizefix.library.result import Result, VerificationFailedError
@@ -58,6 +59,7 @@ __all__ = [
     "input_size",
     "inspect",
     "legalize",
+    "opset",
     "promote_scales",
     "repair",
     "set_interpolation",
@@ -79,6 +81,7 @@ _HOMES = {
     "input_size": "resizefix.library.input_size",
     "inspect": "resizefix.library.inspect",
     "legalize": "resizefix.library.rewrite",
+    "opset": "resizefix.library.opset",
     "promote_scales": "resizefix.library.promote_scales",
     "repair": "resizefix.library.repair",
     "set_interpolation": "resizefix.library.set_interpolation",

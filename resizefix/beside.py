@@ -12,6 +12,7 @@ _WORDS = {
     "legalize": "legal",
     "repair": "repaired",
     "input-size": "resized",
+    "opset": "opset",
     "set": "set",
 }
 

@@ -80,8 +80,8 @@ def note(**facts: Any) -> None:
             _board[: len(text) + 1] = text + b"\n"
 
 
-def in_a_process() -> Ended | None:
-    """Go on in a child process, and return None there; here, wait for it and return how it ended.
+def fork_and_wait() -> Ended | None:
+    """Fork: the child goes on with None; the parent waits for it and returns how it ended.
 
     Also None where this process cannot be forked: on Windows, and where threads or heavy libraries are there already.
     """

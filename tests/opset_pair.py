@@ -9,9 +9,9 @@ from onnx import ModelProto, numpy_helper
 from ort_runs import run
 
 from resizefix.document.scopes import default_opset
-from resizefix.opsets.downgrade import downgrade
+from resizefix.opsets.downgrade import OPSET, downgrade
 from resizefix.opsets.ir3 import to_ir3
-from resizefix.opsets.table import TO_OPSET_8
+from resizefix.opsets.table import DOWN
 from resizefix.opsets.verdict import Blocker, Downgrade
 
 Feeds = Mapping[str, np.ndarray]
@@ -93,7 +93,7 @@ AWKWARD = np.array(
 
 def versions_of(op_type: str) -> tuple[int, ...]:
     """Every version of an operator that its row reads; a model of the opset of that number uses it."""
-    return TO_OPSET_8[op_type].reads
+    return tuple(version for version in DOWN[op_type].reads if version > OPSET)
 
 
 def read_versions(*op_types: str) -> list[tuple[str, int]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from dataclasses import replace
 from functools import partial
@@ -125,3 +126,11 @@ def test_what_many_resizes_need_is_run_beside_what_the_command_costs(tmp_path, m
     assert cells[0] == "3"
     assert all(float(number) > 0 for cell in cells[1:5] for number in cell.split("/"))
     assert float(cells[5]) < float(cells[3].split("/")[0])
+
+
+def test_the_converters_are_compared_on_a_folder(tmp_path):
+    for name in ("handmade/resize10_up_and_down.onnx", "handmade/shared_scales.onnx"):
+        (tmp_path / Path(name).name).write_bytes((ROOT / "fixtures" / name).read_bytes())
+    said = printed(str(ROOT / "benchmarks" / "opset_converters.py"), str(tmp_path), "--to", "13", "--to", "18")
+    assert re.search(r"18 resizefix .*'bitwise': \d", said)
+    assert "18 onnx " in said

@@ -24,6 +24,10 @@ from resizefix.equivalences.resize_spec import ResizeSpec
 from resizefix.equivalences.table import EQUIVALENCES
 from resizefix.interpolation import CoordinateTransformationMode, ExtentKind, Interpolation, Mode
 from resizefix.targets.catalogue import TARGETS
+from resizefix.targets.described import QUOTED
+from resizefix.targets.described_computation import PROPERTIES
+from resizefix.targets.described_conditions import CONDITIONS
+from resizefix.targets.described_schema import schema as file_schema
 from resizefix.targets.target import Effect
 
 HERE = Path(__file__).parent
@@ -41,6 +45,7 @@ CALLS = (
     "repair",
     "set_interpolation",
     "input_size",
+    "opset",
     "check",
     "verify",
     "diff",
@@ -110,7 +115,31 @@ def pages() -> dict[str, str]:
         "messages.md": f"{NOTE}\n{message_tables.page()}",
         "../zh/reference/messages.md": f"{NOTE}\n{message_tables.page(chinese=True)}",
         "../layout.md": _layout(),
+        "target-files.md": _target_files(),
+        "../../resizefix/targets/devices/target.schema.json": _schema(),
     }
+
+
+def _schema() -> str:
+    return f"{json.dumps(file_schema(), indent=2, ensure_ascii=False)}\n"
+
+
+def _target_files() -> str:
+    text = [NOTE, "# What a target's file may say\n"]
+    text.append(
+        "A file that `--target FILE.toml` takes. [How to write one](../targets-of-your-own.md). Its JSON schema is\n"
+        "`resizefix/targets/devices/target.schema.json`, which is installed with the package.\n\n"
+        "## Conditions\n\n"
+        "What `where` and `needs` may state. What is not known of a node breaks no rule.\n"
+    )
+    text.append("| condition | what it looks at | what it takes |\n|---|---|---|")
+    text += [f"| `{one.name}` | {_cell(one.says)} | {_cell(one.kind.takes)} |" for one in CONDITIONS]
+    text.append("\n## What is computed instead\n\nWhat `computes` may state; `where` narrows it as it does a rule.\n")
+    text.append("| property | what it says | what it takes |\n|---|---|---|")
+    text += [f"| `{one.name}` | {_cell(one.says)} | {_cell(one.kind.takes)} |" for one in PROPERTIES]
+    words = ", ".join(f"`{{{word}}}`" for word in QUOTED)
+    text.append(f"\n## What sentences quote\n\n`because` and `fix` may quote the node: {words}.")
+    return "\n".join(text).rstrip() + "\n"
 
 
 def _cli() -> str:

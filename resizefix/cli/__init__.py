@@ -16,7 +16,7 @@ import click
 from resizefix.cli.envelope import Invocation, emit_error, emit_usage_error, why_unforeseen
 from resizefix.cli.streams import Streams
 from resizefix.diagnostics import Diagnostic
-from resizefix.process import INTERRUPTED, AskedToEnd, end, in_a_process, note
+from resizefix.process import INTERRUPTED, AskedToEnd, end, fork_and_wait, note
 from resizefix.version import __version__
 
 # What `--help` says of each command in one line. A command's module is its name.
@@ -29,10 +29,12 @@ _COMMANDS = {
     "repair": "Fix resizes that a converter broke or left fragile.",
     "set": "Change the interpolation on purpose, and measure the difference.",
     "input-size": "Give a static model another input resolution, or any.",
+    "opset": "Bring a model into another opset, up or down, exactly.",
     "check": "Say whether a target accepts the resizes, rule by rule.",
     "verify": "Run two models in onnxruntime and compare them.",
     "explain": "Say what a runtime's error message means, and which command helps.",
     "diff": "Show what changed between two models, and that nothing else did.",
+    "target": "Begin a file that describes a target of your own.",
 }
 
 
@@ -83,7 +85,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     atexit.register(gc.freeze)  # no search for garbage in a process that ends: a tenth of the time of a short command
     # Only a command's name is followed by a model: an option first asks for the help or the version.
     names_command = bool(invocation.typed) and not invocation.typed[0].startswith("-")
-    ended = in_a_process() if arguments is None and names_command else None
+    ended = fork_and_wait() if arguments is None and names_command else None
     if ended is not None and ended.why is None:
         sys.exit(ended.code)
     streams = Streams()

@@ -36,14 +36,14 @@ def command(model: str, target: tuple[str, ...], **options: Any) -> Answer:
     def show() -> None:
         from resizefix.reports.next_step import after_check
         from resizefix.reports.terminal import show_step
-        from resizefix.reports.text import show_faults, show_matrix, show_verdicts
+        from resizefix.reports.text import show_families, show_faults, show_verdicts
 
         show_faults(faults)
         if target or output_mode().verbose:
             show_verdicts(verdicts, chosen=None)
             show_step(after_check(shown(model), Document.open(model), verdicts))
         else:
-            show_matrix(verdicts)
+            show_families(verdicts, every=options["all"])
 
     def rows() -> tuple[Any, ...]:
         from resizefix.reports.matrix import rows_of

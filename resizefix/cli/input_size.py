@@ -11,6 +11,7 @@ from resizefix.cli.option_types import TypedValue
 from resizefix.cli.options import Subcommand
 from resizefix.cli.write_result import ExtraOutput, NothingWritten, write_result, writing_command
 from resizefix.diagnostics import Diagnostic
+from resizefix.errors import UsageError
 from resizefix.library.option_values import SIZE_OR_ANY
 from resizefix.printable import printable
 
@@ -62,6 +63,8 @@ def command(model: str, **options: Any) -> Answer:
     Every constant that follows the size is found and rewritten; where weights depend on it, nothing is written. What
     the file leaves open is assumed by a printed convention, or asked. SIZE may be left out with --batch or --like.
     """
+    if options["node"]:
+        raise UsageError("cli.input-size-takes-no-node")
     settings = {"size": options["size"]}
     asks = _asks if options["ask"] else None
     return write_result(model, {**options, "settings": settings}, _why_not, extra=_extra, again=asks)

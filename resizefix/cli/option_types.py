@@ -54,7 +54,7 @@ class TypedValue(click.ParamType):  # type: ignore[type-arg]
 
 
 class TargetType(click.ParamType):  # type: ignore[type-arg]
-    """The name of a target, as the catalogue reads it; the value is the name of the row that covers it, or `list`."""
+    """The name of a target, as the catalogue reads it, or its file; the value is that in lower case, or `list`."""
 
     name = "TARGET"
 
@@ -62,18 +62,18 @@ class TargetType(click.ParamType):  # type: ignore[type-arg]
         self._only = kind.choices
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """The name of the row, or `list`."""
+        """The name that was asked for, of a release between two rows too; the file; or `list`."""
         from resizefix.targets.catalogue import target_named
 
         if value == "list":
             return "list"
         try:
-            name = target_named(value).name
+            target = target_named(value)
         except UsageError as error:
             self.fail(str(error), param, ctx)
-        if self._only and name not in self._only:
+        if self._only and target.name not in self._only:
             self.fail(Diagnostic("cli.no-such-target", value=repr(value), known=", ".join(self._only)), param, ctx)
-        return name
+        return target.file or str(value).strip().lower()
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         """The targets of the catalogue."""

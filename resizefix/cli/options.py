@@ -38,7 +38,7 @@ class Subcommand(click.Command):
 
             answer_each(ctx)
         values = self.values(ctx.params)
-        model = values["model"] if "model" in values else values["before"]
+        model = values.get("model", values.get("before"))
         assert self.callback is not None
         with Reply(ctx, model or "", values) as reply:
             reply.answer = self.callback(**values)

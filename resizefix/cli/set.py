@@ -59,8 +59,9 @@ def command(model: str, **options: Any) -> Answer:
 
     Keys: mode (nearest, linear, cubic), coordinates, nearest_mode, cubic_coeff_a, antialias, exclude_outside, and
     form (scales, sizes, axes, or other operators: gather, matmul, conv-transpose, …). Values are those of the ONNX
-    specification. A change that keeps what a node computes is verified bit for bit, or within a stated bound.
-    For any other change, the difference at the node and at the outputs is measured.
+    specification. In a call of their own: scale=2, scales=1,1,2,2, sizes=1,3,720,1280 or sizes=partner, which takes the
+    size of the tensor that the result meets, at run time. A change that keeps what a node computes is verified bit for
+    bit, or within a stated bound. For any other change, the difference at the node and at the outputs is measured.
     """
     page = ReportFiles(options["html"], None, options["force"])
     page.require_free([model])

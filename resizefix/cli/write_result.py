@@ -97,6 +97,8 @@ def write_result(
         show_result(result, texts=texts, sessions=verbose, refused=refused, kept=nothing is None)
         if further is not None:
             further.show()
+        if nothing is None and target.path is not None and command != "promote-scales":  # which says how to keep them
+            _warn_of_lost_targets(model, result)
         if nothing is not None and is_copy:
             show_copy(nothing.reason, target.path)
         elif is_written:
@@ -109,6 +111,18 @@ def write_result(
     if nothing is None or is_copy:
         return Answer(fields, show, target.path)
     return Answer(fields, show, error=nothing.reason, exit_code=1, unchanged=nothing.unchanged)
+
+
+def _warn_of_lost_targets(model: str, result: Result) -> None:
+    """Say which targets accepted the resizes of the old model and do not accept those of the new one."""
+    from resizefix.document.document import Document
+    from resizefix.library.lost_targets import targets_lost_by
+    from resizefix.reports.text import show_lost_targets
+    from resizefix.shapes.model_view import ModelView
+
+    if isinstance(result.model, Document):
+        before, after = result.seen or (ModelView(Document.open(model)), ModelView(result.model))
+        show_lost_targets(targets_lost_by(before, after))
 
 
 def _fields(result: Result, further: ExtraOutput | None) -> dict[str, Any]:

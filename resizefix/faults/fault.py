@@ -16,7 +16,8 @@ class Fault(NamedTuple):
     `change` is None where the intended meaning is not certain; then `fix` names the readings, and `retry_args` are
     options with which `repair` takes one of them. `keeps_numbers` is False for a fault of a model that runs today and
     computes something that was not intended. `stops_loading`: onnxruntime loads no model with it, and its rules for
-    single nodes do not see it.
+    single nodes do not see it. `is_optional`: the file computes what it says, and another reading may be wanted: it is
+    named and left as it is, until `retry_args` ask for it.
     """
 
     name: str
@@ -26,15 +27,18 @@ class Fault(NamedTuple):
     keeps_numbers: bool = True
     retry_args: tuple[str, ...] = ()
     stops_loading: bool = False
+    is_optional: bool = False
 
 
 class Preferences(NamedTuple):
     """What you decide where a file admits two readings: which operand counts ("scales" or "sizes"), and how a node
-    without coordinates samples ("half_pixel" or "asymmetric"); and whether identities are removed."""
+    without coordinates samples ("half_pixel" or "asymmetric"); whether identities are removed; and the framework whose
+    numbers are wanted ("pytorch")."""
 
     extent: str | None = None
     remove_identity: bool = False
     coordinates: str | None = None
+    framework: str | None = None
 
 
 Finder = Callable[["ResizeNode", Preferences], "Fault | None"]

@@ -220,6 +220,8 @@ def too_new_for_the_model(node: ResizeNode, _: Preferences) -> Fault | None:
     needed = _needed_opset(node)
     if needed is None or needed <= node.opset:
         return None
+    sampling = _of_torch(node) if node.node.op_type == "Upsample" else None
+    needed = needed if sampling is None else max(needed, 11)
     code = "faults.upsample-shrinks" if node.node.op_type == "Upsample" else "faults.resize-too-new"
     because = Diagnostic(code, needed=needed, opset=node.opset)
     others = _of_the_imported_opset(node)
@@ -230,9 +232,24 @@ def too_new_for_the_model(node: ResizeNode, _: Preferences) -> Fault | None:
     reason = in_function or node.surroundings.why_not_raised(needed)
     if reason is not None:
         return Fault(WRONG_OPSET, because, Diagnostic("faults.not-raised", opset=needed, why=reason))
+    if sampling is not None:
+        roi, empty = left_out(node)
+        meant = node.rewritten(op_type="Resize", inputs=[node.x, roi, node.node.input[1]], put=sampling)
+        fix = Diagnostic("faults.raised-as-torch", opset=needed, attributes=", ".join(sampling.values()))
+        return Fault(WRONG_OPSET, because, fix, Change(meant, initializers=empty, opset=needed))
     changed = node.rewritten(op_type="Resize") if node.node.op_type == "Upsample" else None
     fix = Diagnostic("faults.raised", opset=needed)
     return Fault(WRONG_OPSET, because, fix, Change(changed, opset=needed))
+
+
+def _of_torch(node: ResizeNode) -> dict[str, Any] | None:
+    """How PyTorch samples what its exporter wrote as a shrinking Upsample, which no runtime runs; None: another wrote
+    it."""
+    if node.view.model.producer_name != "pytorch" or set(node.attributes) & SINCE_11 or 1 not in node.operands:
+        return None
+    if node.attributes.get("mode", "nearest") == "nearest":
+        return {"coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"}
+    return {"coordinate_transformation_mode": "half_pixel"}
 
 
 def _needed_opset(node: ResizeNode) -> int | None:

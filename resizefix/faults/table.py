@@ -1,6 +1,6 @@
 """Every fault, in the order in which they are looked for: what decides which operator a node is comes first."""
 
-from resizefix.faults import attributes, channels, conversions, extents, operators, types, whole_numbers
+from resizefix.faults import attributes, channels, conversions, extents, framework, operators, types, whole_numbers
 from resizefix.faults.fault import Fault, Finder, Preferences
 from resizefix.faults.resize_node import ResizeNode, Surroundings
 from resizefix.shapes.model_view import ModelView
@@ -44,6 +44,8 @@ FINDERS: tuple[Finder, ...] = (
     types.half_a_cast_pair,
     types.stale_type,
     extents.identity,
+    # what the framework computed
+    framework.differs_from_pytorch,
 )
 # Those that look at the operator, its version and the attributes alone.
 _OF_ATTRIBUTES: frozenset[Finder] = frozenset(

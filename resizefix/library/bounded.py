@@ -6,12 +6,13 @@ hour, or a kernel that crashes, cannot. So a call with `timeout` or `memory_limi
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import importlib
 import inspect
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, overload
 
@@ -24,6 +25,7 @@ from resizefix.document.document import Document
 from resizefix.errors import RefusedError
 from resizefix.interop import Model, OfAnotherPackage, opened, returned
 from resizefix.library.advice import Asked, Candidates, advise
+from resizefix.library.inlining import Asks, is_asked_for, on_inlined
 from resizefix.library.option_values import SIZE
 from resizefix.library.options import checked_options, checks_of, command_of
 from resizefix.library.result import Result, failed, refusal_of, skipped
@@ -56,7 +58,8 @@ def bounded(function: F) -> F:
         signature.bind(*models, **options)  # raises TypeError for an option that the call does not have
         options = checked_options(function.__name__, options)
         if not _needs_process(options):
-            return _with_memory_back(function, models, options)
+            with _memory_back():
+                return function(*models, **options)
         answer = _ask(function, [opened(model) for model in models], options)
         return Verification(Proven.FAILED, answer) if isinstance(answer, str) else answer
 
@@ -90,12 +93,13 @@ class Operation(Protocol[P]):
 
 
 def operation(
-    *, advice: Candidates | None = None, tells_why: bool = False
+    *, advice: Candidates | None = None, tells_why: bool = False, inlines: Asks | None = None
 ) -> Callable[[Callable[Concatenate[Document, P], Result[Document]]], Operation[P]]:
     """Makes a call that takes a model of any kind, and makes one of the same kind, of a function that sees documents.
 
     It is bounded. `size` is done before the function begins, unless the function is about sizes. Refused outcomes
-    propose the first of their `advice` with which the call changes them.
+    propose the first of their `advice` with which the call changes them. Local functions are inlined before it begins
+    where `inlines` says so, or the option `inline`.
     """
 
     def decorate(function: Callable[Concatenate[Document, P], Result[Document]]) -> Operation[P]:
@@ -118,7 +122,9 @@ def operation(
             else:
                 try:
                     work = function if options.get("size") is None else with_size
-                    result = _with_memory_back(work, (document,), options)
+                    work = on_inlined(work) if is_asked_for(document, inlines, options) else work
+                    with _memory_back():
+                        result = work(document, **options)  # type: ignore[call-arg]
                 except RefusedError as error:
                     result = _refused_as_a_whole(document, options.get("node", ()), error)
                 else:
@@ -224,10 +230,11 @@ def work(request: tuple[str, str, list[Document], dict[str, Any]], say: Callable
     say(("answer", answer))
 
 
-def _with_memory_back(function: Callable[..., Any], models: Sequence[Any], options: Mapping[str, Any]) -> Any:
-    """What the function answers; the memory that its sessions took goes back to the system."""
+@contextlib.contextmanager
+def _memory_back() -> Iterator[None]:
+    """Behind the block, the memory that its sessions took goes back to the system."""
     try:
-        return function(*models, **options)
+        yield
     finally:
         if _RUNS in sys.modules:  # else nothing was run
             sys.modules[_RUNS].give_memory_back()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from resizefix.faults.loading import not_loaded
@@ -58,7 +59,14 @@ def check_all(
     runtime_python: Mapping[str, str] | None = None,
 ) -> tuple[Verdict, ...]:
     """`check` for several targets (none: all), with the model read, parsed and built once."""
-    judged = list({target_named(name).name: target_named(name) for name in targets}.values()) or TARGETS
+    judged: dict[str, Target] = {}
+    asked: dict[str, str] = {}
+    for name in targets:
+        target = target_named(name)
+        judged.setdefault(target.name, target)
+        if not target.file and _is_between(name, target):
+            asked.setdefault(target.name, name.strip().lower())
+    judged = judged or {target.name: target for target in TARGETS}
     document = opened(model)
     view = ModelView(document)
     facts, faults = facts_in(view), faults_in(view)
@@ -72,17 +80,24 @@ def check_all(
             ),
             *foreign_domain_resizes(view, target),
         )
-        for target in judged
+        for target in judged.values()
     }
     answers: Mapping[str, LiveVerdict | LiveUnavailable] = {}
     if live or build:
         from resizefix.library.live import live_verdicts
 
-        asked = list(found)
         answers = live_verdicts(
-            document, asked, build=build, profile=profile, time_limit=timeout, pythons=runtime_python
+            document, list(found), build=build, profile=profile, time_limit=timeout, pythons=runtime_python
         )
-    return tuple(_verdict(target, found[target.name], answers.get(target.name)) for target in judged)
+    return tuple(
+        replace(_verdict(target, found[name], answers.get(name)), asked=asked.get(name, ""))
+        for name, target in judged.items()
+    )
+
+
+def _is_between(name: str, target: Target) -> bool:
+    """Whether the name is that of a release which another one's row covers, and not of a runtime alone."""
+    return name.strip().lower() not in (target.name, target.runtime)
 
 
 def _verdict(

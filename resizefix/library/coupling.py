@@ -183,6 +183,10 @@ class SizeInquiry:
             for driven in source.sites
         }
 
+    def ended(self, values: Mapping[PromotedInput, Sequence[float]]) -> Ended | None:
+        """Where the model ends with all these inputs moved to their values at once; None: nowhere."""
+        return self._ends(moved_to(values), [0]).get(0)
+
     def fitting_together(self, plans: Sequence[InputBinding]) -> Collection[Key]:
         """The sites that have the first one's old value, if there are several and they can move all at once."""
         first, *others = plans

@@ -1,4 +1,4 @@
-"""Which TensorRT versions accept a model, and no longer what became of it when scales were promoted.
+"""Which targets accept the resizes of a model, and no longer those of what became of it.
 
 A large model is not promoted for TensorRT as well just to say so: mostly one node of each kind, by itself, tells.
 """
@@ -20,6 +20,7 @@ from resizefix.outcome import Outcome, Status
 from resizefix.promotion import PromotedInput
 from resizefix.scope_path import MAIN, Key
 from resizefix.shapes.model_view import ModelView
+from resizefix.targets.catalogue import TARGETS
 from resizefix.targets.collect_facts import facts_in, kinds_in
 from resizefix.targets.facts import SiteFacts
 from resizefix.targets.target import Target, accepted, judge
@@ -29,15 +30,22 @@ from resizefix.targets.tensorrt import TENSORRT_TARGETS
 def lost_targets(
     before: ModelView, after: ModelView, outcomes: Sequence[Outcome], inputs: Sequence[PromotedInput]
 ) -> tuple[list[Target], list[Target]]:
-    """The TensorRT targets whose rules accept every resize of `before`, and not those of `after`; and those of them
-    that accept the model where the changed sites are promoted for TensorRT instead."""
+    """The targets whose rules accept every resize of `before`, and not those of `after`; and those of them that accept
+    the model where the changed sites are promoted for TensorRT instead."""
     if not inputs:
         return [], []
     kinds = _Kinds(before, after, outcomes, inputs)
-    accepting = _accepting(kinds.before, TENSORRT_TARGETS)
+    accepting = _accepting(kinds.before, TARGETS)
     still = kinds.accepting(accepting, kinds.integers) if accepting else []
     lost = [target for target in accepting if target not in still]
     return lost, kinds.accepting(lost, Integers()) if lost else []
+
+
+def targets_lost_by(before: ModelView, after: ModelView) -> list[Target]:
+    """The targets whose rules accept every resize of `before`, and not those of `after`, whatever was done."""
+    accepting = _accepting([facts for facts, _ in kinds_in(before)], TARGETS)
+    still = _accepting([facts for facts, _ in kinds_in(after)], accepting)
+    return [target for target in accepting if target not in still]
 
 
 class _Kinds:

@@ -8,7 +8,7 @@ from resizefix.document.document import Document
 from resizefix.errors import ResizefixError
 from resizefix.messages.fed_sizes import FedSizes
 from resizefix.origins.input_sizes.input_axes import ImageInput, image_inputs
-from resizefix.verification.conditions import conditions
+from resizefix.verification.conditions import Conditions, conditions
 from resizefix.verification.engine import Engine
 
 Shapes = Mapping[str, tuple[int, ...]]
@@ -17,10 +17,10 @@ _ENLARGED = ((2, 0, 2, 0), (1, 2, 1, 6), (1, 1, 1, 3))
 _USUAL = 32  # of an axis that the file leaves open
 
 
-def why_not_run(document: Document, shapes: Shapes | None = None) -> str | None:
-    """Why onnxruntime does not run the model with inputs of these shapes; None: it runs."""
+def why_not_run(document: Document, shapes: Shapes | Conditions | None = None) -> str | None:
+    """Why onnxruntime does not run the model with inputs of these shapes, or under these conditions; None: it runs."""
     try:
-        Engine(conditions(shape=shapes or {})).fit(document)
+        Engine(shapes if isinstance(shapes, Conditions) else conditions(shape=shapes or {})).fit(document)
     except ResizefixError as error:
         return str(error)
     return None

@@ -113,7 +113,7 @@ def _form(value: Any) -> Any:
 def _target(value: Any) -> str:
     from resizefix.targets.catalogue import target_named  # with the rules of all runtimes
 
-    return target_named(value).name
+    return target_named(value).typed
 
 
 def _runtime(value: Any) -> str:
@@ -153,7 +153,7 @@ def _callable(value: Any) -> Any:
 
 def _preferences(value: Any) -> tuple[str, ...]:
     words: tuple[str, ...] = _each(_text, (str,))(value)
-    require(set(words) <= {*EXTENTS, *COORDINATES})
+    require(set(words) <= {*EXTENTS, *COORDINATES, *FRAMEWORKS})
     require(not set(EXTENTS) <= set(words) and not set(COORDINATES) <= set(words))
     return words
 
@@ -274,6 +274,7 @@ def whole_number(least: int, most: int, takes: str, metavar: str = "NUMBER", *, 
 
 EXTENTS = "scales", "sizes"
 COORDINATES = "half_pixel", "asymmetric"
+FRAMEWORKS = ("pytorch",)
 _FORMS = "scales", "spatial", "factor", "sizes"
 _LEGACY = ("tensorrt-5.0", "tensorrt-5.1", "tensorrt-6.0", "tensorrt-7.0", "tensorrt-7.1", "tensorrt-7.2")
 _LARGEST_WHOLE = (1 << 63) - 1
@@ -286,77 +287,40 @@ PATTERN = Kind(_each(_text, (str,)), 'a glob on names of nodes, or "#K", or a li
 NAME_PATTERN = Kind(_each(_text, (str,)), "a glob on names of nodes, or a list of them", "PATTERN")
 PATHS = Kind(_each(_path, (str, bytes, os.PathLike)), "a path, or a list of paths", "PATH")
 FORM = Kind(_form, f"one of {', '.join(_FORMS)}", choices=_FORMS)
-PREFERENCES = Kind(
-    _preferences,
-    "'scales' or 'sizes', 'half_pixel' or 'asymmetric', or a list of one of each",
-    choices=(*EXTENTS, *COORDINATES),
-)
+PREFERENCES = Kind(_preferences, "'scales' or 'sizes', 'half_pixel' or 'asymmetric', or a list of one of each",
+    choices=(*EXTENTS, *COORDINATES, *FRAMEWORKS))  # fmt: skip
 RUNTIME = Kind(_runtime, metavar="NAME")
-PYTHONS = Kind(
-    _by_name(_path),
-    'the Python of a runtime by its name, as {"opencv-4": "/path/to/python"}',
-    "NAME=PATH",
-    _typed_python,
-    ("cli.no-runtime-python", {}),
-)
+PYTHONS = Kind(_by_name(_path), 'the Python of a runtime by its name, as {"opencv-4": "/path/to/python"}', "NAME=PATH",
+    _typed_python, ("cli.no-runtime-python", {}))  # fmt: skip
 TARGET = Kind(_target, metavar="TARGET")
 LEGACY_TARGET = Kind(_target, metavar="TARGET", choices=_LEGACY)
+ANY_OPSET = whole_number(7, NEWEST_RAISED, f"an opset from 7 to {NEWEST_RAISED}", "N", bounds=False)
 OPSET = whole_number(9, NEWEST_RAISED, f"an opset from 9 to {NEWEST_RAISED}", "N", bounds=False)
 SEED = whole_number(0, _LARGEST_WHOLE, "a whole number from 0", bounds=False)
 DENOMINATOR = whole_number(1, (1 << 31) - 1, "a whole number from 1 to 2147483647")
 COUNT = whole_number(1, 1 << 31, "a whole number from 1")
 TOLERANCE = Kind(_number(0, math.inf), "a number from 0", "NUMBER", number=float, least=0)
-SECONDS = Kind(
-    _number(0, threading.TIMEOUT_MAX / 2, above=True),
-    "a number of seconds above 0",
-    "SECONDS",
-    number=float,
-    least=0,
-    above=True,
-)
+SECONDS = Kind(_number(0, threading.TIMEOUT_MAX / 2, above=True), "a number of seconds above 0", "SECONDS",
+    number=float, least=0, above=True)  # fmt: skip
+# `2G`, `512M`, or bytes.
 MEMORY = Kind(_whole(1, 1 << 60), "a number of bytes above 0", "SIZE", _typed_memory, ("cli.no-memory-size", {}))
-"""A size of memory in bytes: `2G`, `512M`, or bytes."""
-SCALES = Kind(
-    _each(_each(_number(0, _LARGEST_FLOAT32, above=True), (numbers.Real,))),
-    "a list of scales above 0, as [4, (2, 3)]",
-    "S[,S…]",
-    _typed_scales,
-    ("cli.no-scale", {}),
-)
-"""`S` or `H,W`: numbers above zero with commas between."""
-SHAPE = Kind(
-    _by_name(_each(_whole(0))),
-    'the sizes of inputs, as {"input": (1, 3, 224, 224)}',
-    "NAME:D,D,…",
-    _typed_shape,
-    ("cli.no-shape", {"example": "input:1,3,224,224"}),
-)
-"""`NAME:1,3,224,224` or `NAME:[1,3,224,224]`, as Polygraphy and trtexec users write shapes."""
-SHAPES = Kind(
-    _by_name(_each(_whole(0))),
-    "",
-    "NAME:DxD…",
-    _typed_shapes,
-    ("cli.no-shape", {"example": "input:1x3x224x224"}),
-)
-"""`NAME:1x3x224x224,OTHER:2`, as trtexec writes shapes; `NAME:1,3,224,224` means the same."""
+# `S` or `H,W`: numbers above zero with commas between.
+SCALES = Kind(_each(_each(_number(0, _LARGEST_FLOAT32, above=True), (numbers.Real,))),
+    "a list of scales above 0, as [4, (2, 3)]", "S[,S…]", _typed_scales, ("cli.no-scale", {}))  # fmt: skip
+# `NAME:1,3,224,224` or `NAME:[1,3,224,224]`, as Polygraphy and trtexec users write shapes.
+SHAPE = Kind(_by_name(_each(_whole(0))), 'the sizes of inputs, as {"input": (1, 3, 224, 224)}', "NAME:D,D,…",
+    _typed_shape, ("cli.no-shape", {"example": "input:1,3,224,224"}))  # fmt: skip
+# `NAME:1x3x224x224,OTHER:2`, as trtexec writes shapes; `NAME:1,3,224,224` means the same.
+SHAPES = Kind(_by_name(_each(_whole(0))), "", "NAME:DxD…", _typed_shapes,
+    ("cli.no-shape", {"example": "input:1x3x224x224"}))  # fmt: skip
 PROFILE = Kind(_by_name(_ranges), 'ranges as {"input": {"min": (1, 3, 8, 8), "opt": …, "max": …}}')
-VALUES = Kind(
-    _by_name(_each(_number(-_LARGEST_FLOAT32, _LARGEST_FLOAT32))),
-    'numbers for inputs, as {"scales": (1, 1, 2, 2)}',
-    "INPUT=V,…",
-    _typed_feed,
-    ("cli.no-feed", {"example": "scales=1,1,3,3"}),
-)
-"""The numbers that an input is fed, laid out as its shape."""
-FEED = Kind(
-    _by_name(lambda value: value),
-    'values for inputs, as {"scales": (1, 1, 2, 2)}',
-    "[INPUT=]FILE",
-    _typed_file_feed,
-    ("cli.no-feed", {"example": "input=photo.png"}),
-)
-"""`INPUT=FILE`, a picture or a .npy file; `FILE` alone for the only image input; or `INPUT=V,…`, numbers."""
+# The numbers that an input is fed, laid out as its shape.
+VALUES = Kind(_by_name(_each(_number(-_LARGEST_FLOAT32, _LARGEST_FLOAT32))),
+    'numbers for inputs, as {"scales": (1, 1, 2, 2)}', "INPUT=V,…", _typed_feed,
+    ("cli.no-feed", {"example": "scales=1,1,3,3"}))  # fmt: skip
+# `INPUT=FILE`, a picture or a .npy file; `FILE` alone for the only image input; or `INPUT=V,…`, numbers.
+FEED = Kind(_by_name(lambda value: value), 'values for inputs, as {"scales": (1, 1, 2, 2)}', "[INPUT=]FILE",
+    _typed_file_feed, ("cli.no-feed", {"example": "input=photo.png"}))  # fmt: skip
 SIZE = Kind(_height_and_width, "height and width, as (720, 1280)", "HxW", _typed_size, ("cli.no-size", {}))
 OLD_SIZE = SIZE._replace(takes="the old height and width, as (720, 1280)")
 SIZE_OR_ANY = Kind(

@@ -16,7 +16,7 @@ from resizefix.library import option_values as kinds
 from resizefix.library.option_values import Kind, pairs_once
 from resizefix.process import DEFAULT_TIMEOUT
 
-CHANGING = ("promote-scales", "freeze-scales", "trt-legacy", "legalize", "repair", "set", "input-size")
+CHANGING = ("promote-scales", "freeze-scales", "trt-legacy", "legalize", "repair", "set", "opset", "input-size")
 """The commands that write a model."""
 _RAISING = ("promote-scales", "legalize", "repair", "set")
 _REWRITING = ("legalize", "trt-legacy")
@@ -63,9 +63,9 @@ program = partial(Option, program=True)
 repeated = partial(Option, gather=tuple, default=())
 
 OPTIONS: tuple[Option, ...] = (
-    program("output_dir", kinds.FILE._replace(metavar="DIR"), CHANGING[:-1],
+    program("output_dir", kinds.FILE._replace(metavar="DIR"), CHANGING[:-2],
         "Take several models, and write each result into DIR.", rare=True),
-    program("jobs", kinds.COUNT, (*CHANGING[:-1], *_READING), "Work on this many models at a time.", 1, rare=True),
+    program("jobs", kinds.COUNT, (*CHANGING[:-2], *_READING), "Work on this many models at a time.", 1, rare=True),
     Option("form", kinds.FORM, ("promote-scales",),
         "What the input holds: all scales (the default), those of the scaled axes, one factor, or the output size."),
     Option("input_name", kinds.NAME, ("promote-scales",), "Name of the new input.  [default: NODE_scales]"),
@@ -79,19 +79,26 @@ OPTIONS: tuple[Option, ...] = (
         gather=dict),
     Option("target", kinds.LEGACY_TARGET, ("trt-legacy",),
         "The TensorRT (5.0 to 7.2) that must accept the result; `list` prints the names.", "tensorrt-5.0"),
-    Option("target", kinds.TARGET, ("legalize",), "The runtime that must accept the result; `list` prints the names."),
+    Option("target", kinds.TARGET, ("legalize",),
+        "The runtime that must accept the result, or FILE.toml; `list` prints the names."),
     Option("target", kinds.TARGET, ("check",),
-        "Check the rules of this runtime (repeatable); `list` prints the names.  [default: all, as a matrix]",
+        "Check the rules of this runtime, or of FILE.toml (repeatable); `list` prints the names.  [default: all]",
         gather=tuple),
+    program("all", kinds.FLAG, ("check",), "Also show the releases of TensorRT before 8.0, and what the rules found.",
+        False),
     Option("fastest", kinds.FLAG, ("legalize",),
         "Time every form that computes the same in TARGET (default: onnxruntime); keep the fastest.", False),
     Option("hybrid", kinds.FLAG, ("trt-legacy",),
         "Import opset 9 beside the attribute, as old tutorials do; the file is not valid ONNX.", False),
     Option("prefer", kinds.PREFERENCES, ("repair",),
-        "Use this reading where scales and sizes disagree, or where no coordinates are stated (once for each).",
+        "Use this reading where scales and sizes disagree, or where no coordinates are stated (once for each); "
+        "pytorch: the numbers of PyTorch where its export computes others.",
         gather=tuple),
     Option("remove_identity", kinds.FLAG, ("repair",), "Also replace resizes with scale 1 by Identity.", False),
     Option("opset", kinds.OPSET, _RAISING, "Raise the model to opset N first, operator by operator.", rare=True),
+    Option("opset", kinds.ANY_OPSET, ("opset",), typed=()),
+    Option("inline", kinds.FLAG, ("legalize", "set", "opset"), "First inline the local functions, which is verified.",
+        False),
     repeated("at", kinds.SCALES, ("promote-scales",), "Also verify at this scale (repeatable)."),
     Option("allow_coupled", kinds.FLAG, ("promote-scales",), "Also promote nodes that another scale would break.",
         False),
@@ -147,8 +154,10 @@ OPTIONS: tuple[Option, ...] = (
     Option("meaning_only", kinds.FLAG, ("diff",),
         "Leave out what no runtime reads: doc strings, metadata, the producer, how tensors are stored.", False),
     program("html", kinds.FILE, ("set",), "Write a page with pictures: before, after and their difference."),
-    Option("allow_inexact", kinds.FLAG, _REWRITING,
+    Option("allow_inexact", kinds.FLAG, (*_REWRITING, "opset"),
         "Allow approximate rewrites; the measured difference is reported.", False),
+    Option("allow_inexact", kinds.FLAG, ("set",),
+        "With sizes=partner, also change nodes that then sample otherwise than by their scales.", False),
     Option("lower", kinds.FLAG, _REWRITING, "Replace a node by other operators where needed.", True,
         ("--lower/--no-lower",)),
     program("html", kinds.FILE, _REPORTING, "Write a page with every node drawn."),
@@ -160,9 +169,13 @@ OPTIONS: tuple[Option, ...] = (
     program("force", kinds.FLAG, CHANGING, "Replace OUT if it exists.", False),
     program("in_place", kinds.FLAG, CHANGING, "Replace the input file.", False),
     program("dry_run", kinds.FLAG, CHANGING, "Show each node before and after; write nothing.", False),
-    Option("node", kinds.PATTERN, tuple(command for command in CHANGING if command != "input-size"),
+    program("output", kinds.FILE, ("target",), "Write this file.  [default: NAME.toml]", typed=("-o", "--output")),
+    program("force", kinds.FLAG, ("target",), "Replace the file if it exists.", False),
+    Option("node", kinds.PATTERN, tuple(command for command in CHANGING if command not in ("input-size", "opset")),
         "Only these nodes: a glob on the name, or #K (repeatable).", (), ("-n", "--node"), tuple),
-    program("node", kinds.PATTERN, ("input-size",), "Only these nodes: a glob on the name, or #K (repeatable).", (),
+    program("node", kinds.PATTERN, ("opset",), "Only these nodes: a glob on the name, or #K (repeatable).", (),
+        ("-n", "--node"), tuple),
+    program("node", kinds.PATTERN, ("input-size",), "Refused: --keep and --follow choose what a node does.", (),
         ("-n", "--node"), tuple),
     Option("verify", kinds.FLAG, CHANGING, "Write the result without running the models.", True, ("--no-verify",)),
     program("copy_unchanged", kinds.FLAG, CHANGING, "If nothing needs to change, copy IN to OUT.", False, rare=True),

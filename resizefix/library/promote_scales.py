@@ -29,7 +29,7 @@ from resizefix.operations.promote_scales import Integers, NewInputs, Promotion
 from resizefix.operations.promote_scales import promote_scales as promote
 from resizefix.operations.site import Refusal, Site
 from resizefix.operations.sites import select, sites_in
-from resizefix.outcome import Outcome
+from resizefix.outcome import Outcome, Status
 from resizefix.printable import one_paragraph
 from resizefix.promotion import Coupling, Form, Freedom
 from resizefix.runtimes.limits import BrokenOffError
@@ -39,7 +39,8 @@ from resizefix.targets.tensorrt import TENSORRT_TARGETS
 from resizefix.verification.conditions import ChangeOptions, Unpack, conditions
 from resizefix.verification.plan import Plan
 from resizefix.verification.scale_points import asked_points
-from resizefix.verification.verification import Status, Verification
+from resizefix.verification.verification import Status as Proven
+from resizefix.verification.verification import Verification
 
 if TYPE_CHECKING:
     from resizefix.verification.proof import Prover
@@ -129,7 +130,7 @@ class _Call:
             candidate, coupling = self._free(candidate, prover)
         except BrokenOffError as error:
             reason = Diagnostic("library.broken-off", why=error)
-            raise failed(Result(document, (), (), Verification(Status.FAILED, reason))) from error
+            raise failed(Result(document, (), (), Verification(Proven.FAILED, reason))) from error
         if not candidate.inputs:
             return self._result(candidate, replace(_NOTHING, coupling=tuple(coupling.values())), {})
         base, candidate = _submitted(document, candidate)
@@ -208,6 +209,13 @@ class _Call:
         outcomes = (self._if_run(one if one.index in refused else self._advised(one, site)) for one, site in paired)
         return replace(made, outcomes=tuple(outcomes))
 
+    def _with_other_commands(self, outcomes: tuple[Outcome, ...]) -> tuple[Outcome, ...]:
+        if self.allow_coupled or all(one.status is not Status.REFUSED for one in outcomes):
+            return outcomes
+        from resizefix.library.instead_of_scales import with_other_commands  # few models have coupled nodes
+
+        return with_other_commands(self.view.document, outcomes)
+
     @cached_property
     def by_sizes(self) -> dict[Key, Coupling]:
         """What sizes alone say of the sites."""
@@ -259,7 +267,7 @@ class _Call:
             profile = that_runs(widest, promotion.before, promotion.document, promotion.inputs)
         # What is resized is read by the product of its shape and an integer, too.
         moved = self.sites if self.wanted.integers is not None else without_their_chain(self.sites)
-        outcomes = measured(promotion.outcomes, moved, verification)
+        outcomes = measured(self._with_other_commands(promotion.outcomes), moved, verification)
         seen = self.view, promotion.after
         return Result(promotion.document, outcomes, promotion.inputs, verification, profile=profile, seen=seen)
 

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from resizefix.diagnostics import Diagnostic, code_of
 from resizefix.dialects.dialect import RESIZES
 from resizefix.document.document import Document
+from resizefix.document.scopes import default_opset
+from resizefix.document.text import node_text
 from resizefix.errors import RefusedError
 from resizefix.faults.fault import Fault, Preferences
 from resizefix.faults.table import faults_in
 from resizefix.interop import Model, opened
 from resizefix.library import seam
 from resizefix.library.bounded import operation
-from resizefix.library.option_values import COORDINATES, EXTENTS
+from resizefix.library.option_values import COORDINATES, EXTENTS, FRAMEWORKS
 from resizefix.library.raising import is_later, raised, require_raised_alike, with_raised
 from resizefix.library.result import NOT_VERIFIED, Result, VerificationFailedError, failed, skipped
 from resizefix.operations.repair import has_operators_of_others, why_not_loaded, why_resizes_refused
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError
 
 _MOST_NAMED = 3
+_FIRST_WITH_COORDINATES = 11
 
 
 def known_faults(model: Model) -> list[tuple[str, Fault]]:
@@ -61,7 +63,8 @@ def repair(
 
     Each outcome names the `fault`. A node whose intended meaning is not certain is refused with the possible readings.
     `prefer` decides: "scales" or "sizes" between two operands, "half_pixel" or "asymmetric" where nothing says how a
-    node samples. It may be a list of one of each. `remove_identity` replaces a resize by 1 by Identity.
+    node samples, "pytorch" for its numbers where an export computes
+    others. It may be a list of one of each. `remove_identity` replaces a resize by 1 by Identity.
     `opset` raises the repaired model to that version of ai.onnx.
     The repaired model must run in onnxruntime at both optimisation levels, and each repaired node must compute its
     intended meaning bit for bit. Without `verify` the model is only loaded: what onnxruntime refuses is not given back.
@@ -72,8 +75,9 @@ def repair(
     sites = select(find_sites(document), node)
     extent = next((word for word in prefer or () if word in EXTENTS), None)
     coordinates = next((word for word in prefer or () if word in COORDINATES), None)
-    preferences = Preferences(extent, remove_identity, coordinates)
-    found = _repaired(document, sites, preferences, rules, verify=verify)
+    framework = next((word for word in prefer or () if word in FRAMEWORKS), None)
+    preferences = Preferences(extent, remove_identity, coordinates, framework)
+    found = _as_framework(document, sites, preferences, rules, verify=verify)
     if not raises or found.refusal is not None:
         return found
     later = raised(found.model, opset)
@@ -85,12 +89,32 @@ def repair(
     return Result(later, outcomes, (), verification)
 
 
+def _as_framework(
+    document: Document, sites: Sequence[Site], preferences: Preferences, rules: Conditions, *, verify: bool
+) -> Result[Document]:
+    """The repaired document. What only opset 11 can say of the framework's numbers is written there: a model that
+    differs from them is raised first, where they are wanted."""
+    current = default_opset(document.proto.opset_import, fallback=1)
+    wanted = preferences.framework is not None or preferences.coordinates is not None
+    indices = {site.index for site in sites}
+    faults = faults_in(ModelView(document)) if wanted and current < _FIRST_WITH_COORDINATES else []
+    if not any(fault.is_optional for index, found in enumerate(faults) if index in indices for fault in found):
+        return _repaired(document, sites, preferences, rules, verify=verify)
+    base = raised(document, _FIRST_WITH_COORDINATES)
+    again = [site for site in find_sites(base) if site.index in indices]
+    made = _repaired(base, again, preferences, rules, verify=verify)
+    if verify:
+        require_raised_alike(document, base, made.outcomes, rules)
+    before = {site.index: node_text(site.node) for site in sites}
+    return replace(made, outcomes=tuple(replace(one, before=before[one.index]) for one in made.outcomes))
+
+
 def _left(document: Document) -> str:
     """Of each resize that is broken yet, why it was not repaired."""
     view = ModelView(document)
     found: list[str] = []
     for site, faults in zip(sites_in(view), faults_in(view), strict=True):
-        if faults:
+        if faults and not faults[0].is_optional:
             fix = Diagnostic("library.not-selected") if faults[0].change is not None else faults[0].fix
             why = {"because": faults[0].because, "fix": fix}
             found.append(Diagnostic("library.fault-not-repaired", label=site.label, **why))
@@ -116,7 +140,7 @@ def _repaired(
     repaired = seam.submitted(document, made.document, plan)
     left = _left(repaired)
     if not verify:
-        why = why_not_loaded(repaired) or _why_refused(repaired, rules)
+        why = _why_refused(repaired, rules)
         if why is None:
             return Result(repaired, made.outcomes, (), NOT_VERIFIED)
         reason = Diagnostic("verification.repair-does-not-load", why=why, cause=left)
@@ -169,13 +193,18 @@ def _loaded(document: Document, rules: Conditions) -> Verification | RefusedErro
 
 
 def _why_refused(repaired: Document, rules: Conditions) -> str | None:
-    """Why onnxruntime does not load a repaired model; not for want of operators that are in a library of the user's."""
+    """Why onnxruntime does not load a repaired model. Its own answer counts: onnx refuses some that it loads. Where
+    operators are missing that are in a library of the user's, or time is up, onnx says what is known."""
     if has_operators_of_others(repaired) and not rules.custom_op_libraries:
-        return None
-    with suppress(BrokenOffError):
+        return why_not_loaded(repaired)
+    try:
         error = _load_error(repaired, rules)
-        return None if error is None else error.reason
-    return None
+    except BrokenOffError:
+        return why_not_loaded(repaired)
+    if error is not None:
+        return error.reason
+    broken = why_resizes_refused(repaired)
+    return None if broken is None else broken["why"]
 
 
 def _load_error(document: Document, rules: Conditions) -> CannotLoadError | None:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from resizefix.library.fastest import Speed
     from resizefix.library.tensorrt_profile import Range
     from resizefix.operations.site import Site
-    from resizefix.opsets.verdict import Blocker
+    from resizefix.opsets.verdict import Blocker, Step
     from resizefix.origins.input_sizes.questions import Question
     from resizefix.origins.input_sizes.refusal import Assumed
     from resizefix.verification.views import View
@@ -76,8 +76,10 @@ class Result(Generic[ModelT]):
     inputs: tuple[PromotedInput, ...]
     verification: Verification
     blockers: tuple[Blocker, ...] = ()
-    """Operators that keep a whole model from an older opset (`trt_legacy`), and nodes of other domains that the target
-    takes for resizes (`legalize`)."""
+    """Operators that keep a whole model from another opset (`trt_legacy`, `opset`), and nodes of other domains that
+    the target takes for resizes (`legalize`)."""
+    steps: tuple[Step, ...] = ()
+    """What became of nodes that are no resizes (`opset`)."""
     profile: Mapping[str, Range] | None = None
     """The optimization profile with which TensorRT builds the model (`promote_scales` for TensorRT)."""
     views: tuple[View, ...] = ()
@@ -155,7 +157,7 @@ def refusal_of(result: Result) -> RefusedError:
         error = RefusedError("library.node-refused", node=node, retry_args=args, label=node, why=refused.reason)
     elif error is None:
         first = result.blockers[0]
-        said = {"label": first.node, "why": first.reason, "fix": first.fix}
+        said = {"label": " ".join(filter(None, (first.op_type, first.node))), "why": first.reason, "fix": first.fix}
         error = RefusedError("library.operator-refused", node=first.node, retry_args=(), **said)
     raised = copy(error)
     raised.result = result

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.document.document import Document
@@ -34,20 +35,32 @@ from resizefix.outcome import Status as Happened
 from resizefix.scope_path import Key
 from resizefix.shapes.model_view import ModelView
 from resizefix.targets.catalogue import target_named
+from resizefix.targets.collect_facts import facts_in
 from resizefix.targets.foreign_domain import foreign_domain_resizes
-from resizefix.targets.target import Target
+from resizefix.targets.target import Target, judge
 from resizefix.targets.tensorrt import LEGACY_TARGETS
+from resizefix.targets.unentered import FUNCTIONS_ARE_INLINED
 from resizefix.verification.bounds import half_units
 from resizefix.verification.conditions import ChangeOptions, Conditions, Unpack, conditions
 from resizefix.verification.plan import Plan
 from resizefix.verification.verification import Status, Verification
 
 # Of an output's largest value, where a node was replaced by others that add in another order.
+_BODIES = "body-is-imported"
 LOWERED_BOUND = 1e-5
 # Where the user allowed approximations: what is measured is reported; this much would be another picture.
 INEXACT_BOUND = 0.5
 _FIRST_WITH_COORDINATES = 11  # Resize-11
 NOTHING_TO_DO = Diagnostic("library.nothing-to-do")
+
+
+def _has_functions_refused(document: Document, options: dict[str, Any]) -> bool:
+    """Whether the target takes no local functions, and the model has a resize and some."""
+    target = target_named(options.get("target") or "onnxruntime")
+    view = ModelView(document)
+    rules = {broken.rule for facts in facts_in(view) for broken in judge(target, facts) if facts.calls_functions}
+    inside = any(site.scope.in_function for site in sites_in(view))
+    return FUNCTIONS_ARE_INLINED.name in rules or (inside and _BODIES in rules)
 
 
 def _other_options(asked: Asked, outcome: Outcome) -> Iterable[Words]:
@@ -61,7 +74,7 @@ def _other_options(asked: Asked, outcome: Outcome) -> Iterable[Words]:
     yield from with_size(asked, outcome)
 
 
-@operation(advice=_other_options)
+@operation(advice=_other_options, inlines=_has_functions_refused)
 def legalize(
     document: Document,
     *,
@@ -71,6 +84,7 @@ def legalize(
     lower: bool = True,
     fastest: bool = False,
     opset: int | None = None,
+    inline: bool = False,
     live: bool = True,
     runtime_python: Mapping[str, str] | None = None,
     size: tuple[int, int] | None = None,
@@ -80,14 +94,16 @@ def legalize(
     """Rewrite the resizes that `target` does not accept into ones that it does, in the model's own opset.
 
     `lower`: other operators may take a node's place; `allow_inexact`: so may approximations, with the difference
-    measured. `opset` raises the model to that version of ai.onnx first, which is verified with the rest. Where
-    TensorRT-RTX is installed and speaks for `target`, it must parse what was rewritten. Where another runtime is meant
-    and installed, the result runs there, unless `live` is False: a rewritten node that differs there fails the
-    verification. What else is found stands in `verification.reason`. `runtime_python` gives, by its name, the Python
-    that has a runtime. `size` is the height and width that open axes of image inputs get first. `fastest`: of all forms
-    that compute the same, each node gets the one that is measured fastest in the target's runtime, onnxruntime where
-    none is named. It is kept only if the whole model is 5 % faster, and `speed` of the result has the times. Raises
-    UsageError for a target or pattern that does not exist, VerificationFailedError where the verification fails.
+    measured. `inline`: local functions are inlined first, also without it where the target takes none. `opset`
+    raises the model to that version of ai.onnx first, which is verified with the rest. Where TensorRT-RTX is
+    installed and speaks for `target`, it must parse what was rewritten. Where another runtime is meant and
+    installed, the result runs there, unless `live` is False: a rewritten node that differs there fails the
+    verification. What else is found stands in `verification.reason`. `runtime_python` gives, by its name, the
+    Python that has a runtime. `size` is the height and width that open axes of image inputs get first. `fastest`:
+    of all forms that compute the same, each node gets the one that is measured fastest in the target's runtime,
+    onnxruntime where none is named. It is kept only if the whole model is 5 % faster, and `speed` of the result has
+    the times. Raises UsageError for a target or pattern that does not exist, VerificationFailedError where the
+    verification fails.
     """
     if target is None and not fastest:
         raise UsageError("library.no-target")
@@ -235,7 +251,7 @@ def _proven(
     is_lowered = not exact and allowed == LOWERED_BOUND  # which --allow-inexact widens
     allowed = max(0.0 if exact else allowed, half_units(site.elem_type for site in changed))
     data = {site.key: site.input for site in changed}
-    bounds = _bounds(outcomes, changed)
+    bounds = bounds_of(outcomes, changed)
     verification = prove_rewrite(before, after, data, allowed, rules, bounds=bounds)
     with_measures = measured(outcomes, changed, verification)
     if not verification.passed:
@@ -245,7 +261,7 @@ def _proven(
     return Result(after, with_measures, (), verification)
 
 
-def _bounds(outcomes: Sequence[Outcome], changed: Sequence[Site]) -> dict[Key, ErrorBound]:
+def bounds_of(outcomes: Sequence[Outcome], changed: Sequence[Site]) -> dict[Key, ErrorBound]:
     """How near each changed node comes to what stood there, as its outcome says."""
     keys = {site.index: site.key for site in changed}
     return {

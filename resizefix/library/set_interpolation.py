@@ -12,6 +12,7 @@ from resizefix.interop.feed_file import read_feeds
 from resizefix.library import seam
 from resizefix.library.advice import Asked, Words
 from resizefix.library.bounded import operation
+from resizefix.library.inlining import never
 from resizefix.library.plans import runs_in
 from resizefix.library.raising import raised, require_raised_alike
 from resizefix.library.result import NOT_VERIFIED, Result, failed, skipped
@@ -35,7 +36,7 @@ def _raised(asked: Asked, outcome: Outcome) -> Iterable[Words]:
         yield outcome.retry_args
 
 
-@operation(advice=_raised, tells_why=True)
+@operation(advice=_raised, tells_why=True, inlines=never)
 def set_interpolation(
     document: Document,
     *,
@@ -47,9 +48,14 @@ def set_interpolation(
     antialias: bool | None = None,
     exclude_outside: bool | None = None,
     form: str | None = None,
+    scale: float | None = None,
+    scales: Sequence[float] | None = None,
+    sizes: Sequence[int] | str | None = None,
     node: Sequence[str] = (),
     opset: int | None = None,
+    inline: bool = False,
     feed: Mapping[str, object] | None = None,
+    allow_inexact: bool = False,
     verify: bool = True,
     **run: Unpack[ChangeOptions],
 ) -> Result[Document]:
@@ -60,7 +66,13 @@ def set_interpolation(
     verified bit for bit, or within the bound that its outcome states. For any other change, each outcome says how far
     the node is from what it was (`max_abs_diff`, `node_diffs`), and how far the outputs are (`output_diffs`). They are
     measured on random values and on those of `feed`: for each input an array, numbers, or the path of a .npy file or a
-    picture. `result.views` holds planes of the tensors to look at. `opset` raises the model first.
+    picture. `result.views` holds planes of the tensors to look at. `opset` raises the model first; `inline`
+    inlines its local functions before that.
+
+    `scale`, `scales` or `sizes`, set in a call of their own, give the nodes another constant extent; `sizes="partner"`
+    the sizes of the tensor that the result meets at Add, Sub, Mul, Concat or Where, at run time. Each changed node is
+    compared with the original that holds this extent, bit for bit, and the rest must run. Where sizes would sample
+    otherwise than the scales did, a node is refused unless `allow_inexact`.
 
     Raises UsageError for values that there are not, VerificationFailedError where a changed node does not compute what
     was asked for.
@@ -75,8 +87,15 @@ def set_interpolation(
             "antialias": antialias,
             "exclude_outside": exclude_outside,
             "form": form,
+            "scale": scale,
+            "scales": scales,
+            "sizes": sizes,
         }
     )
+    if settings.is_extent:
+        from resizefix.library.set_extent import set_extent  # a change of another kind
+
+        return set_extent(document, settings, node, opset, feed, run, verify=verify, allow_inexact=allow_inexact)
     base, made = _made(document, settings, node, opset)
     fed = read_feeds(feed or {}, model_inputs(document.proto))
     if not made.intended:

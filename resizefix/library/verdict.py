@@ -25,6 +25,8 @@ class Verdict:
     violations: tuple[Violation, ...]
     live: LiveVerdict | None = None
     live_reason: str | None = None
+    asked: str = ""
+    """The name that was asked for, where the row that judges has another: `tensorrt-8.6`."""
 
     def __repr__(self) -> str:
         broken = Counter(violation.rule for violation in self.violations)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import lru_cache, partial
 from typing import NamedTuple
 
@@ -248,16 +248,17 @@ def _fixed_dims(
         return None
     moving = {axes[position] for position in scaled}
     if form in (Form.SCALES, Form.SIZES):
-        moving |= {axis for axis in axes if axis not in _kept(rank, moving)}
+        moving |= {axis for axis in axes if axis not in kept_axes(rank, moving)}
     dims = list(site.input_dims or (None,) * rank)
     for axis, value in zip(axes, base, strict=True) if kind is ExtentKind.SIZES else ():
         dims[axis] = int(value)
     return tuple(None if axis in moving else size for axis, size in enumerate(dims))
 
 
-def _kept(rank: int, scaled: set[int]) -> set[int]:
-    """Batch and channel axes: the first two, or first and last where the second is scaled (NHWC)."""
+def kept_axes(rank: int, scaled: Collection[int]) -> set[int]:
+    """Batch and channel axes, which no other extent resizes: the first two, or first and last where the second is
+    scaled (NHWC)."""
     if rank <= _BATCH_AND_CHANNEL:
         return set()
     channel = 1 if 1 not in scaled else rank - 1
-    return {0, channel} - scaled
+    return {0, channel}.difference(scaled)

@@ -11,13 +11,11 @@ import numpy as np
 from onnx import NodeProto, TensorProto, TypeProto, ValueInfoProto, helper, numpy_helper
 
 from resizefix.diagnostics import Diagnostic, code_of
-from resizefix.dialects.read import read
 from resizefix.document.document import Document
 from resizefix.document.edits import (
     add_graph_input,
     insert_nodes,
     pass_into_functions,
-    remove_attribute,
     remove_unread,
     set_input,
 )
@@ -29,6 +27,7 @@ from resizefix.errors import RefusedError, UsageError
 from resizefix.interpolation import ExtentKind, NearestMode
 from resizefix.operations.forms import bind_input, bind_integer_input, retry_args
 from resizefix.operations.input_subgraph import InputSubgraph, Place
+from resizefix.operations.new_operand import read_instead
 from resizefix.operations.promoted_sizes import kept_dims
 from resizefix.operations.rewriter import Operation, broken_rules, rewrite
 from resizefix.operations.scan_ranks import store_scan_ranks
@@ -355,25 +354,9 @@ def _rewire(
     outside: Place,
     here: Place,
 ) -> None:
-    dialect = site.dialect
     by_shape = driven.by_shape
     operand = subgraph.sizes(source.name, driven, here) if by_shape else subgraph.operand(source.name, driven, outside)
-    scales_input = dialect.slot(ExtentKind.SCALES)
-    if driven.reads is ExtentKind.SCALES:
-        if dialect.sizes_input is not None:
-            set_input(node, dialect.sizes_input, "")
-        set_input(node, scales_input, operand)
-    else:
-        scales_are_optional = dialect.inputs[scales_input].optional
-        if site.extent.kind is ExtentKind.SCALES:
-            set_input(node, scales_input, "" if scales_are_optional else subgraph.empty_scales(outside))
-        set_input(node, dialect.slot(ExtentKind.SIZES), operand)
-    after = read(node, dialect).interpolation
-    if after.keep_aspect_ratio_policy is not None and site.interpolation.keep_aspect_ratio_policy is None:
-        remove_attribute(node, "keep_aspect_ratio_policy")  # beside scales it said nothing
-        after = read(node, dialect).interpolation
-    if after != site.interpolation:
-        raise AssertionError(f"{site.label}: promotion changed its meaning to {after}")
+    read_instead(site, node, driven.reads, operand, lambda: subgraph.empty_scales(outside))
 
 
 def _not_everywhere(driven: InputBinding) -> str | None:

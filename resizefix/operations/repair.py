@@ -68,12 +68,13 @@ def repair(document: Document, sites: Sequence[Site], preferences: Preferences) 
     unseen: dict[int, str | None] = {}  # of what is sound as far as it is known
     for _ in range(_MOST_ROUNDS):
         view = ModelView(current)
+        left: dict[int, Fault] = {}  # that may be wanted as they are
         refused: dict[int, Fault] = {}  # of this round: the fix of a node can tell the sizes that another one's needs
         found: list[tuple[int, ResizeNode, Fault]] = []
         for index, node in enumerate(resize_nodes(view)):
             fault = first_fault(node, preferences) if index in selected else None
             if fault is not None and fault.change is None:
-                refused[index] = fault
+                (left if fault.is_optional else refused)[index] = fault
             elif fault is not None:
                 found.append((index, node, fault))
             elif index in selected and not fixed[index]:
@@ -100,7 +101,12 @@ def repair(document: Document, sites: Sequence[Site], preferences: Preferences) 
     current, rederived = _with_true_shapes(current, [index for index in sorted(resized) if index < len(after)], others)
     outcomes = tuple(
         _outcome(
-            site, fixed[index], refused.get(index), after[index] if index < len(after) else None, unseen.get(index)
+            site,
+            fixed[index],
+            refused.get(index),
+            after[index] if index < len(after) else None,
+            unseen.get(index),
+            left.get(index),
         )
         for index, site in selected.items()
     )
@@ -286,7 +292,12 @@ def _stored(document: Document, keys: Sequence[Key]) -> dict[Key, Dims]:
 
 
 def _outcome(
-    site: Site, fixed: Sequence[Fault], refused: Fault | None, after: Site | None, unseen: str | None
+    site: Site,
+    fixed: Sequence[Fault],
+    refused: Fault | None,
+    after: Site | None,
+    unseen: str | None,
+    left: Fault | None,
 ) -> Outcome:
     names = ", ".join(dict.fromkeys(fault.name for fault in fixed)) or None
     if refused is not None:
@@ -294,13 +305,16 @@ def _outcome(
         return site.outcome(Status.REFUSED, reason, retry_args=refused.retry_args, fault=refused.name)
     if not fixed and site.interpolation is None:
         return site.outcome(Status.REFUSED, site.reason)
+    if not fixed and left is not None:
+        said = Diagnostic("operations.fault-left", because=left.because, fix=left.fix)
+        return site.outcome(Status.UNCHANGED, said, retry_args=left.retry_args, fault=left.name)
     if not fixed:
         none = Diagnostic("operations.no-fault")
         said = none if unseen is None else Diagnostic("operations.no-fault-seen", unseen=unseen)
         return site.outcome(Status.UNCHANGED, said)
     if after is not None and after.interpolation is None:
         return site.outcome(Status.REFUSED, Diagnostic("operations.not-fixed-enough", why=after.reason), fault=names)
-    reason = "; ".join(f"{fault.because}: {fault.fix}" for fault in fixed)
+    reason = "; ".join(f"{fault.because}: {fault.fix}" for fault in (*fixed, *([left] if left is not None else [])))
     text = (node_text(after.node),) if after is not None else ()
     exact = all(fault.keeps_numbers for fault in fixed)
     return site.outcome(Status.CHANGED, reason, after=text, exact=exact, fault=names)

@@ -166,13 +166,19 @@ def lowered(
 
 
 def every_lowered(
-    subject: ResizeSpec, site: Site, *, fresh: Fresh, target: Target, accepts: Callable[[ResizeSpec], bool]
+    subject: ResizeSpec,
+    site: Site,
+    *,
+    fresh: Fresh,
+    target: Target | None,
+    accepts: Callable[[ResizeSpec], bool],
+    opset: int | None = None,
 ) -> Iterator[Replacement]:
-    """All replacements by other operators that the target takes, the preferred first. Raises RefusedError where nothing
-    is known of the tensor."""
+    """All replacements by other operators that the target (None: anybody) takes, the preferred first; in the model's
+    opset, or in `opset`. Raises RefusedError where nothing is known of the tensor."""
     _require_known(subject)
-    opset, why_not = site.scope.opset, _why_not(subject, target, accepts)
-    for lowering in lowerings_for(target.name):
+    opset, why_not = opset or site.scope.opset, _why_not(subject, target, accepts)
+    for lowering in lowerings_for(target.name if target else None):
         if lowering.applies(subject, opset) is None and why_not(lowering) is None:
             yield _of(lowering.build(subject, x=site.input, y=site.output, opset=opset, fresh=fresh))
 
@@ -264,7 +270,7 @@ def fix_shapes(document: Document, changed: Sequence[Site], kept: Sequence[Site]
     there = View(document.proto).scopes.by_path
     repeated = [site.key for site in changed if site.scope.path in there and there[site.scope.path].is_repeated]
     if repeated:
-        rederive(document.proto, dict.fromkeys(repeated))
+        rederive(document.proto, dict.fromkeys(repeated), names_hold=True)
     invalid = why_invalid(document.proto) if rewritten_any else None
     if invalid is not None:
         fixed = document.copy()

@@ -16,6 +16,10 @@ from resizefix.interpolation import CoordinateTransformationMode, Mode, NearestM
 from resizefix.lowerings.table import BY_NAME
 
 SCALES, SIZES, AXES = "scales", "sizes", "axes"
+PARTNER = "partner"
+"""The sizes of the tensor that the result meets, at run time."""
+_EXTENTS = ("scale", SCALES, SIZES)
+_LARGEST = 2**31 - 1
 
 _MODES = {
     **{member.value: member for member in Mode},
@@ -35,7 +39,8 @@ _FORMS = {name: name for name in (SCALES, SIZES, AXES, *BY_NAME)}
 class Settings:
     """What is to be set, and to what; None: left as each node has it.
 
-    `form` is scales, sizes, axes, or the name of a lowering.
+    `form` is scales, sizes, axes, or the name of a lowering. `scale` is one factor for every axis that is scaled,
+    `scales` and `sizes` hold a number for each axis, or for each that is scaled; `sizes` may be PARTNER.
     """
 
     mode: Mode | None = None
@@ -45,10 +50,16 @@ class Settings:
     antialias: bool | None = None
     exclude_outside: bool | None = None
     form: str | None = None
+    scale: float | None = None
+    scales: tuple[float, ...] | None = None
+    sizes: tuple[int, ...] | str | None = None
 
     def __post_init__(self) -> None:
-        if all(value is None for value in vars(self).values()):
+        given_keys = [key for key, value in vars(self).items() if value is not None]
+        if not given_keys:
             raise UsageError("operations.set-nothing", known=", ".join(READERS))
+        if self.is_extent and len(given_keys) > 1:
+            raise UsageError("operations.set-extent-alone", key=next(key for key in _EXTENTS if key in given_keys))
         given = self.mode
         if given is None:
             return
@@ -62,6 +73,11 @@ class Settings:
             raise UsageError("operations.set-contradiction", key="antialias", mode="linear or cubic", given="nearest")
         if self.exclude_outside and (given is Mode.NEAREST or (given is Mode.LINEAR and self.antialias is False)):
             raise UsageError("operations.set-exclude-outside", given=given.value)
+
+    @property
+    def is_extent(self) -> bool:
+        """Whether how large the output is shall change, and not how it is sampled."""
+        return any(getattr(self, key) is not None for key in _EXTENTS)
 
 
 def settings_of(given: Mapping[str, object]) -> Settings:
@@ -120,6 +136,38 @@ def _coefficient(value: object) -> object:
     return found if math.isfinite(found) else None
 
 
+def _numbers(value: object) -> list[float] | None:
+    """What `1,1,2,2` or a sequence of numbers holds, each above 0."""
+    words: object = value.split(",") if isinstance(value, str) else value
+    if isinstance(words, numbers.Real) and not isinstance(words, bool):
+        words = [words]
+    try:
+        found = [float(word) for word in words if not isinstance(word, (bool, np.bool_))]  # type: ignore[attr-defined]
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return found if found and all(math.isfinite(number) and number > 0 for number in found) else None
+
+
+def _factors(value: object) -> object:
+    """Scales, which are float32."""
+    with np.errstate(over="ignore", under="ignore"):
+        found = tuple(float(np.float32(number)) for number in _numbers(value) or ())
+    return found if found and all(math.isfinite(number) and number > 0 for number in found) else None
+
+
+def _factor(value: object) -> object:
+    found = _factors(value)
+    return found[0] if isinstance(found, tuple) and len(found) == 1 else None
+
+
+def _lengths(value: object) -> object:
+    """Sizes, or the word for those of the partner."""
+    if _word(value) == PARTNER:
+        return PARTNER
+    found = _numbers(value) or ()
+    return tuple(map(int, found)) if found and all(n.is_integer() and n <= _LARGEST for n in found) else None
+
+
 ALIASES = {"coordinate_transformation_mode": "coordinates"}
 READERS: dict[str, tuple[Callable[[object], object], str]] = {
     "mode": (_among(_MODES), ", ".join(mode.value for mode in Mode)),
@@ -129,5 +177,11 @@ READERS: dict[str, tuple[Callable[[object], object], str]] = {
     "antialias": (_switch, "0 or 1"),
     "exclude_outside": (_switch, "0 or 1"),
     "form": (_among(_FORMS), ", ".join(_FORMS)),
+    "scale": (_factor, "a factor above 0, as 2 or 1.5"),
+    SCALES: (_factors, "a factor above 0 for each axis, as 1,1,2,2, or for each that is scaled, as 2,2"),
+    SIZES: (
+        _lengths,
+        "a size above 0 for each axis, as 1,3,720,1280, or for each that is scaled, as 720,1280; or partner",
+    ),
 }
 """What reads the value of each key, None for a value that there is not, and what there is."""

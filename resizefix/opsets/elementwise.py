@@ -2,13 +2,8 @@
 
 import numpy as np
 
-from resizefix.opsets.site import Row, Site, keep
+from resizefix.opsets.site import Row, Site, without
 from resizefix.opsets.verdict import Blocked
-
-
-def cast(site: Site) -> None:
-    """saturate (19) and round_mode (24) speak of float8 types, which opset 8 does not take anyway."""
-    site.copy_node(without=["saturate", "round_mode"])
 
 
 def cast_like(site: Site) -> None:
@@ -43,6 +38,14 @@ def dropout(site: Site) -> None:
     site.add("Identity", site.data, into=site.output())
 
 
+def same_shape(site: Site) -> None:
+    """Before 8 all operands have one shape (Max, Mean, Min, Sum)."""
+    sizes = {site.static_dims(name) for name in site.node.input}
+    if len(sizes) > 1:
+        raise Blocked("opsets.no-broadcast", "opsets.fix-expand", operator=site.node.op_type)
+    site.copy_node()
+
+
 def recurrent(site: Site) -> None:
     """layout (14) may put the batch first; before, time is first."""
     if site.attribute("layout", 0):
@@ -50,31 +53,28 @@ def recurrent(site: Site) -> None:
     site.copy_node(without=["layout"])
 
 
-# (versions read, version written): operators. Sources: docs/Changelog.md; each version listed only adds types.
-_MORE_TYPES: dict[tuple[tuple[int, ...], int], tuple[str, ...]] = {
-    ((13,), 6): ("Abs", "Ceil", "Exp", "Floor", "Log", "Neg", "Reciprocal", "Sigmoid", "Sqrt", "Tanh"),
-    ((22,), 7): ("Acos", "Asin", "Atan", "Cos", "Multinomial", "Sin", "Tan"),
-    ((13, 14), 7): ("Add", "Div", "Mul", "Sub"),
-    ((11, 22), 1): ("Conv",),
-    ((22,), 6): ("Elu", "HardSigmoid", "InstanceNormalization", "Selu"),
-    ((22,), 1): (
-        "GlobalAveragePool", "GlobalMaxPool", "LpNormalization", "MaxRoiPool", "RandomNormal",
-        "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Softplus", "Softsign",
+# versions: operators that took more types there, and nothing else. Sources: docs/Changelog.md.
+_MORE_TYPES: dict[tuple[int, ...], tuple[str, ...]] = {
+    (13,): ("Abs", "Ceil", "Exp", "Floor", "LRN", "Log", "Neg", "Reciprocal", "Sigmoid", "Sqrt", "Tanh"),
+    (22,): (
+        "Acos", "Asin", "Atan", "Cos", "Elu", "GlobalAveragePool", "GlobalLpPool", "GlobalMaxPool", "HardSigmoid",
+        "InstanceNormalization", "LpNormalization", "MaxRoiPool", "Multinomial", "RandomNormal", "RandomNormalLike",
+        "RandomUniform", "RandomUniformLike", "Selu", "Sin", "Softplus", "Softsign", "Tan",
     ),
-    ((22,), 2): ("GlobalLpPool",),
-    ((13,), 1): ("LRN",),
-    ((16,), 6): ("LeakyRelu",),
-    ((9, 13), 1): ("MatMul",),
-    ((13,), 8): ("Mean", "Sum"),
-    ((9, 16), 7): ("PRelu",),
-    ((13, 14), 6): ("Relu",),
+    (13, 14): ("Add", "Div", "Mul", "Relu", "Sub"),
+    (11, 22): ("Conv",),
+    (16,): ("LeakyRelu",),
+    (9, 13): ("MatMul",),
+    (9, 16): ("PRelu",),
 }  # fmt: skip
+_OF_FLOAT8 = {19: without("saturate"), 24: without("round_mode")}  # which older versions do not take
 
 ROWS: tuple[Row, ...] = (
-    *(Row(op_type, *versions, keep) for versions, op_types in _MORE_TYPES.items() for op_type in op_types),
-    Row("Cast", (9, 13, 19, 21, 23, 24, 25), 6, cast),  # 9: strings (refused); 19: float8, saturate; 24: round_mode
-    Row("CastLike", (15, 19, 21, 23, 24, 25), 0, cast_like),  # 15: new
-    Row("Pow", (12, 13, 15), 7, power),  # 12: two types
-    Row("Dropout", (10, 12, 13, 22), 7, dropout),  # 10: bool mask; 12: ratio and training_mode are inputs
-    *(Row(op_type, (14, 22), 7, recurrent) for op_type in ("LSTM", "GRU", "RNN")),  # 14: layout
+    *(Row(op_type, {}, versions) for versions, op_types in _MORE_TYPES.items() for op_type in op_types),
+    *(Row(op_type, {8: same_shape}, (13,)) for op_type in ("Mean", "Sum")),  # 8: broadcast
+    Row("Cast", _OF_FLOAT8, (9, 13, 21, 23, 25, 28)),
+    Row("CastLike", {15: cast_like, **_OF_FLOAT8}, (21, 23, 25)),  # 15: new
+    Row("Pow", {12: power}, (13, 15)),  # 12: two types
+    Row("Dropout", {10: dropout, 12: dropout}, (13, 22)),  # 10: bool mask; 12: ratio and training_mode are inputs
+    *(Row(op_type, {14: recurrent}, (22,)) for op_type in ("LSTM", "GRU", "RNN")),  # 14: layout
 )

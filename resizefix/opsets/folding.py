@@ -6,7 +6,7 @@ from onnx import GraphProto, ModelProto, NodeProto, TensorProto, numpy_helper
 from resizefix.diagnostics import Diagnostic
 from resizefix.document.edits import FIRST_IR_WITH_DEFAULTS
 from resizefix.document.node_builder import FreshNames
-from resizefix.document.scopes import Scope, names_in, names_read, subgraphs
+from resizefix.document.scopes import Scope, bodies, names_in, names_read, subgraphs
 from resizefix.opsets.constants import replace_by_constants
 from resizefix.opsets.value_info_map import ValueInfoMap
 from resizefix.opsets.verdict import Step
@@ -18,13 +18,14 @@ class Unread:
 
     def __init__(self, model: ModelProto) -> None:
         self._from_the_start = _unread(model.graph)
+        self._constants = {tensor.name for _, body in bodies(model) for tensor in getattr(body, "initializer", ())}
 
     def remove(self, model: ModelProto) -> None:
         """Remove nodes and initializers that became unread since, and what is stored about names that are gone."""
         kept = set(self._from_the_start)
         if model.ir_version >= FIRST_IR_WITH_DEFAULTS:
             kept.update(value.name for value in model.graph.input)  # a default may be fed: part of the signature
-        _prune(model.graph, kept)
+        _prune(model.graph, kept, self._constants)
 
 
 def fold(model: ModelProto, value_of: ValueOf, unread: Unread) -> tuple[ValueInfoMap, list[Step]]:
@@ -76,7 +77,7 @@ def _unread(graph: GraphProto) -> set[str]:
     return unread
 
 
-def _prune(graph: GraphProto, kept: set[str]) -> None:
+def _prune(graph: GraphProto, kept: set[str], constants: set[str]) -> None:
     live = {value.name for value in graph.output}
     for index in reversed(range(len(graph.node))):
         node = graph.node[index]
@@ -84,7 +85,7 @@ def _prune(graph: GraphProto, kept: set[str]) -> None:
             del graph.node[index]
             continue
         for _, body in subgraphs(node):
-            _prune(body, kept)
+            _prune(body, kept, constants)
         live |= names_read(node)
     dead = {tensor.name for tensor in graph.initializer} - live - kept
     for field in (graph.initializer, graph.input):  # IR 3 lists initializers among the inputs
@@ -92,6 +93,7 @@ def _prune(graph: GraphProto, kept: set[str]) -> None:
             if field[index].name in dead:
                 del field[index]
     known = {name for node in graph.node for name in node.output} | {value.name for value in graph.input}
+    known |= constants & {tensor.name for tensor in graph.initializer}
     for index in reversed(range(len(graph.value_info))):
         if graph.value_info[index].name not in known:
             del graph.value_info[index]

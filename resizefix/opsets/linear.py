@@ -81,7 +81,7 @@ def _no_simple_einsum(equation: str) -> Blocked:
 
 # Sources: docs/Changelog.md, the section of each version named.
 ROWS: tuple[Row, ...] = (
-    Row("Gemm", (9, 11, 13), 7, gemm),  # 9: integers (refused); 11: C is optional
-    Row("ConvTranspose", (11, 22), 1, conv_transpose),  # 11: the text of auto_pad
-    Row("Einsum", (12,), 0, einsum),  # 12: new
+    Row("Gemm", {11: gemm}, (9, 13)),  # 9: integers (refused); 11: C is optional
+    Row("ConvTranspose", {11: conv_transpose}, (22,)),  # 11: the text of auto_pad
+    Row("Einsum", {12: einsum}, (28,)),  # 12: new
 )

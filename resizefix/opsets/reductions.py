@@ -30,9 +30,8 @@ def padding_that_does_not_count(site: Site) -> None:
 
 def average_pool(site: Site) -> None:
     """AveragePool-7 counts all padding or none; what ceil_mode adds is never counted (onnxruntime 1.31, torch)."""
-    _refuse_dilations(site)
     counted = site.attribute("count_include_pad", 0)
-    if site.since_version >= 19 or (counted and site.attribute("ceil_mode", 0)):
+    if counted and site.attribute("ceil_mode", 0):
         site.error = _ONE_ROUNDING
     if not _rounds_up(site):
         site.copy_node(without=_GONE)
@@ -47,6 +46,20 @@ def average_pool(site: Site) -> None:
     padded = site.add("Pad", site.data, mode="constant", pads=[0, 0, *pads[:half], 0, 0, *pads[half:]], value=0.0)
     rest = [0] * half + [after - before for before, after in zip(pads[half:], lengthened[half:], strict=True)]
     site.copy_node(inputs=[padded], without=[*_GONE, "auto_pad"], pads=rest, count_include_pad=0)
+
+
+def undilated_average(site: Site) -> None:
+    """AveragePool-10 has no dilations, and a kernel of its own that rounds otherwise."""
+    _refuse_dilations(site)
+    site.error = _ONE_ROUNDING
+    site.copy_node(without=["dilations"])
+
+
+def unindexed(site: Site) -> None:
+    """MaxPool-1 gives no indices, and so cares for no storage_order."""
+    if site.output(1):
+        raise Blocked("opsets.indices-are-used", OLDER_EXPORT)
+    site.copy_node(outputs=[site.output()], without=["storage_order"])
 
 
 _DILATIONS_SINCE = {"MaxPool": 10, "AveragePool": 19, "LpPool": 18}
@@ -106,48 +119,64 @@ def _end(size: int | None, begin: int, end: int, kernel: int, stride: int) -> in
 _IDENTITY_ON_NOTHING = frozenset({"ReduceMax", "ReduceMean", "ReduceMin", "ReduceProd", "ReduceSum"})
 
 
-def reduce(site: Site) -> None:
-    """Axes: an input since 18 (ReduceSum: 13), negative since 11; none means all, or none with noop_with_empty_axes."""
+def axes_as_attribute(site: Site) -> None:
+    """Axes: an input since 18 (ReduceSum: 13); none means all, or none with noop_with_empty_axes."""
     axes = site.ints("axes", 1)
     if not axes and site.attribute("noop_with_empty_axes", 0):
         if site.node.op_type not in _IDENTITY_ON_NOTHING:
             raise Blocked("opsets.noop-not-defined", "opsets.fix-name-axes")
         site.add("Identity", site.data, into=site.output())
         return
+    attributes: dict[str, Any] = {"axes": axes} if axes else {}
+    site.copy_node(inputs=[site.data], without=["axes", "noop_with_empty_axes"], **attributes)
+
+
+def axes_from_the_front(site: Site) -> None:
+    """Negative axes came with 11."""
+    axes = site.attribute("axes")
     attributes: dict[str, Any] = {"axes": site.nonnegative(axes, site.data)} if axes else {}
-    gone = ["axes", "noop_with_empty_axes"]
-    if site.dtype(site.data).kind not in "iub" or site.dtype(site.data).itemsize >= 4:
-        site.copy_node(inputs=[site.data], without=gone, **attributes)
+    site.copy_node(**attributes)
+
+
+def small_integers(site: Site) -> None:
+    """ReduceMax-12, -20 and ReduceMin: small integers and bool, which int32 holds, and the result is one of them."""
+    kind = site.dtype(site.data)
+    if kind.kind not in "iub" or kind.itemsize >= 4 or (site.since_version > 12 and kind.kind != "b"):
+        site.copy_node()
         return
-    # ReduceMax-12, -20: small integers and bool, which no smaller type reduces to anything but themselves
-    if site.node.op_type not in ("ReduceMax", "ReduceMin"):
-        raise Blocked(
-            "opsets.overflow-differs", "opsets.fix-cast-int32", operator=site.node.op_type, dtype=site.dtype(site.data)
-        )
-    elem_type, found = site.elem_type(site.data), site.fresh("int32")
-    site.copy_node(inputs=[site.cast(site.data, TensorProto.INT32)], outputs=[found], without=gone, **attributes)
-    site.add("Cast", found, into=site.output(), to=elem_type)
+    found = site.fresh("int32")
+    site.copy_node(inputs=[site.cast(site.data, TensorProto.INT32), *site.node.input[1:]], outputs=[found])
+    site.add("Cast", found, into=site.output(), to=site.elem_type(site.data))
 
 
-def arg_extreme(site: Site) -> None:
-    """ArgMax and ArgMin: negative axis since 11, the last of equal elements since 12."""
+def by_a_kernel(site: Site) -> None:
+    """ReduceLogSum-28 and ReduceLogSumExp-28: onnxruntime computes them by other operators, which round otherwise."""
+    site.error = _ONE_ROUNDING
+    site.copy_node()
+
+
+def first_of_equals(site: Site) -> None:
+    """ArgMax and ArgMin: the last of equal elements since 12."""
     if site.attribute("select_last_index", 0):
         raise Blocked("opsets.no-select-last", "opsets.fix-select-first")
-    axis = site.axis(0, site.data)
-    site.copy_node(without=["select_last_index"], axis=axis)
+    site.copy_node(without=["select_last_index"])
 
 
-# Sources: docs/Changelog.md, the section of each version named.
+def axis_from_the_front(site: Site) -> None:
+    """ArgMax and ArgMin: negative axis since 11."""
+    site.copy_node(axis=site.axis(0, site.data))
+
+
+# Sources: docs/Changelog.md, the section of each version named. Reductions: 28 took integers away from two.
+_REDUCED = {11: axes_from_the_front, 18: axes_as_attribute}
+_SMALL = {12: small_integers, 20: small_integers}
 ROWS: tuple[Row, ...] = (
-    Row("MaxPool", (10, 11, 12, 22), 8, padding_that_does_not_count),  # 10: ceil_mode, dilations; 12: int8, uint8
-    Row("AveragePool", (10, 11, 19, 22), 7, average_pool),  # 10: ceil_mode; 19: dilations
-    Row("LpPool", (11, 18, 22), 2, padding_that_does_not_count),  # 18: ceil_mode, dilations
-    # Reductions. 11: negative axes; 13, 18: axes are an input; 12, 20: more types.
-    *(
-        Row(f"Reduce{name}", (11, 13, 18), 1, reduce)
-        for name in ("L1", "L2", "LogSum", "LogSumExp", "Mean", "Prod", "SumSquare")
-    ),
-    Row("ReduceSum", (11, 13), 1, reduce),
-    *(Row(op_type, (11, 12, 13, 18, 20), 1, reduce) for op_type in ("ReduceMax", "ReduceMin")),
-    *(Row(op_type, (11, 12, 13), 1, arg_extreme) for op_type in ("ArgMax", "ArgMin")),
+    Row("MaxPool", {8: unindexed, 10: padding_that_does_not_count}, (11, 12, 22)),  # 10: ceil_mode; 12: int8, uint8
+    Row("AveragePool", {10: average_pool, 19: undilated_average}, (11, 22)),  # 10: ceil_mode; 19: dilations
+    Row("LpPool", {18: padding_that_does_not_count}, (11, 22)),  # 18: ceil_mode, dilations
+    *(Row(f"Reduce{name}", _REDUCED, (13,)) for name in ("L1", "L2", "Mean", "Prod", "SumSquare")),
+    *(Row(f"Reduce{name}", {**_REDUCED, 28: by_a_kernel}, (13,)) for name in ("LogSum", "LogSumExp")),
+    *(Row(f"Reduce{name}", {**_REDUCED, **_SMALL}, (13,)) for name in ("Max", "Min")),
+    Row("ReduceSum", {11: axes_from_the_front, 13: axes_as_attribute}),
+    *(Row(name, {11: axis_from_the_front, 12: first_of_equals}, (13,)) for name in ("ArgMax", "ArgMin")),
 )

@@ -11,17 +11,19 @@ from typing import Any
 import numpy as np
 from onnx import TensorProto
 
+from resizefix.opsets.elementwise import same_shape
 from resizefix.opsets.site import Row, Site
 from resizefix.opsets.verdict import EQUAL, FIX_SHAPES, Blocked
 from resizefix.shapes.node_inference import Dims
 
 _CAST_BEFORE = "opsets.fix-cast-common-type"
+_ALL_NUMBERS = 9  # Less-9 orders them, Where-9 chooses between them
 
 
 def less(site: Site, left: str, right: str, into: str | None = None) -> str:
     """left < right, for every type but uint64; broadcast. A NaN is never less."""
     kind = site.dtype(left)
-    if kind.kind == "f":
+    if kind.kind == "f" or site.goal >= _ALL_NUMBERS:
         return site.add("Less", left, right, into=into)
     doubles = site.cast(left, TensorProto.DOUBLE), site.cast(right, TensorProto.DOUBLE)
     if kind.kind in "iub" and kind.itemsize <= 4:  # double holds them exactly
@@ -97,6 +99,14 @@ def _is_inf(site: Site) -> None:
     site.add("Or", sides[0], sides[-1], into=site.output())
 
 
+def _is_inf_of_halves(site: Site) -> None:
+    """IsInf-10 takes float and double; a cast of a half to float keeps infinities apart from numbers."""
+    if site.dtype(site.data) in (np.float32, np.float64):
+        site.copy_node()
+    else:
+        site.copy_node(inputs=[site.cast(site.data, TensorProto.FLOAT)])
+
+
 def _sign(site: Site) -> None:
     """(0 < x) - (x < 0); of a NaN, that NaN: only there is max(sign, min(x, -1)) not the sign itself."""
     kind, zero = site.elem_type(site.data), site.scalar(0, like=site.data)
@@ -120,6 +130,13 @@ def _round(site: Site) -> None:
     tie = site.add("Not", site.add("Less", rest, half))
     up = site.add("Or", site.add("Greater", rest, half), site.add("And", tie, odd))
     site.add("Add", floor, site.add("Cast", up, to=site.elem_type(site.data)), into=site.output())
+
+
+def _mod_of_floats(site: Site) -> None:
+    """Before 28 floats have fmod alone."""
+    if site.dtype(site.data).kind == "f" and not site.attribute("fmod", 0):
+        raise Blocked("opsets.no-mod-of-type", _CAST_BEFORE, dtype=site.dtype(site.data))
+    site.copy_node()
 
 
 def _mod(site: Site) -> None:
@@ -147,7 +164,11 @@ def select(site: Site, condition: str, yes: str, no: str, sizes: Dims | None, in
     """`condition ? yes : no`, exactly, into the node's output or `into`. `sizes`: their common shape, if known."""
     kind, elem_type = site.dtype(yes), site.elem_type(yes)
     into = into or site.output()
-    if kind == np.bool_:
+    if site.goal >= _ALL_NUMBERS:
+        site.add("Where", condition, yes, no, into=into)
+        if kind.kind == "f":
+            site.error = EQUAL  # onnxruntime's Where turns some negative zeros into positive ones
+    elif kind == np.bool_:
         chosen = site.add("And", condition, yes)
         site.add("Or", chosen, site.add("And", site.add("Not", condition), no), into=into)
     elif kind in (np.int32, np.int64):
@@ -277,7 +298,7 @@ def _extreme(site: Site) -> None:
         doubles = [site.cast(name, TensorProto.DOUBLE) for name in site.node.input]
         found = site.add(site.node.op_type, *doubles)
         site.add("Cast", found, into=site.output(), to=elem_type)
-    elif kind == np.int64:
+    elif kind == np.int64 or (kind == np.uint64 and site.goal >= _ALL_NUMBERS):
         found = site.node.input[0]
         for name in site.node.input[1:]:
             found = _extreme_of_two(site, site.node.op_type, found, name)
@@ -290,15 +311,14 @@ def _extreme(site: Site) -> None:
 
 def _extreme_of_two(site: Site, op_type: str, left: str, right: str) -> str:
     right_wins = less(site, left, right) if op_type == "Max" else less(site, right, left)
+    if site.goal >= _ALL_NUMBERS:
+        return site.add("Where", right_wins, right, left)
     return site.add("Add", *_masked(site, right_wins, right, left))
 
 
 def _clip(site: Site) -> None:
     """Clip-6 keeps float32 bounds in attributes; bounds that are computed, or no float32, become Max and Min."""
     kind = site.dtype(site.data)
-    if kind.kind != "f":
-        _clip_integers(site, site.data, kind)
-        return
     # Without a bound the type's own limit holds (Clip-11), and an infinity becomes the largest number.
     low, high = _bound(site, 1, np.finfo(kind).min, -math.inf), _bound(site, 2, np.finfo(kind).max, math.inf)
     if kind.itemsize <= 4 and low is not None and high is not None and low <= high:
@@ -327,8 +347,13 @@ def _bound_name(site: Site, position: int, value: Any, nothing: float) -> str:
     return _select_whole(site, is_number(site, given), given, site.scalar(nothing, like=given))
 
 
-def _clip_integers(site: Site, data: str, kind: np.dtype[Any]) -> None:
-    """Small integers are exact in double; int64 are compared and chosen. A bound that is left out binds nothing."""
+def _clip_integers(site: Site) -> None:
+    """Clip-11 takes floats. Small integers are exact in double; int64 are compared and chosen. A bound that is left out
+    binds nothing."""
+    data, kind = site.data, site.dtype(site.data)
+    if kind.kind == "f":
+        site.copy_node()
+        return
     if kind.kind not in "iu" or (kind.itemsize > 4 and kind != np.int64):
         raise Blocked("opsets.no-clip-of-type", "opsets.fix-cast-common-type", kind=kind)
     elem_type = site.elem_type(data)
@@ -343,18 +368,18 @@ def _clip_integers(site: Site, data: str, kind: np.dtype[Any]) -> None:
 
 # Sources: docs/Changelog.md, the section of each version named.
 ROWS: tuple[Row, ...] = (
-    Row("Equal", (11, 13, 19), 7, _equal),  # 11: all numbers; 19: strings (refused)
-    *(Row(op_type, (9, 13), 7, _ordered) for op_type in ("Less", "Greater")),  # 9: all numbers
-    *(Row(op_type, (12, 16), 0, _not_less) for op_type in ("LessOrEqual", "GreaterOrEqual")),  # 12: new
-    Row("IsNaN", (9, 13, 20), 0, _is_nan),  # 9: new
-    Row("IsInf", (10, 20), 0, _is_inf),  # 10: new
-    Row("Sign", (9, 13), 0, _sign),  # 9: new
-    Row("Round", (11, 22), 0, _round, EQUAL),  # 11: new
-    Row("Mod", (10, 13), 0, _mod),  # 10: new
-    Row("Where", (9, 16), 0, _where),  # 9: new
-    Row("Trilu", (14,), 0, _trilu),  # 14: new
-    Row("ThresholdedRelu", (10, 22), 0, _thresholded_relu),  # 10: new
-    Row("Shrink", (9,), 0, _shrink),  # 9: new
-    *(Row(op_type, (12, 13), 8, _extreme) for op_type in ("Max", "Min")),  # 12: integers
-    Row("Clip", (11, 12, 13), 6, _clip),  # 11: bounds are inputs; 12: integers
+    Row("Equal", {11: _equal}, (13, 19)),  # 11: all numbers; 19: strings (refused)
+    *(Row(op_type, {9: _ordered}, (13,)) for op_type in ("Less", "Greater")),  # 9: all numbers
+    *(Row(op_type, {12: _not_less}, (16,)) for op_type in ("LessOrEqual", "GreaterOrEqual")),  # 12: new
+    Row("IsNaN", {9: _is_nan}, (13, 20)),  # 9: new
+    Row("IsInf", {10: _is_inf, 20: _is_inf_of_halves}),  # 10: new; 20: halves
+    Row("Sign", {9: _sign}, (13,)),  # 9: new
+    Row("Round", {11: _round}, (22,), EQUAL),  # 11: new
+    Row("Mod", {10: _mod, 28: _mod_of_floats}, (13,)),  # 10: new; 28: floats towards the divisor's sign
+    Row("Where", {9: _where}, (16,)),  # 9: new
+    Row("Trilu", {14: _trilu}),  # 14: new
+    Row("ThresholdedRelu", {10: _thresholded_relu}, (22,)),  # 10: new
+    Row("Shrink", {9: _shrink}),  # 9: new
+    *(Row(op_type, {8: same_shape, 12: _extreme}, (13,)) for op_type in ("Max", "Min")),  # 8: broadcast; 12: integers
+    Row("Clip", {11: _clip, 12: _clip_integers}, (13,)),  # 11: bounds are inputs; 12: integers
 )

@@ -9,24 +9,26 @@ from onnx import TensorProto, numpy_helper
 from resizefix.diagnostics import Diagnostic
 from resizefix.document.text import counted
 from resizefix.error_bound import ErrorBound
-from resizefix.opsets.site import Row, Site, keep
+from resizefix.opsets.site import Row, Site, only
 from resizefix.opsets.verdict import FIX_SHAPES, MAKE_CONSTANT, Blocked
 from resizefix.shapes.moving_values import slice_positions
 
 _TO_THE_END = (1 << 31) - 1  # INT_MAX: "slicing to the end of a dimension with unknown size" (Slice-1)
 
 
-def unsqueeze(site: Site) -> None:
-    """Axes: an attribute before 13, from the front before 11."""
-    axes = site.ints("axes", 1) or []
-    site.copy_node(inputs=[site.data], axes=site.nonnegative(axes, site.data, more=len(axes)))
-
-
-def squeeze(site: Site) -> None:
-    """Axes: an attribute before 13, from the front before 11; without any, all axes of size 1 go."""
+def axes_as_attribute(site: Site) -> None:
+    """Squeeze and Unsqueeze: an input since 13; without any, all axes of size 1 go."""
     axes = site.ints("axes", 1)
-    attributes: dict[str, Any] = {"axes": site.nonnegative(axes, site.data)} if axes else {}
-    site.copy_node(inputs=[site.data], without=["axes"], **attributes)
+    attributes: dict[str, Any] = {"axes": axes} if axes else {}
+    site.copy_node(inputs=[site.data], **attributes)
+
+
+def axes_from_the_front(site: Site) -> None:
+    """Squeeze and Unsqueeze: negative axes came with 11."""
+    axes = site.attribute("axes") or []
+    more = len(axes) if site.node.op_type == "Unsqueeze" else 0
+    attributes: dict[str, Any] = {"axes": site.nonnegative(axes, site.data, more)} if axes else {}
+    site.copy_node(**attributes)
 
 
 def axis_from_the_front(site: Site) -> None:
@@ -39,7 +41,7 @@ def axis_from_the_front(site: Site) -> None:
 
 
 def flatten(site: Site) -> None:
-    """Flatten-1 takes floats only and axes from the front; other types are reshaped."""
+    """Flatten-1 takes floats only; other types are reshaped."""
     axis = site.axis(1, site.data)
     if site.dtype(site.data).kind == "f":
         site.copy_node(axis=axis)
@@ -71,6 +73,18 @@ def shape(site: Site) -> None:
     sizes = site.add("Shape", site.data)
     end = _TO_THE_END if end is None else end
     site.add("Slice", sizes, into=site.output(), axes=[0], starts=[start], ends=[end])
+
+
+def slice_from_the_front(site: Site) -> None:
+    """Negative axes came with 11; the other operands may be computed."""
+    axes = site.ints("axes", 3)
+    if axes is None or min(axes, default=0) >= 0:
+        site.copy_node()
+        return
+    front = site.value(site.nonnegative(axes, site.data), "axes", np.int64)
+    starts, ends = (site.cast(site.input(place), TensorProto.INT64) for place in (1, 2))
+    steps = [site.cast(site.input(4), TensorProto.INT64)] if site.input(4) else []
+    site.copy_node(inputs=[site.data, starts, ends, front, *steps])
 
 
 def slice_(site: Site) -> None:
@@ -108,14 +122,42 @@ def _size(site: Site, data: str, axis: int) -> int:
     return size
 
 
-def pad(site: Site) -> None:
-    """Pad-2: pads for every axis and the value are attributes; float types only; no mode `wrap`."""
+def pad_without_wrap(site: Site) -> None:
+    """The mode `wrap` came with 19."""
     mode = site.attribute("mode", "constant")
     if mode not in ("constant", "reflect", "edge"):
         raise Blocked("opsets.no-pad-mode", "opsets.fix-pad-otherwise", mode=mode)
+    site.copy_node()
+
+
+def pad_of_all_axes(site: Site) -> None:
+    """Before 18 there are pads for every axis."""
+    if not site.input(3):
+        site.copy_node(inputs=site.node.input[:3])
+        return
+    pads = _pads_of_all_axes(site, site.data, [int(amount) for amount in site.constant_input(1, "pads").reshape(-1)])
+    value = [site.input(2)] if site.input(2) else []
+    site.copy_node(inputs=[site.data, site.value(pads, "pads", np.int64), *value])
+
+
+def pad_of_numbers(site: Site) -> None:
+    """Pad-11 takes numbers only; small ones hold a bool."""
+    if site.dtype(site.data).kind != "b":
+        site.copy_node()
+        return
+    known = site.constant(site.input(2)) if site.input(2) else None
+    value = [site.cast(site.input(2), TensorProto.UINT8)] if site.input(2) and known is None else []
+    value += [] if known is None else [site.value(known.astype(np.uint8), "value")]
+    padded = site.fresh("padded")
+    inputs = [site.cast(site.data, TensorProto.UINT8), site.input(1), *value]
+    site.copy_node(inputs=inputs, outputs=[padded])
+    site.add("Cast", padded, into=site.output(), to=TensorProto.BOOL)
+
+
+def pad(site: Site) -> None:
+    """Pad-2: the pads and the value are attributes; float types only."""
+    mode = site.attribute("mode", "constant")
     pads = [int(amount) for amount in site.constant_input(1, "pads").reshape(-1)]
-    if site.input(3):
-        pads = _pads_of_all_axes(site, site.data, pads)
     value = float(site.constant_input(2, "constant_value").reshape(-1)[0]) if site.input(2) else 0.0
     elem_type = site.elem_type(site.data)
     kind = site.dtype(site.data)
@@ -141,19 +183,28 @@ def _float32(value: float) -> float:
     return value
 
 
-def split(site: Site) -> None:
-    """Split-2 keeps lengths in an attribute; without, the parts are equal. Split-18 lets the last one be smaller."""
-    axis = site.axis(0, site.data)
+def split_evenly(site: Site) -> None:
+    """Split-18 lets the last part be smaller; before, parts without lengths are equal."""
+    count, axis = len(site.node.output), site.attribute("axis", 0)
+    if site.input(1):
+        site.copy_node(without=["num_outputs"])
+        return
+    size = site.size(site.data, axis)
+    if size is None:
+        raise Blocked("opsets.parts-of-unknown-size", FIX_SHAPES, axis=axis, data=site.data)
+    part = -(-size // count)
+    lengths = [part] * (count - 1) + [size - part * (count - 1)]
+    if size % count == 0:
+        site.copy_node(inputs=[site.data], without=["num_outputs"])
+    else:
+        site.copy_node(inputs=[site.data, site.value(lengths, "split", np.int64)], without=["num_outputs"])
+
+
+def split_as_attribute(site: Site) -> None:
+    """Split-13 has the lengths as an input."""
     lengths = site.ints("split", 1)
-    count = len(site.node.output)
-    if lengths is None and site.since_version >= 18:
-        size = site.size(site.data, axis)
-        if size is None:
-            raise Blocked("opsets.parts-of-unknown-size", FIX_SHAPES, axis=axis, data=site.data)
-        part = -(-size // count)
-        lengths = [part] * (count - 1) + [size - part * (count - 1)]
-    attributes: dict[str, Any] = {"axis": axis} if lengths is None else {"axis": axis, "split": lengths}
-    site.copy_node(inputs=[site.data], without=["num_outputs"], **attributes)
+    attributes: dict[str, Any] = {} if lengths is None else {"split": lengths}
+    site.copy_node(inputs=[site.data], **attributes)
 
 
 _NEVER_NEGATIVE = frozenset({"Shape", "Size", "ArgMax", "ArgMin", "NonZero"})
@@ -185,6 +236,13 @@ def from_the_front(site: Site, data: str, indices: str, axis: int) -> str:
     as_float = site.add("Cast", indices, to=TensorProto.FLOAT)  # keeps the sign of every integer
     negative = site.add("Less", as_float, site.value(np.float32(0), "zero"))
     return site.add("Add", indices, site.add("Mul", site.add("Cast", negative, to=kind), length))
+
+
+def gather_nd_of_one_batch(site: Site) -> None:
+    """batch_dims came with 12."""
+    if site.attribute("batch_dims", 0):
+        raise Blocked("opsets.no-gather-nd", "opsets.fix-gather-by-axis")
+    site.copy_node(without=["batch_dims"])
 
 
 def gather_nd(site: Site) -> None:
@@ -225,9 +283,13 @@ def depth_to_space(site: Site) -> None:
     site.copy_node(inputs=[permuted], without=["mode"])
 
 
+def top_k_as_attribute(site: Site) -> None:
+    """TopK-1 keeps k in an attribute."""
+    site.copy_node(inputs=[site.data], k=int(site.constant_input(1, "K").reshape(-1)[0]))
+
+
 def top_k(site: Site) -> None:
-    """TopK-1 keeps k in an attribute and finds the largest; the smallest are the largest of the negated."""
-    count = int(site.constant_input(1, "K").reshape(-1)[0])
+    """TopK-10 finds the largest floats; the smallest are the largest of the negated."""
     axis = site.axis(-1, site.data)
     elem_type, kind = site.elem_type(site.data), site.dtype(site.data)
     exact = kind.kind == "f"
@@ -240,11 +302,27 @@ def top_k(site: Site) -> None:
     plain = exact and not smallest
     found = site.output() if plain else site.fresh("found")
     outputs = [found, *site.node.output[1:]]
-    site.copy_node(inputs=[values], outputs=outputs, without=["largest", "sorted"], axis=axis, k=count)
+    site.copy_node(inputs=[values, site.input(1)], outputs=outputs, without=["largest", "sorted"], axis=axis)
     if smallest:
         found = site.add("Neg", found, into=site.output() if exact else None)
     if not exact:
         site.add("Cast", found, into=site.output(), to=elem_type)
+
+
+def expand(site: Site) -> None:
+    """To a constant shape it is a Tile: Expand came with 8."""
+    wanted = [int(size) for size in site.constant_input(1, "shape").reshape(-1)]
+    dims = site.static_dims(site.data)
+    rank = max(len(wanted), len(dims))
+    given, asked = [1] * (rank - len(dims)) + list(dims), [1] * (rank - len(wanted)) + wanted
+    repeats = [size if old == 1 else 1 for old, size in zip(given, asked, strict=True)]
+    full = site.data if len(dims) == rank else site.reshape(site.data, given)
+    site.add("Tile", full, site.value(repeats, "repeats", np.int64), into=site.output())
+
+
+def range_of_numbers(site: Site) -> None:
+    """Before 27 there is no Range of halves, of which stash_type speaks."""
+    site.copy_node(without=["stash_type"])
 
 
 def range_(site: Site) -> None:
@@ -255,26 +333,30 @@ def range_(site: Site) -> None:
 _UNLESS_EMPTY = ErrorBound(note=Diagnostic("opsets.same-unless-empty"))
 
 # Sources: docs/Changelog.md, the section of each version named.
+_TYPES = (21, 23, 24, 25)  # 4-bit, float4, float8e8m0 and 2-bit tensors
+_AXES = {11: axes_from_the_front, 13: axes_as_attribute}
 ROWS: tuple[Row, ...] = (
-    Row("Unsqueeze", (11, 13, 21, 23, 24, 25), 1, unsqueeze),  # 11: negative axes; 13: axes are an input
-    Row("Squeeze", (11, 13, 21, 23, 24, 25), 1, squeeze),  # 11: negative axes; 13: axes are an input
-    Row("Concat", (11, 13), 4, axis_from_the_front),  # 11: negative axes
-    Row("Flatten", (9, 11, 13, 21, 23, 24, 25), 1, flatten),  # 9: all types; 11: negative axis
-    Row("Reshape", (13, 14, 19, 21, 23, 24, 25), 5, reshape),  # 14: allowzero
-    Row("Shape", (13, 15, 19, 21, 23, 24, 25), 1, shape),  # 15: start, end
-    Row("Slice", (10, 11, 13), 1, slice_),  # 10: inputs, steps; 11: negative axes
-    Row("Pad", (11, 13, 18, 19, 21, 23, 24, 25), 2, pad),  # 11: inputs; 13: all types; 18: axes; 19: wrap
-    Row("Split", (11, 13, 18), 2, split),  # 11: negative axis; 13: split is an input; 18: num_outputs, uneven
-    Row("Gather", (11, 13), 1, gather),  # 11: negative indices
-    Row("GatherND", (11, 12, 13), 0, gather_nd),  # 11: new; 12: batch_dims
-    Row("ConstantOfShape", (9, 20, 21, 23, 24, 25), 0, constant_of_shape),  # 9: new
-    Row("DepthToSpace", (11, 13), 1, depth_to_space),  # 11: mode
-    Row("TopK", (10, 11, 24), 1, top_k),  # 10: K is an input; 11: largest, sorted, integers
-    Row("Range", (11,), 0, range_),  # 11: new
-    Row("SpaceToDepth", (13,), 1, keep),
-    Row("Transpose", (13, 21, 23, 24, 25), 1, keep),
-    Row("Identity", (13, 14, 16, 19, 21, 23, 24, 25), 1, keep),
-    Row("Size", (13, 19, 21, 23, 24, 25), 1, keep),
-    Row("Expand", (13,), 8, keep),
-    Row("Tile", (13,), 6, keep),
+    *(Row(op_type, _AXES, _TYPES) for op_type in ("Unsqueeze", "Squeeze")),
+    Row("Concat", {11: axis_from_the_front}, (13,)),
+    Row("Flatten", {9: flatten, 11: axis_from_the_front}, (13, *_TYPES)),  # 9: all types
+    Row("Reshape", {14: reshape}, (13, 19, *_TYPES)),  # 14: allowzero
+    Row("Shape", {15: shape}, (13, 19, *_TYPES)),  # 15: start, end
+    Row("Slice", {10: slice_, 11: slice_from_the_front}, (13,)),  # 10: inputs, steps
+    Row(
+        "Pad", {11: pad, 13: pad_of_numbers, 18: pad_of_all_axes, 19: pad_without_wrap}, _TYPES
+    ),  # 11: inputs; 13: all types; 18: axes
+    # 13: split is an input; 18: num_outputs, uneven
+    Row("Split", {11: axis_from_the_front, 13: split_as_attribute, 18: split_evenly}),
+    Row("Gather", {11: gather}, (13,)),  # 11: negative indices
+    Row("GatherND", {11: gather_nd, 12: gather_nd_of_one_batch}, (13,)),  # 11: new
+    Row("ConstantOfShape", {9: constant_of_shape}, (20, *_TYPES)),  # 9: new
+    Row("DepthToSpace", {11: depth_to_space}, (13, 28)),  # 11: mode
+    Row("TopK", {10: top_k_as_attribute, 11: top_k}, (24,)),  # 10: K is an input; 11: largest, sorted, integers
+    Row("Range", {11: range_, 27: range_of_numbers}),  # 11: new; 27: halves, stash_type
+    Row("SpaceToDepth", {28: only(mode="DCR")}, (13,)),
+    Row("Transpose", {}, (13, *_TYPES)),
+    Row("Identity", {}, (13, 14, 16, 19, *_TYPES)),
+    Row("Size", {}, (13, 19, *_TYPES)),
+    Row("Expand", {8: expand}, (13,)),  # 8: new
+    Row("Tile", {}, (13,)),
 )

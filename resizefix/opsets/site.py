@@ -1,6 +1,6 @@
 """One node under rewriting: what it says, what is known of its values, what takes its place, and the rows for it."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,9 +12,9 @@ from resizefix.document.scopes import Scope, node_label
 from resizefix.document.values import Array
 from resizefix.error_bound import ErrorBound
 from resizefix.opsets.value_info_map import ValueInfoMap
-from resizefix.opsets.verdict import BITWISE, FIX_SHAPES, MAKE_CONSTANT, Blocked
-from resizefix.shapes.node_inference import Dims
-from resizefix.shapes.signatures import output_types
+from resizefix.opsets.verdict import BITWISE, FIX_SHAPES, MAKE_CONSTANT, OLDER_EXPORT, Blocked
+from resizefix.shapes.node_inference import Dims, dims_of, infer
+from resizefix.shapes.signatures import schema_of
 
 
 class Draft:
@@ -35,9 +35,9 @@ class Draft:
         """The type of a value, old or new, if known."""
         return self.types.get(name) or self.knowledge.type_of(self.scope, name)
 
-    def note_types(self, node: NodeProto) -> None:
-        """Remember the types of the outputs that a new node brings."""
-        for name, value_type in output_types(node, self.opset, self.type_of).items():
+    def note_types(self, node: NodeProto, opset: int) -> None:
+        """Remember the types of the outputs that a new node of that opset brings."""
+        for name, value_type in infer(node, opset, self.type_of, self.value_of, {}).items():
             if self.knowledge.type_of(self.scope, name) is None:
                 self.types[name] = value_type
 
@@ -59,16 +59,24 @@ class Draft:
 
 
 class Site(NodeBuilder):
-    """What the rewrite of one operator works on. `nodes` are what it has added so far, in order."""
+    """What the rewrite of one operator works on. `nodes` are what it has added so far, in order.
 
-    def __init__(self, node: NodeProto, index: int, since_version: int, draft: Draft) -> None:
+    `since_version` is the version whose words the node says, and has to lose: what is added is of the opset before it,
+    `opset`, and goes on from there until the model's new opset, `goal`.
+    """
+
+    def __init__(self, node: NodeProto, index: int, since_version: int, draft: Draft, label: str = "") -> None:
         self.node = node
         self.index = index
-        self.label = "/".join((*draft.scope.path.steps, node_label(node, index)))
+        self.label = label or "/".join((*draft.scope.path.steps, node_label(node, index)))
         self.since_version = since_version
+        self.goal = draft.opset
         fresh = draft.names.fresh
         super().__init__(
-            fresh, draft.opset, self.output() or self.label, lambda op_type, output: fresh(f"{self.label}_{op_type}")
+            fresh,
+            max(since_version - 1, self.goal),
+            self.output() or self.label,
+            lambda op_type, output: fresh(f"{self.label}_{op_type}"),
         )
         self.error: ErrorBound | None = None  # set by a rewrite that comes nearer, or less near, than its row says
         self._draft = draft
@@ -108,7 +116,7 @@ class Site(NodeBuilder):
 
     def dims(self, name: str) -> Dims | None:
         """The sizes of a value, None where one is dynamic; None altogether where even the rank is unknown."""
-        return self._draft.knowledge.dims(self._draft.scope, name)
+        return dims_of(self._draft.type_of(name))
 
     def rank(self, name: str) -> int:
         """The number of axes of a value. Raises `Blocked` where it is unknown."""
@@ -217,9 +225,29 @@ class Site(NodeBuilder):
         node.attribute.extend(helper.make_attribute(name, value) for name, value in attributes.items())
         self.append(node)
 
+    def add(
+        self,
+        op_type: str,
+        *inputs: str,
+        into: str | Sequence[str] | None = None,
+        wanted: str | None = None,
+        **attributes: Any,
+    ) -> str:
+        """A new node, as `NodeBuilder.add`: an argument that this opset takes as an input becomes a constant there."""
+        schema = schema_of(op_type, self.opset)
+        places = {} if schema is None else {formal.name: place for place, formal in enumerate(schema.inputs)}
+        moved = [name for name in attributes if name in places and schema and name not in schema.attributes]
+        operands = list(inputs)
+        for name in sorted(moved, key=places.__getitem__):
+            value = attributes.pop(name)
+            operands += [""] * (places[name] - len(operands))
+            is_number = isinstance(value, float)
+            operands.append(self.scalar(value, inputs[0]) if is_number else self.value(value, name, np.int64))
+        return super().add(op_type, *operands, into=into, wanted=wanted, **attributes)
+
     def append(self, node: NodeProto) -> str:
         """A node made elsewhere; the types of its outputs are known from here on."""
-        self._draft.note_types(node)
+        self._draft.note_types(node, self.opset)
         return super().append(node)
 
 
@@ -227,20 +255,42 @@ Rewrite = Callable[[Site], None]
 
 
 class Row(NamedTuple):
-    """One operator of the ai.onnx domain.
+    """One operator of the ai.onnx domain, and every version of it that came after opset 7.
 
-    `reads` lists every version the rewrite was written and tested for: a newer one is refused until somebody has read
-    its changes. `writes` is the version the target opset knows, 0 where the operator did not exist. `rewrite` adds the
-    nodes that take the node's place; types are checked afterwards, against the target's schema.
+    `changes`: for each version that says something new, what adds the nodes of the opset before it that take the
+    node's place. `kept`: versions that say nothing that an older one cannot, but for types, which are checked
+    afterwards. One that stands in neither is refused until somebody has read its changes, unless it is the first: then
+    there is nothing before it (`table.ABSENT` says why).
     """
 
     op_type: str
-    reads: tuple[int, ...]
-    writes: int
-    rewrite: Rewrite
+    changes: Mapping[int, Rewrite]
+    kept: tuple[int, ...] = ()
     error: ErrorBound = BITWISE
+
+    @property
+    def reads(self) -> tuple[int, ...]:
+        """Every version that was read."""
+        return tuple(sorted({*self.changes, *self.kept}))
 
 
 def keep(site: Site) -> None:
     """The older version says the same in the same words; at most it takes fewer types."""
     site.copy_node()
+
+
+def without(*names: str) -> Rewrite:
+    """Attributes that say nothing to the types which the older version takes are left out."""
+    return lambda site: site.copy_node(without=names)
+
+
+def only(**values: Any) -> Rewrite:
+    """Attributes that have these values, or are not there, are left out; the older version cannot say others."""
+
+    def rewrite(site: Site) -> None:
+        for name, value in values.items():
+            if site.attribute(name, value) != value:
+                raise Blocked("opsets.no-attribute", OLDER_EXPORT, name=name, since=site.since_version)
+        site.copy_node(without=list(values))
+
+    return rewrite

@@ -1,6 +1,6 @@
 """Operators that hold bodies. The bodies themselves are rewritten like any graph, before the node that holds them."""
 
-from resizefix.opsets.site import Row, Site, keep
+from resizefix.opsets.site import Row, Site
 from resizefix.opsets.verdict import Blocked
 from resizefix.shapes.node_inference import Dims
 
@@ -42,9 +42,18 @@ def scan(site: Site) -> None:
             site.add("Squeeze", name, into=wanted, axes=[0])
 
 
+def scan_from_the_front(site: Site) -> None:
+    """Negative axes came with 11."""
+    for name in ("scan_input_axes", "scan_output_axes"):
+        if min(site.attribute(name, ()), default=0) < 0:
+            raise Blocked("opsets.scan-of-negative-axis", "opsets.fix-axis-from-front")
+    site.copy_node()
+
+
 # Sources: docs/Changelog.md. If-11: shapes may differ; Scan-9: no batch axis, axes and directions. Others: more types.
+_TYPES = (13, 16, 19, 21, 23, 24, 25)  # 13, 16: sequences, optionals (refused by their types)
 ROWS: tuple[Row, ...] = (
-    Row("If", (11, 13, 16, 19, 21, 23, 24, 25), 1, if_),
-    Row("Loop", (11, 13, 16, 19, 21, 23, 24, 25), 1, keep),  # 13, 16: sequences, optionals (refused by their types)
-    Row("Scan", (9, 11, 16, 19, 21, 23, 24, 25), 8, scan),
+    Row("If", {11: if_}, _TYPES),
+    Row("Loop", {}, (11, *_TYPES)),
+    Row("Scan", {9: scan, 11: scan_from_the_front}, _TYPES[1:]),
 )

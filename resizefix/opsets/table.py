@@ -1,24 +1,30 @@
-"""All operators that changed since opset 8: rows for those that it can say, and why it has no form for the others."""
+"""All operators that changed since opset 7: rows for the versions that an older one can say, and for each operator why
+there is nothing before its first."""
 
 from typing import NamedTuple
 
 from resizefix.opsets import (
     activations,
+    constant_nodes,
     elementwise,
+    indexing,
     linear,
     normalization,
+    quantization,
     reductions,
     selection,
     shapes_ops,
+    special_fields,
     subgraphs,
 )
 from resizefix.opsets.site import Row
 from resizefix.opsets.verdict import OLDER_EXPORT
 
 ROOMS = (
-    activations, elementwise, linear, normalization, reductions, selection, shapes_ops, subgraphs,
+    activations, constant_nodes, elementwise, indexing, linear, normalization, quantization, reductions, selection,
+    shapes_ops, special_fields, subgraphs,
 )  # fmt: skip
-TO_OPSET_8: dict[str, Row] = {row.op_type: row for room in ROOMS for row in room.ROWS}
+DOWN: dict[str, Row] = {row.op_type: row for room in ROOMS for row in room.ROWS}
 
 
 class Absent(NamedTuple):
@@ -29,7 +35,6 @@ class Absent(NamedTuple):
 
 
 _GROUPS: tuple[tuple[Absent, tuple[str, ...]], ...] = (
-    (Absent("opsets.constant-without-value", "opsets.fix-constant-value"), ("Constant",)),  # others are initializers
     (Absent("opsets.resize-is-no-row", "opsets.fix-rewrite-resize"), ("Resize", "Upsample")),
     (Absent("opsets.no-quantisation", "opsets.fix-unquantised"), (
         "QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear", "QLinearConv", "QLinearMatMul",
@@ -44,7 +49,7 @@ _GROUPS: tuple[tuple[Absent, tuple[str, ...]], ...] = (
         "Optional", "OptionalGetElement", "OptionalHasElement",
     )),
     (Absent("opsets.no-shape-from-data"), ("NonZero", "Unique", "Compress", "NonMaxSuppression")),
-    (Absent("opsets.no-scatter"), ("Scatter", "ScatterElements", "ScatterND", "TensorScatter", "MaxUnpool", "Col2Im")),
+    (Absent("opsets.no-scatter"), ("Scatter", "ScatterND", "TensorScatter", "MaxUnpool", "Col2Im")),
     (Absent("opsets.no-gather-elements"), ("GatherElements",)),
     (Absent("opsets.no-one-hot"), ("OneHot",)),
     (Absent("opsets.no-eye-like", "opsets.fix-fold"), ("EyeLike",)),
@@ -55,6 +60,7 @@ _GROUPS: tuple[tuple[Absent, tuple[str, ...]], ...] = (
     (Absent("opsets.no-determinant"), ("Det",)),
     (Absent("opsets.no-spectrum"), ("DFT", "STFT", "MelWeightMatrix", "BlackmanWindow", "HammingWindow", "HannWindow")),
     (Absent("opsets.loses-precision-near-zero"), ("Acosh", "Asinh", "Atanh", "Sinh", "Cosh")),
+    (Absent("opsets.no-scan-before-8"), ("Scan",)),
     (Absent("opsets.is-for-training", "opsets.fix-export-for-inference"), (
         "Bernoulli", "NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss",
     )),
@@ -62,7 +68,9 @@ _GROUPS: tuple[tuple[Absent, tuple[str, ...]], ...] = (
         "StringNormalizer", "StringConcat", "StringSplit", "RegexFullMatch", "TfIdfVectorizer", "ImageDecoder",
     )),
     (Absent("opsets.no-sampling-by-data"), ("AffineGrid", "GridSample", "RoiAlign", "DeformConv")),
-    (Absent("opsets.is-for-language-models"), ("Attention", "RotaryEmbedding")),
+    (Absent("opsets.is-for-language-models"), (
+        "Attention", "RotaryEmbedding", "LinearAttention", "CausalConvWithState", "SwiGLU",
+    )),
 )  # fmt: skip
 """For each reason the operators that have it."""
 

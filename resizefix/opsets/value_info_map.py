@@ -5,13 +5,15 @@ from functools import partial
 from onnx import GraphProto, ModelProto, NodeProto, TypeProto, helper
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.document.scopes import DEFAULT_DOMAINS, DefinitionKind, Scope, subgraphs
-from resizefix.document.values import Array, longest_extent
+from resizefix.document.scopes import DEFAULT_DOMAINS, Definition, DefinitionKind, Scope, subgraphs
+from resizefix.document.values import Array
 from resizefix.document.view import View
 from resizefix.scope_path import Key
+from resizefix.shapes.expression import Expression, Number, Size, UntraceableError
 from resizefix.shapes.node_inference import Dims, ValueOf, dims_of, infer, of_known_rank
 from resizefix.shapes.operand import MOST_ELEMENTS
-from resizefix.shapes.table import has_row, values_or_none
+from resizefix.shapes.table import has_row
+from resizefix.shapes.values import Values
 
 # What exporters apply to weights: folded, the weights would stand in the file twice.
 _LEFT = frozenset({"CastLike", "Clip", "Flatten", "Reciprocal", "Round", "Sqrt"})
@@ -22,21 +24,24 @@ class ValueInfoMap:
 
     def __init__(self, model: ModelProto, value_of: ValueOf) -> None:
         self.scopes = View(model).scopes
-        self._value_of = value_of
-        self._constants: dict[Key, Array] = {}
+        self._values = Values(value_of, self.scopes, sizes=self._sizes, left=_LEFT)
         self._types: dict[Key, TypeProto] = {}
-        self._walk(self.scopes.main)
+        for start in (self.scopes.main, *self.scopes.functions.values()):
+            self._walk(start)
 
     def _walk(self, scope: Scope) -> None:
         graph = scope.body
-        assert isinstance(graph, GraphProto)
-        for value in graph.input:
-            known = value.type if scope.parent is None else of_known_rank(value.type)
-            self._types[scope.path, value.name] = known
-        stored = {value.name: value.type for value in (*graph.value_info, *graph.output)}
+        stored = {value.name: value.type for value in graph.value_info}
+        if isinstance(graph, GraphProto):
+            for value in graph.input:
+                known = value.type if scope.parent is None else of_known_rank(value.type)
+                self._types[scope.path, value.name] = known
+            stored.update((value.name, value.type) for value in graph.output)
         for index, node in enumerate(graph.node):
             for body in self.scopes.held.get((scope.path, index), ()):
                 self._walk(body)
+            if scope.in_function and any(attribute.ref_attr_name for attribute in node.attribute):
+                continue  # what it computes is the caller's to say
             if node.domain not in DEFAULT_DOMAINS:  # what is stored is all there is
                 found = {name: stored[name] for name in node.output if name in stored}
             elif not self._is_constant(scope, node):
@@ -46,15 +51,21 @@ class ValueInfoMap:
             self._types.update({(scope.path, name): kind for name, kind in found.items()})
 
     def _is_constant(self, scope: Scope, node: NodeProto) -> bool:
-        if not has_row(node) or node.op_type in _LEFT:
+        if not has_row(node) or node.op_type in _LEFT or not all(node.output):
             return False  # and its operands, weights perhaps, stay unread
-        operands = [self.constant(scope, name) if name else None for name in node.input]
-        values = values_or_none(node, operands, scope.opset, self.dims(scope, node.input[0]) if node.input else None)
-        for name, value in zip(node.output, values or (), strict=False):
-            self._constants[scope.path, name] = value
+        values = [value for name in node.output if (value := self._values.array(scope, name)) is not None]
+        if len(values) < len(node.output):
+            return False
+        for name, value in zip(node.output, values, strict=True):
             elem_type = helper.np_dtype_to_tensor_dtype(value.dtype)
             self._types[scope.path, name] = helper.make_tensor_type_proto(elem_type, value.shape)
-        return values is not None
+        return True
+
+    def _sizes(self, definition: Definition) -> list[Expression]:
+        dims = self.dims(definition.scope, definition.name)
+        if dims is None:
+            raise UntraceableError("origins.rank-of-shape-unknown", name=definition.name)
+        return [Size(definition.key, axis) if size is None else Number(size, "int64") for axis, size in enumerate(dims)]
 
     def _infer(self, scope: Scope, index: int, node: NodeProto) -> dict[str, TypeProto]:
         bodies = {
@@ -94,15 +105,7 @@ class ValueInfoMap:
 
     def constant(self, scope: Scope, name: str) -> Array | None:
         """The value of `name` as read in `scope`, where nothing at run time can change it and it is not large."""
-        home = self.scopes.definition(scope, name)
-        if home is None:
-            return None
-        if home.key not in self._constants:
-            tensor = home.tensor if home.kind is DefinitionKind.INITIALIZER else None
-            if tensor is None or longest_extent(tensor.dims) > MOST_ELEMENTS:
-                return None
-            self._constants[home.key] = self._value_of(tensor)
-        return self._constants[home.key]
+        return self._values.array(scope, name)
 
     def why_not_constant(self, scope: Scope, name: str) -> str:
         """Why `constant` gives None, as the end of a sentence about `name`."""

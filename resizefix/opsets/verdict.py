@@ -10,6 +10,7 @@ from resizefix.document.scopes import node_label
 from resizefix.document.view import View
 from resizefix.error_bound import ErrorBound
 from resizefix.errors import RefusedError
+from resizefix.scope_path import Key
 from resizefix.shapes.signatures import why_incomplete
 
 BITWISE = ErrorBound()
@@ -25,6 +26,8 @@ class Step:
     since_version: int
     what: str
     error: ErrorBound = BITWISE
+    key: Key | None = None
+    """The first value that the node makes."""
 
 
 @dataclass(frozen=True)
@@ -57,12 +60,20 @@ class Downgrade:
 
 
 class Blocked(RefusedError):
-    """Raised by the rewrite of one operator, caught by the downgrade, which makes it a `Blocker` and goes on."""
+    """Raised by the rewrite of one operator, caught by the downgrade, which makes it a `Blocker` and goes on.
+
+    Sentences may speak of `opset`, the one that is wanted: the `Blocker` knows it.
+    """
 
     def __init__(self, reason: str, fix: str, **arguments: Any) -> None:
-        self.reason = diagnosed(reason, arguments)
-        self.fix = diagnosed(fix, {})
-        super().__init__("opsets.blocked", why=self.reason, fix=self.fix)
+        self._reason, self._fix, self._arguments = reason, fix, arguments
+        super().__init__("opsets.blocked", why=reason, fix=fix)
+
+    def blocker(self, node: str, op_type: str, since_version: int, opset: int) -> Blocker:
+        """What stands in the way of that node."""
+        arguments = {"opset": opset, **self._arguments}
+        reason, fix = (diagnosed(code, arguments) for code in (self._reason, self._fix))
+        return Blocker(node, op_type, since_version, reason, fix)
 
 
 # What the user can do about many blockers.

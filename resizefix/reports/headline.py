@@ -38,7 +38,7 @@ def headline(survey: Survey) -> Headline:
     tone = "yes" if promotable or all(one is Standing.FED for one in standings) else "care"
     if any(surveyed.site.interpolation is None for surveyed in sites):
         tone = "no"
-    broken = sum(bool(surveyed.faults) for surveyed in sites)
+    broken = sum(any(not fault.is_optional for fault in surveyed.faults) for surveyed in sites)
     if broken:
         tone = "no" if "onnxruntime" in survey.refusing else "care"
     parts = (_faults(broken, len(sites)), _extents(sites), _standings(standings), accepting(survey))

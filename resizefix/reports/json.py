@@ -18,7 +18,7 @@ if TYPE_CHECKING:  # what a command does not answer with it need not import
     from resizefix.library.verdict import Verdict
     from resizefix.operations.diff import Change
     from resizefix.operations.site import Site
-    from resizefix.opsets.verdict import Blocker
+    from resizefix.opsets.verdict import Blocker, Step
     from resizefix.outcome import Outcome
     from resizefix.promotion import PromotedInput
     from resizefix.runtimes.tensorrt import LiveVerdict
@@ -85,8 +85,11 @@ def site_json(site: Site, faults: Iterable[Fault] = ()) -> dict[str, Any]:
 
 
 def fault_json(fault: Fault) -> dict[str, Any]:
-    """One fault; `repairable` is false where the intended meaning is not certain."""
-    return {"fault": fault.name, **fields(fault, "because", "fix"), "repairable": fault.change is not None}
+    """One fault; `repairable` is false where the intended meaning is not certain, `repairable_with` are the options
+    that say which is wanted."""
+    repairable = fault.change is not None or fault.is_optional
+    made = {"fault": fault.name, **fields(fault, "because", "fix"), "repairable": repairable}
+    return {**made, "repairable_with": list(fault.retry_args)} if fault.retry_args else made
 
 
 def outcome_json(outcome: Outcome) -> dict[str, Any]:
@@ -145,6 +148,12 @@ def blocker_json(blocker: Blocker) -> dict[str, Any]:
         **fields(blocker, "since_version", "reason", "fix"),
         "mend": blocker.fix,  # the same by its first name, which readers know
     }
+
+
+def step_json(step: Step) -> dict[str, Any]:
+    """What became of one operator that another opset says otherwise."""
+    exact = step.error.exact
+    return {"node": step.node, "op": step.op_type, "what": step.what, "exact": exact, **fields(step, "since_version")}
 
 
 def verdict_json(verdict: Verdict) -> dict[str, Any]:

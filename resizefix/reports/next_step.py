@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from resizefix.library.verdict import Verdict
     from resizefix.operations.site import Site
     from resizefix.reports.survey import Survey, Surveyed
+    from resizefix.targets.target import Target
 
 _PROGRAM = "resizefix"
 _MOST_NAMED = 3
@@ -59,7 +60,9 @@ def next_step(model: str, survey: Survey) -> NextStep | None:
             step = following(model, surveyed, survey)
             if step is not None:
                 return step
-    if any(surveyed.faults for surveyed in survey.sites):  # of which the report says what can be done
+    if any(
+        not fault.is_optional for surveyed in survey.sites for fault in surveyed.faults
+    ):  # of which the report says what can be done
         return None
     if not survey.sites or _MODERN in survey.refusing or plans.mistakes_nodes(_MODERN):
         return None
@@ -84,7 +87,7 @@ def after_check(model: str, document: Document, verdicts: Sequence[Verdict]) -> 
             accepts = survey.plans.taken_as_they_are(target)
             whole = len(chosen) == len(sites) or survey.plans.every_rewrite_passes
             whole = whole and all(accepts[site.index] for site in sites if site not in chosen)
-            return rewriting(model, target.name, [] if whole else chosen, len(sites if whole else chosen))
+            return rewriting(model, target, [] if whole else chosen, len(sites if whole else chosen))
         if survey.plans.has_legacy_form(target):
             return NextStep(f"write the model for {target.name}", reads_and_writes("trt-legacy", model))
     steps = (_freezing(model, surveyed, survey) for surveyed in survey.sites)
@@ -103,7 +106,7 @@ def steps_of(model: str, surveyed: Surveyed, survey: Survey) -> list[NextStep]:
     newest_first = list(reversed(surveyed.verdicts))
     for verdict in [verdict for verdict in newest_first if verdict.target.runtime == "tensorrt"] or newest_first:
         if not verdict.accepted and survey.plans.is_rewritable(site, verdict.target):
-            return [*steps, rewriting(model, verdict.target.name, [site] if several else [], 1)]
+            return [*steps, rewriting(model, verdict.target, [site] if several else [], 1)]
     return steps
 
 
@@ -112,13 +115,14 @@ def repairing(model: str) -> NextStep:
     return NextStep("fix what a converter broke", reads_and_writes("repair", model))
 
 
-def rewriting(model: str, target: str, sites: Sequence[Site], number: int) -> NextStep:
+def rewriting(model: str, target: str | Target, sites: Sequence[Site], number: int) -> NextStep:
     """The command that rewrites these sites, or all that it can where none are named; `number` of them."""
     patterns = _only(site.index for site in sites)
     whom = "it" if number == 1 else "them"
+    name, typed = (target, target) if isinstance(target, str) else (target.name, target.typed)
     return NextStep(
-        f"rewrite {whom} for {target}",
-        (*reads_and_writes("legalize", model, target), "--target", target, *patterns),
+        f"rewrite {whom} for {name}",
+        (*reads_and_writes("legalize", model, name), "--target", operand(typed), *patterns),
     )
 
 

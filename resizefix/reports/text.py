@@ -2,32 +2,33 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.dialect import RESIZES
-from resizefix.document.text import counted, listed
+from resizefix.document.text import listed
 from resizefix.library.result import Result
 from resizefix.outcome import Outcome
 from resizefix.outcome import Status as Happened
 from resizefix.printable import printable
 from resizefix.promotion import Freedom
-from resizefix.reports import proof
+from resizefix.reports import families, proof
 from resizefix.reports.screen import Part, Screen, screen
 from resizefix.reports.wording import live_verdict, reason, runs_of_targets
-from resizefix.targets.tensorrt import TENSORRT_TARGETS
+from resizefix.shell_words import quoted
 from resizefix.verification.verification import Status, Verification
 
 if TYPE_CHECKING:
     from resizefix.faults.fault import Fault
     from resizefix.library.fastest import Speed
     from resizefix.library.verdict import Verdict
-    from resizefix.opsets.verdict import Blocker
+    from resizefix.opsets.verdict import Blocker, Step
     from resizefix.targets.target import Target
 
 _STYLES = {Happened.CHANGED: "green", Happened.UNCHANGED: "dim", Happened.REFUSED: "yellow"}
-_COLOURS = {"accepted": "green", "rejected": "red", "different": "yellow"}
+_COLOURS = {"accepted": "green", "rejected": "red", "different": "yellow", "partly": "yellow"}
 _SPEED_HEADINGS = ("node", "before", "ms", "after", "ms")
 _SHORT = 60  # characters of a reason that may be said again
 
@@ -96,10 +97,27 @@ def _show_blockers(out: Screen, blockers: Sequence[Blocker]) -> None:
         out.wrapped(("blocked   ", "yellow"), line, hang=4)
 
 
+def show_steps(steps: Sequence[Step], *, whole: bool) -> None:
+    """What became of other operators: one line for each with `whole`, else how many of each kind."""
+    out = screen(2)
+    if whole:
+        for step in steps:
+            out.wrapped(("rewritten ", "green"), printable(f"{step.op_type} {step.node}: {step.what}"), hang=4)
+    elif steps:
+        kinds = Counter(step.op_type for step in steps)
+        named = ", ".join(f"{count} {op_type}" for op_type, count in sorted(kinds.items()))
+        out.wrapped(("rewritten ", "green"), printable(named), hang=4)
+
+
 def show_copy(reason: str, path: str | None) -> None:
     """That OUT is the model as it was, and why; no path: that it would be."""
     what = "unchanged " if path is None else "copied    "
     screen(2).wrapped((what, "dim"), f"{printable(reason)}; {_where(path)}{' as a copy' if path else ''}", hang=4)
+
+
+def show_nothing_written(reason: str) -> None:
+    """Why no OUT is written although nothing is wrong."""
+    screen(2).wrapped(("unchanged ", "dim"), printable(reason), hang=4)
 
 
 def _where(path: str | None) -> str:
@@ -120,7 +138,8 @@ def show_verdicts(verdicts: Sequence[Verdict], *, chosen: str | None) -> None:
     out = screen(4)
     for verdict in verdicts:
         mark = "*" if verdict.target.name == chosen and len(verdicts) > 1 else " "
-        out.line(f"{mark} {verdict.target.name:<13} ", (verdict.word, _COLOURS[verdict.word]))
+        name = f"{verdict.asked}, judged as {verdict.target.name}" if verdict.asked else verdict.target.name
+        out.line(f"{mark} {name:<13} ", (verdict.word, _COLOURS[verdict.word]))
         for violation in verdict.violations:
             out.below(printable(f"{violation.node}: {violation.because} [{violation.rule}; {violation.source}]"))
             out.wrapped((printable(violation.fix), "dim"), indent=6)
@@ -174,22 +193,23 @@ def show_written(path: str | None) -> None:
     screen(2).line(_where(path))
 
 
-def show_lost_targets(lost: Sequence[Target], kept: Sequence[Target]) -> None:
-    """A warning where TensorRT no longer accepts the model; `kept` are those that would, promoted for TensorRT."""
-    if lost:
-        warning = f"{_named(lost)} accepted the model before and {_plural('reject', lost)} it now"
-        if kept:
-            who = "they" if len(kept) == len(lost) > 1 else _named(kept)
-            warning += f"; with --for tensorrt, {who} {_plural('accept', kept)} it"
-        screen(2).wrapped(("warning: ", "yellow"), warning, hang=4)
-
-
-def _plural(verb: str, targets: Sequence[Target]) -> str:
-    return verb if len(targets) > 1 else f"{verb}s"
+def show_lost_targets(lost: Sequence[Target], kept: Sequence[Target] | None = None) -> None:
+    """A warning where targets no longer accept the resizes; `kept` are those that would, promoted for TensorRT."""
+    if not lost:
+        return
+    out = screen(2)
+    verb = "no longer do" if len(lost) > 1 else "no longer does"
+    out.wrapped(("warning: ", "yellow"), f"{_named(lost)} accepted the resizes before and {verb}", hang=4)
+    if kept is None:
+        return
+    others = [target for target in lost if target not in kept]
+    words = [f"promote with --for tensorrt ({_named(kept)})"] if kept else []
+    words += [f"keep IN, whose scales are constants{f' ({_named(others)})' if kept else ''}"] if others else []
+    out.wrapped(f"to keep {'them' if len(lost) > 1 else 'it'}: {'; '.join(words)}", hang=4)
 
 
 def _named(targets: Sequence[Target]) -> str:
-    return listed(runs_of_targets([target.name for target in targets], TENSORRT_TARGETS))
+    return listed(runs_of_targets([target.name for target in targets]))
 
 
 def show_python(lines: Sequence[str]) -> None:
@@ -210,26 +230,32 @@ def show_faults(faults: Sequence[tuple[str, Fault]]) -> None:
         out.line("resizefix repair fixes those with one possible meaning")
 
 
-def show_matrix(verdicts: Sequence[Verdict]) -> None:
-    """A line for each target: its verdict, and the rules that are broken with the number of nodes that break them; then
-    each of these rules once in words."""
+def show_families(verdicts: Sequence[Verdict], *, every: bool) -> None:
+    """A line for each runtime: which of its releases accept the resizes, and the rules that the others name.
+
+    The TensorRT of before 8.0 is summed up in a line, unless `every` release is to be shown; then each rule that is
+    broken follows, in words.
+    """
     out = screen(4)
-    in_words: dict[str, str] = {}
-    width = max(len(verdict.target.name) for verdict in verdicts)
-    for verdict in verdicts:
-        word = verdict.word
-        nodes: dict[str, set[str]] = {}
-        for violation in verdict.violations:
-            nodes.setdefault(violation.rule, set()).add(violation.node)
+    shown = [verdict for verdict in verdicts if every or not families.is_old(verdict.target)]
+    lines = families.lines_of(shown)
+    width = max(len(line.title) for line in lines)
+    for line in lines:
+        rules = f"  {line.rules}" if line.rules else ""
+        out.wrapped(f"{line.title:<{width}}  ", (line.said, _COLOURS[line.word]), rules, hang=width + 2)
+        for verdict in line.verdicts:
+            _show_live(out, verdict)
+    old = [verdict for verdict in verdicts if verdict not in shown]
+    if old:
+        out.wrapped((families.of_old(old), "dim"), hang=width + 2)
+    if every:
+        in_words: dict[str, str] = {}
+        for violation in (violation for verdict in verdicts for violation in verdict.violations):
             in_words.setdefault(violation.rule, violation.because)
-        rules = ", ".join(f"{rule} ({counted(len(found), 'node')})" for rule, found in nodes.items())
-        text = f"{' ' * (len('different') - len(word))}  {rules}" if rules else ""
-        out.wrapped(f"{verdict.target.name:<{width}}  ", (word, _COLOURS[word]), text, hang=width + 13)
-        _show_live(out, verdict)
-    if in_words:
-        out.line("what the rules found:")
-    for rule, because in in_words.items():
-        out.wrapped(printable(f"{rule}: {because}"), indent=2, hang=4)
+        if in_words:
+            out.line("what the rules found:")
+        for rule, because in in_words.items():
+            out.wrapped(printable(f"{rule}: {because}"), indent=2, hang=4)
     out.line("check with --target NAME, or -v, prints each node and how to fix it")
 
 
@@ -239,6 +265,13 @@ def show_targets(covered: Mapping[str, str]) -> None:
     width = max(map(len, covered))
     for name, covers in covered.items():
         out.line((name.ljust(width), "bold"), f"  {covers}")
+
+
+def show_new_target(path: str) -> None:
+    """Where a new target's file lies, and how it is used."""
+    out = screen(2)
+    out.line(f"wrote {printable(path)}; change its rules to what your device does")
+    out.line(f"to use it: resizefix check MODEL --target {quoted(path)}")
 
 
 def _speeds(speed: Speed) -> list[tuple[str, str, str, str, str]]:

@@ -102,6 +102,8 @@ def reason(outcome: Outcome) -> str:
 
 def fault_text(fault: Fault) -> str:
     """What is wrong, and what `repair` makes of it, or why it does not."""
+    if fault.is_optional:
+        return f"{fault.because}; repair leaves it: {fault.fix}"
     does = "repair" if fault.change is not None else "not repairable"
     return f"{fault.because}; {does}: {fault.fix}"
 

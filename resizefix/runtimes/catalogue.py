@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -51,11 +52,18 @@ ROWS = (
     RuntimeRow("tvm", "TVM", "tvm", "'resizefix[tvm]'"),
 )
 RUNTIMES: Mapping[str, RuntimeRow] = {row.name: row for row in ROWS}
+_NEWEST = {"opencv": "opencv-5"}
 
 
 def runtime_named(name: str) -> RuntimeRow:
-    """The row of a name in any case. Raises UsageError, which lists them."""
-    row = RUNTIMES.get(name.strip().lower()) if isinstance(name, str) else None
+    """The row of a name in any case; a runtime's name alone is its newest release: `opencv` is `opencv-5`.
+
+    Raises UsageError, which lists them and proposes a near one.
+    """
+    wanted = name.strip().lower() if isinstance(name, str) else ""
+    row = RUNTIMES.get(_NEWEST.get(wanted, wanted))
     if row is None:
-        raise UsageError("runtimes.no-such-runtime", name=name, known=", ".join(RUNTIMES))
+        near = difflib.get_close_matches(wanted, [*_NEWEST, *RUNTIMES], 1, 0.75)
+        proposal = f"did you mean {near[0]}? There are" if near else "there are"
+        raise UsageError("runtimes.no-such-runtime", name=name, proposal=proposal, known=", ".join(RUNTIMES))
     return row

@@ -99,7 +99,7 @@ def _write_sizes(document: Document, model: ModelProto) -> None:
     if not any(node.op_type in SIZED_BY for _, body in bodies(model) for node in body.node):
         return
     view = View(document.proto)
-    constants = Values(document, view.scopes)
+    constants = Values(document.array, view.scopes)
     names = FreshNames(names_in(model))
     for path, body in bodies(model):
         for node in body.node if isinstance(body, GraphProto) else ():

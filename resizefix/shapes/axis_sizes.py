@@ -50,6 +50,10 @@ class AxisSizes:
         dim = dims[axis] if dims is not None and axis < len(dims) else self._root(tensor, axis)
         return self._expression(dim)
 
+    def expression(self, dim: Dim) -> Expression:
+        """A size that `dims` gave, as an expression. Raises UntraceableError for one that has none."""
+        return self._expression(dim)
+
     def fixed(self, tensor: Key, axis: int) -> int | None:
         """The size of `tensor` on `axis` if the file fixes it."""
         source = self.source(tensor, axis)

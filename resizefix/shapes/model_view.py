@@ -27,11 +27,13 @@ class ModelView(View):
     @cached_property
     def constants(self) -> Values:
         """The values that nothing at run time can change."""
-        return Values(self.document, self.scopes)
+        return Values(self.document.array, self.scopes)
 
     def values(self, sizes: SizesOf, given: ValueOf | None = None) -> Values:
         """The values that follow from these sizes of tensors, over calls and into branches, too."""
-        return Values(self.document, self.scopes, constants=self.constants, calls=self.calls, sizes=sizes, given=given)
+        return Values(
+            self.document.array, self.scopes, constants=self.constants, calls=self.calls, sizes=sizes, given=given
+        )
 
     @cached_property
     def resizes(self) -> list[tuple[Scope, int]]:

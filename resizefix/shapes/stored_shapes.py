@@ -22,7 +22,6 @@ from resizefix.document.values import Dims, dims_in, dims_of, known_types, store
 from resizefix.document.view import View
 from resizefix.scope_path import MAIN, Key, ScopePath
 from resizefix.shapes.dependents import Dependents
-from resizefix.shapes.kept_names import KeptNames
 from resizefix.shapes.size_rules import inferred
 
 __all__ = ["Dims", "Key", "Shapes", "dims_of", "is_invented", "rederive"]
@@ -120,6 +119,8 @@ def rederive(model: ModelProto, seeds: Mapping[Key, Dims | None], *, names_hold:
             stored.append((key, tensor, old))
     if not stored:
         return
+    from resizefix.shapes.kept_names import KeptNames  # who only looks at a model derives nothing again
+
     own_symbols = _symbols(model)
     symbols = FreshNames(own_symbols)
     for _, tensor, _ in stored:

@@ -1,13 +1,11 @@
 """The table of all operators: what each makes of sizes, what of values, and of which a row says all that a run says."""
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
-import numpy as np
 from onnx import NodeProto
 
 from resizefix.document.scopes import DEFAULT_DOMAINS
-from resizefix.document.values import Array, longest_extent
+from resizefix.document.values import longest_extent
 from resizefix.shapes import (
     arithmetic_values,
     cutting_rows,
@@ -20,7 +18,7 @@ from resizefix.shapes import (
 )
 from resizefix.shapes.expression import UntraceableError
 from resizefix.shapes.notes import DimList
-from resizefix.shapes.operand import MISFITS, MOST_ELEMENTS, SHAPE_READERS, Call, Known, ValueRow, sizes_read
+from resizefix.shapes.operand import MISFITS, MOST_ELEMENTS, SHAPE_READERS, Call, Known, ValueRow
 from resizefix.shapes.output_lengths import BROADCASTING, KEEPING
 from resizefix.shapes.reading import Reading, Row, UnknownRankError
 
@@ -54,7 +52,8 @@ _UNCHECKED = frozenset(
 )
 # com.microsoft, onnxruntime's own operators: those whose rows are compared with it.
 _FOREIGN = frozenset(
-    {"FastGelu", "FusedConv", "Gelu", "QLinearAdd", "QLinearLeakyRelu", "QLinearMul", "QLinearSigmoid", "QuickGelu"}
+    {"FastGelu", "FusedConv", "Gelu", "QLinearAdd", "QLinearConcat", "QLinearLeakyRelu", "QLinearMul"}
+    | {"QLinearSigmoid", "QuickGelu"}
 )
 RUNS_ANYWAY = frozenset(
     {"ArgMax", "ArgMin", "Constant", "ConstantOfShape", "Flatten", "Gather", "GlobalAveragePool", "GlobalLpPool"}
@@ -100,43 +99,3 @@ def has_row(node: NodeProto) -> bool:
     """Whether the outputs of a node may be known where its operands are, or their sizes."""
     operator = OPERATORS.get(node.op_type) if node.domain in DEFAULT_DOMAINS else None
     return operator is not None and (operator.values is not None or node.op_type in SHAPE_READERS)
-
-
-def values(
-    node: NodeProto, operands: Sequence[Array | None], opset: int, dims: Sequence[int | None] | None = None
-) -> list[Array]:
-    """The numbers of a node's outputs, from those of its operands, or from the sizes of the first (`dims`).
-
-    An operand that is left out, or not known, is None. Raises UntraceableError.
-    """
-    if node.op_type in SHAPE_READERS and len(node.output) == 1:
-        return [_sizes(node, dims)]
-    for name, value in zip(node.input, operands, strict=True):
-        if name and value is None:
-            raise UntraceableError("document.operand-not-known", name=name)
-    known = [None if value is None else Known.constant(value) for value in operands]
-    found = [output.value for output in apply(Call(node, known, opset))]
-    results = [value for value in found if value is not None]
-    if len(results) != len(node.output):
-        raise UntraceableError("document.operator-makes-too-much", operator=node.op_type)
-    return results
-
-
-def values_or_none(
-    node: NodeProto, operands: Sequence[Array | None], opset: int, dims: Sequence[int | None] | None
-) -> list[Array] | None:
-    """The same; None where they cannot be said, or an output has no name."""
-    try:
-        return values(node, operands, opset, dims) if all(node.output) else None
-    except UntraceableError:
-        return None
-
-
-def _sizes(node: NodeProto, dims: Sequence[int | None] | None) -> Array:
-    if dims is None:
-        raise UntraceableError("document.sizes-read-not-known", operator=node.op_type)
-    wanted = sizes_read(node, dims)
-    if None in wanted:
-        raise UntraceableError("document.size-read-open", operator=node.op_type)
-    found = np.array(wanted, np.int64)
-    return found if node.op_type == "Shape" else np.array(np.prod(found, dtype=np.int64))

@@ -9,7 +9,7 @@ expressions hold at every size (`traced_values`); numbers are those that the fil
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from onnx import NodeProto, TensorProto
@@ -25,9 +25,6 @@ from resizefix.shapes.operand import MOST_ELEMENTS, SHAPE_READERS, Call, Known, 
 from resizefix.shapes.provenance import operands_first, readers_first
 from resizefix.shapes.signatures import why_incomplete
 from resizefix.shapes.table import apply, has_row
-
-if TYPE_CHECKING:
-    from resizefix.document.document import Document
 
 SizesOf = Callable[[Definition], Sequence[Expression]]
 """The sizes of a tensor. Raises UntraceableError where it is not known how many there are."""
@@ -61,25 +58,28 @@ class Values:
     """Answers over one state of a document; results are remembered.
 
     `sizes` and `calls` let the walk go on to sizes of tensors, over calls and into branches; `constants` are the values
-    that are known without them. `given` says what an input is: a graph's, or a function's in one of its calls.
+    that are known without them. `given` says what an input is: a graph's, or a function's in one of its calls. `read`
+    gives the numbers of a tensor, and operators in `left` are not folded.
     """
 
     def __init__(
         self,
-        document: Document,
+        read: Callable[[TensorProto], Array],
         scopes: Scopes,
         *,
         constants: Values | None = None,
         calls: CallResolver | None = None,
         sizes: SizesOf | None = None,
         given: ValueOf | None = None,
+        left: frozenset[str] = frozenset(),
     ) -> None:
         self.scopes = scopes
-        self._document = document
+        self._read = read
         self._constants = constants
         self._calls = calls
         self._sizes_of = sizes
         self._given = given
+        self._left = left
         self._known: dict[Key, Known | Unknown] = {}
         self._arrays: dict[tuple[object, ...], Known] = {}
         self._chains: dict[Key, tuple[NodeProto, ...]] = {}
@@ -169,8 +169,11 @@ class Values:
             return self.sources(definition)
         if node.op_type in SHAPE_READERS and self._sizes_of is None:  # of what is folded they are known
             read = self.scopes.sources(definition.scope, node)
-            return [source for source in read if source.node is not None and has_row(source.node)]
-        return self.sources(definition) if has_row(node) else []
+            return [source for source in read if source.node is not None and self._folds(source.node)]
+        return self.sources(definition) if self._folds(node) else []
+
+    def _folds(self, node: NodeProto) -> bool:
+        return node.op_type not in self._left and has_row(node)
 
     def _chain(self, definition: Definition) -> tuple[NodeProto, ...]:
         chain: dict[Key, NodeProto] = {}
@@ -210,9 +213,9 @@ class Values:
             return Unknown(Diagnostic("document.too-large-for-a-scale", name=repr(definition.name)))
         held = held_by(tensor)
         if held is None:
-            return Known.constant(self._document.array(tensor))
+            return Known.constant(self._read(tensor))
         if held not in self._arrays:  # many nodes have a constant of their own with the same few numbers
-            self._arrays[held] = Known.constant(self._document.array(tensor))
+            self._arrays[held] = Known.constant(self._read(tensor))
         return self._arrays[held]
 
     def _constant_node(self, node: NodeProto, definition: Definition) -> Known | Unknown:
@@ -253,6 +256,8 @@ class Values:
             if isinstance(operand, Unknown):
                 return operand
             operands.append(operand)
+        if node.op_type in self._left:
+            raise UntraceableError("document.operator-is-not-followed", operator=node.op_type)
         outputs = apply(Call(node, operands, definition.scope.opset))
         position = list(node.output).index(definition.name)
         if position >= len(outputs):

@@ -350,7 +350,7 @@ class SizeFlow:
             return None if home is None else home.value(name, case)
         if case not in self._values:
             self._values[case] = Values(
-                self._view.document,
+                self._view.document.array,
                 self._scopes,
                 constants=self._view.constants,
                 sizes=partial(self._sizes, case),

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import copyreg
+import difflib
+import os
 import re
 
 from resizefix.errors import UsageError
-from resizefix.targets.accelerators import MIGRAPHX, RKNN, TIDL
+from resizefix.targets.described import shipped, target_in
 from resizefix.targets.mnn import MNN
 from resizefix.targets.ncnn import NCNN
 from resizefix.targets.onnxruntime_target import ONNXRUNTIME
 from resizefix.targets.opencv import OPENCV
 from resizefix.targets.openvino import OPENVINO
-from resizefix.targets.providers import COREML, NNAPI, QNN
 from resizefix.targets.target import Target
 from resizefix.targets.tensorrt import TENSORRT_TARGETS
 from resizefix.targets.tract import TRACT
@@ -27,41 +28,94 @@ TARGETS: tuple[Target, ...] = (
     *MNN,
     *TRACT,
     *TVM,
-    *QNN,
-    *COREML,
-    *NNAPI,
-    *MIGRAPHX,
-    *TIDL,
-    *RKNN,
+    *shipped(),
 )
+"""The measured ones, then those that files describe, by name."""
+
+FILE = ".toml"
+"""What the name of a file of a target of one's own ends with."""
 
 _VERSION = r"[0-9]{1,4}(\.[0-9]{1,4}){0,3}"
 _VERSIONED = re.compile(rf"(?P<runtime>[a-z]+)-(?P<version>{_VERSION})")
 Row = tuple[tuple[int, ...], str]
 
 
-def target_named(name: str) -> Target:
-    """The target of that name, in any case.
+_OTHER_NAMES = {
+    "trt": "tensorrt",
+    "trtexec": "tensorrt",
+    "ort": "onnxruntime",
+    "onnx-runtime": "onnxruntime",
+    "cv2": "opencv",
+    "dml": "directml",
+    "vela": "ethos-u",
+    "ethos": "ethos-u",
+    "coral": "edge-tpu",
+    "edgetpu": "edge-tpu",
+    "htp": "qnn",
+    "snpe": "qnn",
+    "core-ml": "coreml",
+    "rockchip": "rknn",
+    "rdk": "horizon",
+}
+"""What people call a runtime, and its name here: proposed, never taken."""
+
+
+def target_named(name: str | os.PathLike[str]) -> Target:
+    """The target of that name, in any case, or of that file, whose name ends with .toml.
 
     A runtime's name alone is its newest numbered row, and a version between two rows is the older one's:
-    `tensorrt-8.6` is `tensorrt-8.5`. Raises UsageError, which lists them all.
+    `tensorrt-8.6` is `tensorrt-8.5`. Raises UsageError, which proposes near names and lists them all, or says what is
+    wrong with the file.
     """
+    typed = os.fspath(name) if isinstance(name, (str, os.PathLike)) else ""
+    if typed.lower().endswith(FILE):
+        return _own(typed)
     by_name = {target.name: target for target in TARGETS}
-    wanted = name.strip().lower() if isinstance(name, str) else ""
-    if wanted not in by_name:
-        found = _VERSIONED.fullmatch(wanted)
-        rows = _rows(wanted if found is None else found["runtime"])
-        if found is not None:
-            version = _numbers(found["version"])
-            rows = [row for row in rows if row[0] <= version] if rows and version[0] <= rows[-1][0][0] else []
-        if not rows:
-            raise UsageError("targets.no-such-target", name=name, by_name=", ".join(by_name), rule="target")
-        wanted = rows[-1][1]
-    return by_name[wanted]
+    found = _row_named(typed.strip().lower())
+    if found is None:
+        near = near_names(typed.strip().lower())
+        proposal = f"did you mean {' or '.join(near)}? There are" if near else "there are"
+        raise UsageError(
+            "targets.no-such-target", name=name, proposal=proposal, by_name=", ".join(by_name), rule="target"
+        )
+    return by_name[found]
+
+
+def _own(path: str) -> Target:
+    target = target_in(path)
+    if any(target.name == one.name for one in TARGETS):
+        raise UsageError("targets.file-name-taken", path=path, name=target.name)
+    return target
+
+
+def _row_named(wanted: str) -> str | None:
+    """The name of the row that covers what was asked for."""
+    if any(wanted == target.name for target in TARGETS):
+        return wanted
+    found = _VERSIONED.fullmatch(wanted)
+    rows = _rows(wanted if found is None else found["runtime"])
+    if found is not None and rows:
+        version = _numbers(found["version"])
+        rows = [row for row in rows if row[0] <= version] if version[0] <= rows[-1][0][0] else []
+    return rows[-1][1] if rows else None
+
+
+def near_names(wanted: str) -> list[str]:
+    """Names that somebody who typed this may mean, the nearest first; at most three."""
+    parts = re.fullmatch(rf"(?P<runtime>.*?)(?P<version>-?{_VERSION})?", wanted)
+    runtime, version = (parts["runtime"], parts["version"]) if parts else (wanted, None)
+    known = [target.name for target in TARGETS]
+    families = list(dict.fromkeys([*(target.runtime for target in TARGETS), *_OTHER_NAMES]))
+    close = difflib.get_close_matches(runtime.strip("-_ "), families, 2, 0.75)
+    tails = [f"-{version.strip('-')}", ""] if version else [""]
+    proposed = [f"{_OTHER_NAMES.get(family, family)}{tail}" for family in close for tail in tails]
+    begun = [name for name in known if name.startswith(f"{wanted}-")] if wanted else []
+    near = [name for name in proposed if _row_named(name) is not None]
+    return list(dict.fromkeys([*near[:1], *begun, *difflib.get_close_matches(wanted, known, 1, 0.8)]))[:3]
 
 
 # By name: rules hold functions, which cannot be pickled.
-copyreg.pickle(Target, lambda target: (target_named, (target.name,)))
+copyreg.pickle(Target, lambda target: (target_named, (target.typed,)))
 
 
 def covered() -> dict[str, str]:

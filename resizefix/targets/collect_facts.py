@@ -199,6 +199,7 @@ class _Collector:
             empty_sizes=empty_sizes and kind is not ExtentKind.SIZES,
             empty_constant=any(self._is_empty_constant(scope, name) for name in node.input[1:]),
             enclosing=_enclosing(scope),
+            calls_functions=bool(self._scopes.reached),
             initializers_are_inputs=self._initializers_are_inputs,
             unreadable=why_unreadable(node, scope.opset),
             rank=None if shape is None else len(shape),

@@ -79,6 +79,7 @@ class SiteFacts:
     empty_sizes: bool = False  # a tensor without elements where sizes belong, beside scales
     empty_constant: bool = False  # one of its inputs is the output, without elements, of a Constant node
     enclosing: frozenset[str] = frozenset()  # "If", "Loop", "Scan", "function": what holds the node
+    calls_functions: bool = False  # the model calls local functions, here or elsewhere
     initializers_are_inputs: bool = True  # every initializer of the graph is also listed as a graph input
     unreadable: str | None = None  # why the dialect refuses the node; None: valid ONNX
 

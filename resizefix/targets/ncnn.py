@@ -27,6 +27,7 @@ from resizefix.targets.sampling import (
     samples_alike,
 )
 from resizefix.targets.target import OperatorLimit, Release, Rule, differs, noted, targets_of
+from resizefix.targets.unentered import unentered
 
 _RELEASE = "ncnn and pnnx 20261020"
 _PNNX = f"ncnn a4d2ea1, tools/pnnx/src/pass_level2/F_interpolate.cpp; measured on {_RELEASE}"
@@ -70,11 +71,13 @@ def _interpolated(f: SiteFacts, sampling: Sampling) -> Sampling:
 
 
 _COPIES = copies_alike()
+_BODIES = f"measured on {_RELEASE}; some functions are inlined, others crash pnnx"
 
 NCNN = targets_of(
     "ncnn",
     (Release("", _RELEASE),),
     (
+        *unentered("pnnx ends with a signal", _BODIES, {"If", "Loop", "Scan"}),
         shared.OPERANDS_COME_FIRST.saying("does not exist in the graph"),
         shared.DOMAIN_IS_EMPTY.saying("unexpected op_type Resize"),
         shared.OUTPUT_IS_NOT_EMPTY.saying(

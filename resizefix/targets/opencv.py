@@ -1,7 +1,6 @@
 """OpenCV's dnn module, 4.x and 5.x: what its ONNX importers refuse, and how its Resize layers sample.
 
-4.x has the classic importer; `readNetFromONNX` of 5.x tries the new engine first. `producer_name` decides of linear
-nodes without coordinate attributes: the importer takes "pytorch" for half_pixel.
+4.x has the classic importer; 5.x tries the new engine first. A `producer_name` "pytorch" makes old linear half_pixel.
 """
 
 from __future__ import annotations
@@ -34,6 +33,7 @@ from resizefix.targets.sampling import (
     samples_alike,
 )
 from resizefix.targets.target import OperatorLimit, Release, Rule, differs, noted, targets_of
+from resizefix.targets.unentered import unentered
 
 _4 = "opencv 4.x, modules/dnn/src/onnx/onnx_importer.cpp and src/layers/resize_layer.cpp; measured on 4.14.0"
 _5 = "opencv 011ef85, modules/dnn/src/onnx/onnx_importer2.cpp, and src/layers/resize_layer.cpp; measured on 5.0.0"
@@ -184,6 +184,8 @@ _OLD_LINEAR = Rule(
 )
 
 RULES = (
+    *unentered("in function 'handleNode'", _MEASURED, {"If", "Loop", "Scan"}, until="4"),
+    *unentered("in function 'handleNode'", _MEASURED_5, {"Loop", "Scan"}, since="5"),
     shared.OPERANDS_COME_FIRST.saying("in function 'getBlob'").read_in(_MEASURED),
     shared.MODE_IS_WRITTEN.saying('this parser asks for ("Required argument "mode" not found into dictionary")'),
     shared.OUTPUT_IS_NOT_EMPTY.saying("getLayerShapesRecursively; 5.0.0 crashes", image_gives_samples).read_in(
@@ -197,9 +199,7 @@ RULES = (
     ._replace(fix="freeze the scales, or take OpenCV 5")
     .read_in(_4)
     .only(until="4"),
-    shared.CONSTANT_IS_A_TENSOR.saying("layerParams.blobs.size() == 1 in function 'parseConstant'")
-    .read_in("measured on OpenCV 4.14.0")
-    .only(until="4"),
+    shared.CONSTANT_IS_A_TENSOR.saying("blobs.size() == 1 in function 'parseConstant'").read_in(_4).only(until="4"),
     Rule(
         name="lengths-stay-whole",
         holds=_is_whole,

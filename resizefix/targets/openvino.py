@@ -10,6 +10,7 @@ from resizefix.targets.deviations import old_upsample, without_antialias, withou
 from resizefix.targets.facts import SiteFacts
 from resizefix.targets.sampling import Sampling, copied, moved_axes, resized, samples_alike
 from resizefix.targets.target import Release, Rule, differs, noted, targets_of
+from resizefix.targets.unentered import unentered
 
 _RELEASE = "OpenVINO 2026.4.1, CPU"
 _FRONTEND = f"openvino 019873b, src/frontends/onnx/frontend/src/op/resize.cpp; measured on {_RELEASE}"
@@ -60,6 +61,7 @@ OPENVINO = targets_of(
     (Release("", _RELEASE),),
     (
         shared.DOMAIN_IS_EMPTY.saying("Model wasn't fully converted"),
+        *unentered("OpConversionFailure: Model wasn't fully converted", f"measured on {_RELEASE}"),
         shared.coordinate_modes(
             _COORDINATES,
             ' ("this type of coordinate transformation mode is not supported")',

@@ -72,16 +72,6 @@ def coordinate_modes(
     )
 
 
-def not_inside(containers: Collection[str]) -> Rule:
-    """Bodies that a parser does not enter."""
-    return Rule(
-        name="body-is-imported",
-        holds=lambda f: not f.enclosing & frozenset(containers),
-        because=f"it stands in a body of {{f.bodies}}; this parser enters none of {', '.join(sorted(containers))}",
-        fix="inline the function or take the branch out of the If before converting",
-    )
-
-
 EXTENT_IS_CONSTANT = Rule(
     name="extent-is-constant",
     holds=lambda f: not is_fed(f),

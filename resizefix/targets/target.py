@@ -20,7 +20,7 @@ EVERY_MOVE = frozenset({"Concat", "Gather", "Reshape", "Shape", "Slice", "Unsque
 
 
 class OperatorLimit(NamedTuple):
-    """Operators that take no tensor of these element types, or of these ranks.
+    """Operators that take no tensor of these element types, or of these ranks; of neither: none at all.
 
     `only_at_the_edges`: no tensor inside the network has these types, but its inputs and outputs may, through a Cast.
     It holds for the releases from `since` to `until`, both included, like a rule.
@@ -37,7 +37,11 @@ class OperatorLimit(NamedTuple):
     def refuses(self, operators: Collection[str], elem_type: int, rank: int) -> str | None:
         """Why one of `operators` does not take such a tensor; None: they all do, as far as this row knows."""
         refused = sorted(self.operators & set(operators))
-        if not refused or (elem_type not in self.types and rank not in self.ranks):
+        if not refused:
+            return None
+        if not self.types and not self.ranks:
+            return f"has no {', '.join(refused)}"
+        if elem_type not in self.types and rank not in self.ranks:
             return None
         what = TensorProto.DataType.Name(elem_type).lower() if elem_type in self.types else f"rank {rank}"
         return f"takes no {what} in {', '.join(refused)}"
@@ -100,7 +104,10 @@ class Release(NamedTuple):
 
 @dataclass(frozen=True)
 class Target:
-    """One release of a runtime, with the rules that hold for it and what it does not take of other operators."""
+    """One release of a runtime, with the rules that hold for it and what it does not take of other operators.
+
+    `file` is where a user's own target was read; empty: it is one of this package.
+    """
 
     runtime: str
     version: str
@@ -108,11 +115,17 @@ class Target:
     rules: tuple[Rule, ...]
     limits: tuple[OperatorLimit, ...] = ()
     last: str = ""
+    file: str = ""
 
     @property
     def name(self) -> str:
         """What `--target` takes: `tensorrt-8.5`, `onnxruntime`."""
         return f"{self.runtime}-{self.version}" if self.version else self.runtime
+
+    @property
+    def typed(self) -> str:
+        """What `--target` takes for this one: its name, or the file of a user's own."""
+        return self.file or self.name
 
     @property
     def edge_types(self) -> frozenset[int]:

@@ -14,6 +14,7 @@ from resizefix.targets import shared_rules as shared
 from resizefix.targets.conditions import WEIGHTS, S, is_power_of_two, no_single_pixel_output, trailing_ones
 from resizefix.targets.facts import SiteFacts
 from resizefix.targets.target import Rule, differs, noted
+from resizefix.targets.unentered import not_inside
 
 MEASURED = "measured on TensorRT-RTX 1.4.0, 1.5.0, 1.6.1, 1.7.1"
 """Four releases whose parser is that of TensorRT 10."""
@@ -370,13 +371,13 @@ TENSORS: tuple[Rule, ...] = (
         source="measured on TensorRT-RTX 1.4.0 (fails), 1.5.0, 1.6.1, 1.7.1 (build)",
         fix="take TensorRT-RTX 1.5 or later",
     ).only(since="rtx"),
-    shared.not_inside({"If", "Loop", "Scan", "function"})
+    not_inside({"If", "Loop", "Scan", "function"})
     .read_in("onnx-tensorrt a9a47bb … 400df73, builtin_op_importers.cpp, operators.md")
     .only(until="6.0"),
-    shared.not_inside({"If", "function"})
+    not_inside({"If", "function"})
     .read_in("onnx-tensorrt 84b5be1 … eb559b6, operators.md")
     .only(since="7.0", until="7.2"),
-    shared.not_inside({"function"})
+    not_inside({"function"})
     .read_in("onnx-tensorrt 8fea430 … 6ba67d3, ModelImporter.cpp (added by 66b2536)")
     .only(since="8.0", until="8.5"),
     noted(

@@ -11,6 +11,7 @@ from resizefix.targets.deviations import BY_LENGTHS, EXACT_ROUNDINGS, by_ratio, 
 from resizefix.targets.facts import SiteFacts
 from resizefix.targets.sampling import Sampling, image_gives_samples, images_only, resized, samples_alike
 from resizefix.targets.target import Release, Rule, differs, noted, targets_of
+from resizefix.targets.unentered import unentered
 
 _RELEASE = "TVM 0.27.0"
 _FRONTEND = f"tvm 5d4dc87, python/tvm/relax/frontend/onnx/onnx_frontend.py, Resize; measured on {_RELEASE}"
@@ -98,6 +99,7 @@ TVM = targets_of(
     "tvm",
     (Release("", _RELEASE),),
     (
+        *unentered("not supported for frontend ONNX", f"measured on {_RELEASE}", {"Loop", "Scan"}),
         shared.EXTENT_IS_CONSTANT.saying(' ("for scale is currently unsupported.")', _is_constant).read_in(_FRONTEND),
         shared.OPERANDS_COME_FIRST.saying("is not output of any previous nodes"),
         shared.CONSTANT_IS_A_TENSOR.saying("no value in Constant"),

@@ -161,6 +161,13 @@ def _of_one_size(generator: Generator, wanted: Wanted) -> Array:
     return np.asarray(generator.standard_normal(wanted.shape) * size)
 
 
+def _vast(generator: Generator, wanted: Wanted) -> Array:
+    """Numbers of one size, anywhere in the range of the type: where squares, sums and exponentials leave it."""
+    bounds = np.finfo(cast("Any", wanted.dtype if wanted.dtype.kind == "f" else np.float32))
+    size = 10.0 ** generator.uniform(np.log10(float(bounds.tiny)) + 1, np.log10(float(bounds.max)) - 1)
+    return np.asarray(generator.standard_normal(wanted.shape) * size)
+
+
 def _halves(generator: Generator, wanted: Wanted) -> Array:
     """Whole numbers and halves, where rounding and comparisons have ties."""
     return np.asarray(generator.integers(-10, 11, wanted.shape) / 2)
@@ -178,7 +185,8 @@ def _integers_near_edges(generator: Generator, wanted: Wanted) -> Array:
     least, most = wanted.held
     edges = tuple(edge for edge in wanted.edges if least - 2 <= edge <= most + 2)
     chosen, side = _edge_and_side(generator, wanted._replace(edges=edges))
-    numbers = np.round(chosen) + side * generator.integers(1, 3, wanted.shape)
+    # As integers: beyond 2^53 a float64 has no odd numbers.
+    numbers = np.round(chosen).astype(np.int64) + side.astype(np.int64) * generator.integers(1, 3, wanted.shape)
     return np.asarray(np.clip(numbers, least, most))
 
 
@@ -206,6 +214,19 @@ def _few(generator: Generator, wanted: Wanted) -> Array:
     """Sizes, counts and scales at which something is left out: none, one, and below none."""
     numbers = [-1, 0, 1, 2, 3] if wanted.dtype.kind in "iu" else [-1, 0, 0.5, 1, 2, 3]
     return np.asarray(np.maximum(generator.choice(numbers, wanted.shape), -1 if wanted.dtype.kind != "u" else 0))
+
+
+def _last_of(draw: Draw) -> Draw:
+    """The same with the first numbers of a vector as they were in the first feed."""
+
+    def last(generator: Generator, wanted: Wanted) -> Array:
+        drawn = draw(generator, wanted)
+        if wanted.usual is None or drawn.ndim != 1 or drawn.size < 2:
+            return drawn
+        kept = np.arange(drawn.size) < generator.integers(1, drawn.size)
+        return np.where(kept, wanted.usual.astype(np.float64), drawn)
+
+    return last
 
 
 def _truths(generator: Generator, wanted: Wanted) -> Array:
@@ -261,7 +282,9 @@ TRUTHS: tuple[Draw, ...] = (_other_truths, _truths)
 TEXTS: tuple[Draw, ...] = (_texts,)
 COMPLEX: tuple[Draw, ...] = (_complex,)
 WIDE: Mapping[str, Draw] = {"f": _of_one_size, "V": _of_one_size, "i": _integer_magnitudes, "u": _integer_magnitudes}
-MODEST: tuple[Draw, ...] = (_near_usual, _few)  # inputs that decide sizes or counts
+VAST: Mapping[str, Draw] = {"f": _vast, "V": _vast}
+# Inputs that decide sizes or counts; most models want the first numbers (batch, channels) as they are.
+MODEST: tuple[Draw, ...] = (_near_usual, _last_of(_few), _last_of(_near_usual), _few)
 
 BY_KIND: Mapping[str, tuple[Draw, ...]] = {
     "f": FLOATS,
@@ -321,6 +344,8 @@ class Drawer:
             return usual  # what tells a loop to go on
         if row.wide and not decides and dtype.kind in WIDE:
             table = (WIDE[dtype.kind],)
+        if row.vast and not decides and dtype.kind in VAST:
+            table = (VAST[dtype.kind],)
         drawn = _by_row(generator, table, wanted, row)
         if row.opposite and not decides:
             drawn = _opposite(drawn, wanted)

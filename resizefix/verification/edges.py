@@ -27,7 +27,7 @@ _MOST_OF_ONE = 8  # values of one constant
 _MOST_STEPS = 20_000  # of the walk, in all
 _MOST_EDGES = 64  # of one input
 _MOST_OF_A_TREE = 24  # thresholds of one node
-_LARGEST = 1e30  # exporters write larger numbers for "no limit"
+_LARGEST = 3e38  # exporters write larger numbers for "no limit"
 
 
 class Edges(NamedTuple):
@@ -99,6 +99,7 @@ _LIMITS_OF_A_TYPE: dict[int, tuple[int, ...]] = {
     TensorProto.UINT16: (0, 2**16 - 1),
     TensorProto.UINT32: (0, 2**32 - 1),
     TensorProto.FLOAT: (-(2**24), 2**24),
+    TensorProto.DOUBLE: (-(2**53), 2**53),
     TensorProto.FLOAT16: (-(2**11), 2**11),
     TensorProto.BFLOAT16: (-(2**8), 2**8),
 }
@@ -162,7 +163,7 @@ class _Walk:
     def __init__(self, document: Document) -> None:
         self._document = document
         self._upstream = Upstream(document.proto)
-        self._computed = Values(document, self._upstream.scopes)
+        self._computed = Values(document.array, self._upstream.scopes)
         self._constants: dict[Place, Array | None] = {}
 
     def numbers(self) -> dict[str, set[float]]:

@@ -33,6 +33,7 @@ class DifferenceError(DiagnosedError):
 
 
 _MOST_NAMED = 3
+_BRIEF = 0.1  # seconds of a run
 
 
 class Engine:
@@ -120,19 +121,23 @@ class Engine:
         self.conditions.spent.seconds += seconds
         self.conditions.spent.passes += self._part * self._cost
 
-    def start_from(self, fitted: Fitted, session: Runner, *, brief: float) -> None:
+    def start_from(self, fitted: Fitted, session: Runner) -> None:
         """Count the run that was just made on these feeds as one forward pass, and name the inputs whose sizes had to
-        be equal. The first run of a `session` takes longer than others: one of less than `brief` seconds is made
-        again."""
+        be equal."""
         self._whole = _elements(fitted.feeds)
-        self.is_forward_pass()
-        if self._part == 1 and self._last < brief:
-            with suppress(CannotRunError):
-                session.run(session.taken(fitted.feeds))
-                self.is_forward_pass()
+        self._measure(session, fitted.feeds)
         if fitted.equal:
             names = listed(list(map(repr, fitted.equal[:_MOST_NAMED])))
             self.not_tested.append(Diagnostic("verification.equal-sizes", names=names))
+
+    def _measure(self, session: Runner, feeds: Feeds) -> None:
+        """The run that was just made on these feeds is a forward pass. The first run of a session takes longer than
+        others: a brief one is made again."""
+        self.is_forward_pass()
+        if self._part == 1 and self._last < _BRIEF:
+            with suppress(CannotRunError):
+                session.run(session.taken(feeds))
+                self.is_forward_pass()
 
     def is_forward_pass(self) -> None:
         """The last run computed what the original does at its own size."""
@@ -219,7 +224,7 @@ class Engine:
         budget = MemoryBudget(document, self.conditions.limits)
         fitted = fit_feeds(session, feeder, budget=budget, is_part=shapes is not None)
         if shapes is None and not self.conditions.spent.forward:
-            self.is_forward_pass()
+            self._measure(session, fitted.feeds)
         return fitted
 
     def fit_as_declared(

@@ -12,9 +12,9 @@ class Row:
 
     `first`: by the first distribution. `opposite`: as the row before, each number with the other sign. `mixed`: each
     element by a distribution of its own. `alike`: inputs of one type and shape get the same values. `edge`: about one
-    of the numbers that the model names, on that `side` of it. `wide`: numbers of one size, which may be large.
-    `together`: of all inputs alike, by the numbers that are named for any: all numbers stand on the same side of the
-    same edge, or without an edge are as large as one.
+    of the numbers that the model names, on that `side` of it. `wide`: numbers of one size, which may be large. `vast`:
+    of one size anywhere in the range of their type. `together`: of all inputs alike, by the numbers that are named for
+    any: all numbers stand on the same side of the same edge, or without an edge are as large as one.
     """
 
     number: int
@@ -25,6 +25,7 @@ class Row:
     edge: int | None = None
     side: int = 0
     wide: bool = False
+    vast: bool = False
     together: bool = False
 
 
@@ -52,6 +53,7 @@ _TURN: tuple[Callable[[int, int], Row], ...] = (
     lambda number, turn: Row(number, alike=True),
     lambda number, turn: Row(number, edge=turn // 2, side=turn % 2 * 2 - 1, together=True),
     lambda number, turn: Row(number, together=True),
+    lambda number, turn: Row(number, vast=True),
 )
 ROWS_OF_A_TURN = len(_TURN)
 _LOOKING: tuple[Callable[[int, int], Row], ...] = (

@@ -34,7 +34,8 @@ OF_LIGHT = (
     (2**15, 48),
     (LIGHT, 32),
 )
-_SLOW = 0.25  # seconds: a model of few numbers that loops is as dear as one of many
+# Seconds: a model of few numbers that loops is as dear as one of many. What a first run imports is in it.
+_SLOW = 1.0
 OF_ANY = 2  # the rows of usual numbers
 _OTHER_SIZES = 5  # of a light model with open sizes
 _ROWS_OF_A_SIZE = 3  # that are drawn at each of those

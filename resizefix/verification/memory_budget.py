@@ -23,10 +23,12 @@ from resizefix.scope_path import Key
 from resizefix.verification.dependence import Dependence
 from resizefix.verification.reference_model import ReferenceModels
 from resizefix.verification.scale_points import ScalePoint
+from resizefix.verification.turns import fed_back
 
 _REMEMBERED = 4
 _FEW = 200  # nodes
 _LIGHT = 2**20  # elements that are computed
+_TURNS = 4  # of a Loop: how many it makes is seldom known
 _KEPT = 8  # times what nodes alone make: both models', at the old scales and two others, which are a half larger
 _AS_IT_IS = ScalePoint(())
 
@@ -51,6 +53,8 @@ class MemoryBudget:
         self._as_it_is: dict[object, Footprint] = {}  # by the shapes of the inputs
         self._own: Mapping[str, tuple[int, ...]] = {}  # shapes of the feeds of `start_from`
         self._inferences: dict[object, Footprint] = {}  # by shapes and operands
+        self._asked: frozenset[Key] = frozenset()
+        self._turning: frozenset[Key] = frozenset()  # those that a Loop feeds back to themselves
 
     @cached_property
     def references(self) -> ReferenceModels:
@@ -92,7 +96,21 @@ class MemoryBudget:
 
     def cost(self, feeds: Mapping[str, Value], scales: ScalePoint = _AS_IT_IS) -> float | None:
         """What a run costs, in runs on the feeds of `start_from`, by the elements that nodes make; None where that is
-        not known. Of few nodes inference says it exactly, of many it follows from how much sites grow."""
+        not known. Of few nodes inference says it exactly, of many it follows from how much sites grow. What a Loop
+        hands on to its next turn grows with each."""
+        made, turned = self._by_elements(feeds, scales), self.turned(scales)
+        return made if turned is None else max(turned, made or 1.0)
+
+    def turned(self, scales: ScalePoint) -> float | None:
+        """How many times larger the turns of Loops make what they hand on; None where nothing grows so."""
+        larger = {key: factor for key, factor in _growth(scales).items() if factor > 1 and key[0].is_body}
+        new = frozenset(larger) - self._asked
+        self._asked |= new
+        self._turning |= fed_back(self._original.proto, new)
+        growing = [factor for key, factor in larger.items() if key in self._turning]
+        return math.prod(growing) ** _TURNS if growing else None
+
+    def _by_elements(self, feeds: Mapping[str, Value], scales: ScalePoint) -> float | None:
         shapes = _shapes(feeds)
         factors = {key: factor for key, factor in _growth(scales).items() if factor != 1}
         if factors and len(self._original.proto.graph.node) <= _FEW:

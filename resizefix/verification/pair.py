@@ -34,7 +34,6 @@ from resizefix.verification.verification import Verification
 from resizefix.verification.views import View, views_of
 
 _MOST_NAMED = 4
-_BRIEF = 0.1  # seconds of a run, which no other one repeats
 _RUNS = 4  # of each feed: two models at two levels
 
 
@@ -104,7 +103,7 @@ class Pair:
         first = self._fitted_first(session, feeder, budget)
         seconds, used = time.monotonic() - began, time.process_time() - used
         if not self.is_part:
-            self.engine.start_from(first, session, brief=_BRIEF)
+            self.engine.start_from(first, session)
         self.engine.progress.done("running the model before")
         self._unseen = {"BEFORE": session.arms_watched - session.ran}
         if not self.looks:

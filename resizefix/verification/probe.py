@@ -33,6 +33,7 @@ class Prober:
 
     `breaks_at` runs it at a scale point, not optimized, and says where it breaks; `fits` says of a scale point whether
     the machine has the memory for it, `cost` how many forward passes it takes. What does not move keeps its old value.
+    Where `affords` no longer holds, what is left is unknown.
     """
 
     model: ModelProto
@@ -41,6 +42,7 @@ class Prober:
     fits: Callable[[ScalePoint], bool]
     cost: Callable[[ScalePoint], float | None]
     progress: Progress
+    affords: Callable[[], bool] = lambda: True
 
     @cached_property
     def _dependence(self) -> Dependence:
@@ -53,6 +55,10 @@ class Prober:
         pending = [list(self.inputs)] if self.inputs else []
         while pending:
             group = pending.pop()
+            if not self.affords():
+                couplings.update(_verdicts(group, Freedom.UNKNOWN, None))
+                self.progress.done(_FINDING, len(group))
+                continue
             broken = self._broken(group)
             if broken is None or len(group) == 1:
                 couplings.update(_verdicts(group, Freedom.FREE if broken is None else Freedom.COUPLED, broken))

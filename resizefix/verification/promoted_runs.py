@@ -24,7 +24,6 @@ from resizefix.verification.scale_points import ScalePoint, moved_points
 from resizefix.verification.trial import Answer, Point, answer
 
 _MOST_SAID = 8
-_BRIEF = 0.1  # seconds of a run
 
 
 @dataclass
@@ -71,7 +70,7 @@ class PromotedRuns:
         session = self._open(original, optimized=False)
         fitted = self.engine.fit_as_declared(original, session, self._budget, is_part=self._is_alone)
         self._feeds, self._made = fitted.feeds, fitted.outputs
-        self.engine.start_from(fitted, session, brief=_BRIEF)
+        self.engine.start_from(fitted, session)
         self._budget.start_from(fitted.feeds)
         self._others = list(fitted.others)  # feeds of other sizes and other values
         self._is_open = len(fitted.others) > 1  # sizes are
@@ -163,7 +162,7 @@ class PromotedRuns:
         return moved_points(inputs, self._fits, self._cost)
 
     def _cost(self, scales: ScalePoint) -> float | None:
-        return None if self._budget.is_light else self._budget.cost(self._feeds, scales)
+        return self._budget.turned(scales) if self._budget.is_light else self._budget.cost(self._feeds, scales)
 
     def _fits(self, scales: ScalePoint) -> bool:
         return self._budget.reject_reason(self._feeds, scales) is None

@@ -30,6 +30,7 @@ from resizefix.verification.promoted_runs import PromotedPoint, PromotedRuns, ha
 from resizefix.verification.reference_model import Operand
 from resizefix.verification.scale_points import (
     ScalePoint,
+    alike_points,
     asked_points,
     at_old_values,
     even_point,
@@ -43,6 +44,7 @@ from resizefix.verification.whole_sizes import follow_whole_sizes, without_whole
 
 _MOST_COST, _MOST_COST_OF_OPEN = 11.0, 14.0  # forward passes of a proof, where sizes are fixed and where they are open
 _OPTIMISED = 4.5  # of these for the default level: both models, at the old scales and at others
+_MOST_PROBED, _LITTLE = 6.0, 0.25  # forward passes of the runs that tell which sites are free, or seconds
 _CHEAP = 0.75  # forward passes of a run that need not be cheaper
 
 
@@ -61,7 +63,11 @@ class PromotionComparison(PromotedRuns):
             return None if isinstance(answer, Mapping) else answer.node or answer.op_type or answer.reason
 
         moved = inputs if moving is None else moving
-        found = Prober(promoted.proto, breaks_at, moved, self._fits, self._cost, self.engine.progress).probe()
+        tools = self._fits, self._cost, self.engine.progress, self._affords_probing
+        found = Prober(promoted.proto, breaks_at, moved, *tools).probe()
+        left = [source.name for source in moved if found[source.sites[0].key].verdict is Freedom.UNKNOWN]
+        if left:
+            self.engine.not_tested.append(Diagnostic("verification.not-tested-alone", names=", ".join(left)))
         free = [source for source in moved if all(found[driven.key].verdict is Freedom.FREE for driven in source.sites)]
         behind = self._not_run(bodies_behind(promoted, free))
         if behind:
@@ -119,12 +125,14 @@ class PromotionComparison(PromotedRuns):
             point.after[False] = self._answer(point.scales, point.feeds)
         held = {key for key, found in coupling.items() if found.verdict is Freedom.COUPLED}
         free = [source for source in self._inputs if not any(driven.key in held for driven in source.sites)]
-        self._say_held([source for source in self._inputs if source not in free], coupling)
-        moved: list[list[PromotedPoint]] = []
+        coupled = [source for source in self._inputs if source not in free]
+        together = self._runnable(alike_points(coupled), 0) if coupled else []
+        self._say_held([] if together else coupled, coupling)
+        moved: list[list[PromotedPoint]] = [together]
         for turn, scales in enumerate(self._moved_points(free)):
             moved.append(self._runnable((scales, even_point(free, turn)), turn))
             if not moved[-1] and turn == 0:
-                moved = [self._one_by_one(scales)]
+                moved[-1] = self._one_by_one(scales)
                 break
         for points, later in pairwise([*filter(None, moved), []]):
             for count, point in enumerate(points):
@@ -164,6 +172,11 @@ class PromotionComparison(PromotedRuns):
             if self._is_alone and len(self._inputs) > 1:
                 return [whole]
         return []
+
+    def _affords_probing(self) -> bool:
+        """Whether another run that only tells which sites are free is within the cost of a proof, or takes no time."""
+        spent = self.engine.conditions.spent
+        return spent.seconds < _LITTLE or spent.seconds < _MOST_PROBED * spent.forward
 
     def _affords(self, point: PromotedPoint, times: int = 1) -> bool:
         """Whether so many runs of the point are within the cost of a proof, with those that will follow."""

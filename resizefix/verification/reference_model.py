@@ -74,7 +74,40 @@ class ComputedSizes:
         return made
 
 
-Operand = ConstantOperand | ComputedSizes
+@dataclass(frozen=True)
+class SizesOfAnother:
+    """Sizes to read from the tensor `other`: on `axes` of the tensor `data` those of `other` on `its_axes`, elsewhere
+    those that `data` has. `listed` are the axes that the node names; None: all `rank` of them."""
+
+    data: str
+    other: str
+    axes: tuple[int, ...]
+    its_axes: tuple[int, ...]
+    rank: int
+    listed: tuple[int, ...] | None
+
+    def nodes(self, fresh: Callable[[str], str]) -> list[NodeProto]:
+        """Nodes that make the sizes; the last one's output holds them. One size after the other is gathered."""
+        made: list[NodeProto] = []
+
+        def add(op_type: str, *inputs: str, **attributes: Any) -> str:
+            output = fresh(f"{self.data}_{op_type}")
+            made.append(helper.make_node(op_type, inputs, [output], **attributes))
+            return output
+
+        shapes = {name: add("Shape", name) for name in dict.fromkeys((self.data, self.other))}
+        one_by_one = []
+        for axis in range(self.rank) if self.listed is None else self.listed:
+            place = axis % self.rank
+            moved = place in self.axes
+            name, its = (self.other, self.its_axes[self.axes.index(place)]) if moved else (self.data, place)
+            index = add("Constant", value=numpy_helper.from_array(np.array([its], np.int64)))
+            one_by_one.append(add("Gather", shapes[name], index))
+        add("Concat", *one_by_one, axis=0)
+        return made
+
+
+Operand = ConstantOperand | ComputedSizes | SizesOfAnother
 
 
 class ReferenceModels:
@@ -133,11 +166,11 @@ class ReferenceModels:
             node = body.node[position]
             dialect = dialect_of(node.op_type, scope.opset)
             scales, sizes = dialect.scales_input, dialect.sizes_input
-            by_sizes = isinstance(operand, ComputedSizes) or operand.kind is ExtentKind.SIZES
+            by_sizes = not isinstance(operand, ConstantOperand) or operand.kind is ExtentKind.SIZES
             if scales is None or (by_sizes and sizes is None):
                 raise ValueError(f"{dialect.name} takes no {'sizes' if by_sizes else 'scales'} as an input")
-            made = operand.nodes(fresh) if isinstance(operand, ComputedSizes) else []
-            read = made[-1].output[0] if isinstance(operand, ComputedSizes) else constant(scope.path, operand)
+            made = [] if isinstance(operand, ConstantOperand) else operand.nodes(fresh)
+            read = constant(scope.path, operand) if isinstance(operand, ConstantOperand) else made[-1].output[0]
             wanted = {sizes if by_sizes else scales: read, scales if by_sizes else sizes: ""}
             if by_sizes and not dialect.inputs[scales].optional:  # Resize-11 wants a tensor there, if an empty one
                 wanted[scales] = constant(scope.path, ConstantOperand(ExtentKind.SCALES, ()))

@@ -114,13 +114,14 @@ def _whole_step(kind: ExtentKind, old: float) -> float:
 # By how much one axis moves and another. Of few bits, so that lengths stay multiples of what they were multiples of, as
 # pools behind them want; and no product of them is 1, so that no two inputs undo each other.
 _SMALLER = ((1.5, 0.5), (1.25, 0.75), (1.25, 0.5))
+_MUCH_SMALLER = ((1.25, 0.5), (1.125, 0.5))
 _LARGER = ((1.5, 0.75), (1.5, 1.25))  # where the inputs before made a chain smaller
 _LEAST_AREA = 0.5
 _LARGE = 2.0**20  # a scale whose move no rounding loses
 
 
 _RUNS = (2, 4)  # of the two points: both models, the second at both levels
-_MOST_COST = 5.6  # forward passes of these runs
+_MOST_COST = 3.2  # forward passes of these runs
 
 
 def moved_points(
@@ -133,15 +134,10 @@ def moved_points(
     are. What grows in the first point shrinks in the second.
 
     Where a point is more than fits into memory, or both cost more than a proof may, each input makes its own part
-    smaller, or all axes shrink.
+    smaller, or much smaller, or all axes shrink.
     """
     ways = [
-        [
-            point
-            for point in (_mixed(inputs, turn), _mixed(inputs, turn, chained=False), _shrunk(inputs, turn))
-            if point.values and (fits is None or fits(point))
-        ]
-        for turn in range(2)
+        [point for point in _ways(inputs, turn) if point.values and (fits is None or fits(point))] for turn in range(2)
     ]
     if cost is None or not all(ways):
         return [points[0] for points in ways if points]
@@ -165,6 +161,23 @@ def even_point(inputs: Sequence[PromotedInput], turn: int) -> ScalePoint:
     return ScalePoint(tuple(values))
 
 
+_ALIKE = ((0.5, 1.5), (0.5, 0.5), (2.0, 2.0))  # by turns, of the last axis and the one before it
+
+
+def alike_points(inputs: Sequence[PromotedInput]) -> list[ScalePoint]:
+    """Scale points that move all inputs alike on each axis, so that sizes which must be equal stay equal."""
+    points = []
+    for row in _ALIKE:
+        values = []
+        for source in inputs:
+            driven = source.sites[0]
+            factors = {position: row[(len(driven.base) - 1 - position) % len(row)] for position in driven.scaled}
+            value = driven.input_value(_moved(driven, factors))
+            values += [(source, value)] if value != tuple(source.value) else []
+        points += [ScalePoint(tuple(values))] if values else []
+    return list(dict.fromkeys(points))
+
+
 def even_value(source: PromotedInput, *, larger: bool = False) -> list[tuple[float, ...]]:
     """The value that doubles or halves all axes; none where the input can hold no other."""
     driven = source.sites[0]
@@ -172,21 +185,31 @@ def even_value(source: PromotedInput, *, larger: bool = False) -> list[tuple[flo
     return [] if value is None else [value]
 
 
-def _mixed(inputs: Sequence[PromotedInput], turn: int, *, chained: bool = True) -> ScalePoint:
+def _ways(inputs: Sequence[PromotedInput], turn: int) -> Iterator[ScalePoint]:
+    """The points that a turn can take, those that tell most first."""
+    yield _mixed(inputs, turn)
+    yield _mixed(inputs, turn, chained=False)
+    yield _mixed(inputs, turn, chained=False, rows=_MUCH_SMALLER)
+    yield _shrunk(inputs, turn)
+
+
+def _mixed(
+    inputs: Sequence[PromotedInput], turn: int, *, chained: bool = True, rows: Sequence[tuple[float, float]] = ()
+) -> ScalePoint:
     drift: dict[int, float] = {}  # by how much sizes moved along the chain, of each axis, counted from the last
     values = []
     for count, source in enumerate(inputs):
         driven = source.sites[0]
         axes = {position: position - len(driven.base) for position in driven.scaled}
         area = math.prod(drift.get(axis, 1.0) for axis in axes.values())
-        rows = _SMALLER if area > _LEAST_AREA else _LARGER
-        row = rows[(count + turn * (1 + count // len(rows))) % len(rows)]
+        choice = rows or (_SMALLER if area > _LEAST_AREA else _LARGER)
+        row = choice[(count + turn * (1 + count // len(choice))) % len(choice)]
         first = driven.scaled[turn % len(driven.scaled)]
         if drift:
             first = min(driven.scaled, key=lambda position: drift.get(axes[position], 1.0))
         factors = {position: row[position != first] for position in driven.scaled}
         if driven.form is Form.FACTOR or len(driven.scaled) == 1:
-            grows = rows is _LARGER or (not drift and turn == 0)
+            grows = choice is _LARGER or (not drift and turn == 0)
             factors = dict.fromkeys(driven.scaled, row[0] if grows else min(row[1], 0.75))
         value = _another(driven, factors, source.value)
         if value is not None:
@@ -232,7 +255,7 @@ def _moved(driven: InputBinding, factors: Mapping[int, float]) -> tuple[float, .
             operand[position] = max(driven.min_scale, _of_few_bits(old * factor, up=factor > 1))
             if not size or operand[position] > _LARGE:
                 continue
-            if kernel_length(operand[position], size) == kernel_length(old, size):  # lost in rounding
+            if kernel_length(operand[position], size) in (0, kernel_length(old, size)):  # nothing left, or as before
                 operand[position] = _of_few_bits((kernel_length(old, size) + 1) / size, up=True)
     with np.errstate(over="ignore"):  # beyond float32 a scale is infinite, and no size is known
         return tuple(float(np.float32(value)) if driven.kind is ExtentKind.SCALES else value for value in operand)

@@ -36,7 +36,9 @@ def test_json_is_one_document_with_the_promised_fields(answered, tmp_path):
     verification = answer["verification"]
     assert verification["status"] == "passed"
     plain = [run for run in verification["runs"] if not run["optimized"]]
-    assert [run["values"][source["name"]][2] for run in plain] == [3, 2, 2.5, 4, 4.5, 2.25]
+    tried = [run["values"][source["name"]][2] for run in plain]
+    assert tried[:4] == [3, 2, 2.5, 4]  # the old one, and those that were asked for
+    assert set(tried[4:]) - set(tried[:4])  # and others
     assert all(run["bitwise"] for run in plain)
     assert [found["verdict"] for found in verification["coupling"]] == ["free"]
 

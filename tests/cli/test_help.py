@@ -12,8 +12,8 @@ from resizefix.cli import group
 COMMANDS = group.list_commands(None)
 # Each after the one that writes what it reads.
 IN_ORDER = [
-    "inspect", "promote-scales", "freeze-scales", "trt-legacy", "legalize", "repair", "set", "input-size", "check",
-    "verify", "explain", "diff",
+    "inspect", "promote-scales", "freeze-scales", "trt-legacy", "legalize", "repair", "set", "input-size", "opset",
+    "check", "verify", "explain", "diff", "target",
 ]  # fmt: skip
 ANSWERS_NO = {"check", "diff"}
 

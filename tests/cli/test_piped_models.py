@@ -20,6 +20,7 @@ UNVERIFIED = {
     "repair": [],
     "set": ["mode=nearest"],
     "input-size": ["40x48"],
+    "opset": ["13"],
 }
 
 

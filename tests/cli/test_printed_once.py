@@ -55,10 +55,13 @@ def test_coupled_nodes_that_are_promoted_all_the_same_are_named_with_the_node_th
 def test_targets_that_refuse_only_the_promoted_model_are_named_with_what_they_accept(run):
     _, out, _ = run("promote-scales", SRCNN, "any.onnx")
     (warning,) = (line for line in out.splitlines() if line.startswith("warning: "))
-    assert "accepted the model before and reject it now; with --for tensorrt, they accept it" in warning
+    assert warning.startswith("warning: tensorrt-8.5 to tensorrt-rtx, ncnn, ")
+    assert warning.endswith(" accepted the resizes before and no longer do")
+    assert "to keep them: promote with --for tensorrt (tensorrt-8.5 to tensorrt-rtx); keep IN, whose scales are" in out
     assert run("check", SRCNN, "--target", "tensorrt-10")[0] == 0
     assert run("check", "any.onnx", "--target", "tensorrt-10")[0] == 1
-    assert "warning" not in run("promote-scales", SRCNN, "integer.onnx", "--for", "tensorrt")[1]
+    integer = run("promote-scales", SRCNN, "integer.onnx", "--for", "tensorrt")[1]
+    assert "tensorrt" not in next(line for line in integer.splitlines() if line.startswith("warning: "))
     assert run("check", "integer.onnx", "--target", "tensorrt-10")[0] == 0
 
 
@@ -128,12 +131,23 @@ def test_no_other_model_is_suggested_where_the_one_that_was_named_is_there(run, 
 def test_one_target_that_is_lost_refuses_and_several_refuse(capsys):
     one, other = target_named("tensorrt-7.1"), target_named("tensorrt-7.2")
     show_lost_targets([one], [one])
-    assert (
-        "tensorrt-7.1 accepted the model before and rejects it now; with --for tensorrt, tensorrt-7.1 accepts it"
-        in capsys.readouterr().out
-    )
-    show_lost_targets([one, other], [one, other])
-    assert "and reject it now; with --for tensorrt, they accept it" in capsys.readouterr().out
+    assert capsys.readouterr().out.splitlines() == [
+        "warning: tensorrt-7.1 accepted the resizes before and no longer does",
+        "to keep it: promote with --for tensorrt (tensorrt-7.1)",
+    ]
+    show_lost_targets([one, other], [one])
+    assert capsys.readouterr().out.splitlines() == [
+        "warning: tensorrt-7.1 and tensorrt-7.2 accepted the resizes before and no longer do",
+        "to keep them: promote with --for tensorrt (tensorrt-7.1); keep IN, whose scales are constants (tensorrt-7.2)",
+    ]
+    show_lost_targets([one])
+    assert "to keep" not in capsys.readouterr().out
+
+
+def test_every_command_that_writes_names_the_targets_that_it_loses(run):
+    assert "warning: " not in run("legalize", SRCNN, "legal.onnx", "--target", "tensorrt-8.0")[1]
+    _, out, _ = run("trt-legacy", BISENET, "legacy.onnx")
+    assert "warning: tensorrt-6.0 accepted the resizes before and no longer does" in out
 
 
 def test_the_promotion_for_tensorrt_is_advised_only_where_it_is_made(run):

@@ -19,9 +19,10 @@ WRITES = {
     "repair": ["repair", "--no-verify", "--remove-identity"],
     "set": ["set", "--no-verify"],
     "input-size": ["input-size", "--no-verify"],
+    "opset": ["opset", "--no-verify"],
 }
-AFTER_THE_FILES = {"set": ["mode=nearest"], "input-size": ["40x48"]}
-TAKES_SEVERAL = [command for command in WRITES if command != "input-size"]
+AFTER_THE_FILES = {"set": ["mode=nearest"], "input-size": ["40x48"], "opset": ["13"]}
+TAKES_SEVERAL = [command for command in WRITES if command not in ("input-size", "opset")]
 REPORTS = {"inspect": [], "check": [], "verify": ["other.onnx"], "diff": ["other.onnx"], "set": ["other.html.onnx"]}
 
 

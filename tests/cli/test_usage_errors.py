@@ -50,6 +50,7 @@ ERRORS = f"""
 2 | check SRCNN --target tensorrt-rtx --build --min-shapes input:1x1x8x8 | opt, max is missing
 2 | check SRCNN --target tensorrt-8.0 --build --opt-shapes input:1x1x8x8 | tensorrt-rtx or tensorrt-10
 2 | check SRCNN --target tensorrt-rtx --live --timeout 0 | --timeout
+2 | input-size SRCNN a.onnx 48x64 -n #0 | --keep and --follow choose what a node does
 2 | set SRCNN a.onnx | give what to set as KEY=VALUE; the keys are mode, coordinates, nearest_mode
 2 | set SRCNN a.onnx mod=nearest | there is no key 'mod' to set
 2 | set SRCNN a.onnx mode= | mode=: give nearest, linear, cubic
@@ -115,7 +116,7 @@ TEXTS = [
 @pytest.mark.parametrize(("command", "option"), VALUES, ids=lambda part: str(part).strip("-"))
 def test_an_empty_value_is_a_usage_error_that_names_the_option(call, tmp_path, monkeypatch, command, option):
     monkeypatch.chdir(tmp_path)
-    out = ["b.onnx"] if command in ("verify", "diff") else []
+    out = ["b.onnx"] if command in ("verify", "diff", "target") else []
     required = [] if option == "--target" else REQUIRED.get(command, [])
     code, _, err = call(command, "a.onnx", *out, option, "", *required, "--json")
     assert (code, option in err.splitlines()[0]) == (2, True), err

@@ -35,6 +35,7 @@ SHELL = {
     "tutorial.md": "below",
     "check-before-you-deploy.md": "it measures, and prints other times on each machine; the tests of --fastest type it",
     "pipelines.md": "tests/cli/test_completion.py",
+    "opsets.md": "minutes of measuring; tests/test_benchmarks.py types it small",
     "lowerings.md": "minutes of measuring; tests/test_benchmarks.py types it small",
     "performance.md": "minutes of measuring; tests/test_benchmarks.py types it small",
 }

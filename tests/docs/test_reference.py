@@ -30,6 +30,8 @@ def made():
         "../zh/reference/messages.md",
         "json.md",
         "../layout.md",
+        "target-files.md",
+        "../../resizefix/targets/devices/target.schema.json",
     ],
 )
 def test_a_page_is_up_to_date(made, name):

@@ -57,7 +57,7 @@ FOR_INSPECT = {
     "opsets": {"evaluation", "newest"},
     "origins": {"classify", "origin"},
     "runtimes": {"inputs"},
-    "shapes": {"fixed_sizes", "sizes", "notes", "number_reading", "reach", "reading", "table", "walk"}
+    "shapes": {"kept_names", "fixed_sizes", "sizes", "notes", "number_reading", "reach", "reading", "table", "walk"}
     | {
         "constant_node",
         "values",
@@ -73,8 +73,9 @@ FOR_INSPECT = {
     "targets": {"catalogue", "facts", "collect_facts", "onnxruntime_target", "target", "tensorrt"}
     | {"conditions", "shared_rules"}
     | {"tensorrt_sampling"}
-    | {"as_written", "deviations", "sampling", "usual_values"}
-    | {"accelerators", "mnn", "ncnn", "opencv", "openvino", "providers", "tract", "tvm"},
+    | {"as_written", "deviations", "sampling", "unentered", "usual_values"}
+    | {"described", "described_computation", "described_conditions"}
+    | {"mnn", "ncnn", "opencv", "openvino", "tract", "tvm"},
     "verification": {"scale_points", "sizing"},
 }
 NOT_FOR_JSON = {"library.plans", "library.verdict", "reports.terminal", "reports.screen"}

@@ -282,3 +282,14 @@ def test_sizes_are_followed_through_nodes_that_stand_in_no_order():
         { y = Add (a, z) a = Upsample (x, s) }"""
     (site,) = resizefix.inspect(model(text, 9))
     assert (site.coupling.verdict, site.coupling.breaks_at) == (Freedom.COUPLED, "Add#0")
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"form": "spatial"}, {"form": "factor"}, {"form": "sizes"}, {"for_": "tensorrt"}]
+)
+def test_coupled_ones_that_move_together_are_proven_together(options):
+    path = FIXTURES / "handmade" / "two_sites_together.onnx"
+    result = resizefix.promote_scales(path, allow_coupled=True, **options)
+    moved = [run.values for run in result.verification.runs if not run.optimized]
+    assert any(all(run[source.name] != tuple(source.value) for source in result.inputs) for run in moved)
+    assert "old value alone" not in (result.verification.reason or "")

@@ -11,6 +11,7 @@ from resizefix.operations.promote_scales import Integers, NewInputs, promote_sca
 from resizefix.operations.sites import sites_in
 from resizefix.outcome import Status
 from resizefix.shapes.model_view import ModelView
+from resizefix.targets.catalogue import TARGETS
 from resizefix.targets.collect_facts import facts_in
 from resizefix.targets.target import accepted, judge
 from resizefix.targets.tensorrt import TENSORRT_TARGETS
@@ -80,7 +81,7 @@ def looked_at_whole(before, after, outcomes):
     sites = [site for site in sites_in(before) if site.index in changed]
     instead = promote_scales(before.document, sites, NewInputs(integers=Integers()), target=TENSORRT_TARGETS[-1])
     accept = {
-        name: [t for t in TENSORRT_TARGETS if all(accepted(judge(t, facts)) for facts in facts_in(view))]
+        name: [t for t in TARGETS if all(accepted(judge(t, facts)) for facts in facts_in(view))]
         for name, view in (("before", before), ("after", after), ("instead", instead.after))
     }
     lost = [target for target in accept["before"] if target not in accept["after"]]

@@ -27,6 +27,7 @@ CALLS = (
     "repair",
     "set_interpolation",
     "input_size",
+    "opset",
     "check",
     "verify",
 )
@@ -41,6 +42,7 @@ NEEDED = {
     "check": {"target": "tensorrt-7.0"},
     "set_interpolation": {"mode": "linear"},
     "input_size": {"size": (40, 48)},
+    "opset": {"opset": 13},
 }
 plain = st.one_of(
     *(st.none(), st.booleans(), st.integers(), st.floats(), st.text(), st.binary(), st.builds(object)),

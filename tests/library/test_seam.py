@@ -17,6 +17,8 @@ CALLS = {
     "trt-legacy": (resizefix.trt_legacy, "handmade/resize10_up_and_down.onnx", {}),
     "legalize": (resizefix.legalize, "handmade/resize18_antialias.onnx", {"target": "tensorrt-8.0", "live": False}),
     "repair": (resizefix.repair, "broken/lost_asymmetric_01.onnx", {}),
+    "opset up": (resizefix.opset, "handmade/shared_scales.onnx", {"opset": 18}),
+    "opset down": (resizefix.opset, "handmade/resize18_antialias.onnx", {"opset": 13, "allow_inexact": True}),
     "set": (resizefix.set_interpolation, "handmade/shared_scales.onnx", {"mode": "cubic"}),
     "input-size": (resizefix.input_size, "srcnn_x3_opset11.onnx", {"size": (64, 96)}),
     "input-size any": (resizefix.input_size, "srcnn_x3_opset11.onnx", {"size": "any", "batch": "any"}),

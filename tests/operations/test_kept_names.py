@@ -104,3 +104,25 @@ def test_a_named_batch_keeps_its_name_behind_a_repaired_resize(links, stored, fa
     after = names(result.model)
     kept = {name: after.get(name) for name, said in names(model).items() if said == NAME and name in after}
     assert kept == dict.fromkeys(kept, NAME)
+
+
+LOOP = """
+<ir_version: 8, opset_import: ["" : 17]>
+g (float[batch,3,high,wide] x) => (float[rounds,batch,3,oh,ow] y) {
+    s = Constant<value_floats = [1.0, 1.0, 2.0, 2.0]>() m = Constant<value_int = 3>() t = Constant<value = bool {1}>()
+    y = Loop(m, t) <body = one (int64 i, bool c) => (bool go, float[batch,3,oh,ow] z) {
+        go = Identity(c) f = Cast<to = 1>(i) a = Add(x, f) z = Resize<mode = "linear">(a, , s) }>
+}"""
+
+
+def test_names_behind_a_resize_in_a_loop_stay_where_no_size_changes():
+    result = resizefix.legalize(onnx.parser.parse_model(LOOP), target="tensorrt-7.2", verify=False)
+    assert result
+    (loop,) = (node for node in result.model.graph.node if node.op_type == "Loop")
+    (body,) = (attribute.g for attribute in loop.attribute if attribute.name == "body")
+    for value, said in (
+        (result.model.graph.output[0], ["rounds", "batch", "oh", "ow"]),
+        (body.output[1], ["batch", "oh", "ow"]),
+    ):
+        dims = [dim.dim_param for dim in value.type.tensor_type.shape.dim]
+        assert [name for name in dims if name in said] == said

@@ -292,7 +292,8 @@ def test_a_stored_size_that_is_the_whole_part_of_the_product_does_not_contradict
 @pytest.mark.parametrize("name", ["srcnn_x3_opset11", "bisenet_x8_linear_opset9", "unet_linear_dynamo23"])
 def test_a_right_model_has_no_fault_and_comes_back_as_it_was(name, tmp_path):
     path = BROKEN.parent / f"{name}.onnx"
-    assert not any(faults_in(ModelView(Document.open(path))))
+    faults = [fault for found in faults_in(ModelView(Document.open(path))) for fault in found]
+    assert all(fault.is_optional for fault in faults)
     result = resizefix.repair(path)
     assert not result.changed
     result.model.save(tmp_path / "out.onnx")

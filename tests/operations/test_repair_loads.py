@@ -4,10 +4,13 @@ import numpy as np
 import onnx
 import pytest
 from onnx import ModelProto
+from onnx_text import model
 from ort_runs import opened, run
 from resize_texts import ONE, resizing, statuses
 
 import resizefix
+from resizefix.document.document import Document
+from resizefix.operations.repair import why_not_loaded
 from resizefix.outcome import Status
 
 HALF = "float16[4] s = {1, 1, 2, 2}"
@@ -148,3 +151,21 @@ def test_a_batch_is_free_only_in_a_model_that_is_fed_one(x, fed, fault):
         f"{x}, int64[1] end{fed}",
     )
     assert [one.fault for one in resizefix.repair(given, verify=False).outcomes] == [fault]
+
+
+IN_BRANCHES = """(float[n,c,h,w] x, bool first) => (float[?,?,?,?] y) <float[4] s = {1, 1, 1.25, 0.25}> {
+    a = If (first) <
+        then_branch = one () => (float[?,?,?,?] b) <int64[2] batch = {0, 1}, int64[2] size = {3, 4}> {
+            shape = Shape (x) kept = Gather <axis = 0> (shape, batch) sizes = Concat <axis = 0> (kept, size)
+            b = Resize <mode = "nearest"> (x, , , sizes) },
+        else_branch = two () => (float[?,?,?,?] d) <int64[4] fixed = {3, 3, 3, 4}> {
+            d = Resize <mode = "nearest"> (x, , , fixed) }>
+    y = Resize <mode = "cubic"> (a, , s) }"""
+
+
+def test_what_onnxruntime_loads_is_written_without_verification_too():
+    given = model(IN_BRANCHES, 13)
+    verified, unverified = (resizefix.repair(given, verify=verify) for verify in (True, False))
+    assert verified.verification.passed
+    assert statuses(unverified) == statuses(verified)
+    assert why_not_loaded(Document.from_proto(unverified.model)) is not None, "onnx takes it: another model is needed"

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from opset_pair import AWKWARD, assert_same, blockers_of, model_of, normal, operators, read_versions, run
 
-from resizefix.opsets.table import TO_OPSET_8
+from resizefix.opsets.table import DOWN
 
 # Dense over the range in which these functions bend, and over all magnitudes.
 WIDE = np.concatenate(
@@ -56,7 +56,7 @@ CURVED = {
     [(op, version, spelling) for op, version in read_versions(*CURVED) for spelling in CURVED[op]],
 )
 def test_a_curve_stays_within_its_bound_at_every_magnitude(op_type, version, spelling):
-    bound = TO_OPSET_8[op_type].error.bound
+    bound = DOWN[op_type].error.bound
     # Each input on its own row of one: the bound is relative to the largest output, and 1e30 would excuse all others.
     for part in (WIDE[np.abs(WIDE) <= 1], WIDE[(np.abs(WIDE) > 1) & (np.abs(WIDE) <= 12)], WIDE[~(np.abs(WIDE) <= 12)]):
         graph = f"g (float[{part.size}] x) => (float[{part.size}] y) {{ y = {spelling}(x) }}"

@@ -54,7 +54,7 @@ REFUSED = [
     ("Loop-1 does not take 2 inputs", 13,
      "g (int64 n, bool c, float[3] x) => (float[T,3] s) { s = Loop(n, c) <body = b (int64 i, bool ci) => (bool "
      "co, float[3] o) { co = Identity(ci) o = Relu(x) }> }"),
-    *(("opset 8 needs Upsample-7", opset,
+    *(("opset 8 needs another resize", opset,
        "g (float[1,1,2,3] x) => (float[1,1,4,9] y) <float[4] s = {1,1,2,3}> { y = Upsample(x, s) }")
       for opset in (9, 10)),
     *((f"opset 8 has no {op_type} of float64 with the same precision", 20,

@@ -94,12 +94,12 @@ def test_the_option_is_typed_checked_and_explained(monkeypatch):
             table.cache_clear()
 
 
-def test_the_downgrade_gives_the_bits_of_the_operator(helpers, monkeypatch):
+def test_the_opset_row_gives_the_bits_of_the_operator(helpers, monkeypatch):
     from opset_pair import assert_same, model_of, operators
 
-    from resizefix.opsets.table import TO_OPSET_8
+    from resizefix.opsets.table import DOWN
 
-    monkeypatch.setitem(TO_OPSET_8, "HardSwish", example("Add a downgrade")["HARD_SWISH"])
+    monkeypatch.setitem(DOWN, "HardSwish", example("Add an opset row")["HARD_SWISH"])
     x = np.linspace(-5, 5, 21, dtype=np.float32)
     after = assert_same(model_of(14, "g (float[21] x) => (float[21] y) { y = HardSwish(x) }"), {"x": x})
     assert operators(after) == ["HardSigmoid", "Mul"]

@@ -11,7 +11,7 @@ from resizefix.cli import group
 ROOT = Path(__file__).parents[2]
 sys.path.append(str(ROOT / "benchmarks"))
 
-from every_command import COMMANDS, Run, why_died  # noqa: E402
+from every_command import COMMANDS, Run, models_in, why_died  # noqa: E402
 from oldest_versions import oldest  # noqa: E402
 
 DECLARED = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
@@ -36,6 +36,14 @@ def test_an_extra_is_tried_at_its_bound_or_in_the_series_that_the_bound_names():
 
 def test_every_command_is_run():
     assert {command for command, *_ in COMMANDS} == set(group.list_commands(Context(group)))
+
+
+def test_every_hostile_file_is_run():
+    hostile = ROOT / "fixtures" / "hostile"
+    named = {path.name for path in hostile.iterdir() if path.suffix != ".md"}
+    assert (
+        {path.name for path in models_in([hostile])} >= {name for name in named if name.endswith(".hostile")} != set()
+    )
 
 
 def test_a_process_that_gave_no_answer_is_told_from_one_that_did():

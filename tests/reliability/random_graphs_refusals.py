@@ -1,7 +1,7 @@
 """Whether a refusal is true: each reason that an operation has, with what must hold in the model then."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -24,9 +24,26 @@ def _breaks(case: Case, outcome: Any, result: Any) -> bool:
         operands = {name: _moved(case, name, move) for name in moved}
         model = baked(case.model, {**beside, **operands})
         runner = Runner(case.save_proto(model, "coupled"))
-        if any(runner.run(feeds).error is not None for feeds in feeds_that_run(case)):
+        if any(runner.run(feeds).error is not None for feeds in (*feeds_that_run(case), *_larger(case))):
             return True
     return False
+
+
+def _larger(case: Case) -> Iterator[dict[str, np.ndarray]]:
+    """The drawn feeds with larger images where the file leaves the size open: an axis of 1 fits any other."""
+    open_ones = {
+        value.name
+        for value in case.model.graph.input
+        if len(value.type.tensor_type.shape.dim) == 4
+        and not any(dim.dim_value for dim in value.type.tensor_type.shape.dim[2:])
+    }
+    for times in (2, 5):
+        feeds = {
+            name: np.tile(array, (1, 1, times, times)) if name in open_ones and array.ndim == 4 else array
+            for name, array in case.drawn.feeds.items()
+        }
+        if case.runner.run(feeds).error is None:
+            yield feeds
 
 
 # Of an operand's entry `v`, for an axis that has `n` (1 for scales): the whole steps and fractions that are tried.

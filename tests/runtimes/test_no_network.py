@@ -42,8 +42,11 @@ COMMANDS = (
     ("diff", "in.onnx", "promoted.onnx"),
     ("repair", "in.onnx", "repaired.onnx"),
     ("input-size", "in.onnx", "sized.onnx", "32x32"),
+    ("opset", "in.onnx", "opset.onnx", "9", "--allow-inexact"),
     ("set", "in.onnx", "set.onnx", "mode=linear"),
     ("explain", "Attribute not found: height_scale", "in.onnx"),
+    ("target", "new", "my-npu"),
+    ("check", "in.onnx", "--target", "my-npu.toml"),
     ("promote-scales", "in.onnx", "frozen.onnx", "--output-dir", "many", "--jobs", "2"),
 )
 LIBRARY = f"""
@@ -58,6 +61,7 @@ for call in (
     lambda: resizefix.verify("in.onnx", "promoted.onnx"),
     lambda: resizefix.diff("in.onnx", "promoted.onnx"),
     lambda: resizefix.repair("in.onnx"),
+    lambda: resizefix.opset("in.onnx", opset=18),
     lambda: resizefix.input_size("in.onnx", size=(32, 32)),
     lambda: resizefix.set_interpolation("in.onnx", mode="linear"),
     lambda: resizefix.explain("Attribute not found: height_scale"),

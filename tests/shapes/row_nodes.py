@@ -37,6 +37,15 @@ def concat(draw):
 
 
 @st.composite
+def quantized_concat(draw):
+    """A scale and a zero of the output, then the same behind each input."""
+    node, (first, second) = draw(concat())
+    quantized = node_of("QLinearConcat", 8, axis=node.attribute[0].i, domain="com.microsoft")
+    unit, zero = np.array(1, np.float32), np.array(0, np.uint8)
+    return quantized, [unit, zero, first.astype(np.uint8), unit, zero, second.astype(np.uint8), unit, zero]
+
+
+@st.composite
 def gemm(draw):
     pair = st.tuples(st.integers(1, 3), st.integers(1, 3))
     flags = {name: draw(st.integers(0, 1)) for name in ("transA", "transB")}
@@ -260,6 +269,7 @@ NODES = {
         )
     ),
     "GlobalAveragePool": alike("GlobalAveragePool", IMAGE),
+    "QLinearConcat": quantized_concat(),
     "Concat": concat(), "Gemm": gemm(), "Reshape": reshape(), "Split": split(), "Squeeze": squeeze(),
     "Conv": convolution(), "MaxPool": convolution("MaxPool"), "AveragePool": convolution("AveragePool"),
     "ReduceMean": reduction(),

@@ -42,6 +42,9 @@ class Tensors:
         return helper.make_tensor_type_proto(helper.np_dtype_to_tensor_dtype(array.dtype), array.shape)
 
 
+IMPORTS = [helper.make_opsetid("", OPSET), helper.make_opsetid("com.microsoft", 1)]
+
+
 def ran(node: onnx.NodeProto, arrays: list[np.ndarray[Any, Any]]) -> list[tuple[int, ...] | None] | None:
     """The sizes that onnxruntime makes; None where it fails."""
     feeds = dict(zip(filter(None, node.input), arrays, strict=True))
@@ -56,7 +59,7 @@ def ran(node: onnx.NodeProto, arrays: list[np.ndarray[Any, Any]]) -> list[tuple[
     ]
     outputs = [onnx.ValueInfoProto(name=name) for name in node.output]
     graph = helper.make_graph([node], "row", inputs, outputs)
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=8)
+    model = helper.make_model(graph, opset_imports=IMPORTS, ir_version=8)
     try:
         return [value.shape for value in run(model, feeds, optimized=True)]
     except Exception:  # onnxruntime's errors have no common base

@@ -19,7 +19,7 @@ def value_of(nodes: str, name: str, constants: str = "", x: str = "", edit=None)
         edit(made)
     document = Document.from_proto(made)
     scopes = Scopes(document.proto)
-    return found(Values(document, scopes), scopes.main, name)
+    return found(Values(document.array, scopes), scopes.main, name)
 
 
 def assert_not_constant(found, reason: str = "") -> None:
@@ -76,7 +76,7 @@ def test_a_cycle_that_an_edit_made_ends():
     )
     document.proto.graph.node[0].input[0] = "a"
     scopes = Scopes(document.proto)
-    assert_not_constant(found(Values(document, scopes), scopes.main, "a"), "depends on itself")
+    assert_not_constant(found(Values(document.array, scopes), scopes.main, "a"), "depends on itself")
 
 
 def test_a_chain_longer_than_python_recurses_is_folded():

@@ -93,14 +93,18 @@ def test_a_runtime_of_one_release_is_named_by_itself_alone():
 def test_the_targets_have_the_names_that_the_command_line_promises():
     names = ["5.0", "5.1", "6.0", "7.0", "7.1", "7.2", "8.0", "8.4", "8.5", "9", "10", "rtx"]
     live = ["openvino", "opencv-4", "opencv-5", "ncnn", "mnn", "tract", "tvm"]
-    read = ["qnn", "coreml", "nnapi", "migraphx", "tidl", "rknn"]
+    read = ["coreml", "directml", "edge-tpu", "ethos-u", "horizon", "kneron", "kneron-520", "kneron-720", "migraphx"]
+    read += ["nnapi", "qnn", "rknn", "tidl", "webgl"]
     promised = [*(f"tensorrt-{name}" for name in names), "onnxruntime", *live, *read]
     assert [target.name for target in TARGETS] == promised
     assert all(target_named(target.name) is target for target in TARGETS)
 
 
 def test_an_unknown_target_is_a_usage_error_that_lists_them_all():
-    with pytest.raises(UsageError, match=r"'tensorrt-4'; there are tensorrt-5\.0, .*, onnxruntime, openvino, .*, rknn"):
+    with pytest.raises(
+        UsageError,
+        match=r"'tensorrt-4'; did you mean tensorrt or tensorrt-8\.4\? There are tensorrt-5\.0, .*, mnn, .*, webgl",
+    ):
         target_named("tensorrt-4")
 
 

@@ -10,6 +10,7 @@ from resizefix.document.document import Document
 from resizefix.operations.promote_scales import promote_scales
 from resizefix.operations.sites import find_sites
 from resizefix.runtimes.ort_session import Session
+from resizefix.verification import promotion_comparison
 from resizefix.verification.conditions import Conditions
 from resizefix.verification.proof import Prover
 
@@ -72,3 +73,15 @@ def test_inputs_that_only_fit_together_are_not_taken_for_free():
     assert {verdicts[f"up_{name}"].verdict.value for name in ("left", "right")} == {"coupled"}
     assert verdicts["up_left"].breaks_at == "meet"
     assert {c.verdict.value for name, c in verdicts.items() if name.startswith("free_")} == {"free"}
+
+
+def test_what_probing_cannot_afford_is_unknown_and_said(monkeypatch):
+    monkeypatch.setattr(promotion_comparison, "_LITTLE", 0.0)
+    monkeypatch.setattr(promotion_comparison, "_MOST_PROBED", 0.0)
+    document = Document.from_proto(model("fcf"))
+    made = promote_scales(document, find_sites(document))
+    prover = Prover(made.before, Conditions())
+    assert {found.verdict.value for found in prover.couplings(made.after, made.inputs).values()} == {"unknown"}
+    said = " ".join(prover.prove(made.after, made.inputs, {}).not_tested)
+    assert all(source.name in said for source in made.inputs)
+    assert "can change alone" in said

@@ -8,7 +8,8 @@ from resizefix.document.document import Document
 from resizefix.operations.promote_scales import NewInputs, promote_scales
 from resizefix.operations.sites import find_sites
 from resizefix.promotion import Form, PromotedInput
-from resizefix.verification.scale_points import moved_points
+from resizefix.shapes.output_size import kernel_length
+from resizefix.verification.scale_points import alike_points, even_value, moved_points, other_values
 
 
 def inputs(scale: float, count: int = 1, dims: str = "1,1,h,w", form: Form | None = None) -> tuple[PromotedInput, ...]:
@@ -66,3 +67,26 @@ def test_on_a_short_axis_no_move_is_lost_in_rounding():
 
 def test_a_fit_that_nothing_passes_leaves_no_point():
     assert moved_points(inputs(2.0), lambda point: False) == []
+
+
+@pytest.mark.parametrize("scale", [0.125, 0.5, 0.25, 2.0])
+def test_no_value_that_is_tried_leaves_nothing_of_an_axis(scale):
+    (source,) = inputs(scale, dims="1,1,8,9")
+    points = [*moved_points([source]), *alike_points([source])]
+    values = [value for point in points for _, value in point.values] + even_value(source) + list(other_values(source))
+    assert len(set(values)) > 2
+    for value in values:
+        assert all(kernel_length(number, size) > 0 for number, size in zip(value[2:], (8, 9), strict=True))
+
+
+@pytest.mark.parametrize("form", list(Form))
+def test_inputs_that_move_alike_keep_equal_sizes_equal(form):
+    text = """(float[1,1,8,12] x, float[1,1,4,6] z) => (float[?,?,?,?] y) <float[4] s = {1, 1, 2, 2},
+        float[4] t = {1, 1, 4, 4}> { a = Resize (x, , s) b = Resize (z, , t) y = Concat <axis = 1> (a, b) }"""
+    document = Document.from_proto(onnx_text.model(text))
+    made = promote_scales(document, find_sites(document), NewInputs(form)).inputs
+    for point in alike_points(made):
+        a, b = (source.sites[0].operand(value)[2:] for source, value in point.values)
+        if form is not Form.SIZES:
+            a, b = ([n * size for n, size in zip(*pair, strict=True)] for pair in ((a, (8, 12)), (b, (4, 6))))
+        assert list(a) == list(b)

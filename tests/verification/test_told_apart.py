@@ -216,7 +216,13 @@ NARROWED = "(int64[2] x) => (y) { t = Cast<to = %d>(x) y = Cast<to = 7>(t) }"
 PATTERN = "(string[2] x) => (y) { y = RegexFullMatch<pattern = %s>(x) }"
 WEIGHTED = """(float[1,2] x) => (y) <float h = {%s}, float[2,3] w = {0.01, -0.02, 0.01, 0.02, -0.01, 0.03}> {
     t = MatMul(x, w) y = Min(t, h) }"""
+SIZES = "(float[1,3,h,w] x, int64[4] s) => (y) { y = Resize<mode = %s, coordinate_transformation_mode = %s>(x, , , s) }"
+VAST = "(float[3] x) => (y) <float l = {-%s}, float h = {%s}> { y = Clip(x, l, h) }"
 RARE = (
+    ("(float[3] x) => (y) { y = Abs(x) }", "(float[3] x) => (y) { s = Mul(x, x) y = Sqrt(s) }"),  # beyond 1e19
+    (VAST % ("3e30", "3e30"), VAST % ("2e30", "2e30")),
+    (SIZES % ('"linear"', '"half_pixel"'), SIZES % ('"linear"', '"pytorch_half_pixel"')),  # at a size of 1
+    (NARROWED % TensorProto.INT64, NARROWED % TensorProto.DOUBLE),
     (COMPUTED % 500.0, COMPUTED % 700.0),
     (DELIMITER % '","', DELIMITER % '";"'),
     (DELIMITER % '",", maxsplit = 1', DELIMITER % '",", maxsplit = 2'),

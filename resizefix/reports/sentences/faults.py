@@ -19,6 +19,14 @@ SENTENCES = {
     "faults.align-corners-moved": "it becomes coordinate_transformation_mode=align_corners",
     "faults.attribute-spare": "it is removed: the node computes the same without it",
     "faults.attribute-unknown": "what it means is not known; remove it, or export the model again",
+    # what the framework computed
+    "faults.torch-half-pixel": "PyTorch samples at half_pixel, and its exporter could not say so before opset 11: measured, other numbers by up to 0.86 of values from 0 to 1",
+    "faults.torch-rounds-down": "PyTorch rounds down where an axis shrinks, and Resize-10 rounds up: measured, other pixels at 80 to 96 % of the places",
+    "faults.torch-antialias": "PyTorch leaves out what lies outside, with cubic_coeff_a=-0.5 for cubic, and its exporter did not say so: measured, other numbers by up to 0.079 of values from 0 to 1",
+    "faults.raised-as-torch": "the model imports opset {opset}, and the node samples as PyTorch does ({attributes})",
+    "faults.written-as-torch": "it gets {attributes}",
+    "faults.prefer-pytorch": "to compute what PyTorch does, --prefer pytorch writes {attributes}",
+    "faults.prefer-pytorch-raised": "to compute what PyTorch does, --prefer pytorch raises the model to opset 11 and writes {attributes}",
     # channels
     "faults.channels-lost": "its sizes begin with 1, 1, and its input has {channels} channels: all but the first are lost",
     "faults.channels-of-input": "batch and channels are taken from the input, since {evidence}",

@@ -1,6 +1,13 @@
 """What is said of library."""
 
 SENTENCES = {
+    "library.function-stays": "the local function {name} cannot be inlined: it is of another opset, or calls itself",
+    "library.inlined": "the local functions of the model are inlined",
+    "library.inlined-otherwise": "the model with its functions inlined does not give every bit of the original",
+    "library.functions-were-inlined": "the local functions were inlined, which gave every bit of the original",
+    "library.has-this-opset": "the model has this opset already",
+    "library.no-opset": "name the opset, as opset=17",
+    "library.could-be": "could be: {reason}",
     "library.denominator-without-tensorrt": "--denominator {denominator} works with --for tensorrt only; other inputs take fractions directly",
     "library.opset-not-lowered": "--opset {opset}: the model has opset {current} already, and the opset can only be raised",
     "library.raised": "the model is raised to opset {opset}; {reason}",
@@ -39,6 +46,9 @@ SENTENCES = {
     "library.hybrid-verified-at-8": "the file itself is no valid ONNX (opset 9 with a scales attribute); the same model at opset 8 was verified",
     "library.allow-inexact-passes": " Other operators add in another order, and where a later node rounds, a last bit may become a whole step. --allow-inexact lets up to {most:g} of the largest value pass, and reports it.",
     "library.nothing-rewritten": "nothing was rewritten",
+    "library.coupled-instead": "{why}; `{command}` lets it follow that size",
+    "library.extent-measures-nothing": "--feed measures a difference, and with another extent the outputs have other sizes; leave the file out",
+    "library.extent-breaks": "with this extent the model breaks at {breaks_at!r}, {where}",
     "library.coupled": "another scale of this node alone breaks the model at {breaks_at!r}, {where}",
     "library.coupled-together": "another scale of the selected nodes together breaks the model at {breaks_at!r}, {where}",
     "library.sizes-must-fit": "where sizes must fit",
@@ -77,7 +87,7 @@ SENTENCES = {
     "library.unrepaired-nowhere": "It names no node; repair fixes resizes only",
     "library.fault-of-no-resize": "repair has no fix for that",
     "library.verification-failed-at": "verification failed ({named}): {why}",
-    "library.raised-otherwise": "the model raised to opset {opset} does not compute what it did: {why}",
+    "library.raised-otherwise": "the model in opset {opset} does not compute what it did: {why}",
     "library.raised-bits": "without optimisation the last bits differ, first at the {operator} node {label!r}",
     "library.raised-bits-somewhere": "without optimisation the last bits differ, at no node that can be named",
     "library.input-size-same": "the input has this size already",

@@ -6,7 +6,7 @@ SENTENCES = {
     "runtimes.does-not-start-apart": "{runtime} does not start: {reason}. In another environment: pip install {install} numpy. Then name its Python: --runtime-python {name}=PATH, or set {variable}",
     "runtimes.too-slow": "{parser} did not answer within {time_limit:g} s",
     "runtimes.input-is-no-tensor-of-numbers": "{runtime} was not run: input {name!r} is not a tensor of a numpy number type",
-    "runtimes.no-such-runtime": "there is no runtime {name!r}; known are {known}",
+    "runtimes.no-such-runtime": "there is no runtime {name!r}; {proposal} {known}",
     "runtimes.not-installed": "{runtime} is not installed. Install it with: pip install {install}. To use another Python: --runtime-python {name}=PATH, or set {variable}",
     "runtimes.not-installed-apart": "{runtime} is not installed. In another environment: pip install {install} numpy. Then name its Python: --runtime-python {name}=PATH, or set {variable}",
     "runtimes.python-does-not-start": "{runtime}: {python} does not start: {error}",

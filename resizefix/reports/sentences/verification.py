@@ -22,6 +22,9 @@ SENTENCES = {
     "verification.not-tested-body": "another scale of {names} in {body}: no run is known to have gone through this body",
     "verification.not-tested-whole-sizes": "sizes of which a scale makes no whole number: the model runs at none of those that were tried",
     "verification.not-tested-sizes": "sizes of the input other than the old one: none that the model takes is near enough to try",
+    "verification.not-tested-alone": (
+        "whether {names} can change alone: the runs that tell it would cost too many forward passes"
+    ),
     "verification.not-tested-cost": "other values of {names}: the proof would cost too many forward passes",
     "verification.not-tested-scales": "other values of {names}: the model does not run with those that were tried",
     "verification.tested-scales": "scales {at}",

@@ -1,0 +1,72 @@
+"""`resizefix opset IN OUT N`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from resizefix.cli.envelope import Answer
+from resizefix.cli.options import Subcommand
+from resizefix.cli.write_result import ExtraOutput, NothingWritten, write_result, writing_command
+from resizefix.diagnostics import Diagnostic
+
+if TYPE_CHECKING:
+    from resizefix.library.result import Result
+
+
+class _WithNumber(Subcommand):
+    """N is the last argument; OUT may be left out."""
+
+    def __init__(self, *args: Any, **settings: Any) -> None:
+        super().__init__(*args, **settings)
+        self.params.insert(2, click.Argument(["opset"], required=False, metavar="N"))
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Tells OUT from N."""
+        rest = super().parse_args(ctx, args)
+        params = ctx.params
+        if ctx.resilient_parsing:
+            return rest
+        if params["out"] is None:
+            raise click.UsageError("Missing argument 'N'.", ctx)
+        if params["opset"] is None:  # OUT is left out where -o, --in-place or --dry-run stand for it
+            params["out"], params["opset"] = None, params["out"]
+        params["opset"] = click.INT.convert(params["opset"], self.params[2], ctx)
+        return rest
+
+
+@writing_command("opset", example="resizefix opset bisenet.onnx bisenet_18.onnx 18", cls=_WithNumber)
+def command(model: str, **options: Any) -> Answer:
+    """Bring IN into opset N of ai.onnx, up or down: exactly, operator by operator.
+
+    Where an operator has no form there, nothing is written, and the message names it.
+    """
+
+    def extra(result: Result, path: str | None, is_yes: bool) -> ExtraOutput:
+        from resizefix.reports.json import step_json
+        from resizefix.reports.text import show_steps
+
+        fields = {"opset": options["opset"], "steps": [step_json(step) for step in result.steps]}
+        return ExtraOutput(fields, lambda: show_steps(result.steps, whole=options["verbose"] or options["dry_run"]))
+
+    return write_result(model, {**options, "settings": {"opset": options["opset"]}}, _why_not, extra=extra)
+
+
+def _why_not(result: Result) -> NothingWritten | None:
+    from resizefix.diagnostics import code_of
+    from resizefix.library.opset import HAS_IT
+    from resizefix.outcome import Status
+    from resizefix.reports.wording import reason
+
+    if code_of(result.verification.reason) == HAS_IT.code:
+        return NothingWritten(HAS_IT, True)
+    refused = next((outcome for outcome in result.outcomes if outcome.status is Status.REFUSED), None)
+    if result.blockers:
+        first = result.blockers[0]
+        named = f"{first.op_type} {first.node}"
+        return NothingWritten(Diagnostic("cli.blocked", node=named, why=first.reason, fix=first.fix))
+    if refused is not None:
+        why = f"{refused.node}: {reason(refused)}"
+        return NothingWritten(Diagnostic("cli.nothing-written", why=why), outcome=refused)
+    return None

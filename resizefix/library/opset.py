@@ -1,0 +1,113 @@
+"""`resizefix.opset`: the model in another version of ai.onnx, up or down, verified."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from onnx import TensorProto
+
+from resizefix.diagnostics import Diagnostic
+from resizefix.document.document import Document
+from resizefix.document.scopes import default_opset
+from resizefix.document.validity import why_invalid
+from resizefix.error_bound import ErrorBound
+from resizefix.errors import UsageError
+from resizefix.library import seam
+from resizefix.library.bounded import operation
+from resizefix.library.inlining import never
+from resizefix.library.result import NOT_VERIFIED, Result, failed, measured, skipped
+from resizefix.library.rewrite import INEXACT_BOUND, LOWERED_BOUND, bounds_of
+from resizefix.operations.change_opset import InOpset, lowered_to
+from resizefix.operations.change_opset import raised_to as raised
+from resizefix.operations.sites import find_sites
+from resizefix.outcome import Outcome, Status
+from resizefix.shapes.model_view import ModelView
+from resizefix.verification.bounds import half_units
+from resizefix.verification.conditions import ChangeOptions, Conditions, Unpack, conditions
+from resizefix.verification.plan import Plan
+from resizefix.verification.verification import Status as Proven
+from resizefix.verification.verification import Verification
+
+HAS_IT = Diagnostic("library.has-this-opset")
+
+
+@operation(inlines=never)
+def opset(
+    document: Document,
+    *,
+    opset: int | None = None,
+    inline: bool = False,
+    allow_inexact: bool = False,
+    verify: bool = True,
+    **run: Unpack[ChangeOptions],
+) -> Result[Document]:
+    """Bring the model into another opset, up or down: every operator exactly, or nothing is done.
+
+    What is in the way stands in `result.blockers`, each with its operator and what to do, and in the outcomes of the
+    resizes. Local functions, bodies, and operators of other domains stay what they are. `result.steps` says what became
+    of which node. `inline`: local functions are inlined first. `allow_inexact` lets nodes become others that round
+    otherwise; the difference is measured. Raises VerificationFailedError where the verification fails.
+    """
+    if opset is None:
+        raise UsageError("library.no-opset")
+    current = default_opset(document.proto.opset_import, fallback=1)
+    sites = find_sites(document)
+    if opset == current:
+        outcomes = tuple(site.outcome(Status.UNCHANGED, HAS_IT) for site in sites)
+        return Result(document, outcomes, (), Verification(Proven.SKIPPED, HAS_IT))
+    if opset > current:
+        made = raised(document, opset, allow_inexact=allow_inexact)
+    else:
+        made = lowered_to(document, opset, allow_inexact=allow_inexact)
+    if not made.complete:
+        outcomes = tuple(_not_done(outcome) for outcome in made.outcomes)
+        return Result(document, outcomes, (), skipped("library.nothing-converted"), made.blockers)
+    candidate = seam.submitted(document, made.document, Plan(made.touched, opset=opset))
+    why = why_invalid(candidate.proto)
+    if why is not None and why_invalid(document.proto) is None:
+        raise failed(Result(document, made.outcomes, (), Verification(Proven.FAILED, why)))
+    if not verify:
+        return Result(candidate, made.outcomes, (), NOT_VERIFIED, steps=made.steps)
+    return _proven(document, replace(made, document=candidate), opset, conditions(**run))
+
+
+def _not_done(outcome: Outcome) -> Outcome:
+    if outcome.status is not Status.CHANGED:
+        return outcome
+    reason = Diagnostic("library.could-be", reason=outcome.reason)
+    return replace(outcome, status=Status.UNCHANGED, after=(), reason=reason)
+
+
+def _proven(document: Document, made: InOpset, opset: int, rules: Conditions) -> Result[Document]:
+    """The result, if both models compute the same: bit for bit without optimisation, unless nodes round otherwise."""
+    from resizefix.verification.verify import first_differing_node, prove_rewrite  # onnxruntime is imported here
+
+    view = ModelView(document)
+    data = {}
+    for path, name in made.touched:
+        scope = view.scopes.by_path[path]
+        inputs = scope.body.node[scope.producers[name]].input
+        if inputs and inputs[0]:
+            data[path, name] = inputs[0]
+    changed = [one for one, outcome in zip(find_sites(document), made.outcomes, strict=True) if outcome.after]
+    bounds = {key: ErrorBound() for key in data} | bounds_of(made.outcomes, changed)
+    bounds |= {step.key: step.error for step in made.steps if step.key in data}
+    unknown = any(not outcome.exact and outcome.bound is None for outcome in made.outcomes)
+    allowed = 0.0 if made.exact else max(INEXACT_BOUND if unknown else LOWERED_BOUND, _half(view))
+    verification = prove_rewrite(document, made.document, data, allowed, rules, bounds=bounds)
+    why = None if verification.passed else verification.reason
+    if why is None and made.exact and not all(run.bitwise for run in verification.runs if not run.optimized):
+        node = first_differing_node(document, made.document, rules)
+        why = Diagnostic("library.raised-bits-somewhere")
+        if node is not None:
+            why = Diagnostic("library.raised-bits", operator=node.op_type, label=node.name or node.output[0])
+    outcomes = measured(made.outcomes, [] if made.exact else changed, verification)
+    if why is not None:
+        result = Result(document, outcomes, (), replace(verification, status=Proven.FAILED, reason=why))
+        raise failed(result, "library.raised-otherwise", why=why, opset=opset)
+    return Result(made.document, outcomes, (), verification, steps=made.steps)
+
+
+def _half(view: ModelView) -> float:
+    holds = any(value.type.tensor_type.elem_type == TensorProto.FLOAT16 for value in view.model.graph.output)
+    return half_units([TensorProto.FLOAT16]) if holds else 0.0

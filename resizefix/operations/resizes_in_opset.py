@@ -1,0 +1,164 @@
+"""Each Upsample or Resize in an older opset: as it is, spelled otherwise, or by other operators that are exact."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from onnx import NodeProto, TensorProto, numpy_helper
+
+from resizefix.diagnostics import Diagnostic
+from resizefix.dialects.dialect import UPSAMPLE_9, Dialect, dialect_of
+from resizefix.dialects.read import read
+from resizefix.dialects.write import write
+from resizefix.document.node_builder import FreshNames
+from resizefix.document.scopes import names_in
+from resizefix.equivalences.resize_spec import ResizeSpec
+from resizefix.errors import RefusedError
+from resizefix.operations.replacement import Allowance, Fresh, Replacement, every_lowered, rewritten, subject_of
+from resizefix.operations.site import ReadSite, Site
+from resizefix.operations.spelling import operands_of, spelled
+from resizefix.opsets.lowering import Ready
+from resizefix.outcome import Outcome, Status
+from resizefix.scope_path import Key
+from resizefix.shapes.model_view import ModelView
+
+_FIRST_RESIZE = 10
+
+
+@dataclass(frozen=True, eq=False)
+class ResizesInOpset:
+    """What happened to each site, and the nodes that take the place of those that change."""
+
+    outcomes: tuple[Outcome, ...]
+    ready: Mapping[Key, Ready]
+
+
+def resizes_in(view: ModelView, sites: Sequence[Site], opset: int, *, allow_inexact: bool) -> ResizesInOpset:
+    """The sites as models of this opset say them; changes nothing. Bit for bit, unless `allow_inexact`."""
+    fresh = FreshNames(names_in(view.model)).fresh
+    dialect = dialect_of("Upsample" if opset < _FIRST_RESIZE else "Resize", opset)
+    outcomes: list[Outcome] = []
+    ready: dict[Key, Ready] = {}
+    for site in sites:
+        if site.scope.opset <= opset:
+            outcomes.append(site.outcome(Status.UNCHANGED, Diagnostic("operations.says-so-already", opset=opset)))
+            continue
+        try:
+            made = _InDialect(site, dialect, opset, fresh, Allowance(allow_inexact)).replacement()
+        except RefusedError as error:
+            why = Diagnostic("operations.no-form-in-opset", operator=site.op_type, opset=opset, why=error)
+            outcomes.append(site.outcome(Status.REFUSED, why))
+            continue
+        ready[site.key] = Ready(made.nodes, made.initializers)
+        if list(made.nodes) == [site.node]:
+            outcomes.append(site.outcome(Status.UNCHANGED, Diagnostic("operations.says-so-already", opset=opset)))
+        else:
+            outcomes.append(made.outcome(site))
+    return ResizesInOpset(tuple(outcomes), ready)
+
+
+@dataclass(frozen=True, eq=False)
+class _InDialect:
+    """One site, and the dialect that it is to be said in."""
+
+    site: Site
+    dialect: Dialect
+    opset: int
+    fresh: Fresh
+    allowance: Allowance
+
+    def replacement(self) -> Replacement:
+        """What takes the site's place. Raises RefusedError where nothing does."""
+        site = self.site
+        if not isinstance(site, ReadSite):
+            raise RefusedError("operations.repair-before-opset", why=site.reason)
+        if site.dialect is self.dialect or self._reads_alike(site.node):
+            return _by(site.node, (), "operations.says-so-already", opset=self.opset)
+        try:
+            return self._with_its_operands(site)
+        except RefusedError as error:
+            why = str(error)
+        try:
+            subject = subject_of(site)
+        except RefusedError as error:
+            raise RefusedError(f"{why}; {error}") from error
+        end = rewritten(subject, self._says, self.allowance)
+        if end is not None:
+            return spelled(subject, end, site, self.dialect, self.fresh)
+        return self._by_other_operators(subject, why)
+
+    def _reads_alike(self, node: NodeProto) -> bool:
+        """Whether the node as it stands means in the older dialect what it does."""
+        if node.op_type != self.dialect.op_type:
+            return False
+        try:
+            return read(node, self.dialect) == self.site.read.reading
+        except RefusedError:
+            return False
+
+    def _with_its_operands(self, site: ReadSite) -> Replacement:
+        """The same words around the same operands; what the older dialect wants besides is an empty tensor."""
+        operands, extent = site.reading.operands, site.extent
+        if self.dialect is UPSAMPLE_9 and (extent.values is None or min(extent.values) < UPSAMPLE_9.min_scale):
+            raise RefusedError("operations.scales-may-shrink", dialect=self.dialect.name)
+        empty: list[TensorProto] = []
+        wanted: dict[str, Any] = {}
+        for row in self.dialect.inputs[1:]:
+            if not row.optional and getattr(operands, row.name) is None:
+                empty.append(numpy_helper.from_array(np.zeros(0, np.float32), self.fresh(f"{site.output}_{row.name}")))
+                wanted[row.name] = empty[-1].name
+        if operands.roi is not None and self.dialect.roi_input is None and self._roi_is_unread(site):
+            wanted["roi"] = None
+        node = write(
+            site.interpolation,
+            operands._replace(**wanted),
+            self.dialect,
+            name=site.node.name,
+            output=site.output,
+            doc_string=site.node.doc_string,
+        )
+        node.metadata_props.extend(site.node.metadata_props)
+        return _by(node, empty, "operations.said-as", dialect=self.dialect.name)
+
+    @staticmethod
+    def _roi_is_unread(site: ReadSite) -> bool:
+        return site.interpolation.extrapolation_value is None  # which a crop alone has
+
+    def _says(self, subject: ResizeSpec) -> bool:
+        """Whether the dialect has words for it. Upsample knows no scale below 1."""
+        values = [value for value in subject.values if value is not None]
+        if len(values) < len(subject.values) or min(values, default=1) < self.dialect.min_scale:
+            return False
+        try:
+            operands = operands_of(subject, self.site, self.dialect, "extent", "roi", "empty")
+            write(subject.interpolation, operands, self.dialect, output=self.site.output)
+        except RefusedError:
+            return False
+        return True
+
+    def _by_other_operators(self, subject: ResizeSpec, why: str) -> Replacement:
+        found = list(
+            every_lowered(
+                subject,
+                self.site,
+                fresh=self.fresh,
+                target=None,
+                accepts=lambda other: self.dialect.op_type == "Resize" and self._says(other),
+                opset=self.opset,
+            )
+        )
+        exact = next((made for made in found if made.exact), None)
+        if exact is not None:
+            return exact
+        if not found:
+            raise RefusedError("operations.no-words-in-opset", why=why)
+        if not self.allowance.inexact:
+            raise RefusedError("operations.inexact-in-opset", why=why, how=found[0].description or found[0].how)
+        return found[0]
+
+
+def _by(node: NodeProto, initializers: Sequence[TensorProto], code: str, **arguments: object) -> Replacement:
+    return Replacement((node,), tuple(initializers), True, 0.0, Diagnostic(code, **arguments))

@@ -1,0 +1,191 @@
+"""One node in an older opset, version by version: each row takes it to the opset before the one that it tells of.
+
+What a row adds is of that opset, and goes on from there by the rows of its own operators, until the opset that is
+wanted. onnx.version_converter is not used: it changes numbers, and refuses most of what is asked for.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from onnx import ModelProto, NodeProto, TensorProto, helper
+
+from resizefix.diagnostics import Diagnostic
+from resizefix.document.edits import add_initializer, insert_nodes
+from resizefix.document.node_builder import FreshNames
+from resizefix.document.scopes import DEFAULT_DOMAINS, Scope, names_in
+from resizefix.error_bound import ErrorBound
+from resizefix.opsets.constants import replace_nodes
+from resizefix.opsets.site import Draft, Row, Site
+from resizefix.opsets.table import ABSENT, DOWN
+from resizefix.opsets.value_info_map import ValueInfoMap
+from resizefix.opsets.verdict import BITWISE, Blocked, Blocker, Step
+from resizefix.scope_path import Key
+from resizefix.shapes.node_inference import upsample_scales
+from resizefix.shapes.operand import MISFITS
+from resizefix.shapes.signatures import schema_of, since_version, violation
+
+_OTHER_TYPE = "opsets.fix-other-type"
+_INLINE = "opsets.fix-inline-option"  # of a function no types are known
+
+
+@dataclass(frozen=True)
+class Ready:
+    """Nodes that are in the wanted opset already, and the constants that they read: made elsewhere."""
+
+    nodes: Sequence[NodeProto]
+    initializers: Sequence[TensorProto] = ()
+
+
+def lower_nodes(
+    model: ModelProto,
+    knowledge: ValueInfoMap,
+    opset: int,
+    ready: Mapping[Key, Ready] | None = None,
+    leave: frozenset[str] = frozenset(),
+) -> tuple[list[Step], list[Blocker]]:
+    """Rewrite every node of `model`, in place, for models of `opset`; opset_import is the caller's.
+
+    Scopes of that opset or an older one stay. `ready` takes the place of the nodes that make those values. Functions of
+    another opset than the model's that hold an operator of `leave` stay too.
+    """
+    names = FreshNames(names_in(model))
+    accounts: list[list[Step | Blocker]] = []
+    for scope in reversed(knowledge.scopes.all):  # inner bodies first: nodes of an outer graph are copied
+        if scope.opset <= opset:
+            continue
+        draft = Draft(scope, opset, knowledge, names)
+        instead = {} if ready is None else {name: made for (path, name), made in ready.items() if path == scope.path}
+        found = [_lower_node(node, index, draft, instead) for index, node in enumerate(scope.body.node)]
+        accounts.append([account for account in found if account is not None])
+        if list(scope.body.node) != draft.nodes:
+            replace_nodes(scope.body, draft.nodes)
+        _place(model, scope, draft)
+    in_order = [account for scope_accounts in reversed(accounts) for account in scope_accounts]
+    steps = [account for account in in_order if isinstance(account, Step)]
+    return steps, [account for account in in_order if isinstance(account, Blocker)]
+
+
+def _place(model: ModelProto, scope: Scope, draft: Draft) -> None:
+    """The constants of a draft: initializers of the main graph, and Constant nodes of a function, which sees none."""
+    if not scope.in_function:
+        for tensor in draft.initializers:
+            add_initializer(model, tensor)
+        return
+    insert_nodes(scope.body, 0, [helper.make_node("Constant", [], [one.name], value=one) for one in draft.initializers])
+
+
+def _lower_node(node: NodeProto, index: int, draft: Draft, ready: Mapping[str, Ready]) -> Step | Blocker | None:
+    """Add what takes the node's place to the draft; says what was done, None if nothing."""
+    made = next((ready[name] for name in node.output if name in ready), None)
+    if made is not None:
+        draft.nodes.extend(made.nodes)
+        draft.initializers.extend(made.initializers)
+        return None
+    if node.domain not in DEFAULT_DOMAINS:
+        draft.nodes.append(node)
+        return None
+    since = since_version(node.op_type, draft.scope.opset)
+    first = Site(node, index, since, draft)
+    descent = _Descent(index, first.label, draft)
+    try:
+        _refuse_invalid(node, draft)
+        nodes = descent.down(node, draft.scope.opset)
+        for written in nodes:
+            wrong = violation(written, draft.opset, draft.type_of)
+            if wrong is not None:
+                raise Blocked(wrong, _OTHER_TYPE)
+    except Blocked as blocked:
+        constant = _as_constants(node, draft)
+        if constant is None:
+            found = blocked.blocker(first.label, node.op_type, since, draft.opset)
+            return replace(found, fix=Diagnostic(_INLINE)) if draft.scope.in_function else found
+        nodes = constant
+    draft.nodes.extend(nodes)
+    if nodes == [node] and descent.error.exact:
+        return None
+    key = draft.scope.path, node.output[0]
+    return Step(first.label, node.op_type, since, _account(nodes), descent.error, key)
+
+
+def _as_constants(node: NodeProto, draft: Draft) -> list[NodeProto] | None:
+    """The node's values as constants, where nothing at run time can change them; None where something can."""
+    values = [draft.value_of(name) for name in node.output if name]
+    known = [value for value in values if value is not None]
+    if not known or len(known) < len(values) or draft.scope.in_function:
+        return None
+    return [
+        helper.make_node("Identity", [draft.constant(value, f"{name}_value")], [name], name=node.name)
+        for name, value in zip(filter(None, node.output), known, strict=True)
+    ]
+
+
+@dataclass
+class _Descent:
+    """What one node of the model becomes, and how near that comes."""
+
+    index: int
+    label: str
+    draft: Draft
+    error: ErrorBound = field(default=BITWISE)
+
+    def down(self, node: NodeProto, opset: int) -> list[NodeProto]:
+        """What stands for a node of `opset` in the opset that is wanted."""
+        goal, op_type = self.draft.opset, node.op_type
+        since = since_version(op_type, opset)
+        if upsample_scales(node) is not None or (since and since == since_version(op_type, goal)):
+            return [node]
+        row = DOWN.get(op_type)
+        version = 0 if row is None else max((one for one in row.changes if goal < one <= since), default=0)
+        if not since or row is None or (since not in row.reads and since_version(op_type, since - 1)):
+            raise _refusal(node, since, opset, row)
+        if not version:
+            if not since_version(op_type, goal):
+                raise _refusal(node, since, opset, row)
+            return [node]
+        if self.draft.scope.in_function and any(attribute.ref_attr_name for attribute in node.attribute):
+            raise Blocked("opsets.lower-argument", _INLINE)
+        site = Site(node, self.index, version, self.draft, self.label)
+        try:
+            row.changes[version](site)
+        except MISFITS as error:
+            raise Blocked("opsets.node-does-not-fit", "opsets.fix-invalid-model", operator=op_type) from error
+        if not (len(site.nodes) == 1 and site.nodes[0].op_type == op_type and site.error is None):
+            self.error = _together(self.error, site.error or row.error)
+        elif site.error is not None:
+            self.error = _together(self.error, site.error)
+        return [lower for made in site.nodes for lower in self.down(made, version - 1)]
+
+
+def _together(one: ErrorBound, other: ErrorBound) -> ErrorBound:
+    """The error of two steps, one after the other; what each says of it."""
+    if one in (BITWISE, other):
+        return other
+    if other == BITWISE:
+        return one
+    bound = sum(error.bound for error in (one, other) if not error.exact)
+    return ErrorBound(exact=one.exact and other.exact, bound=bound, note=one.note or other.note)
+
+
+def _refuse_invalid(node: NodeProto, draft: Draft) -> None:
+    """Rewrites rely on the node being what its own version allows."""
+    opset = draft.scope.opset
+    known = schema_of(node.op_type, opset) is not None and upsample_scales(node) is None
+    checked = known and (node.op_type in DOWN or node.op_type not in ABSENT)
+    wrong = violation(node, opset, draft.type_of) if checked else None
+    if wrong is not None:
+        raise Blocked("opsets.node-is-invalid", "opsets.fix-invalid-node", wrong=wrong)
+
+
+def _refusal(node: NodeProto, since: int, opset: int, row: Row | None) -> Blocked:
+    if not since:
+        return Blocked("opsets.no-operator", "opsets.fix-invalid-model", opset=opset, operator=node.op_type)
+    if node.op_type in ABSENT and (row is None or since in row.reads or not since_version(node.op_type, since - 1)):
+        return Blocked(ABSENT[node.op_type].reason, ABSENT[node.op_type].fix)
+    known = Diagnostic("opsets.versions-known", newest=max(row.reads)) if row is not None and row.reads else ""
+    return Blocked("opsets.no-row", "opsets.fix-older-export", operator=node.op_type, since=since, known=known)
+
+
+def _account(nodes: list[NodeProto]) -> str:
+    kinds = [node.op_type for node in nodes]
+    shown = kinds if len(kinds) <= 6 else [*kinds[:5], f"… ({len(kinds)})"]
+    return Diagnostic("opsets.step-became", operators=", ".join(shown))

@@ -1,0 +1,238 @@
+"""Targets that a file describes: TOML with rows of plain conditions, read into the same rules as the measured targets.
+
+A rule is broken by a node for which `where` is known to hold and all of `needs` are known not to; without `needs`, by
+every node of `where`. With `computes`, it is broken where that changes a sample.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from resizefix.errors import UsageError
+from resizefix.targets.described_computation import PROPERTIES, Computation, allows, computes_alike, deviation_of
+from resizefix.targets.described_conditions import CONDITIONS, TYPES, all_of, any_of
+from resizefix.targets.facts import SiteFacts
+from resizefix.targets.sampling import Deviation
+from resizefix.targets.target import Effect, OperatorLimit, Rule, Target
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+FOLDER = Path(__file__).parent / "devices"
+"""The files of the targets that are shipped."""
+EFFECTS = tuple(effect.value for effect in Effect)
+NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9.]+)*")
+TOP = ("name", "title", "source", "rule", "limit")
+RULE = ("name", "effect", "because", "fix", "source", "where", "needs", "computes")
+LIMIT = ("operators", "types", "ranks", "source")
+QUOTED: Mapping[str, str] = {
+    "operator": "op_type",
+    "opset": "opset",
+    "mode": "mode",
+    "coordinate_transformation_mode": "coordinate_transformation_mode",
+    "nearest_mode": "nearest_mode",
+    "cubic_coeff_a": "cubic_coeff_a",
+    "keep_aspect_ratio_policy": "keep_aspect_ratio_policy",
+    "axes": "axes",
+    "values": "values",
+    "extent": "extent_name",
+    "source": "source.value",
+    "dtype": "type_name",
+    "rank": "rank_name",
+    "input_shape": "shown_input_shape",
+}
+"""What sentences may quote of a node, as `{mode}`, and the fact that it is; `extent` is the word scales or sizes."""
+_PLACE = re.compile(r"\{([^{}]*)\}")
+_BY_NAME = {condition.name: condition for condition in CONDITIONS}
+
+
+def target_in(path: str | os.PathLike[str]) -> Target:
+    """The target that a file describes. Raises UsageError, which names the file and the place in it."""
+    shown = os.fspath(path)
+    try:
+        return _read(shown, Path(shown).read_bytes())
+    except OSError as error:
+        raise UsageError("targets.file-not-opened", path=shown, why=error.strerror or error) from error
+
+
+@lru_cache(maxsize=64)
+def _read(path: str, content: bytes) -> Target:
+    return _Reader(path).target(_parsed(path, content))
+
+
+def shipped() -> tuple[Target, ...]:
+    """The targets whose files are part of this package, by name."""
+    return tuple(target_in(path) for path in sorted(FOLDER.glob("*.toml"), key=lambda path: path.stem))
+
+
+def _parsed(path: str, content: bytes) -> dict[str, Any]:
+    try:
+        document: dict[str, Any] = tomllib.loads(content.decode("utf-8"))
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise UsageError("targets.file-not-toml", path=path, why=str(error)) from error
+    except RecursionError as error:
+        raise UsageError("targets.file-not-toml", path=path, why="too many brackets in one another") from error
+    return document
+
+
+@dataclass(frozen=True)
+class _Reader:
+    """Reads one file; errors name the place in it."""
+
+    path: str
+
+    def target(self, table: Mapping[str, Any]) -> Target:
+        self._keys(table, "the file", TOP, ("name", "title", "source"))
+        name = self._text(table, "the file", "name")
+        if NAME.fullmatch(name) is None:
+            self._wrong("the file", "name", name, "lower-case letters, digits, - and .")
+        source = self._text(table, "the file", "source")
+        rules: list[Rule] = []
+        before: list[Deviation] = []
+        for number, row in enumerate(self._tables(table, "the file", "rule", alone=False), 1):
+            rule, deviation = self._rule(row, f"rule {number}", source, tuple(before))
+            if any(rule.name == other.name for other in rules):
+                raise UsageError("targets.file-rule-twice", path=self.path, name=rule.name)
+            rules.append(rule)
+            before += [] if deviation is None else [deviation]
+        limits = [
+            self._limit(row, f"limit {number}", source)
+            for number, row in enumerate(self._tables(table, "the file", "limit", alone=False), 1)
+        ]
+        file = "" if Path(self.path).parent == FOLDER else self.path
+        return Target(name, "", self._text(table, "the file", "title"), tuple(rules), tuple(limits), file=file)
+
+    def _rule(
+        self, row: Mapping[str, Any], place: str, source: str, after: tuple[Deviation, ...]
+    ) -> tuple[Rule, Deviation | None]:
+        self._keys(row, place, RULE, ("name", "because"))
+        name = self._text(row, place, "name")
+        if NAME.fullmatch(name) is None:
+            self._wrong(place, "name", name, "lower-case letters, digits, - and .")
+        place = f"rule {name}"
+        where, needs = self._tables(row, place, "where"), self._tables(row, place, "needs")
+        computes = self._tables(row, place, "computes")
+        if (not where and not needs and not computes) or (needs and computes):
+            raise UsageError("targets.file-empty-rule", path=self.path, name=name)
+        effect = row.get("effect", Effect.DIFFERENT.value if computes else Effect.REJECTED.value)
+        if effect not in EFFECTS:
+            self._wrong(place, "effect", effect, " or ".join(EFFECTS))
+        applies = self._any_of(where, place)
+        deviation, holds = None, _holds(applies if where else None, self._any_of(needs, place) if needs else None)
+        if computes:
+            parts = [self._computation(one, place, applies if where else None) for one in computes]
+            deviation, holds = deviation_of(parts), computes_alike(parts, after)
+        rule = Rule(
+            name=name,
+            holds=holds,
+            because=self._sentence(row, place, "because"),
+            source=self._text(row, place, "source") if "source" in row else source,
+            effect=Effect(effect),
+        )
+        return rule._replace(fix=self._sentence(row, place, "fix")) if "fix" in row else rule, deviation
+
+    def _computation(
+        self, table: Mapping[str, Any], place: str, applies: Callable[[SiteFacts], bool | None] | None
+    ) -> Computation:
+        names = tuple(one.name for one in PROPERTIES)
+        self._keys(table, f"computes of {place}", (*names, "where"), ())
+        for name, value in table.items():
+            if name != "where" and not allows(name, value):
+                takes = next(one.kind.takes for one in PROPERTIES if one.name == name)
+                self._wrong(f"computes of {place}", name, value, takes)
+        inner = self._any_of(self._tables(table, place, "where"), place) if "where" in table else None
+        both = [one for one in (applies, inner) if one is not None]
+        properties = {name: value for name, value in table.items() if name != "where"}
+        return Computation(lambda f: all(one(f) is True for one in both), properties)
+
+    def _any_of(self, tables: Iterable[Mapping[str, Any]], place: str) -> Callable[[SiteFacts], bool | None]:
+        """One of these tables holds: all of its conditions do."""
+        alternatives = []
+        for table in tables:
+            self._keys(table, f"a condition of {place}", tuple(_BY_NAME), ())
+            for name, value in table.items():
+                if not _BY_NAME[name].kind.allows(value):
+                    self._wrong(place, name, value, _BY_NAME[name].kind.takes)
+            alternatives.append([(_BY_NAME[name].holds, value) for name, value in table.items()])
+        return lambda f: any_of(all_of(holds(f, value) for holds, value in each) for each in alternatives)
+
+    def _limit(self, row: Mapping[str, Any], place: str, source: str) -> OperatorLimit:
+        self._keys(row, place, LIMIT, ("operators",))
+        operators, types, ranks = row["operators"], row.get("types", []), row.get("ranks", [])
+        if not _is_list(operators, str) or not operators:
+            self._wrong(place, "operators", operators, "a list of operators")
+        if not _is_list(types, str) or not set(types) <= TYPES.keys():
+            self._wrong(place, "types", types, "a list of element types, such as float16")
+        if not _is_list(ranks, int):
+            self._wrong(place, "ranks", ranks, "a list of whole numbers")
+        return OperatorLimit(
+            frozenset(operators),
+            self._text(row, place, "source") if "source" in row else source,
+            frozenset(TYPES[name] for name in types),
+            frozenset(ranks),
+        )
+
+    def _tables(self, table: Mapping[str, Any], place: str, key: str, *, alone: bool = True) -> list[Mapping[str, Any]]:
+        """A list of tables; where it may stand `alone`, one table is a list of one."""
+        value = table.get(key, [])
+        tables = [value] if alone and isinstance(value, dict) else value
+        if not _is_list(tables, dict) or (key in table and not all([tables, *tables])):
+            self._wrong(place, key, value, "a table with entries, or a list of them")
+        return list(tables)
+
+    def _keys(self, table: Mapping[str, Any], place: str, known: tuple[str, ...], needed: tuple[str, ...]) -> None:
+        for key in table:
+            if key not in known:
+                near = difflib.get_close_matches(key, known, 1)
+                proposal = f"did you mean {near[0]}?" if near else f"it has {', '.join(known)}"
+                raise UsageError("targets.file-unknown-key", path=self.path, place=place, key=key, proposal=proposal)
+        for key in needed:
+            if key not in table:
+                raise UsageError("targets.file-missing-key", path=self.path, place=place, key=key)
+
+    def _text(self, table: Mapping[str, Any], place: str, key: str) -> str:
+        value = table[key]
+        if not isinstance(value, str) or not value.strip():
+            self._wrong(place, key, value, "a text")
+        return str(value)
+
+    def _sentence(self, table: Mapping[str, Any], place: str, key: str) -> str:
+        """A template over the facts of a node, of what the file writes as `{mode}`."""
+        text = self._text(table, place, key)
+        for word in _PLACE.findall(text):
+            if word not in QUOTED:
+                self._wrong(place, key, f"{{{word}}}", f"one of {', '.join(f'{{{name}}}' for name in QUOTED)}")
+        pieces = _PLACE.split(text)
+        literal = [piece.replace("{", "{{").replace("}", "}}") for piece in pieces[::2]]
+        quoted = [f"{{f.{QUOTED[word]}}}" for word in pieces[1::2]]
+        return "".join(one + two for one, two in zip(literal, [*quoted, ""], strict=True))
+
+    def _wrong(self, place: str, key: str, value: Any, takes: str) -> None:
+        raise UsageError(
+            "targets.file-wrong-value", path=self.path, place=place, key=key, value=repr(value)[:60], takes=takes
+        )
+
+
+def _holds(
+    where: Callable[[SiteFacts], bool | None] | None, needs: Callable[[SiteFacts], bool | None] | None
+) -> Callable[[SiteFacts], bool]:
+    def holds(f: SiteFacts) -> bool:
+        if where is not None and where(f) is not True:
+            return True
+        return needs is not None and needs(f) is not False
+
+    return holds
+
+
+def _is_list(value: Any, of: type) -> bool:
+    return isinstance(value, list) and all(isinstance(one, of) and not isinstance(one, bool) for one in value)

@@ -1,0 +1,135 @@
+"""`repair --prefer pytorch`: an export computes what PyTorch does; without the option it is named and left."""
+
+import numpy as np
+import pytest
+from fixture_models import FIXTURES
+from onnx import ModelProto
+from onnx_text import model
+from ort_runs import opened
+
+import resizefix
+from resizefix.library.repair import known_faults
+from resizefix.outcome import Status
+
+NAME = "differs-from-pytorch"
+
+
+def export(
+    nodes: str, opset: int, constants: str = "float[4] s = {1, 1, 2, 2}", producer: str = "pytorch"
+) -> ModelProto:
+    made = model(f"(float[1, 1, 6, 8] x) => (float[N, C, H, W] y) <{constants}> {{ {nodes} }}", opset)
+    made.producer_name = producer
+    return made
+
+
+def half_pixel(x: np.ndarray, scale: float) -> np.ndarray:
+    """What PyTorch makes of the last axis by linear interpolation, `align_corners=False`."""
+    length = int(x.shape[-1] * scale)
+    at = np.maximum((np.arange(length) + 0.5) / scale - 0.5, 0)
+    first = np.floor(at).astype(int)
+    second = np.minimum(first + 1, x.shape[-1] - 1)
+    part = (at - first).astype(np.float32)
+    return x[..., first] * (1 - part) + x[..., second] * part
+
+
+def floored(x: np.ndarray, scale: float) -> np.ndarray:
+    """What PyTorch makes of the last axis by nearest."""
+    return x[..., np.floor(np.arange(int(x.shape[-1] * scale)) / scale).astype(int)]
+
+
+def on_both_axes(of_one, x: np.ndarray, scale: float) -> np.ndarray:
+    return of_one(of_one(x, scale).swapaxes(-1, -2), scale).swapaxes(-1, -2)
+
+
+SHRINKING = "float[4] s = {1, 1, 0.5, 0.5}"
+
+
+@pytest.mark.parametrize(
+    ("nodes", "opset", "constants", "scale", "torch"),
+    [
+        ('y = Upsample <mode = "linear"> (x, s)', 9, "float[4] s = {1, 1, 2, 2}", 2, half_pixel),
+        ('y = Resize <mode = "linear"> (x, s)', 10, "float[4] s = {1, 1, 2, 2}", 2, half_pixel),
+        ('y = Resize <mode = "linear"> (x, s)', 10, SHRINKING, 0.5, half_pixel),
+        ('y = Resize <mode = "linear", coordinate_transformation_mode = "asymmetric"> (x, , s)', 13,
+         "float[4] s = {1, 1, 2, 2}", 2, half_pixel),
+        ('y = Resize <mode = "nearest"> (x, s)', 10, "float[4] s = {1, 1, 0.75, 0.75}", 0.75, floored),
+        ('y = Upsample <mode = "nearest"> (x, s)', 9, "float[4] s = {1, 1, 0.75, 0.75}", 0.75, floored),
+        ('y = Upsample <mode = "linear"> (x, s)', 9, SHRINKING, 0.5, half_pixel),
+    ],
+)  # fmt: skip
+def test_the_numbers_are_those_of_the_framework(nodes, opset, constants, scale, torch):
+    x = np.random.default_rng(0).standard_normal((1, 1, 6, 8)).astype(np.float32)
+    result = resizefix.repair(export(nodes, opset, constants), prefer="pytorch")
+    assert result.outcomes[0].status is Status.CHANGED
+    found = opened(result.model, optimized=False).run(None, {"x": x})[0]
+    np.testing.assert_allclose(found, on_both_axes(torch, x, scale), atol=1e-5)
+    assert not known_faults(result.model)
+
+
+def test_plain_repair_leaves_it_and_names_it():
+    before = export('y = Resize <mode = "linear"> (x, s)', 10)
+    result = resizefix.repair(before)
+    (outcome,) = result.outcomes
+    assert not result
+    assert (outcome.status, outcome.fault, outcome.retry_args) == (Status.UNCHANGED, NAME, ("--prefer", "pytorch"))
+    assert "0.86" in outcome.reason
+
+
+@pytest.mark.parametrize(
+    ("attributes", "put"),
+    [
+        ('mode = "linear"', {"exclude_outside": 1}),
+        ('mode = "cubic"', {"exclude_outside": 1, "cubic_coeff_a": -0.5}),
+    ],
+)
+def test_an_antialiased_export_gets_what_was_left_out(attributes, put):
+    before = export(f"y = Resize <{attributes}, antialias = 1> (x, , s)", 18, SHRINKING)
+    made = resizefix.repair(before, prefer="pytorch").model
+    (site,) = resizefix.inspect(made)
+    assert {name: getattr(site.interpolation, name) for name in put} == put
+
+
+@pytest.mark.parametrize(
+    ("nodes", "opset", "constants"),
+    [
+        ('y = Upsample <mode = "nearest"> (x, s)', 9, "float[4] s = {1, 1, 2, 2}"),
+        ('y = Upsample <mode = "linear"> (x, s)', 9, "float[4] s = {1, 1, 1, 1}"),
+        ('y = Resize <mode = "nearest"> (x, s)', 10, "float[4] s = {1, 1, 1.5, 1.5}"),
+        ('y = Resize <mode = "linear", coordinate_transformation_mode = "half_pixel"> (x, , s)', 11 + 2, SHRINKING),
+        ('y = Resize <mode = "linear", coordinate_transformation_mode = "align_corners"> (x, , s)', 13, SHRINKING),
+        ('y = Resize <mode = "linear", antialias = 1, exclude_outside = 1> (x, , s)', 18, SHRINKING),
+        ('y = Resize <mode = "linear", antialias = 1> (x, , s)', 18, "float[4] s = {1, 1, 2, 2}"),
+    ],
+)
+def test_what_computes_the_same_is_no_fault(nodes, opset, constants):
+    assert not [fault for _, fault in known_faults(export(nodes, opset, constants)) if fault.name == NAME]
+
+
+def test_of_another_producer_nothing_is_said():
+    before = export('y = Resize <mode = "linear"> (x, s)', 10, producer="tf2onnx")
+    assert not known_faults(before)
+    assert not resizefix.repair(before, prefer="pytorch")
+
+
+def test_a_site_that_was_not_selected_keeps_what_it_computes():
+    two = 't = Upsample <mode = "linear"> (x, s) y = Upsample <mode = "linear"> (t, s)'
+    result = resizefix.repair(export(two, 9), prefer="pytorch", node=["#0"])
+    found = resizefix.inspect(result.model)
+    assert [site.interpolation.coordinate_transformation_mode.value for site in found] == ["half_pixel", "asymmetric"]
+
+
+def test_beside_sound_nodes_the_whole_model_is_raised():
+    path = FIXTURES / "bisenet_x8_linear_opset9.onnx"
+    result = resizefix.repair(path, prefer="pytorch")
+    statuses = [outcome.status for outcome in result.outcomes]
+    assert statuses == [Status.UNCHANGED, Status.UNCHANGED, Status.CHANGED]
+    assert result.verification.passed
+
+
+def test_the_program_names_it_and_writes_nothing(call, answered, tmp_path):
+    path, out = FIXTURES / "bisenet_x8_linear_opset9.onnx", tmp_path / "out.onnx"
+    document = answered("repair", path, out)
+    assert (document["exit_code"], document["error"], out.exists()) == (0, None, False)
+    assert [outcome["fault"] for outcome in document["outcomes"]] == [None, None, NAME]
+    assert call("repair", path, out, "--copy-unchanged")[0] == 0
+    assert out.read_bytes() == path.read_bytes()

@@ -19,7 +19,16 @@ _SHARES = (2, 3, 4, 5, 8, 10, 16)  # of all values, where that many are chosen
 
 def refuse_two_readings(flow: Flow) -> None:
     """Raises SizeRefusedError for a node whose numbers are as likely to follow the input as to stay."""
-    for rule in (_held_reshapes, _bent, _one_side_alone, _middles, _positions, _chosen, _even_parts, _numbers_given_out):
+    for rule in (
+        _held_reshapes,
+        _bent,
+        _one_side_alone,
+        _middles,
+        _positions,
+        _chosen,
+        _even_parts,
+        _numbers_given_out,
+    ):
         rule(flow)
 
 

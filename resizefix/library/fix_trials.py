@@ -163,7 +163,7 @@ def run(fix: Fix, words: tuple[str, ...], model: Model) -> Trial:
         return Trial(words, reason=str(error))
     refused = next((one for one in result.outcomes if one.status is Happened.REFUSED), None)
     # A new input size alone changes no node, and is verified.
-    works = result.changed or result.verification.status is Status.PASSED
+    works = result.changed or result.verification.status in (Status.PASSED, Status.UNREFUTED)
     made = result.model if works else None
     if refused is None:
         return Trial(words, made, complete=works, reason=None if works else result.verification.reason)

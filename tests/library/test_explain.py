@@ -264,8 +264,9 @@ def test_what_onnxruntime_runs_before_and_after_is_not_called_a_fix():
 
 def test_where_no_command_helps_each_that_was_tried_is_named_with_its_reason():
     text = "The input tensor cannot be reshaped to the requested shape"
-    shape = "int64[4] z = {1, 3, 4, 4}"
-    model = text_model(13, "y = Reshape (x, z)", shape, data="[1,3,h,w]")
+    weights = ", ".join(["1"] * 12)
+    constants = f"int64[2] z = {{1, 12}}, float[12, 1] w = {{{weights}}}"
+    model = text_model(13, "f = Reshape (x, z) y = MatMul (f, w)", constants, data="[1,3,h,w]")
     (found,) = resizefix.explain(text, model)
     assert found.command is None
     assert found.tried[0][0].split()[1] == "input-size"

@@ -52,7 +52,7 @@ def input_size(
     Every constant that follows the input's size is found and written anew, or computed when the model runs. Such are
     shapes of Reshape, sizes of Resize, kernels of global pools and grids of positions. Where weights depend on the
     size, nothing is changed and the outcome names the node and the reason. Where the file admits several readings, the
-    result's `resolution.choices` has all of them; `keep` and `follow_input` (patterns on names of nodes) and `read`
+    result's `resolution.choices` has all of them. `keep` and `follow_input` (patterns on names of nodes) and `read`
     (pairs of a pattern and a reading) choose. `resolution.assumed` has each use of a convention; `assume`: "none"
     switches these off. `interpolate_positions`: learned tables of positions are interpolated, as ViT and DINO do; those
     outcomes are not exact. `size`: depth, height and width, height and width, or a length; None: the batch alone

@@ -5,6 +5,7 @@ turns all of them into questions. A number that no convention knows is asked for
 """
 
 from resizefix.diagnostics import Diagnostic
+from resizefix.origins.input_sizes.refusal import READINGS
 
 CONVENTIONS: dict[str, str] = {
     "grid-as-large-as-its-map": "origins.inferred-grid",
@@ -26,9 +27,6 @@ CONVENTIONS: dict[str, str] = {
 """The name of each, and the code of the sentence that says what it took for granted."""
 
 
-_WORDS = frozenset({"keep", "follow", "outer-follows", "inner-follows", "windows", "of-map", "of-image"})
-
-
 def sentence_of(convention: str, **said: object) -> str:
     """What a use of a convention says."""
     return Diagnostic(CONVENTIONS[convention], **said)
@@ -36,6 +34,6 @@ def sentence_of(convention: str, **said: object) -> str:
 
 def against(reading: str) -> str:
     """What the reading means that a convention decides against; one that is no word of the table is a formula."""
-    if reading in _WORDS:
-        return Diagnostic(f"origins.reading-{reading}")
+    if reading in READINGS:
+        return Diagnostic(READINGS[reading])
     return Diagnostic("origins.reading-formula", formula=reading)

@@ -16,7 +16,7 @@ from resizefix.origins.input_sizes.input_axes import ImageInput
 from resizefix.origins.input_sizes.loose_positions import loose_positions
 from resizefix.origins.input_sizes.operands import Place
 from resizefix.origins.input_sizes.positions import Positions, positions_in
-from resizefix.origins.input_sizes.refusal import KEEP, Assumed, Choices, asked, refuse
+from resizefix.origins.input_sizes.refusal import KEEP, READINGS, Assumed, Choices, asked, refuse
 from resizefix.origins.input_sizes.rules import SizeRule, broken_at, point_of, rule_of
 from resizefix.origins.input_sizes.scalar_use import MixedUse, ScalarUse
 from resizefix.origins.input_sizes.scalars import scalars
@@ -240,7 +240,7 @@ def _counted_as_chosen(flow: Flow, label: str, table: Table, array: Array) -> Ta
 
 
 def _meaning(form: str) -> str:
-    return Diagnostic(f"origins.reading-{form}")
+    return Diagnostic(READINGS[form])
 
 
 def _table(flow: Flow, place: Place, known: Known) -> Table | Positions:

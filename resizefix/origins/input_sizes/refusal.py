@@ -75,7 +75,23 @@ _QUESTIONS: dict[str, tuple[tuple[str, ...], str]] = {
     "origins.input-size-resize-map": (_BOTH, "sizes"),
     "origins.input-size-resize-factor": (_BOTH, "sizes"),
 }
-# What a reading means at one kind of question; elsewhere, what its name says.
+# What the name of a reading means, as it is chosen by `--read NODE=NAME`.
+READINGS = {
+    KEEP: "origins.reading-keep",
+    FOLLOW: "origins.reading-follow",
+    "first": "origins.reading-first",
+    "centred": "origins.reading-centred",
+    "middle": "origins.reading-middle",
+    "down": "origins.reading-down",
+    "of-map": "origins.reading-of-map",
+    "of-image": "origins.reading-of-image",
+    "windows": "origins.reading-windows",
+    "outer-follows": "origins.reading-outer-follows",
+    "inner-follows": "origins.reading-inner-follows",
+    "height": "origins.reading-height",
+    "width": "origins.reading-width",
+}
+# What it means at one kind of question.
 _MEANINGS = {
     ("origins.input-size-pool", KEEP): "origins.reading-window",
     ("origins.input-size-pool", FOLLOW): "origins.reading-bins",
@@ -83,7 +99,7 @@ _MEANINGS = {
 
 
 def _meaning(code: str, name: str) -> str:
-    return Diagnostic(_MEANINGS.get((code, name), f"origins.reading-{name}"))
+    return Diagnostic(_MEANINGS.get((code, name), READINGS[name]))
 
 
 class Assumed(NamedTuple):

@@ -65,11 +65,31 @@ class KeptNames:
         nodes = list(scope.body.node)
         for index in in_order(nodes):
             for body in self._scopes.held.get((scope.path, index), ()):
-                self._run(body)
+                self._run_body(scope, nodes[index], body)
             for position, name in enumerate(nodes[index].output):
                 key = scope.path, name
                 if name and (key in self._dependents.resized or scope.in_function):
                     self._sizes[key] = self._made(scope, index, position)
+
+    def _run_body(self, scope: Scope, node: NodeProto, body: Scope) -> None:
+        """The same of a body; what goes around a loop has the sizes at the start that a round leaves as they are."""
+        inputs = [value if isinstance(value, str) else value.name for value in body.body.input]
+        before, left = (2, 1) if is_operator(node, "Loop") else (0, 0)
+        scanned = attribute_of(node, "num_scan_inputs") or 0
+        around = inputs[before : len(inputs) - scanned] if is_operator(node, "Loop", "Scan") else []
+        if scope.parent is not None or (scope.opset < 9 and is_operator(node, "Scan")):
+            around = []  # in a loop inside another, the rounds of both would multiply
+        supposed = [self._known(scope, name) if name else None for name in node.input[before:][: len(around)]]
+        while True:
+            for name, sizes in zip(around, supposed, strict=False):
+                self._sizes.pop((body.path, name), None)
+                if sizes is not None and ((body.path, name) in self._dependents.resized or scope.in_function):
+                    self._sizes[body.path, name] = sizes
+            self._run(body)
+            after = [_common([sizes, self._given(body, left + at)]) for at, sizes in enumerate(supposed)]
+            if after == supposed:
+                return
+            supposed = after
 
     def _of(self, scope: Scope, name: str) -> Sizes | None:
         """The sizes of a tensor that a scope reads."""
@@ -119,8 +139,8 @@ class KeptNames:
         bodies = self._scopes.held.get((scope.path, index), ())
         if bodies:
             return self._of_bodies(scope, node, position, bodies)
-        given_by_caller = any(attribute.ref_attr_name for attribute in node.attribute)
-        if position or given_by_caller or node.domain not in DEFAULT_DOMAINS:
+        by_caller = node.op_type not in _KEPT_AXES and any(attribute.ref_attr_name for attribute in node.attribute)
+        if position or by_caller or node.domain not in DEFAULT_DOMAINS:
             return None
         given = [self._known(scope, name) for name in node.input if name]
         if node.op_type in BROADCASTING:
@@ -133,6 +153,9 @@ class KeptNames:
         first = given[0] if given and node.input[0] else None
         if first is None or node.op_type in KEEPING:
             return first
+        if node.op_type == "Transpose":
+            order = attribute_of(node, "perm") or range(len(first))[::-1]
+            return [first[axis] for axis in order] if sorted(order) == list(range(len(first))) else None
         kept: Iterable[int] | None = _KEPT_AXES.get(node.op_type)
         if node.op_type in RESIZES:
             kept = self._kept_by_resize(scope, node, first)

@@ -294,6 +294,40 @@ def test_what_grows_in_a_loop_has_no_size_of_the_first_round():
     assert after["last"][0] != "batch"
 
 
+GOING_ROUND = """
+<ir_version: 8, opset_import: ["" : 17]>
+g (float[batch,3,high,wide] x) => (float[batch,3,oh,ow] last) {
+    s = Constant<value_floats = [1.0, 1.0, 2.0, 2.0]>() m = Constant<value_int = 2>() t = Constant<value = bool {1}>()
+    last = Loop(m, t, x) <body = one (int64 i, bool c, float[batch,3,h,w] a) => (bool go, float[batch,3,h2,w2] d) {
+        go = Identity(c) d = Resize<mode = "nearest">(a, , s) }>
+}"""
+TWICE = """
+<ir_version: 8, opset_import: ["" : 17, "own" : 1]>
+g (float[batch,3,high,wide] x) => (float[batch,3,oh,ow] y) { a = own.f(x) y = own.f(a) }
+<domain: "own", opset_import: ["" : 17]>
+f (a) => (b) { s = Constant<value_floats = [1.0, 1.0, 2.0, 2.0]>() b = Resize<mode = "nearest">(a, , s) }"""
+TURNED = TWICE.replace("b = Resize", "turned = Transpose<perm = [2, 1, 0, 3]>(a) b = Resize").replace(
+    "float[batch,3,oh,ow]", "float[twice,3,same,ow]"
+)
+
+
+@pytest.mark.parametrize("text", [GOING_ROUND, TWICE])
+def test_what_every_round_or_call_keeps_stays(text):
+    made = resizefix.promote_scales(onnx.parser.parse_model(text), verify=False).model
+    (sizes,) = (dims_of(made)[value.name] for value in made.graph.output)
+    assert sizes[:2] == ["batch", 3]
+    assert run(made, 2, 3.0)[made.graph.output[0].name] == (2, 3, 54, 54)
+
+
+def test_an_axis_that_a_function_turns_into_the_batch_is_not_kept():
+    text = TURNED.replace("(a, , s)", "(turned, , s)")
+    made = resizefix.promote_scales(onnx.parser.parse_model(text), verify=False).model
+    sizes, ran = dims_of(made)["y"], run(made, 2, 3.0)["y"]
+    assert ran == (6, 3, 18, 54)
+    assert sizes[0] not in ("batch", 2)
+    assert not isinstance(sizes[2], int)
+
+
 FED = """
 <ir_version: 9, opset_import: ["" : 13]>
 g (float[batch,3,height,width] x, float[4] sc, int64[4] sz) => (float[batch,3,oh,ow] y, float[batch,3,ph,pw] z) {

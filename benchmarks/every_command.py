@@ -2,7 +2,7 @@
 
 `python benchmarks/every_command.py [MODEL_OR_FOLDER…] [--live RUNTIME] [--jobs N]` prints how many runs of each command
 ended with which exit code, and every run that ended by a signal, past its time or with a traceback; the exit code is 1
-if there is one. Without models, all fixtures.
+if there is one. Each model's line comes as its runs end. Without models, all fixtures.
 """
 
 from __future__ import annotations
@@ -92,11 +92,24 @@ def every_command(models: Sequence[Path], live: Sequence[str], jobs: int) -> lis
         def one(model: Path) -> list[Run]:
             commands = idle.get()
             try:
-                return runs_on(model, commands, live)
+                found = runs_on(model, commands, live)
             finally:
                 idle.put(commands)
+            print(_line(model, found), flush=True)
+            return found
 
         return [run for found in pool.map(one, models) for run in found]
+
+
+def _line(model: Path, runs: Sequence[Run]) -> str:
+    """What came of a model: how many runs ended with which exit code, and which died."""
+    codes = Counter(run.code for run in runs)
+    died = [f"DIED {run.command}: {run.died}" for run in runs if run.died]
+    return "; ".join([f"{model.name}: {_counted(codes)}", *died])
+
+
+def _counted(codes: Counter[int]) -> str:
+    return ", ".join(f"exit {code}: {count}" for code, count in sorted(codes.items()))
 
 
 def models_in(places: Sequence[Path]) -> list[Path]:
@@ -119,7 +132,7 @@ def main() -> None:
     runs = every_command([model.resolve() for model in models], options.live, options.jobs)
     for command in dict.fromkeys(run.command for run in runs):
         codes = Counter(run.code for run in runs if run.command == command)
-        print(f"{command:<60}", ", ".join(f"exit {code}: {count}" for code, count in sorted(codes.items())))
+        print(f"{command:<60}", _counted(codes))
     died = [run for run in runs if run.died]
     for run in died:
         print(f"DIED {run.command} on {run.model}: {run.died}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from functools import lru_cache, partial
 from typing import NamedTuple
 
@@ -18,8 +18,9 @@ from resizefix.interpolation import CoordinateTransformationMode, ExtentKind
 from resizefix.operations.site import ReadSite
 from resizefix.promotion import LARGEST_DENOMINATOR, Form, InputBinding, common_denominator, numerator
 from resizefix.scope_path import MAIN
+from resizefix.shapes.output_size import BATCH_AND_CHANNEL, batch_and_channel
+from resizefix.shapes.stored_shapes import OF_INPUT
 
-_BATCH_AND_CHANNEL = 2
 _LONGEST = 2**31 - 1  # of an axis; sizes are int64, but runtimes count the elements of a tensor so
 
 
@@ -220,7 +221,7 @@ def _scaled_entries(
     """The entries that scale their axis; if none does, those of the spatial axes. A size of an axis whose length is not
     known may scale it or not: it counts on spatial axes only."""
     stays = [1 if kind is ExtentKind.SCALES else _static_dim(site, axis) for axis in axes]
-    spatial = tuple(position for position, axis in enumerate(axes) if axis >= _BATCH_AND_CHANNEL)
+    spatial = tuple(position for position, axis in enumerate(axes) if axis >= BATCH_AND_CHANNEL)
     may_scale = spatial or tuple(range(len(axes)))
     differing = [position for position, value in enumerate(base) if value != stays[position]]
     scaled = tuple(position for position in differing if stays[position] is not None or position in may_scale)
@@ -238,7 +239,7 @@ def _fixed_dims(
     """The output's sizes that stay whatever the input is fed, within what it is for.
 
     An input that holds a number for every axis could scale batch and channels too. That is never meant, so those that
-    the file does not scale keep their sizes.
+    the file does not scale keep their sizes; OF_INPUT where these are not known.
     """
     if site.input_dims is not None:
         rank = len(site.input_dims)
@@ -248,17 +249,8 @@ def _fixed_dims(
         return None
     moving = {axes[position] for position in scaled}
     if form in (Form.SCALES, Form.SIZES):
-        moving |= {axis for axis in axes if axis not in kept_axes(rank, moving)}
+        moving |= {axis for axis in axes if axis not in batch_and_channel(rank, moving)}
     dims = list(site.input_dims or (None,) * rank)
     for axis, value in zip(axes, base, strict=True) if kind is ExtentKind.SIZES else ():
         dims[axis] = int(value)
-    return tuple(None if axis in moving else size for axis, size in enumerate(dims))
-
-
-def kept_axes(rank: int, scaled: Collection[int]) -> set[int]:
-    """Batch and channel axes, which no other extent resizes: the first two, or first and last where the second is
-    scaled (NHWC)."""
-    if rank <= _BATCH_AND_CHANNEL:
-        return set()
-    channel = 1 if 1 not in scaled else rank - 1
-    return {0, channel}.difference(scaled)
+    return tuple(None if axis in moving else OF_INPUT if size is None else size for axis, size in enumerate(dims))

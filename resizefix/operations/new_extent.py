@@ -11,7 +11,6 @@ from resizefix.diagnostics import Diagnostic
 from resizefix.document.text import counted
 from resizefix.errors import RefusedError
 from resizefix.interpolation import ExtentKind
-from resizefix.operations.forms import kept_axes
 from resizefix.operations.freeze_scales import freeze_scales
 from resizefix.operations.promote_scales import NewInputs, Promotion, promote_scales
 from resizefix.operations.settings import Settings
@@ -21,6 +20,7 @@ from resizefix.outcome import Outcome, Status
 from resizefix.promotion import Form, InputBinding, PromotedInput
 from resizefix.scope_path import Key
 from resizefix.shapes.model_view import ModelView
+from resizefix.shapes.output_size import batch_and_channel
 from resizefix.shapes.partners import Partner
 
 Numbers = tuple[float, ...]
@@ -135,7 +135,7 @@ def _operand(driven: InputBinding, site: Site, settings: Settings) -> Numbers:
 
 def _require_kept(driven: InputBinding, operand: Sequence[float], axes: Sequence[int], rank: int) -> None:
     """Raises RefusedError for numbers that would resize the batch or the channels."""
-    for axis in kept_axes(rank, {axes[position] for position in driven.scaled}).intersection(axes):
+    for axis in batch_and_channel(rank, {axes[position] for position in driven.scaled}).intersection(axes):
         position = axes.index(axis)
         size = driven.resized_dims[position]
         stays = 1 if driven.kind is ExtentKind.SCALES else driven.base[position] if size is None else size

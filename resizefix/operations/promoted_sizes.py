@@ -37,7 +37,7 @@ def kept_dims(scopes: Scopes, plans: Sequence[InputBinding]) -> dict[Key, Dims |
         (scope.path, name)
         for scope in scopes.all
         for node in scope.body.node
-        if node.op_type in _MOVING or scopes.called(node) is not None
+        if node.op_type in _MOVING and scopes.called(node) is None  # the nodes of what is called are here, too
         for name in node.output
         if name
     }

@@ -22,7 +22,6 @@ from resizefix.document.values import Dims
 from resizefix.document.view import View
 from resizefix.errors import RefusedError
 from resizefix.interpolation import CoordinateTransformationMode, ExtentKind
-from resizefix.operations.forms import kept_axes
 from resizefix.operations.new_extent import NewExtents
 from resizefix.operations.new_operand import read_instead
 from resizefix.operations.scan_ranks import store_scan_ranks
@@ -31,6 +30,7 @@ from resizefix.origins.origin import OriginKind
 from resizefix.outcome import Outcome, Status
 from resizefix.scope_path import Key
 from resizefix.shapes.model_view import ModelView
+from resizefix.shapes.output_size import batch_and_channel
 from resizefix.shapes.partners import Partner, Partners
 from resizefix.shapes.stored_shapes import rederive
 
@@ -130,7 +130,7 @@ def _resized_axes(site: ReadSite, rank: int) -> tuple[int, ...]:
             scaled = moved or scaled
     else:
         scaled = {axis for axis, value in zip(named, values, strict=False) if value != 1}
-    kept = kept_axes(rank, scaled)
+    kept = batch_and_channel(rank, scaled)
     return tuple(axis for axis in sorted(named) if axis not in kept)
 
 

@@ -22,7 +22,8 @@ from resizefix.interpolation import ExtentKind, Interpolation
 from resizefix.operations.site import Extent, ReadSite, Site
 from resizefix.origins.classify import Classifier
 from resizefix.origins.origin import Origin, OriginKind
-from resizefix.scope_path import ScopePath
+from resizefix.scope_path import Key, ScopePath
+from resizefix.shapes.dependents import varying
 from resizefix.shapes.fixed_sizes import know_fixed_sizes
 from resizefix.shapes.model_view import ModelView
 from resizefix.shapes.values import Constant
@@ -94,6 +95,11 @@ class _Finder:
         from resizefix.origins.recover import Recoverer  # most models' scales are constant as they stand
 
         return Recoverer(self._view)
+
+    @cached_property
+    def _varying(self) -> set[Key]:
+        """What may have other sizes in another round of a loop."""
+        return varying(self._scopes)
 
     def site(self, index: int, scope: Scope, node: NodeProto) -> Site:
         """The node as a site. What is the same of all that read one value is found out of the first alone."""
@@ -191,13 +197,13 @@ class _Finder:
         return ReadSite(*common, _rounding_warning(extent, read_as[1].interpolation, dims), *read_as), constant
 
     def _fixed_dims(self, scope: Scope, name: str) -> Dims | None:
-        """A tensor's sizes; of a function's argument those that all calls pass; of one made in a loop the file tells
-        the first round's, so that only the rank counts."""
+        """A tensor's sizes; of a function's argument those that all calls pass; of one that a loop may give another
+        size in each round the file tells the first round's, so that only the rank counts."""
         definition = self._scopes.definition(scope, name)
         definition = None if definition is None else self._view.calls.origin(definition)
         dims = None if definition is None else self._shapes.dims(definition.key)
-        repeated = definition is not None and definition.scope.is_repeated
-        return (None,) * len(dims) if dims is not None and repeated else dims
+        varies = definition is not None and definition.key in self._varying
+        return (None,) * len(dims) if dims is not None and varies else dims
 
     def _why_attribute_stays(self, scope: Scope) -> str | None:
         """Why scales that are an attribute cannot become an input; None: the model is raised to opset 9 for it."""

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 
 from onnx import NodeProto
 
-from resizefix.document.scopes import DEFAULT_DOMAINS, DefinitionKind, Reader, Scope, Scopes
+from resizefix.document.scopes import DEFAULT_DOMAINS, DefinitionKind, Reader, Scope, Scopes, is_operator
 from resizefix.scope_path import Key
-from resizefix.shapes.operand import SHAPE_READERS
+from resizefix.shapes.operand import SHAPE_READERS, attribute_of
 from resizefix.shapes.output_lengths import BROADCASTING, KEEPING
 
 # The sizes of what these ai.onnx operators make follow from the sizes of what they read, never from its numbers.
@@ -36,10 +36,10 @@ class Dependents:
         self.resized: set[Key] = set()
         self._scopes = scopes
 
-    def add(self, keys: Iterable[Key]) -> None:
-        """Add these names and all that depends on them."""
+    def add(self, keys: Iterable[Key], *, resized: bool = True) -> None:
+        """Add these names and all that depends on them, or, where they are not `resized`, on their numbers."""
         added = set(keys)
-        pending = [(key, True) for key in added]
+        pending = [(key, resized) for key in added]
         while pending:
             key, resized = pending.pop()
             if key in (self.resized if resized else self.reached):
@@ -56,7 +56,7 @@ class Dependents:
             for reader in self._scopes.readers_of(key):
                 node = reader.node
                 if node is None:
-                    pending += [(left, True) for left in self._left(reader.scope)]
+                    pending += self._left(reader.scope, reader.position, resized)
                 elif resized or not _reads_sizes(node):
                     makes_other_sizes = self._scopes.called(node) is not None or _resizes(
                         node, reader.position, resized
@@ -66,16 +66,25 @@ class Dependents:
     def _outputs(self, scope: Scope, index: int) -> list[Key]:
         return [(scope.path, name) for name in scope.body.node[index].output if name]
 
-    def _left(self, scope: Scope) -> list[Key]:
-        """What a graph output of a body, or an output of a function, reaches."""
-        found: list[Key] = []
-        if scope.parent is not None and scope.owner is not None:
-            found += self._outputs(scope.parent, scope.owner)
-            found += [(scope.path, name) for name in scope.inputs]  # carried around the loop
-        elif scope.path.function is not None:
-            for caller, index in self._scopes.calls[scope.path.function]:
-                found += self._outputs(caller, index)
-        return found
+    def _left(self, scope: Scope, position: int, resized: bool) -> list[tuple[Key, bool]]:
+        """What an output of a body, or of a function, reaches, and whether the sizes of that follow."""
+        if scope.parent is None or scope.owner is None:
+            callers = self._scopes.calls[scope.path.function] if scope.path.function is not None else ()
+            return [((caller.path, name), resized) for caller, at in callers for name in _at(caller, at, position)]
+        outer, at = scope.parent, scope.owner
+        node, inputs = outer.body.node[at], [value.name for value in scope.body.input]
+        here = [((outer.path, name), resized) for name in _at(outer, at, position)]
+        if is_operator(node, "If"):
+            return here
+        everywhere = [(key, True) for key in self._outputs(outer, at)]
+        if is_operator(node, "Loop"):
+            around = [((scope.path, name), resized) for name in inputs[2:][position - 1 : position]]
+            made = [((outer.path, name), resized) for name in _at(outer, at, position - 1)]
+            return around + made if position else everywhere  # whether it goes on decides how long it goes on
+        if is_operator(node, "Scan"):
+            carried = len(inputs) - (attribute_of(node, "num_scan_inputs") or 0)
+            return here + [((scope.path, name), resized) for name in inputs[:carried][position : position + 1]]
+        return everywhere + [((scope.path, name), True) for name in inputs]
 
     def _read(self, reader: Reader) -> list[Key]:
         """What a node that reads it reaches: its outputs, and the inputs of what it runs."""
@@ -88,6 +97,29 @@ class Dependents:
         if function is not None:
             found += [(function.path, name) for name in function.inputs]
         return found
+
+
+def _at(scope: Scope, index: int, position: int) -> list[str]:
+    """The name of an output of a node; none where it has no such output."""
+    return [name for name in scope.body.node[index].output[position : position + 1] if name]
+
+
+def varying(scopes: Scopes) -> set[Key]:
+    """What may have other sizes in another round of a Loop or Scan: what depends on what goes around, on the sizes, or
+    on the numbers of that which is another one in each round."""
+    dependents = Dependents(scopes)
+    for scope in scopes.all:
+        if scope.parent is None or scope.owner is None:
+            continue
+        node, names = scope.parent.body.node[scope.owner], [(scope.path, value.name) for value in scope.body.input]
+        if is_operator(node, "Loop"):
+            dependents.add(names[2:])
+            dependents.add(names[:2], resized=False)
+        elif is_operator(node, "Scan"):
+            carried = len(names) - (attribute_of(node, "num_scan_inputs") or 0)
+            dependents.add(names[:carried])
+            dependents.add(names[carried:], resized=False)
+    return dependents.resized
 
 
 def _resizes(node: NodeProto, position: int, resized: bool) -> bool:

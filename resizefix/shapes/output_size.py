@@ -6,7 +6,7 @@ there and 9 here. Nothing may build on the 8.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from math import frexp, isfinite
 
 import numpy as np
@@ -24,6 +24,7 @@ ValueOf = Callable[[str], "Array | None"]
 # What float32 has for a number, and what is left in it for the size of an axis.
 _SIGNIFICANT_BITS = 24
 _BITS_OF_A_SIZE = 16
+BATCH_AND_CHANNEL = 2  # so many axes, the first as a rule
 
 
 def corrected(node: NodeProto, opset: int, source: Dims, claimed: Dims, value_of: ValueOf) -> Dims | None:
@@ -104,3 +105,12 @@ def kept_axes(node: NodeProto, opset: int, rank: int, value_of: ValueOf) -> Iter
     if scales is not None and len(scales) == len(axes):
         resized = {axis for axis, scale in zip(axes, scales, strict=True) if scale != 1}
     return set(range(rank)) - resized
+
+
+def batch_and_channel(rank: int, scaled: Collection[int]) -> set[int]:
+    """Batch and channel axes, which no other extent resizes: the first two, or first and last where the second is
+    scaled (NHWC)."""
+    if rank <= BATCH_AND_CHANNEL:
+        return set()
+    channel = 1 if 1 not in scaled else rank - 1
+    return {0, channel}.difference(scaled)

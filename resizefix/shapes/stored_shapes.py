@@ -27,6 +27,8 @@ from resizefix.shapes.size_rules import inferred
 __all__ = ["Dims", "Key", "Shapes", "dims_of", "is_invented", "rederive"]
 
 _INVENTED = re.compile(r"unk__\d+")
+OF_INPUT = "unk__of_input"
+"""Says in seeds of `rederive`: the size of the node's first input, which is not known."""
 
 
 class Shapes:
@@ -95,7 +97,7 @@ def rederive(model: ModelProto, seeds: Mapping[Key, Dims | None], *, names_hold:
     """Make every stored shape that depends on the seeded tensors true again; all others stay as they are.
 
     `seeds` gives, for each edited tensor, the sizes that are still fixed (None: no longer; no sizes at all: not even
-    the rank is known). A name that inference invented is there the size of the node's first input.
+    the rank is known). OF_INPUT, or a name that inference invented, is there the size of the node's first input.
     Dynamic sizes that nothing names get fresh symbolic names. With `names_hold` they keep the names that are stored:
     the edit fixed sizes alone, so that what the file called equal still is. Tensors that had no stored shape get none.
     Where inference knows nothing, the rank is all that stays. No name that inference invents is stored.
@@ -109,7 +111,8 @@ def rederive(model: ModelProto, seeds: Mapping[Key, Dims | None], *, names_hold:
     fed = {(MAIN, value.name) for value in model.graph.input} - seeds.keys()
     if all(key in fed for key, _ in shaped):  # and what is fed depends on nothing
         return
-    dependents = Dependents(View(model).scopes)
+    scopes = View(model).scopes
+    dependents = Dependents(scopes)
     dependents.add(seeds)
     stored: list[tuple[Key, TypeProto.Tensor, TensorShapeProto]] = []
     for key, tensor in shaped:
@@ -127,19 +130,20 @@ def rederive(model: ModelProto, seeds: Mapping[Key, Dims | None], *, names_hold:
         tensor.ClearField("shape")
     derived = _derive_from(model, seeds)
     renamed: dict[str, str] = {}
-    seeded = {size for dims in seeds.values() for size in dims or () if isinstance(size, str)}
+    seeded = {size for dims in seeds.values() for size in dims or () if isinstance(size, str)} - {OF_INPUT}
     known_symbols = _symbols(model) | {name for name in seeded if name in own_symbols or not is_invented(name)}
-    names = {name for name in own_symbols if not is_invented(name)}
+    names = {name for name in own_symbols | seeded if not is_invented(name)}
     stated = {key: dims_in(old) for key, _, old in stored}
-    followed = KeptNames(model, derived.dims, stated, seeds, names).followed(dependents.resized)
+    followed = KeptNames(model, scopes, derived.dims, stated, seeds, dependents, names).followed()
     known_symbols |= {size for sizes in followed.values() for size in sizes if isinstance(size, str) and size in names}
     for key, tensor, old in stored:
-        dims: Sequence[int | str | None] | None = followed.get(key, derived.inner_dims(key))
-        held = dims_in(old) if names_hold and (dims is None or len(dims) == len(old.dim)) else ()
+        inner = derived.inner_dims(key)
+        dims: Sequence[int | str | None] = followed.get(key, (None,) * len(old.dim) if inner is None else inner)
+        held = dims_in(old) if names_hold and len(dims) == len(old.dim) else ()
         named: list[int | str | None] = []
-        for axis, size in enumerate((None,) * len(old.dim) if dims is None else dims):
+        for axis, size in enumerate(dims):
             was = held[axis] if held else None
-            if isinstance(was, str) and not isinstance(size, int):
+            if isinstance(was, str) and not isinstance(size if inner is None else inner[axis], int):
                 size = was
             elif size is None:
                 size = symbols.fresh(f"{key[1]}_dim_{axis}")
@@ -158,7 +162,7 @@ def _derive_from(model: ModelProto, seeds: Mapping[Key, Dims | None]) -> Shapes:
     fixed: dict[ScopePath, dict[str, Dims]] = {}
     for (path, name), dims in seeds.items():
         if dims is not None:
-            fixed.setdefault(path, {})[name] = dims
+            fixed.setdefault(path, {})[name] = tuple(None if size == OF_INPUT else size for size in dims)
     for path, body in bodies(copy):
         wanted = fixed.get(path, {})
         present = [value for value in stored_values(body) if value.name in wanted] if wanted else []

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from onnx import NodeProto
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.document.document import Document
@@ -25,6 +27,7 @@ if TYPE_CHECKING:  # with it comes onnxruntime, which most calls need not load
 # The targets that the TensorRT to be installed from PyPI answers for, and what the report calls it then.
 SPEAKS_FOR = {"tensorrt-rtx": "library.parser", "tensorrt-10": "library.parser-for-tensorrt-10"}
 
+_MOST_ABOVE = 24  # tensors above a node in which a resize that feeds it is looked for
 _SECONDS = 60.0  # for a parser that is asked about a rewrite
 
 
@@ -44,7 +47,7 @@ def live_verdict(
         found = parser.ask(model, document.folder)
         if isinstance(found, LiveVerdict) and found.accepted and build:
             found = _built(parser, model, document, planned(document, found.inputs, given), found)
-    return found if isinstance(found, LiveUnavailable) else _labelled(found, document)
+    return found if isinstance(found, LiveUnavailable) else _with_feeding(_labelled(found, document), document)
 
 
 def refused_by_tensorrt(document: Document, time_limit: float = 300.0) -> LiveVerdict | None:
@@ -138,6 +141,31 @@ def why_live_refuses(before: Document, after: Document, changed: Sequence[Site])
         if isinstance(original, LiveVerdict) and original.accepted:
             why = one_paragraph(first.message)
             return Diagnostic("library.parser-takes-original", parser=found.parser, why=why)
+    return None
+
+
+def _with_feeding(found: LiveVerdict, document: Document) -> LiveVerdict:
+    """Errors at nodes whose data come from a resize name it."""
+    if not found.errors:
+        return found
+    labels = {site.output: site.label for site in find_sites(document)}
+    makers = {name: node for _, body in bodies(document.proto) for node in body.node for name in node.output if name}
+    errors = (replace(error, fed_by=_nearest_resize(error.output, makers, labels)) for error in found.errors)
+    return replace(found, errors=tuple(errors))
+
+
+def _nearest_resize(output: str | None, makers: Mapping[str, NodeProto], labels: Mapping[str, str]) -> str | None:
+    """The label of the resize that is the fewest nodes above the one that makes `output`; None: none is near."""
+    above = [output] if output in makers else []
+    seen = set(above)
+    for name in above:
+        maker = makers.get(name or "")
+        for source in maker.input if maker is not None and maker.op_type != "Shape" else ():
+            if source in labels:
+                return labels[source]
+            if source not in seen and len(seen) < _MOST_ABOVE:
+                seen.add(source)
+                above.append(source)
     return None
 
 

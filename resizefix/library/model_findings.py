@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from resizefix.errors import ResizefixError
+from resizefix.faults.dimension_names import known_names
 from resizefix.faults.table import faults_in
 from resizefix.interop import Model, opened
 from resizefix.library.check import check
@@ -16,7 +17,7 @@ from resizefix.targets.target import taken
 
 @dataclass(frozen=True)
 class ShownFault:
-    """A fault of one resize that `resizefix repair` knows."""
+    """A fault of one resize, or of a name of a dimension, that `resizefix repair` knows."""
 
     node: str
     fault: str
@@ -54,6 +55,10 @@ def model_findings(model: Model, target: str | None) -> Findings:
         for site, found in zip(sites, faults_in(view), strict=True)
         for fault in found
         if fault.change is not None or fault.stops_loading
+    )
+    faults += tuple(
+        ShownFault(one.name, one.fault.name, str(one.fault.because), str(one.fault.fix))
+        for one in known_names(document)
     )
     name, accepted, because = _judged(document, target)
     return Findings(len(sites), faults, name, accepted, because, why_not_run(document))

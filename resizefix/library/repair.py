@@ -13,11 +13,13 @@ from resizefix.document.document import Document
 from resizefix.document.scopes import default_opset
 from resizefix.document.text import node_text
 from resizefix.errors import RefusedError
+from resizefix.faults.dimension_names import known_names
 from resizefix.faults.fault import Fault, Preferences
 from resizefix.faults.table import faults_in
 from resizefix.interop import Model, opened
 from resizefix.library import seam
 from resizefix.library.bounded import operation
+from resizefix.library.dimension_names import with_names_repaired
 from resizefix.library.option_values import COORDINATES, EXTENTS, FRAMEWORKS
 from resizefix.library.raising import is_later, raised, require_raised_alike, with_raised
 from resizefix.library.result import NOT_VERIFIED, Result, VerificationFailedError, failed, skipped
@@ -42,10 +44,12 @@ _FIRST_WITH_COORDINATES = 11
 
 
 def known_faults(model: Model) -> list[tuple[str, Fault]]:
-    """The faults of the model's resizes, each with the label of its node."""
-    view = ModelView(opened(model))
+    """The faults of the model's resizes, each with the label of its node, and of its names of dimensions."""
+    document = opened(model)
+    view = ModelView(document)
     pairs = zip(sites_in(view), faults_in(view), strict=True)
-    return [(site.label, fault) for site, faults in pairs for fault in faults]
+    of_nodes = [(site.label, fault) for site, faults in pairs for fault in faults]
+    return of_nodes + [(one.name, one.fault) for one in known_names(document)]
 
 
 @operation()
@@ -61,7 +65,8 @@ def repair(
 ) -> Result[Document]:
     """Fix resizes that a converter broke or left fragile, keeping the meaning that was intended, and verify the result.
 
-    Each outcome names the `fault`. A node whose intended meaning is not certain is refused with the possible readings.
+    Each outcome names the `fault`. A name of a dimension that stands for several lengths is an outcome behind the
+    sites. A node whose intended meaning is not certain is refused with the possible readings.
     `prefer` decides: "scales" or "sizes" between two operands, "half_pixel" or "asymmetric" where nothing says how a
     node samples, "pytorch" for its numbers where an export computes
     others. It may be a list of one of each. `remove_identity` replaces a resize by 1 by Identity.
@@ -78,6 +83,8 @@ def repair(
     framework = next((word for word in prefer or () if word in FRAMEWORKS), None)
     preferences = Preferences(extent, remove_identity, coordinates, framework)
     found = _as_framework(document, sites, preferences, rules, verify=verify)
+    if found.refusal is None and not node:
+        found = with_names_repaired(found, rules, verify=verify)
     if not raises or found.refusal is not None:
         return found
     later = raised(found.model, opset)

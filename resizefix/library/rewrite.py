@@ -20,6 +20,7 @@ from resizefix.library.raising import raised, require_raised_alike, with_raised
 from resizefix.library.result import NOT_VERIFIED, Result, failed, measured, skipped
 from resizefix.operations.candidates import LARGEST_BOUND
 from resizefix.operations.legalize import legalize as make_legal
+from resizefix.operations.pinned_lengths import pinned
 from resizefix.operations.replacement import Allowance
 from resizefix.operations.rewriter import Rewritten
 from resizefix.operations.site import Site
@@ -112,7 +113,12 @@ def legalize(
     view = ModelView(base)
     given = sites = select(sites_in(view), node)
     allowance = Allowance(allow_inexact, lower)
-    made = make_legal(base, sites, wanted, allowance=allowance, view=view)
+    pins = pinned(view, sites, wanted)
+    if pins.texts:
+        view = ModelView(pins.document)
+        sites = [site for site in sites_in(view) if site.index in {site.index for site in sites}]
+    made = make_legal(pins.document, sites, wanted, allowance=allowance, view=view)
+    made = replace(made, outcomes=pins.outcomes(sites, made.outcomes))
     speed, rules, python = None, conditions(**run), (runtime_python or {}).get(wanted.name)
     if fastest:
         from resizefix.library.fastest import fastest as choose  # onnxruntime is imported where something is run
@@ -123,7 +129,7 @@ def legalize(
         made = replace(made, outcomes=with_raised(made.outcomes, given, made.document, opset or 0))
     changed = [site for site, outcome in zip(given, made.outcomes, strict=True) if outcome.status is Happened.CHANGED]
     if changed:
-        made = _submitted(base, made, Plan(frozenset(site.key for site in changed)))
+        made = _submitted(base, made, Plan(frozenset(site.key for site in changed) | pins.nodes))
     if verify and changed and target in SPEAKS_FOR:
         refusal = why_live_refuses(document, made.document, changed)
         if refusal is not None:

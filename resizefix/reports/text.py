@@ -162,6 +162,8 @@ def _show_live(out: Screen, verdict: Verdict) -> None:
     resizes = {error.node for error in live.errors if error.op_type in RESIZES}
     if resizes - {violation.node for violation in verdict.violations}:
         out.below(("no built-in rule predicts this error of a resize; please report it with the model", "yellow"))
+    elif feeding := [error.fed_by for error in live.errors if error.fed_by is not None]:
+        out.below((f"this error is at a node that the resize {printable(feeding[0])} feeds", "dim"))
     elif live.errors and not resizes:
         out.below(("this error is not about an Upsample or Resize", "dim"))
     for node in live.nodes:

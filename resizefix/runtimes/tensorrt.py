@@ -47,7 +47,8 @@ class LiveError:
     """One complaint.
 
     `node` is the ONNX node's name ('' if it has none), `output` its first output, `index` its position among the nodes
-    of its graph; all None where the complaint is about the model as a whole.
+    of its graph; all None where the complaint is about the model as a whole. `fed_by` is the label of the nearest
+    resize that the node's data come from, None where none is near.
     """
 
     node: str | None
@@ -55,6 +56,7 @@ class LiveError:
     index: int | None
     op_type: str
     message: str
+    fed_by: str | None = None
 
 
 @dataclass(frozen=True)

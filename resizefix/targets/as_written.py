@@ -9,6 +9,7 @@ from onnx import AttributeProto, NodeProto
 
 from resizefix.dialects.dialect import dialect_of
 from resizefix.dialects.read import read
+from resizefix.document.scopes import Scope
 from resizefix.errors import RefusedError
 from resizefix.interpolation import ExtentKind
 
@@ -65,3 +66,16 @@ def why_unreadable(node: NodeProto, opset: int) -> str | None:
     except RefusedError as refusal:
         return str(refusal)
     return None
+
+
+def enclosing(scope: Scope) -> frozenset[str]:
+    """The operators whose bodies a scope stands in, and "function"."""
+    found = set()
+    current: Scope | None = scope
+    while current is not None:
+        if current.parent is not None and current.owner is not None:
+            found.add(current.parent.body.node[current.owner].op_type)
+        elif current.in_function:
+            found.add("function")
+        current = current.parent
+    return frozenset(found)

@@ -28,8 +28,9 @@ from resizefix.scope_path import FunctionName, Key, ScopePath
 from resizefix.shapes.fixed_sizes import fixed_values
 from resizefix.shapes.model_view import ModelView
 from resizefix.shapes.provenance import readers_first
-from resizefix.targets.as_written import extent_of, reads_ahead, spellings, why_unreadable
+from resizefix.targets.as_written import enclosing, extent_of, reads_ahead, spellings, why_unreadable
 from resizefix.targets.facts import OperandSource, Roi, SiteFacts
+from resizefix.targets.met_tensors import hidden_at
 from resizefix.targets.usual_values import usual_values
 
 _INTEGERS = (TensorProto.INT32, TensorProto.INT64)
@@ -127,7 +128,11 @@ class _Collector:
         made = self._type_at((scope.path, node.output[0])) if node.output else None
         attributes = tuple([attribute.SerializeToString() for attribute in node.attribute])
         place = reads_ahead(node, scope.producers), self._is_at_the_edges(scope, node)
-        return scope.path, node.op_type, attributes, self._read[read], made, place
+        computed = any(
+            isinstance(one, str) and one for one in self._read[read][2:]
+        )  # what meets the output counts then
+        output = node.output[0] if node.output and computed else ""
+        return scope.path, node.op_type, attributes, self._read[read], made, place, output
 
     def _inputs(self, scope: Scope, names: Sequence[str]) -> tuple[object, ...]:
         """What counts of what a node reads."""
@@ -175,6 +180,8 @@ class _Collector:
             usual = usual_values(self._view, self._dims(scope, operands[0]) or (), scope, operand)
             same = len({values for _, values in usual}) == 1  # none of the open sizes counts
             known.update({"static_values": usual[0][1]} if same else {"usual_values": usual})
+            start = None if same else self._scopes.definition(scope, operand)
+            known["hidden_at"] = "" if start is None else hidden_at(self._view, scope, node, self._above(start))
         spelled = spellings(written)
         unknown_length = known.get("operand_rank") == 1 and known["length"] is None and shape is not None
         if unknown_length and self._is_of_integers_with_length(scope, operand):
@@ -198,7 +205,7 @@ class _Collector:
             both_extents=later and all(operands[2:4]) and not empty_scales and not empty_sizes,
             empty_sizes=empty_sizes and kind is not ExtentKind.SIZES,
             empty_constant=any(self._is_empty_constant(scope, name) for name in node.input[1:]),
-            enclosing=_enclosing(scope),
+            enclosing=enclosing(scope),
             calls_functions=bool(self._scopes.reached),
             initializers_are_inputs=self._initializers_are_inputs,
             unreadable=why_unreadable(node, scope.opset),
@@ -386,15 +393,3 @@ def _count(dims: Dims) -> float:
 def _is_closed(node: NodeProto) -> bool:
     """It holds a body, or is of another domain: its operands are not followed."""
     return node.domain not in DEFAULT_DOMAINS or any(True for _ in subgraphs(node))
-
-
-def _enclosing(scope: Scope) -> frozenset[str]:
-    found = set()
-    current: Scope | None = scope
-    while current is not None:
-        if current.parent is not None and current.owner is not None:
-            found.add(current.parent.body.node[current.owner].op_type)
-        elif current.in_function:
-            found.add("function")
-        current = current.parent
-    return frozenset(found)

@@ -85,6 +85,7 @@ class SiteFacts:
 
     source: OperandSource = OperandSource.UNKNOWN  # of the extent
     values: tuple[float, ...] | None = None  # of the extent, where nothing at run time changes them
+    hidden_at: str = ""  # where it meets a tensor whose length TensorRT does not see to be equal, if it does
     static_values: tuple[float, ...] | None = None  # of one that is computed from sizes, where these are fixed
     usual_values: tuple[tuple[tuple[int, ...], tuple[float, ...]], ...] = ()
     """Of one that is computed from sizes that are open: the input's shape and what is computed, at usual sizes."""

@@ -14,6 +14,7 @@ from resizefix.targets.tensorrt_sampling import MEASURED, SAMPLING, TENSORS
 _UINT8 = frozenset({TensorProto.UINT8})
 _LEGACY = "write Upsample-7 in a model of opset 7 or 8"
 _INTEGERS = (TensorProto.INT32, TensorProto.INT64)
+LENGTH_IS_SEEN = "length-is-seen-equal"
 _FED = (S.INTEGER_INPUT, S.INTEGER_INPUT_COMPUTED, S.INTEGER_INPUT_DIVIDED)
 
 FORM = (
@@ -262,6 +263,14 @@ EXTENT = (
         source="measured on TensorRT-RTX 1.4.0 … 1.7.1: divisors 10, 100, 1000 fail, powers of two build",
         fix="divide in int64, sizes = Shape(x) · f ÷ d, or multiply by 1/d",
     ).only(since="8.4"),
+    Rule(
+        name=LENGTH_IS_SEEN,
+        holds=lambda f: not f.hidden_at,
+        because="it meets another tensor at {f.hidden_at!r}, and its {f.extent_name} are computed by a float division "
+        "by an even number that is no power of two: for many ranges of sizes the builder does not see equal lengths",
+        source="built on TensorRT-RTX 1.7.1: divisors 6, 10, 12, 14, 18, 20, 24 fail, odd ones and powers of two build",
+        fix="`legalize` gives it the size of the tensor that it meets, by a Reshape",
+    ).only(since="10"),
     differs(
         name="tensor-scales-sample-by-size",
         holds=lambda f: f.source is not S.FOLDED or ratio_is_scale(f),

@@ -71,6 +71,8 @@ def _inputs(seen: Seen, old: Scope, new: Scope) -> Iterator[Diagnostic]:
         if plan.input_shapes and old.path == MAIN:
             planned = plan.input_shapes.get(value.name, dims_of(value.type))
             same = same_message(_unshaped(value), _unshaped(found)) and _is_shape(dims_of(found.type), planned)
+        elif old.path == MAIN and value.name in plan.renamed:
+            same = same_message(_unnamed(value), _unnamed(found))
         elif (old.path, value.name) in seen.resized:
             same = same_message(_unshaped(value), _unshaped(found))
         else:
@@ -104,7 +106,8 @@ def _outputs(seen: Seen, old: Scope, new: Scope) -> Iterator[Diagnostic]:
         yield unplanned("the list", "outputs")
         return
     for was, now in zip(old.body.output, new.body.output, strict=True):
-        if not _same_value(seen, old, was, now):
+        is_renamed = old.path == MAIN and was.name in seen.plan.renamed
+        if not _same_value(seen, old, *(map(_unnamed, (was, now)) if is_renamed else (was, now))):
             yield unplanned("output", was.name)
 
 
@@ -151,6 +154,16 @@ def _unshaped(value: ValueInfoProto) -> ValueInfoProto:
     tensor = tensor_of(copy.type)
     if tensor is not None:
         tensor.ClearField("shape")
+    return copy
+
+
+def _unnamed(value: ValueInfoProto) -> ValueInfoProto:
+    copy = ValueInfoProto()
+    copy.CopyFrom(value)
+    tensor = tensor_of(copy.type)
+    for dim in tensor.shape.dim if tensor is not None else ():
+        if dim.dim_param:
+            dim.dim_param = "?"
     return copy
 
 

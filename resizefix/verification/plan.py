@@ -16,7 +16,8 @@ class Plan:
     `nodes`: other nodes may stand in the place of these, each named by a tensor that it makes; what only their operands
     needed may go. `new_inputs`: graph inputs that there were not. `input_shapes`: inputs that take another shape, and
     that shape, where None is left open and any name will do. `frozen`: graph inputs that may become constants, and
-    their numbers in row-major order. `types`: tensors whose stored element type may change.
+    their numbers in row-major order. `types`: tensors whose stored element type may change. `renamed`: inputs and
+    outputs of the main graph whose open axes may have other names.
     `operands` and `attributes`: the exact numbers of some nodes, by a tensor that the node makes and by the position or
     the attribute; None where the numbers are not known before the model runs. With them, constants may keep their names
     and have other numbers, if only those nodes read them.
@@ -29,6 +30,7 @@ class Plan:
     input_shapes: Mapping[str, Dims] = field(default_factory=dict)
     frozen: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     types: frozenset[Key] = frozenset()
+    renamed: frozenset[str] = frozenset()
     operands: Mapping[tuple[Key, int], Array] | None = None
     attributes: Mapping[tuple[Key, str], tuple[float, ...]] = field(default_factory=dict)
     opset: int | None = None

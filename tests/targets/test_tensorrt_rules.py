@@ -96,6 +96,7 @@ EXAMPLES = [
     Example("fed-extent-has-a-length", SIZED_11, {"source": S.INTEGER_INPUT, "length": None},
         {"source": S.INTEGER_INPUT}),
     Example("fed-extent-has-a-length", SIZED_11, {"source": S.INTEGER_INPUT_COMPUTED, "length": None}),
+    Example("length-is-seen-equal", RESIZE_11, {"source": S.SHAPE, "hidden_at": "add"}, {"source": S.SHAPE}),
     Example("no-float-quotient", RESIZE_11, {"source": S.INTEGER_INPUT_DIVIDED}, {"source": S.INTEGER_INPUT_COMPUTED}),
     Example("sizes-not-in-value-ints", SIZED_11, {"source": S.CONSTANT_LIST}, {"source": S.CONSTANT}),
     Example("default-becomes-constant", RESIZE_11, {"source": S.INITIALIZER_AND_INPUT}),

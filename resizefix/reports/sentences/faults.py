@@ -80,6 +80,9 @@ SENTENCES = {
     "faults.identity-instead": "Identity takes its place",
     "faults.extent-external": "its {what} stand in another file, which onnxruntime does not open before it needs them",
     "faults.extent-in-model": "the model itself holds them",
+    # names of dimensions
+    "faults.name-reused": "its axes have other lengths in {first!r} than in {others}, and a name stands for one length",
+    "faults.name-of-its-own": "each length gets a name of its own",
     # the version of the operator
     "faults.upsample-deprecated": "Upsample is deprecated from opset 10 on, and the model imports opset {opset}",
     "faults.name-it-resize": "it has the attributes of Resize: name it Resize",

@@ -1,6 +1,7 @@
 """What is said of operations."""
 
 SENTENCES = {
+    "operations.length-of-partner": "a Reshape gives it the size of the tensor that it meets, which TensorRT then sees to be equal",
     "operations.says-so-already": "opset {opset} says the same in the same words",
     "operations.no-form-in-opset": "{operator} has no form in opset {opset} that computes the same: {why}",
     "operations.said-as": "spelled as {dialect}",

@@ -266,8 +266,8 @@ EXTENT = (
     Rule(
         name=LENGTH_IS_SEEN,
         holds=lambda f: not f.hidden_at,
-        because="it meets another tensor at {f.hidden_at!r}, and its {f.extent_name} are computed by a float division "
-        "by an even number that is no power of two: for many ranges of sizes the builder does not see equal lengths",
+        because="it meets another tensor at {f.hidden_at!r}, and a float division by an even number computes its "
+        "{f.extent_name}: for many ranges of sizes the builder does not see equal lengths",
         source="built on TensorRT-RTX 1.7.1: divisors 6, 10, 12, 14, 18, 20, 24 fail, odd ones and powers of two build",
         fix="`legalize` gives it the size of the tensor that it meets, by a Reshape",
     ).only(since="10"),

@@ -73,7 +73,7 @@ FOR_INSPECT = {
     "targets": {"catalogue", "facts", "collect_facts", "onnxruntime_target", "target", "tensorrt"}
     | {"conditions", "shared_rules"}
     | {"tensorrt_sampling"}
-    | {"as_written", "deviations", "sampling", "unentered", "usual_values"}
+    | {"as_written", "deviations", "met_tensors", "sampling", "unentered", "usual_values"}
     | {"described", "described_computation", "described_conditions"}
     | {"mnn", "ncnn", "opencv", "openvino", "tract", "tvm"},
     "verification": {"scale_points", "sizing"},

@@ -67,7 +67,7 @@ def runs_on(model: Path, commands: Commands, live: Sequence[str]) -> list[Run]:
         for command in (*COMMANDS, *asked):
             if PROMOTED in command and command[0] != "promote-scales" and not Path(files[PROMOTED]).exists():
                 continue
-            timeout = () if command[0] in ("inspect", "diff", "explain") else ("--timeout", SECONDS)
+            timeout = () if command[0] in ("inspect", "diff", "explain", "target") else ("--timeout", SECONDS)
             done = commands.run([files.get(word, word) for word in (*command, *timeout)], Path(place))
             found.append(Run(" ".join(command), model, done.code, why_died(done.code, done.stdout + done.stderr)))
             Path(files[OUT]).unlink(missing_ok=True)

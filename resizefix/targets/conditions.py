@@ -43,7 +43,9 @@ def output_sizes(f: SiteFacts) -> tuple[int | None, ...] | None:
     if f.output_shape is not None:
         return f.output_shape
     if f.by_sizes:
-        return None if f.values is None or f.axes is not None else tuple(int(size) for size in f.values)
+        if f.values is None or f.axes is not None:
+            return None
+        return tuple(int(size) if math.isfinite(size) else None for size in f.values)
     scales = f.full_scales
     if scales is None or f.input_shape is None or len(scales) != len(f.input_shape):
         return None

@@ -131,7 +131,7 @@ def test_a_model_that_is_refused_fails_with_the_runtimes_own_words(openvino):
 def test_a_runtime_that_is_not_there_is_a_usage_error_with_the_command_that_installs_it(tmp_path):
     with pytest.raises(resizefix.UsageError, match="nowhere does not start"):
         resizefix.verify(TWO, runtime="openvino", runtime_python={"openvino": str(tmp_path / "nowhere")})
-    with pytest.raises(resizefix.UsageError, match="there is no runtime 'quux'; known are onnxruntime, openvino"):
+    with pytest.raises(resizefix.UsageError, match="there is no runtime 'quux'; there are onnxruntime, openvino"):
         resizefix.verify(TWO, runtime="quux")
     with pytest.raises(resizefix.UsageError, match="with one, name the runtime"):
         resizefix.verify(TWO)

@@ -67,4 +67,4 @@ def test_the_metadata_say_for_which_pythons_it_is_and_what_else_can_be_installed
     assert set(metadata.get_all("Provides-Extra")) == {"bench", "docs", "images", "test", *runtimes}
     required = [name for name in metadata.get_all("Requires-Dist") if "extra ==" not in name]
     names = " ".join(sorted(name.split(">")[0] for name in required))
-    assert names == "click jinja2 numpy onnx onnx-graphsurgeon onnxruntime rich"
+    assert names == "click jinja2 numpy onnx onnx-graphsurgeon onnxruntime rich tomli"

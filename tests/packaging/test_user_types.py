@@ -33,6 +33,7 @@ passed: bool = resizefix.verify("model.onnx", "any.onnx", atol=1e-5).passed
 taken: bool = resizefix.check("model.onnx", target="tensorrt-10").accepted
 changes: list[str] = [change.what for change in resizefix.diff("model.onnx", proto)]
 resized: resizefix.Document = resizefix.input_size("model.onnx", size=(64, 96), batch="any").model
+newer: resizefix.Document = resizefix.opset("model.onnx", opset=17).model
 nearest: resizefix.Result[resizefix.Document] = resizefix.set_interpolation("model.onnx", mode="nearest")
 lines: list[str | None] = [found.command for found in resizefix.explain("Resize scales must be an initializer!", old)]
 sites: list[resizefix.Site] = resizefix.inspect(resized)

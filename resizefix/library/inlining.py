@@ -36,7 +36,7 @@ def on_inlined(function: Callable[..., Result]) -> Callable[..., Result]:
     def call(document: Document, **options: Any) -> Result[Document]:
         flat = inlined(document)
         result = function(flat, **options)
-        if result.outcome in (ModelOutcome.REFUSED, ModelOutcome.FAILED):
+        if result.outcome in (ModelOutcome.REFUSED, ModelOutcome.FAILED) and not result.changed:
             return replace(result, model=document)
         return _joined(document, flat, result, options)
 

@@ -57,13 +57,13 @@ def test_every_command_has_a_schema_and_every_schema_is_one():
         ("explain", "no such message"),
         ("verify", "MODEL", "--runtime", "onnxruntime"),
         ("diff", "MODEL", SRCNN),
-        ("target", "new", "my-npu", "--force"),
+        ("target", "new", "my-npu", "-o", "FILE"),
     ],
     ids=lambda arguments: " ".join(arguments[:1]),
 )
-def test_what_is_printed_is_what_the_schema_says(answered, model, arguments):
-    path = FIXTURES / f"{model}.onnx"
-    found = answered(*(path if word == "MODEL" else word for word in arguments))
+def test_what_is_printed_is_what_the_schema_says(answered, tmp_path, model, arguments):
+    places = {"MODEL": FIXTURES / f"{model}.onnx", "FILE": tmp_path / "npu.toml"}
+    found = answered(*(places.get(word, word) for word in arguments))
     assert found["exit_code"] in (0, 1)
     validator(arguments[0]).validate(found)
 

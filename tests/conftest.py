@@ -14,6 +14,8 @@ from hypothesis import HealthCheck, settings
 
 # How long an example takes is the machine's: no test fails by it.
 settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# The same examples in each run: whether a change lands is not drawn. Without it each run draws other ones.
+settings.register_profile("repeatable", settings.get_profile("untimed"), derandomize=True)
 settings.load_profile("untimed")
 
 

@@ -21,6 +21,7 @@ from resizefix.cli.piped_model import DASH, PipedModel, shown, with_dash
 from resizefix.cli.target_file import require_apart
 from resizefix.diagnostics import Diagnostic
 from resizefix.errors import UsageError
+from resizefix.outcome import ModelOutcome
 from resizefix.printable import printable
 from resizefix.version import __version__
 from resizefix.worker import Worker, WorkerEndedError
@@ -90,7 +91,7 @@ def _answers(
         except WorkerEndedError as ended:
             seconds = params.get("timeout") or process.DEFAULT_TIMEOUT
             error = f"{model}: {process.why_ended(ended.code, seconds)}. Nothing was written."
-            answer = {**_envelope(command, 2, error, None), "model": shown(model), "output": None}
+            answer = {**_envelope(command, 2, error, None), "model": shown(model), "output": None, "outcome": None}
         return answer
 
     with ThreadPoolExecutor(max_workers=jobs) as pool:
@@ -128,7 +129,7 @@ def _report(context: click.Context, models: Sequence[str], answers: Iterator[dic
     for model, answer in zip(models, answers, strict=True):
         documents.append(answer)
         if for_person:
-            click.echo(f"{_WORDS[answer['exit_code']]:<6} {printable(shown(model))}: {printable(_in_words(answer))}")
+            click.echo(f"{word_of(answer):<8} {printable(shown(model))}: {printable(_in_words(answer))}")
             for line in _violations(answer):
                 click.echo(f"         {printable(line)}")
     worst = max(document["exit_code"] for document in documents)
@@ -136,13 +137,23 @@ def _report(context: click.Context, models: Sequence[str], answers: Iterator[dic
     invocation.document = _envelope(command, worst, None, documents)
     invocation.wrote = any(document.get("output") for document in documents)
     if for_person:
-        counts = [(sum(document["exit_code"] == code for document in documents), word) for code, word in _WORDS.items()]
-        summary = ", ".join(f"{count} {word}" for count, word in counts if count)
+        summary = ", ".join(f"{count} {word}" for word, count in _counts(documents).items() if count)
         click.echo(f"{len(documents)} model{'s' * (len(documents) > 1)}: {summary}")
     raise click.exceptions.Exit(worst)
 
 
-_WORDS = {0: "yes", 1: "no", 2: "failed"}
+UNUSABLE = "unusable"
+
+
+def word_of(document: dict[str, Any]) -> str:
+    """What became of a model, in a word; UNUSABLE: there was no model, or it could not be read."""
+    return str(document["outcome"] or UNUSABLE)
+
+
+def _counts(documents: Sequence[dict[str, Any]]) -> dict[str, int]:
+    """How many models there are of each word."""
+    words = [word_of(document) for document in documents]
+    return {word: words.count(word) for word in (*(outcome.value for outcome in ModelOutcome), UNUSABLE)}
 
 
 def _in_words(answer: dict[str, Any]) -> str:
@@ -154,6 +165,8 @@ def _in_words(answer: dict[str, Any]) -> str:
     if "targets" in answer and "outcomes" not in answer:
         refusing = [name for name, verdict in answer["targets"].items() if not verdict["accepted"]]
         return f"refused by {', '.join(refusing)}" if refusing else "accepted"
+    if answer["reason"]:
+        return str(answer["reason"])
     changed = sum(outcome["status"] == "changed" for outcome in answer.get("outcomes", ()))
     where = f", written to {answer['output']}" if answer["output"] else ""
     return f"{changed} of {len(answer.get('outcomes', ()))} resize nodes changed{where}"
@@ -175,8 +188,5 @@ def _envelope(command: str, exit_code: int, error: str | None, models: list[dict
     fields: dict[str, Any] = {"resizefix": __version__, "command": command, "exit_code": exit_code, "error": error}
     if models is not None:
         fields["models"] = models
-        fields["summary"] = {
-            "models": len(models),
-            **{word: sum(model["exit_code"] == code for model in models) for code, word in _WORDS.items()},
-        }
+        fields["summary"] = {"models": len(models), **_counts(models)}
     return fields

@@ -23,10 +23,30 @@ class TargetFile(NamedTuple):
     overwrite: bool
 
 
-def target_file_of(model: str, options: Mapping[str, Any], *, default: str | None = None) -> TargetFile:
+# What OUT ends with, before .onnx, where none is given; {…} is the value of an argument.
+_SUFFIXES = {
+    "promote-scales": "promoted",
+    "freeze-scales": "frozen",
+    "trt-legacy": "trt-legacy",
+    "legalize": "legal",
+    "repair": "repaired",
+    "set": "set",
+    "input-size": "resized",
+    "opset": "opset{opset}",
+}
+
+
+def default_out(command: str, model: str, options: Mapping[str, Any]) -> str:
+    """OUT where none is given: IN's name with the suffix of the command, or stdout for a model on stdin."""
+    if isinstance(model, PipedModel):
+        return DASH
+    return f"{os.path.splitext(model)[0]}.{_SUFFIXES[command].format_map(options)}.onnx"
+
+
+def target_file_of(model: str, options: Mapping[str, Any], *, default: str) -> TargetFile:
     """What the options of commands that write say; `default` is OUT where none is given.
 
-    Raises UsageError for contradicting or missing options, for an OUT that is the model or exists without --force, and
+    Raises UsageError for contradicting options, for an OUT that is the model or exists without --force, and
     for --in-place where the file has hard links: they would go on leading to the old model.
     """
     out, option, in_place = options["out"], options["output_option"], options["in_place"]
@@ -45,8 +65,6 @@ def target_file_of(model: str, options: Mapping[str, Any], *, default: str | Non
             raise UsageError("cli.in-place-of-links", model=model, names=f"{links} other name{'s' * (links > 1)}")
         return TargetFile(model, overwrite=True)
     path = path if path is not None else default
-    if path is None:
-        raise UsageError("cli.no-out", retry_args=("--dry-run",))
     if path == DASH:
         return TargetFile(DASH, overwrite=False)
     instead = Diagnostic("cli.name-another-out")

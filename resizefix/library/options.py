@@ -179,6 +179,7 @@ OPTIONS: tuple[Option, ...] = (
         ("-n", "--node"), tuple),
     Option("verify", kinds.FLAG, CHANGING, "Write the result without running the models.", True, ("--no-verify",)),
     program("copy_unchanged", kinds.FLAG, CHANGING, "If nothing needs to change, copy IN to OUT.", False, rare=True),
+    program("strict", kinds.FLAG, CHANGING, "Exit with 1 if nothing needs to change, as before 0.3.", False, rare=True),
     program("save_as_external_data", kinds.FLAG, CHANGING, "Put large tensors into a file OUT.data beside OUT.", False,
         rare=True),
     Option("timeout", kinds.SECONDS, _BOUNDED,

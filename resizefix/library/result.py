@@ -9,7 +9,7 @@ from copy import copy
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Generic
 
-from resizefix.diagnostics import Diagnostic
+from resizefix.diagnostics import Diagnostic, code_of
 from resizefix.document.values import Dims
 from resizefix.errors import RefusedError, ResizefixError
 from resizefix.library.model_outcome import ANYTHING, Demand, Happenings, outcome_of
@@ -118,6 +118,11 @@ class Result(Generic[ModelT]):
         return any(outcome.status is Status.CHANGED for outcome in self.outcomes)
 
     @property
+    def is_partly_possible(self) -> bool:
+        """Whether nodes that could be changed were left, since the model as a whole is refused."""
+        return any(code_of(outcome.reason) in _COULD_BE for outcome in self.outcomes)
+
+    @property
     def is_writable(self) -> bool:
         """Whether `model` is one to write: a site was changed, or none had to be."""
         refused = any(outcome.status is Status.REFUSED for outcome in self.outcomes)
@@ -147,8 +152,12 @@ def not_done(outcomes: Iterable[Outcome]) -> tuple[Outcome, ...]:
     )
 
 
+_COULD_BE = ("library.could-be", "library.could-be-changed")
+
+
 def _could_be(reason: str | None) -> Diagnostic:
-    return Diagnostic("library.could-be", reason=reason) if reason else Diagnostic("library.could-be-changed")
+    with_reason, alone = _COULD_BE
+    return Diagnostic(with_reason, reason=reason) if reason else Diagnostic(alone)
 
 
 def settled(result: Result, given: Any) -> Result:

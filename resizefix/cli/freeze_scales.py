@@ -11,8 +11,5 @@ from resizefix.diagnostics import Diagnostic
 
 @writing_command("freeze-scales", example="resizefix freeze-scales any.onnx x2.onnx --set scales=1,1,2,2")
 def command(model: str, **options: Any) -> Answer:
-    """Turn scales that are fed or computed at run time into constants: the way back from promote-scales.
-
-    OUT defaults to IN's name with .frozen.onnx.
-    """
+    """Turn scales that are fed or computed at run time into constants: the way back from promote-scales."""
     return write_result(model, options, why_not_changed(options, "frozen", Diagnostic("cli.nothing-to-freeze")))

@@ -62,7 +62,6 @@ def command(model: str, **options: Any) -> Answer:
 
     Every constant that follows the size is found and rewritten; where weights depend on it, nothing is written. What
     the file leaves open is assumed by a printed convention, or asked. SIZE may be left out with --batch or --like.
-    OUT defaults to IN's name with .resized.onnx.
     """
     if options["node"]:
         raise UsageError("cli.input-size-takes-no-node")

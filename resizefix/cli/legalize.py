@@ -16,10 +16,7 @@ if TYPE_CHECKING:
 
 @writing_command("legalize", example="resizefix legalize x3.onnx x3_trt8.onnx --target tensorrt-8.0")
 def command(model: str, **options: Any) -> Answer:
-    """Rewrite those Upsample/Resize nodes of IN that TARGET refuses into ones it accepts, which compute the same.
-
-    OUT defaults to IN's name with .legal.onnx.
-    """
+    """Rewrite those Upsample/Resize nodes of IN that TARGET refuses into ones it accepts, which compute the same."""
     if options["target"] is None:
         if not options["fastest"]:
             raise UsageError("cli.no-target", rule="target")
@@ -67,7 +64,7 @@ def _left_out(result: Result, target: str) -> dict[str, str]:
 def _still_rejected(result: Result, target: str) -> NotChanged | None:
     """Why the target would reject a model of which some nodes could be rewritten; None where none could."""
     refused = next((outcome for outcome in result.outcomes if outcome.status is Status.REFUSED), None)
-    if not result.is_partly_possible:
+    if not result.changed:
         return None
     if refused is not None:
         from resizefix.reports.wording import reason

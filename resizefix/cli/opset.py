@@ -40,8 +40,7 @@ class _WithNumber(Subcommand):
 def command(model: str, **options: Any) -> Answer:
     """Bring IN into opset N of ai.onnx, up or down: exactly, operator by operator.
 
-    Where an operator has no form there, nothing is written, and the message names it. OUT defaults to IN's name with
-    .opsetN.onnx.
+    Where an operator has no form there, nothing is written, and the message names it.
     """
 
     def extra(result: Result, path: str | None, is_changed: bool) -> ExtraOutput:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def command(model: str, **options: Any) -> Answer:
     """Turn the constant scales of IN's Upsample/Resize nodes into graph inputs, verify the result, and write OUT.
 
-    Without -n, every node is promoted whose scale can change alone. OUT defaults to IN's name with .promoted.onnx.
+    Without -n, every node is promoted whose scale can change alone.
     """
     why_not = why_not_changed(options, "promoted", Diagnostic("cli.nothing-to-promote"))
 

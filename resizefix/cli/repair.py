@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def command(model: str, **options: Any) -> Answer:
     """Fix the Upsample/Resize nodes of IN that a converter broke or left fragile, keeping the intended meaning.
 
-    One that only differs from what PyTorch computes is named and left. OUT defaults to IN's name with .repaired.onnx.
+    One that only differs from what PyTorch computes is named and left.
     """
     usual = why_not_changed(options, "repaired", Diagnostic("cli.nothing-to-repair"))
 

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from resizefix.cli.piped_model import DASH, PipedModel, is_stream, shown
 from resizefix.diagnostics import Diagnostic
 from resizefix.errors import UnreadableModelError, UsageError
+from resizefix.library.options import OUT_ENDINGS
 
 
 class TargetFile(NamedTuple):
@@ -23,24 +24,11 @@ class TargetFile(NamedTuple):
     overwrite: bool
 
 
-# What OUT ends with, before .onnx, where none is given; {…} is the value of an argument.
-_SUFFIXES = {
-    "promote-scales": "promoted",
-    "freeze-scales": "frozen",
-    "trt-legacy": "trt-legacy",
-    "legalize": "legal",
-    "repair": "repaired",
-    "set": "set",
-    "input-size": "resized",
-    "opset": "opset{opset}",
-}
-
-
 def default_out(command: str, model: str, options: Mapping[str, Any]) -> str:
-    """OUT where none is given: IN's name with the suffix of the command, or stdout for a model on stdin."""
+    """OUT where none is given: IN's name with the ending of the command, or stdout for a model on stdin."""
     if isinstance(model, PipedModel):
         return DASH
-    return f"{os.path.splitext(model)[0]}.{_SUFFIXES[command].format_map(options)}.onnx"
+    return os.path.splitext(model)[0] + OUT_ENDINGS[command].format_map(options)
 
 
 def target_file_of(model: str, options: Mapping[str, Any], *, default: str) -> TargetFile:

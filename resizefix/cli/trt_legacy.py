@@ -17,10 +17,7 @@ if TYPE_CHECKING:
 
 @writing_command("trt-legacy", example="resizefix trt-legacy bisenet.onnx bisenet_legacy.onnx")
 def command(model: str, **options: Any) -> Answer:
-    """Write IN as TensorRT's first ONNX parsers read it: Upsample-7 with a `scales` attribute, opset 8, IR 3.
-
-    OUT defaults to IN's name with the suffix .trt-legacy.onnx, or to - for a model on stdin.
-    """
+    """Write IN as TensorRT's first ONNX parsers read it: Upsample-7 with a `scales` attribute, opset 8, IR 3."""
 
     def extra(result: Result, path: str | None, is_changed: bool) -> ExtraOutput:
         from resizefix.library.check import check_all

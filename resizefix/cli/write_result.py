@@ -63,16 +63,19 @@ def write_result(
     """
     command = str(click.get_current_context().command.name)
     target = target_file_of(model, options, default=default_out(command, model, options))
-    as_json, _, verbose = output_mode()
-    as_external_data = options["save_as_external_data"]
-    on_stdout = None
+    (as_json, _, verbose), as_external_data, on_stdout = output_mode(), options["save_as_external_data"], None
     if target.path == DASH:
         on_stdout = ModelOnStdout(model, as_json=as_json, as_external_data=as_external_data)
     require_whole(model)
     from resizefix.library.result import VerificationFailedError
 
+    call = getattr(resizefix, call_of(command))
+    settings = {**options.get("settings", {}), **library_options(command, options)}
     try:
-        result = _called(command, model, options, again)
+        result = call(model, **settings, progress=progress_line(), on_refusal="return")
+        while again is not None and (further_options := again(result)) is not None:
+            settings = _with_further(settings, further_options)
+            result = call(model, **settings, progress=progress_line(), on_refusal="return")
         outcome = result.outcome
         why = None if outcome is ModelOutcome.CHANGED else _why_not(result, why_not)
     except VerificationFailedError as error:
@@ -110,18 +113,9 @@ def write_result(
     return Answer(fields, show, error=why.reason, exit_code=1, outcome=outcome)
 
 
-def _called(
-    command: str, model: str, options: dict[str, Any], again: Callable[[Result], Mapping[str, Any] | None] | None
-) -> Result:
-    """The result of the library's call, made again as long as somebody chooses further options."""
-    call = getattr(resizefix, call_of(command))
-    settings = {**options.get("settings", {}), **library_options(command, options)}
-    result: Result = call(model, **settings, progress=progress_line(), on_refusal="return")
-    while again is not None and (further_options := again(result)) is not None:
-        for name, values in further_options.items():
-            settings[name] = (*settings.get(name, ()), *values)
-        result = call(model, **settings, progress=progress_line(), on_refusal="return")
-    return result
+def _with_further(settings: Mapping[str, Any], further: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of a call with more values of repeatable ones."""
+    return {**settings, **{name: (*settings.get(name, ()), *values) for name, values in further.items()}}
 
 
 def _why_not(result: Result, why_not: Callable[[Result], NotChanged]) -> NotChanged:

@@ -138,7 +138,7 @@ def operation(
                 asked_for = demand.of_named() if options.get("node") else demand
                 result = settled(replace(result, is_other_model=is_other, demand=asked_for), document)
                 result = replace(result, model=returned(result.model, model))
-            if on_refusal == "raise" and result.outcome is ModelOutcome.REFUSED:
+            if on_refusal == "raise" and result.outcome is ModelOutcome.REFUSED and not result:
                 raise refusal_of(result)
             return result
 

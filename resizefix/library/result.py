@@ -9,7 +9,7 @@ from copy import copy
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Generic
 
-from resizefix.diagnostics import Diagnostic, code_of
+from resizefix.diagnostics import Diagnostic
 from resizefix.document.values import Dims
 from resizefix.errors import RefusedError, ResizefixError
 from resizefix.library.model_outcome import ANYTHING, Demand, Happenings, outcome_of
@@ -118,11 +118,6 @@ class Result(Generic[ModelT]):
         return any(outcome.status is Status.CHANGED for outcome in self.outcomes)
 
     @property
-    def is_partly_possible(self) -> bool:
-        """Whether nodes that could be changed were left, since the model as a whole is refused."""
-        return any(code_of(outcome.reason) in _COULD_BE for outcome in self.outcomes)
-
-    @property
     def is_writable(self) -> bool:
         """Whether `model` is one to write: a site was changed, or none had to be."""
         refused = any(outcome.status is Status.REFUSED for outcome in self.outcomes)
@@ -145,30 +140,18 @@ class Result(Generic[ModelT]):
 def not_done(outcomes: Iterable[Outcome]) -> tuple[Outcome, ...]:
     """The outcomes of a call that leaves the model as it is: what could be changed was not."""
     return tuple(
-        replace(outcome, status=Status.UNCHANGED, after=(), reason=_could_be(outcome.reason))
-        if outcome.status is Status.CHANGED
-        else outcome
-        for outcome in outcomes
+        replace(one, status=Status.UNCHANGED, after=(), reason=Diagnostic("library.could-be", reason=one.reason))
+        if one.status is Status.CHANGED
+        else one
+        for one in outcomes
     )
 
 
-_COULD_BE = ("library.could-be", "library.could-be-changed")
-
-
-def _could_be(reason: str | None) -> Diagnostic:
-    with_reason, alone = _COULD_BE
-    return Diagnostic(with_reason, reason=reason) if reason else Diagnostic(alone)
-
-
 def settled(result: Result, given: Any) -> Result:
-    """The result; where the model is not changed as a whole, it is the one that was given, and no node is changed."""
-    if result.outcome is ModelOutcome.CHANGED:
+    """The result; the model that was given, where nothing of what was asked for was done."""
+    if result.outcome is ModelOutcome.CHANGED or result.changed:
         return result
-    outcomes, proof = not_done(result.outcomes), result.verification
-    if result.outcome is ModelOutcome.REFUSED and proof.passed:  # of a model that is not given back
-        proof = replace(proof, status=VerificationStatus.SKIPPED, reason=Diagnostic("library.nothing-changed"), runs=())
-    as_given = replace(result, model=given, is_other_model=False, outcomes=outcomes, verification=proof)
-    return replace(as_given, inputs=(), steps=(), profile=None, views=())
+    return replace(result, model=given, is_other_model=False)
 
 
 class VerificationFailedError(ResizefixError):

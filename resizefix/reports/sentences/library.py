@@ -8,7 +8,6 @@ SENTENCES = {
     "library.has-this-opset": "the model has this opset already",
     "library.no-opset": "name the opset, as opset=17",
     "library.could-be": "could be: {reason}",
-    "library.could-be-changed": "could be changed",
     "library.denominator-without-tensorrt": "--denominator {denominator} works with --for tensorrt only; other inputs take fractions directly",
     "library.opset-not-lowered": "--opset {opset}: the model has opset {current} already, and the opset can only be raised",
     "library.raised": "the model is raised to opset {opset}; {reason}",

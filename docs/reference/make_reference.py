@@ -177,15 +177,17 @@ def _outcomes() -> list[str]:
     """The rules that say what became of a model."""
     return [
         "## Outcomes\n",
-        'What became of a model is one word, alike in every command, in `"outcome"` of `--json`, for each of several\n'
+        "What became of a model is one word, alike in every command, in the `outcome` of `--json`, for each of several\n"
         "models and in `result.outcome` of the library. The first line that holds decides:\n",
         "| where | outcome |\n|---|---|",
         *(f"| {rule.says} | `{rule.outcome.value}` |" for rule in RULES),
-        "\n`changed` writes OUT and is exit code 0. `already` is 0, too: `--copy-unchanged` writes a copy of IN to OUT,\n"
-        "and `--strict` makes it a 1. `refused` and `failed` write nothing and are a 1. So a model without a resize is\n"
-        "`already` right for `legalize`, `trt-legacy` and `repair`, and the other commands that ask for one refuse it.\n",
-        "Of commands that change no model, `already` means yes; no is `refused` in `check` and `explain`, and `failed`\n"
-        "in `verify` and `diff`. Unusable arguments or input have no outcome (`null`), and are counted as `unusable`.\n",
+        "\n`changed` writes OUT and is exit code 0. `already` is 0, too: `--copy-unchanged` writes a copy of IN to\n"
+        "OUT, and `--strict` makes it a 1. `refused` and `failed` write nothing and are a 1. So a model without a\n"
+        "resize is `already` right for `legalize`, `trt-legacy` and `repair`; `promote-scales`, `freeze-scales` and\n"
+        "`set` refuse it.\n",
+        "Of commands that change no model, `already` means yes. No is `refused` in `check` and `explain`, and\n"
+        "`failed` in `verify` and `diff`. Unusable arguments or input have no outcome (`null`), and are counted as\n"
+        "`unusable`.\n",
     ]
 
 

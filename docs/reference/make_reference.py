@@ -177,7 +177,7 @@ def _outcomes() -> list[str]:
     """The rules that say what became of a model."""
     return [
         "## Outcomes\n",
-        "What became of a model is one word, alike in every command, in the `outcome` of `--json`, for each of several\n"
+        "What became of a model is one word, alike in every command, the `outcome` of `--json`, for each of several\n"
         "models and in `result.outcome` of the library. The first line that holds decides:\n",
         "| where | outcome |\n|---|---|",
         *(f"| {rule.says} | `{rule.outcome.value}` |" for rule in RULES),

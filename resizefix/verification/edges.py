@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from onnx import AttributeProto, NodeProto, TensorProto
+from onnx import AttributeProto, NodeProto, TensorProto, helper
 
 from resizefix.document.document import Document
 from resizefix.document.scopes import DEFAULT_DOMAINS, DefinitionKind, Scope
@@ -27,6 +27,7 @@ _MOST_OF_ONE = 8  # values of one constant
 _MOST_STEPS = 20_000  # of the walk, in all
 _MOST_EDGES = 64  # of one input
 _MOST_OF_A_TREE = 24  # thresholds of one node
+_MOST_OF_A_QUANTISATION = 2  # scales and zero points of one node
 _LARGEST = 3e38  # exporters write larger numbers for "no limit"
 
 
@@ -38,10 +39,11 @@ class Edges(NamedTuple):
 
 
 class _Asked(NamedTuple):
-    """A node, with the constants among its operands (None: no constant) and its attributes."""
+    """A node, with the constants among its operands (None: no constant), their types, and its attributes."""
 
     node: NodeProto
     constants: list[tuple[float, ...] | None]
+    types: list[np.dtype[np.generic] | None]
     attributes: Mapping[str, AttributeProto]
 
     def number(self, name: str, default: float) -> float:
@@ -51,6 +53,10 @@ class _Asked(NamedTuple):
     def operands(self, first: int = 0) -> list[float]:
         """The numbers of all constant operands, from one on."""
         return [number for constant in self.constants[first:] for number in constant or ()]
+
+    def operand(self, at: int) -> tuple[float, ...]:
+        """The first numbers of one constant operand, () where there is none."""
+        return ((self.constants[at : at + 1] or [None])[0] or ())[:_MOST_OF_A_QUANTISATION]
 
 
 def _clip(asked: _Asked) -> list[float]:
@@ -68,10 +74,28 @@ def _shrink(asked: _Asked) -> list[float]:
 
 
 def _quantized(asked: _Asked) -> list[float]:
-    """Where a quantised number begins to be the least, the largest, 0 and the zero point."""
-    scales, zeros = ((asked.constants[at : at + 1] or [None])[0] or () for at in (1, 2))
-    steps = {step - zero for zero in (zeros or (0,))[:2] for step in _QUANTIZED_EDGES} | {-0.5, 0.5}
-    return [scale * step for scale in scales[:2] for step in sorted(steps)]
+    """Where a quantised number is the least, the largest, 0 and the zero point, and half a step beside these, where it
+    begins to be so."""
+    steps = {step - zero for zero in asked.operand(2) or (0.0,) for step in (0.0, zero, *_held(asked))}
+    beside = sorted(step + half for step in steps for half in (-0.5, 0.0, 0.5))
+    return [scale * step for scale in asked.operand(1) for step in beside]
+
+
+def _held(asked: _Asked) -> tuple[int, ...]:
+    """The least and the largest number that a node quantises to."""
+    dtype = next(iter(asked.types[2:3]), None) or np.dtype(np.uint8)
+    return _LIMITS_OF_A_TYPE.get(helper.np_dtype_to_tensor_dtype(dtype), ())
+
+
+def _undo_quantising(asked: _Asked, out: float) -> list[float]:
+    limits = _held(asked)
+    if limits and not limits[0] <= out <= limits[1]:
+        return []
+    return [(out - zero) * scale for scale in asked.operand(1) for zero in asked.operand(2) or (0.0,)]
+
+
+def _undo_dequantising(asked: _Asked, out: float) -> list[float]:
+    return [out / scale + zero for scale in asked.operand(1) for zero in asked.operand(2) or (0.0,)]
 
 
 def _cast(asked: _Asked) -> list[float]:
@@ -88,13 +112,14 @@ def _others(asked: _Asked) -> list[float]:
     return asked.operands()
 
 
-# Half steps beside the least and largest numbers of quantised types, and beside 0.
-_QUANTIZED_EDGES = (-127.5, -0.5, 0.5, 126.5, 254.5)
-# What a Cast keeps: the range of an integer type; the whole numbers up to which a floating-point type has them all.
+# What a Cast keeps: the range of an integer type; the whole numbers up to which a floating-point type has them all;
+# the one number that is no truth.
 _LIMITS_OF_A_TYPE: dict[int, tuple[int, ...]] = {
+    TensorProto.INT4: (-(2**3), 2**3 - 1),
     TensorProto.INT8: (-(2**7), 2**7 - 1),
     TensorProto.INT16: (-(2**15), 2**15 - 1),
     TensorProto.INT32: (-(2**31), 2**31 - 1),
+    TensorProto.UINT4: (0, 2**4 - 1),
     TensorProto.UINT8: (0, 2**8 - 1),
     TensorProto.UINT16: (0, 2**16 - 1),
     TensorProto.UINT32: (0, 2**32 - 1),
@@ -102,9 +127,11 @@ _LIMITS_OF_A_TYPE: dict[int, tuple[int, ...]] = {
     TensorProto.DOUBLE: (-(2**53), 2**53),
     TensorProto.FLOAT16: (-(2**11), 2**11),
     TensorProto.BFLOAT16: (-(2**8), 2**8),
+    TensorProto.BOOL: (0,),
 }
 
-# What each operator does otherwise below and above. 0 is an edge of every model, and not named here.
+# What each operator does otherwise below and above. 0 is an edge of every input; it is named where an operator does
+# something else at 0 alone, for behind an offset that is another number of the input.
 EDGES: dict[str, Callable[[_Asked], list[float]]] = {
     "Cast": _cast,
     "Clip": _clip,
@@ -118,10 +145,11 @@ EDGES: dict[str, Callable[[_Asked], list[float]]] = {
     "Max": _others,
     "Min": _others,
     "Mod": _others,
-    "DequantizeLinear": lambda asked: [*((asked.constants[2:3] or [None])[0] or ())],  # becomes 0
+    "DequantizeLinear": lambda asked: [*asked.operand(2)],  # becomes 0
     "QuantizeLinear": _quantized,
     "SequenceAt": lambda asked: [position + 1 if position >= 0 else -position for position in asked.operands(1)],
     "Shrink": _shrink,
+    "Sign": lambda asked: [0.0],
     "ThresholdedRelu": lambda asked: [asked.number("alpha", 1.0)],
     "TreeEnsembleClassifier": _thresholds,
     "TreeEnsembleRegressor": _thresholds,
@@ -148,6 +176,11 @@ _UNDONE_ALONE: dict[str, Callable[[float], float]] = {
     "Softplus": lambda out: math.log(math.exp(out) - 1),
     "Sqrt": lambda out: out * out,
     "Tanh": math.atanh,
+}
+# The same of operators with several constants.
+_UNDONE_BY_SEVERAL: dict[str, Callable[[_Asked, float], list[float]]] = {
+    "DequantizeLinear": _undo_dequantising,
+    "QuantizeLinear": _undo_quantising,
 }
 _TRUTHS = {"And", "Equal", "Greater", "GreaterOrEqual", "IsInf", "IsNaN", "Less", "LessOrEqual", "Not", "Or", "Xor"}
 _WITHOUT_VALUES = frozenset({"Shape", "Size", "NonZero", "ArgMax", "ArgMin", "ConstantOfShape", *_TRUTHS})
@@ -209,12 +242,17 @@ class _Walk:
                 if rule is None:
                     continue
                 places = [(scope, name) for name in node.input if name]
-                attributes = {attribute.name: attribute for attribute in node.attribute}
-                asked = _Asked(node, [self._numbers_of(place) for place in places], attributes)
+                asked = self._asked(node, places)
                 named = [value for value in rule(asked) if abs(value) < _LARGEST]
                 for place, constant in zip(places, asked.constants, strict=True):
                     if constant is None:
                         yield from ((place, float(value)) for value in named)
+
+    def _asked(self, node: NodeProto, places: Sequence[Place]) -> _Asked:
+        constants = [self._numbers_of(place) for place in places]
+        arrays = [self._constants[place] for place in places]
+        types = [None if array is None else array.dtype for array in arrays]
+        return _Asked(node, constants, types, {attribute.name: attribute for attribute in node.attribute})
 
     def _undone(self, node: NodeProto, sources: Sequence[Place], out: float) -> list[tuple[Place, float]]:
         """The values of a node's operands for which it gives `out`."""
@@ -225,6 +263,8 @@ class _Walk:
             if node.op_type in _UNDONE and len(sources) == 2 and len(open_sources) == 1:
                 first = constants[0] is None
                 undone = [_UNDONE[node.op_type](out, c, first) for c in constants[1 if first else 0] or ()]
+            elif node.op_type in _UNDONE_BY_SEVERAL and constants[0] is None:
+                undone = _UNDONE_BY_SEVERAL[node.op_type](self._asked(node, sources), out)
             elif node.op_type in _UNDONE_ALONE:
                 undone = [_UNDONE_ALONE[node.op_type](out)]
             elif node.op_type == "Abs":

@@ -38,6 +38,7 @@ OF_LIGHT = (
 _SLOW = 1.0
 OF_ANY = 2  # the rows of usual numbers
 _OTHER_SIZES = 5  # of a light model with open sizes
+_MOST_TURNS = 40  # of rows, for a model that names many numbers
 _ROWS_OF_A_SIZE = 3  # that are drawn at each of those
 _FIRST_CRITICAL = 500  # the number of the first row that is drawn for it
 _SIZINGS = (*SMALL_SIZINGS, *SIZINGS[:6])
@@ -110,9 +111,15 @@ class FurtherFeeds:
             return OF_ANY
         for most, feeds in OF_LIGHT if self.is_light else ():
             if self._weight <= most:
-                return feeds
+                return max(feeds, self._until_every_edge) if self.is_brief else feeds
         usual = (self._usual(self.first, entry) for entry in self._drawn)
         return 1 + any(_elements(value) <= SMALL for value in usual)
+
+    @property
+    def _until_every_edge(self) -> int:
+        """So many rows that every number that the model names for an input is stood on, and passed on both sides."""
+        turns = max((len({*named, 0, 1}) for named in self.origin.edges.numbers.values()), default=0)
+        return ROWS_OF_A_TURN * min(turns, _MOST_TURNS)
 
     def at_other_sizes(self) -> list[Fitted]:
         """The usual feeds at a few other sizes that the file leaves open, where the model runs with them, the smallest

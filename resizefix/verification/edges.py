@@ -2,6 +2,7 @@
 
 `Clip(x * 255, 0, 200)` names 0 and 200/255 for `x`. The walk goes from the node back to the inputs and undoes what
 operators with a constant operand do; others pass the value on as it is, which still says how large numbers should be.
+Where they are no mere copies (`behind`), feeds that give the value are searched for (`crossings.py`).
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from statistics import NormalDist, StatisticsError
 from typing import NamedTuple
 
 import numpy as np
@@ -28,14 +30,18 @@ _MOST_STEPS = 20_000  # of the walk, in all
 _MOST_EDGES = 64  # of one input
 _MOST_OF_A_TREE = 24  # thresholds of one node
 _MOST_OF_A_QUANTISATION = 2  # scales and zero points of one node
+_ALPHAS = {"Celu": 1.0, "Elu": 1.0, "Selu": 1.67326319217681884765625}
+_GAMMA_OF_SELU = 1.05070102214813232421875
 _LARGEST = 3e38  # exporters write larger numbers for "no limit"
 
 
 class Edges(NamedTuple):
-    """The numbers by input, and all texts that nodes compare with or look up."""
+    """The numbers by input, and all texts that nodes compare with or look up. `behind`: tensors of the main graph, with
+    a number for each that follows from no one number of an input."""
 
     numbers: Mapping[str, tuple[float, ...]]
     texts: tuple[str, ...] = ()
+    behind: tuple[tuple[str, float], ...] = ()
 
 
 class _Asked(NamedTuple):
@@ -96,6 +102,26 @@ def _undo_quantising(asked: _Asked, out: float) -> list[float]:
 
 def _undo_dequantising(asked: _Asked, out: float) -> list[float]:
     return [out / scale + zero for scale in asked.operand(1) for zero in asked.operand(2) or (0.0,)]
+
+
+def _undo_slope(asked: _Asked, out: float) -> list[float]:
+    return [out if out >= 0 else out / asked.number("alpha", 0.01)]
+
+
+def _undo_exponential(asked: _Asked, out: float) -> list[float]:
+    """What Elu, Celu and Selu are made of."""
+    alpha, gamma = asked.number("alpha", _ALPHAS[asked.node.op_type]), asked.number("gamma", _GAMMA_OF_SELU)
+    out = out / gamma if asked.node.op_type == "Selu" else out
+    stretch = alpha if asked.node.op_type == "Celu" else 1.0
+    return [out if out >= 0 else stretch * math.log(out / alpha + 1)]
+
+
+def _undo_shrinking(asked: _Asked, out: float) -> list[float]:
+    return [out + math.copysign(asked.number("bias", 0.0), out)]
+
+
+def _undo_hard_sigmoid(asked: _Asked, out: float) -> list[float]:
+    return [(out - asked.number("beta", 0.5)) / asked.number("alpha", 0.2)]
 
 
 def _cast(asked: _Asked) -> list[float]:
@@ -168,20 +194,36 @@ _UNDONE: dict[str, Callable[[float, float, bool], float]] = {
 }
 _UNDONE_ALONE: dict[str, Callable[[float], float]] = {
     "Atan": math.tan,
+    "Erf": lambda out: NormalDist().inv_cdf((out + 1) / 2) / math.sqrt(2),
     "Exp": math.log,
     "Log": math.exp,
     "Neg": lambda out: -out,
     "Reciprocal": lambda out: 1 / out,
     "Sigmoid": lambda out: math.log(out / (1 - out)),
+    "Sin": math.asin,
     "Softplus": lambda out: math.log(math.exp(out) - 1),
+    "Softsign": lambda out: out / (1 - abs(out)) if abs(out) < 1 else math.nan,
     "Sqrt": lambda out: out * out,
     "Tanh": math.atanh,
 }
-# The same of operators with several constants.
+# The same of operators with several constants or with attributes.
 _UNDONE_BY_SEVERAL: dict[str, Callable[[_Asked, float], list[float]]] = {
+    "Celu": _undo_exponential,
     "DequantizeLinear": _undo_dequantising,
+    "Elu": _undo_exponential,
+    "HardSigmoid": _undo_hard_sigmoid,
+    "LeakyRelu": _undo_slope,
     "QuantizeLinear": _undo_quantising,
+    "Selu": _undo_exponential,
+    "Shrink": _undo_shrinking,
 }
+# What gives the numbers of an operand as they are, in another order, or those within limits.
+_COPIES = {
+    "Abs", "Cast", "Ceil", "Clip", "Compress", "Concat", "DepthToSpace", "Dropout", "Expand", "Flatten", "Floor", "Gather",
+    "GatherElements", "GatherND", "Identity", "Max", "Min", "OptionalGetElement", "Pad", "Relu", "Reshape", "Round",
+    "SequenceAt", "Slice", "SpaceToDepth", "Split", "Squeeze", "ThresholdedRelu", "Tile", "Transpose", "Unsqueeze", "Where",
+}  # fmt: skip
+_HAND_ON = frozenset({*_UNDONE_ALONE, *_UNDONE_BY_SEVERAL, *_COPIES})
 _TRUTHS = {"And", "Equal", "Greater", "GreaterOrEqual", "IsInf", "IsNaN", "Less", "LessOrEqual", "Not", "Or", "Xor"}
 _WITHOUT_VALUES = frozenset({"Shape", "Size", "NonZero", "ArgMax", "ArgMin", "ConstantOfShape", *_TRUTHS})
 
@@ -189,7 +231,8 @@ _WITHOUT_VALUES = frozenset({"Shape", "Size", "NonZero", "ArgMax", "ArgMin", "Co
 def edges(document: Document) -> Edges:
     """What the nodes of the model name."""
     walk = _Walk(document)
-    return Edges({name: tuple(sorted(numbers)) for name, numbers in walk.numbers().items()}, tuple(walk.texts()))
+    numbers = {name: tuple(sorted(numbers)) for name, numbers in walk.numbers().items()}
+    return Edges(numbers, tuple(walk.texts()), tuple(walk.behind))
 
 
 class _Walk:
@@ -198,14 +241,15 @@ class _Walk:
         self._upstream = Upstream(document.proto)
         self._computed = Values(document.array, self._upstream.scopes)
         self._constants: dict[Place, Array | None] = {}
+        self.behind: dict[tuple[str, float], None] = {}
 
     def numbers(self) -> dict[str, set[float]]:
-        """The edges of every input."""
+        """The edges of every input. Fills `behind`."""
         found: dict[str, set[float]] = {}
-        pending = deque(self._named())
+        pending = deque((place, value, True) for place, value in self._named())
         seen: set[tuple[Place, float]] = set()
         while pending and len(seen) < _MOST_STEPS:
-            place, value = pending.popleft()
+            place, value, exact = pending.popleft()
             if (place, value) in seen or not math.isfinite(value):
                 continue
             seen.add((place, value))
@@ -213,9 +257,13 @@ class _Walk:
             if step.graph_input is not None and len(found.setdefault(step.graph_input, set())) < _MOST_EDGES:
                 found[step.graph_input].add(value)
             if step.node is None:
-                pending += [(source, value) for source in step.sources]
+                pending += [(source, value, exact) for source in step.sources]
             elif step.node.op_type not in _WITHOUT_VALUES:
-                pending += self._undone(step.node, step.sources, value)
+                follows = self._is_undone(step.node, step.sources)
+                if exact and not follows and place[0] is self._upstream.scopes.main:
+                    self.behind[place[1], value] = None
+                undone = self._undone(step.node, step.sources, value)
+                pending += [(source, one, exact and follows) for source, one in undone]
         return found
 
     def texts(self) -> list[str]:
@@ -254,6 +302,12 @@ class _Walk:
         types = [None if array is None else array.dtype for array in arrays]
         return _Asked(node, constants, types, {attribute.name: attribute for attribute in node.attribute})
 
+    def _is_undone(self, node: NodeProto, sources: Sequence[Place]) -> bool:
+        """Whether a value of an operand gives the value of the node, whatever stands beside it."""
+        if node.op_type in _UNDONE:
+            return sum(self._numbers_of(source) is None for source in sources) == 1
+        return node.op_type in _HAND_ON
+
     def _undone(self, node: NodeProto, sources: Sequence[Place], out: float) -> list[tuple[Place, float]]:
         """The values of a node's operands for which it gives `out`."""
         constants = [self._numbers_of(source) for source in sources]
@@ -271,7 +325,7 @@ class _Walk:
                 undone = [out, -out]
             elif node.op_type == "Cast" or node.domain in DEFAULT_DOMAINS:
                 undone = [out]
-        except (ValueError, ZeroDivisionError, OverflowError):  # it never gives that
+        except (ValueError, ZeroDivisionError, OverflowError, StatisticsError):  # it never gives that
             return []
         return [(source, float(value)) for source in open_sources for value in undone if isinstance(value, float)]
 

@@ -18,6 +18,7 @@ from resizefix.runtimes.inputs import InputKind, TensorInput, Value
 from resizefix.runtimes.ort_session import CannotRunError
 from resizefix.scope_path import ScopePath
 from resizefix.verification.arms import Watched
+from resizefix.verification.crossings import Crossings
 from resizefix.verification.draws import SMALL, Drawer
 from resizefix.verification.feed_rows import ROWS_OF_A_TURN, Row, looking_row, row
 from resizefix.verification.feeds import Feeder
@@ -199,6 +200,15 @@ class FurtherFeeds:
             ends = [self._run(moved(one.feeds, by), same_sizes=True) for by in (-most, most)]
             if ends[0] is not None and ends[1] is not None:
                 found += self._border(ends[0], ends[1])
+        return found
+
+    def crossing(self, crossings: Crossings) -> list[Fitted]:
+        """Feeds next to each other between which a tensor inside one of the models passes a number that it names."""
+        found: list[Fitted] = []
+        for feeds in crossings.between([self.first, *(one for one, _ in self._ran_on)]):
+            fitted = self._run(feeds, same_sizes=True)
+            if fitted is not None and not fitted.vacuous:
+                self._keep(found, fitted)
         return found
 
     def _border(self, one: Fitted, other: Fitted) -> list[Fitted]:

@@ -87,12 +87,9 @@ class Crossings:
         with suppress(CannotRunError):
             outputs = self.session.run(self.session.taken(feeds))
             values = ((name, outputs[name]) for name in names)
-            return {name: value.astype(np.float64) for name, value in values if _is_number(value)}
+            numbers = ((name, value) for name, value in values if isinstance(value, np.ndarray))
+            return {name: value.astype(np.float64) for name, value in numbers if value.dtype.kind in "iufV"}
         return None
-
-
-def _is_number(value: Value) -> bool:
-    return isinstance(value, np.ndarray) and value.dtype.kind in "iufV"
 
 
 def _two_sides(values: Sequence[Array | None], number: float) -> Iterator[tuple[int, int, int]]:

@@ -10,11 +10,10 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from statistics import NormalDist, StatisticsError
 from typing import NamedTuple
 
 import numpy as np
-from onnx import AttributeProto, NodeProto, TensorProto, helper
+from onnx import NodeProto, TensorProto
 
 from resizefix.document.document import Document
 from resizefix.document.scopes import DEFAULT_DOMAINS, DefinitionKind, Scope
@@ -22,6 +21,7 @@ from resizefix.document.values import Array
 from resizefix.errors import ResizefixError
 from resizefix.shapes.constant_node import value_of_node
 from resizefix.shapes.values import Values
+from resizefix.verification.undone import LIMITS_OF_A_TYPE, Asked, held, is_undone, undone
 from resizefix.verification.upstream import Place, Upstream
 
 _MOST_NUMBERS = 64  # of a constant that names values; larger ones are weights
@@ -29,9 +29,6 @@ _MOST_OF_ONE = 8  # values of one constant
 _MOST_STEPS = 20_000  # of the walk, in all
 _MOST_EDGES = 64  # of one input
 _MOST_OF_A_TREE = 24  # thresholds of one node
-_MOST_OF_A_QUANTISATION = 2  # scales and zero points of one node
-_ALPHAS = {"Celu": 1.0, "Elu": 1.0, "Selu": 1.67326319217681884765625}
-_GAMMA_OF_SELU = 1.05070102214813232421875
 _LARGEST = 3e38  # exporters write larger numbers for "no limit"
 
 
@@ -44,121 +41,45 @@ class Edges(NamedTuple):
     behind: tuple[tuple[str, float], ...] = ()
 
 
-class _Asked(NamedTuple):
-    """A node, with the constants among its operands (None: no constant), their types, and its attributes."""
-
-    node: NodeProto
-    constants: list[tuple[float, ...] | None]
-    types: list[np.dtype[np.generic] | None]
-    attributes: Mapping[str, AttributeProto]
-
-    def number(self, name: str, default: float) -> float:
-        """An attribute that is one number."""
-        return float(self.attributes[name].f) if name in self.attributes else default
-
-    def operands(self, first: int = 0) -> list[float]:
-        """The numbers of all constant operands, from one on."""
-        return [number for constant in self.constants[first:] for number in constant or ()]
-
-    def operand(self, at: int) -> tuple[float, ...]:
-        """The first numbers of one constant operand, () where there is none."""
-        return ((self.constants[at : at + 1] or [None])[0] or ())[:_MOST_OF_A_QUANTISATION]
-
-
-def _clip(asked: _Asked) -> list[float]:
+def _clip(asked: Asked) -> list[float]:
     names = [name for name in ("min", "max") if name in asked.attributes]
     return [asked.attributes[name].f for name in names] + asked.operands(1)
 
 
-def _hard_sigmoid(asked: _Asked) -> list[float]:
+def _hard_sigmoid(asked: Asked) -> list[float]:
     alpha, beta = asked.number("alpha", 0.2), asked.number("beta", 0.5)
     return [-beta / alpha, (1 - beta) / alpha] if alpha else []
 
 
-def _shrink(asked: _Asked) -> list[float]:
+def _shrink(asked: Asked) -> list[float]:
     return [asked.number("lambd", 0.5), -asked.number("lambd", 0.5)]
 
 
-def _quantized(asked: _Asked) -> list[float]:
+def _quantized(asked: Asked) -> list[float]:
     """Where a quantised number is the least, the largest, 0 and the zero point, and half a step beside these, where it
     begins to be so."""
-    steps = {step - zero for zero in asked.operand(2) or (0.0,) for step in (0.0, zero, *_held(asked))}
+    steps = {step - zero for zero in asked.operand(2) or (0.0,) for step in (0.0, zero, *held(asked))}
     beside = sorted(step + half for step in steps for half in (-0.5, 0.0, 0.5))
     return [scale * step for scale in asked.operand(1) for step in beside]
 
 
-def _held(asked: _Asked) -> tuple[int, ...]:
-    """The least and the largest number that a node quantises to."""
-    dtype = next(iter(asked.types[2:3]), None) or np.dtype(np.uint8)
-    return _LIMITS_OF_A_TYPE.get(helper.np_dtype_to_tensor_dtype(dtype), ())
-
-
-def _undo_quantising(asked: _Asked, out: float) -> list[float]:
-    limits = _held(asked)
-    if limits and not limits[0] <= out <= limits[1]:
-        return []
-    return [(out - zero) * scale for scale in asked.operand(1) for zero in asked.operand(2) or (0.0,)]
-
-
-def _undo_dequantising(asked: _Asked, out: float) -> list[float]:
-    return [out / scale + zero for scale in asked.operand(1) for zero in asked.operand(2) or (0.0,)]
-
-
-def _undo_slope(asked: _Asked, out: float) -> list[float]:
-    return [out if out >= 0 else out / asked.number("alpha", 0.01)]
-
-
-def _undo_exponential(asked: _Asked, out: float) -> list[float]:
-    """What Elu, Celu and Selu are made of."""
-    alpha, gamma = asked.number("alpha", _ALPHAS[asked.node.op_type]), asked.number("gamma", _GAMMA_OF_SELU)
-    out = out / gamma if asked.node.op_type == "Selu" else out
-    stretch = alpha if asked.node.op_type == "Celu" else 1.0
-    return [out if out >= 0 else stretch * math.log(out / alpha + 1)]
-
-
-def _undo_shrinking(asked: _Asked, out: float) -> list[float]:
-    return [out + math.copysign(asked.number("bias", 0.0), out)]
-
-
-def _undo_hard_sigmoid(asked: _Asked, out: float) -> list[float]:
-    return [(out - asked.number("beta", 0.5)) / asked.number("alpha", 0.2)]
-
-
-def _cast(asked: _Asked) -> list[float]:
+def _cast(asked: Asked) -> list[float]:
     to = asked.attributes["to"].i if "to" in asked.attributes else TensorProto.UNDEFINED
-    return [float(limit) for limit in _LIMITS_OF_A_TYPE.get(to, ())]
+    return [float(limit) for limit in LIMITS_OF_A_TYPE.get(to, ())]
 
 
-def _thresholds(asked: _Asked) -> list[float]:
+def _thresholds(asked: Asked) -> list[float]:
     named = np.unique(np.asarray(asked.attributes["nodes_values"].floats if "nodes_values" in asked.attributes else ()))
     return [float(named[at]) for at in _spread(len(named), _MOST_OF_A_TREE)]
 
 
-def _others(asked: _Asked) -> list[float]:
+def _others(asked: Asked) -> list[float]:
     return asked.operands()
 
 
-# What a Cast keeps: the range of an integer type; the whole numbers up to which a floating-point type has them all;
-# the one number that is no truth.
-_LIMITS_OF_A_TYPE: dict[int, tuple[int, ...]] = {
-    TensorProto.INT4: (-(2**3), 2**3 - 1),
-    TensorProto.INT8: (-(2**7), 2**7 - 1),
-    TensorProto.INT16: (-(2**15), 2**15 - 1),
-    TensorProto.INT32: (-(2**31), 2**31 - 1),
-    TensorProto.UINT4: (0, 2**4 - 1),
-    TensorProto.UINT8: (0, 2**8 - 1),
-    TensorProto.UINT16: (0, 2**16 - 1),
-    TensorProto.UINT32: (0, 2**32 - 1),
-    TensorProto.FLOAT: (-(2**24), 2**24),
-    TensorProto.DOUBLE: (-(2**53), 2**53),
-    TensorProto.FLOAT16: (-(2**11), 2**11),
-    TensorProto.BFLOAT16: (-(2**8), 2**8),
-    TensorProto.BOOL: (0,),
-}
-
 # What each operator does otherwise below and above. 0 is an edge of every input; it is named where an operator does
 # something else at 0 alone, for behind an offset that is another number of the input.
-EDGES: dict[str, Callable[[_Asked], list[float]]] = {
+EDGES: dict[str, Callable[[Asked], list[float]]] = {
     "Cast": _cast,
     "Clip": _clip,
     "Equal": _others,
@@ -184,46 +105,6 @@ _DOMAINS = frozenset({*DEFAULT_DOMAINS, "ai.onnx.ml"})
 # Attributes that are a text which the node compares with, or where it splits.
 _TEXTS = frozenset({("Constant", "value_string"), ("StringSplit", "delimiter"), ("RegexFullMatch", "pattern")})
 
-# For each operator the operand that gives `out`, `c` being the constant beside it; `first`: the operand is the first.
-_UNDONE: dict[str, Callable[[float, float, bool], float]] = {
-    "Add": lambda out, c, first: out - c,
-    "Div": lambda out, c, first: out * c if first else c / out,
-    "Mul": lambda out, c, first: out / c,
-    "Pow": lambda out, c, first: math.pow(out, 1 / c) if first else math.log(out, c),
-    "Sub": lambda out, c, first: out + c if first else c - out,
-}
-_UNDONE_ALONE: dict[str, Callable[[float], float]] = {
-    "Atan": math.tan,
-    "Erf": lambda out: NormalDist().inv_cdf((out + 1) / 2) / math.sqrt(2),
-    "Exp": math.log,
-    "Log": math.exp,
-    "Neg": lambda out: -out,
-    "Reciprocal": lambda out: 1 / out,
-    "Sigmoid": lambda out: math.log(out / (1 - out)),
-    "Sin": math.asin,
-    "Softplus": lambda out: math.log(math.exp(out) - 1),
-    "Softsign": lambda out: out / (1 - abs(out)) if abs(out) < 1 else math.nan,
-    "Sqrt": lambda out: out * out,
-    "Tanh": math.atanh,
-}
-# The same of operators with several constants or with attributes.
-_UNDONE_BY_SEVERAL: dict[str, Callable[[_Asked, float], list[float]]] = {
-    "Celu": _undo_exponential,
-    "DequantizeLinear": _undo_dequantising,
-    "Elu": _undo_exponential,
-    "HardSigmoid": _undo_hard_sigmoid,
-    "LeakyRelu": _undo_slope,
-    "QuantizeLinear": _undo_quantising,
-    "Selu": _undo_exponential,
-    "Shrink": _undo_shrinking,
-}
-# What gives the numbers of an operand as they are, in another order, or those within limits.
-_COPIES = {
-    "Abs", "Cast", "Ceil", "Clip", "Compress", "Concat", "DepthToSpace", "Dropout", "Expand", "Flatten", "Floor", "Gather",
-    "GatherElements", "GatherND", "Identity", "Max", "Min", "OptionalGetElement", "Pad", "Relu", "Reshape", "Round",
-    "SequenceAt", "Slice", "SpaceToDepth", "Split", "Squeeze", "ThresholdedRelu", "Tile", "Transpose", "Unsqueeze", "Where",
-}  # fmt: skip
-_HAND_ON = frozenset({*_UNDONE_ALONE, *_UNDONE_BY_SEVERAL, *_COPIES})
 _TRUTHS = {"And", "Equal", "Greater", "GreaterOrEqual", "IsInf", "IsNaN", "Less", "LessOrEqual", "Not", "Or", "Xor"}
 _WITHOUT_VALUES = frozenset({"Shape", "Size", "NonZero", "ArgMax", "ArgMin", "ConstantOfShape", *_TRUTHS})
 
@@ -259,11 +140,14 @@ class _Walk:
             if step.node is None:
                 pending += [(source, value, exact) for source in step.sources]
             elif step.node.op_type not in _WITHOUT_VALUES:
-                follows = self._is_undone(step.node, step.sources)
-                if exact and not follows and place[0] is self._upstream.scopes.main:
-                    self.behind[place[1], value] = None
-                undone = self._undone(step.node, step.sources, value)
-                pending += [(source, one, exact and follows) for source, one in undone]
+                asked = self._asked(step.node, step.sources)
+                if exact and not is_undone(asked):
+                    exact = False
+                    self.behind |= {(place[1], value): None} if place[0] is self._upstream.scopes.main else {}
+                numbers = undone(asked, value) if step.node.domain in DEFAULT_DOMAINS else []
+                read = zip(step.sources, asked.constants, strict=True)
+                sources = [source for source, constant in read if constant is None]
+                pending += [(source, number, exact) for source in sources for number in numbers]
         return found
 
     def texts(self) -> list[str]:
@@ -296,38 +180,11 @@ class _Walk:
                     if constant is None:
                         yield from ((place, float(value)) for value in named)
 
-    def _asked(self, node: NodeProto, places: Sequence[Place]) -> _Asked:
+    def _asked(self, node: NodeProto, places: Sequence[Place]) -> Asked:
         constants = [self._numbers_of(place) for place in places]
         arrays = [self._constants[place] for place in places]
         types = [None if array is None else array.dtype for array in arrays]
-        return _Asked(node, constants, types, {attribute.name: attribute for attribute in node.attribute})
-
-    def _is_undone(self, node: NodeProto, sources: Sequence[Place]) -> bool:
-        """Whether a value of an operand gives the value of the node, whatever stands beside it."""
-        if node.op_type in _UNDONE:
-            return sum(self._numbers_of(source) is None for source in sources) == 1
-        return node.op_type in _HAND_ON
-
-    def _undone(self, node: NodeProto, sources: Sequence[Place], out: float) -> list[tuple[Place, float]]:
-        """The values of a node's operands for which it gives `out`."""
-        constants = [self._numbers_of(source) for source in sources]
-        open_sources = [source for source, constant in zip(sources, constants, strict=True) if constant is None]
-        undone = []
-        try:
-            if node.op_type in _UNDONE and len(sources) == 2 and len(open_sources) == 1:
-                first = constants[0] is None
-                undone = [_UNDONE[node.op_type](out, c, first) for c in constants[1 if first else 0] or ()]
-            elif node.op_type in _UNDONE_BY_SEVERAL and constants[0] is None:
-                undone = _UNDONE_BY_SEVERAL[node.op_type](self._asked(node, sources), out)
-            elif node.op_type in _UNDONE_ALONE:
-                undone = [_UNDONE_ALONE[node.op_type](out)]
-            elif node.op_type == "Abs":
-                undone = [out, -out]
-            elif node.op_type == "Cast" or node.domain in DEFAULT_DOMAINS:
-                undone = [out]
-        except (ValueError, ZeroDivisionError, OverflowError, StatisticsError):  # it never gives that
-            return []
-        return [(source, float(value)) for source in open_sources for value in undone if isinstance(value, float)]
+        return Asked(node, constants, types, {attribute.name: attribute for attribute in node.attribute})
 
     def _numbers_of(self, place: Place) -> tuple[float, ...] | None:
         """The numbers of a constant, a few of many; () for one of weights or texts; None for what is no constant."""

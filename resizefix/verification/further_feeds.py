@@ -35,8 +35,8 @@ OF_LIGHT = (
     (2**15, 48),
     (LIGHT, 32),
 )
-# Seconds: a model of few numbers that loops is as dear as one of many. What a first run imports is in it.
-_SLOW = 1.0
+# Elements that a run computes, which takes a tenth of a second: a model of few numbers may make many of them, or loop.
+_MOST_COMPUTED = 2**27
 OF_ANY = 2  # the rows of usual numbers
 _OTHER_SIZES = 5  # of a light model with open sizes
 _MOST_TURNS = 40  # of rows, for a model that names many numbers
@@ -58,8 +58,8 @@ _ROOM = 6  # times what a run takes that must be free before sizes are drawn
 class FurtherFeeds:
     """Draws feeds for a model that runs as `runner`. `feeder` knows the inputs.
 
-    `first` is the feed that it is known to run with; finding it took so many `seconds` of the processor. `tried`: how
-    often the model was run for further ones; `ran`: the bodies that ran on the feeds that were kept.
+    `first` is the feed that it is known to run with, and was run with last. `tried`: how often the model was run for
+    further ones; `ran`: the bodies that ran on the feeds that were kept.
     """
 
     runner: Watched
@@ -67,7 +67,6 @@ class FurtherFeeds:
     first: Fitted
     origin: Origin
     budget: MemoryBudget
-    seconds: float = 0.0
     bases: list[Fitted] = field(default_factory=list)
     tried: int = 0
     ran: frozenset[ScopePath] = frozenset()
@@ -79,6 +78,7 @@ class FurtherFeeds:
         self.bases = [self.first]
         self._seen.add(_identity(self.first.feeds))
         self.budget.reject_reason(self.runner.taken(self.first.feeds))  # so that it knows what the first run takes
+        self._computed = self.budget.computed(self.runner.taken(self.first.feeds)) * self.runner.turns
         self._drawer = Drawer(self.feeder.seed, self.origin.edges, self.origin.deciding)
         room = self.budget.has_room(self.runner.taken(self.first.feeds), ScalePoint(()), _ROOM)
         self._drawn = [entry for entry in self.feeder.drawn if room or entry.name not in self.origin.deciding]
@@ -97,7 +97,7 @@ class FurtherFeeds:
     @property
     def is_light(self) -> bool:
         """Whether a run costs next to nothing."""
-        return self._weight <= LIGHT and self.seconds < _SLOW
+        return self._weight <= LIGHT and self._computed <= _MOST_COMPUTED
 
     @property
     def is_brief(self) -> bool:

@@ -102,11 +102,11 @@ class Pair:
         feeder = self._feeder = self.engine.feeder(inputs, hints)
         self.engine.progress.expect(4)
         budget = MemoryBudget(self.before, self.engine.conditions.limits)
-        began, used = time.monotonic(), time.process_time()
+        began = time.monotonic()
         first = self._fitted_first(session, feeder, budget)
-        seconds, used = time.monotonic() - began, time.process_time() - used
+        seconds = time.monotonic() - began
         if not self.is_part:
-            self.engine.start_from(first, session)
+            self.engine.start_from(first)
         self.engine.progress.done("running the model before")
         self._unseen = {"BEFORE": session.arms_watched - session.ran}
         if not self.looks:
@@ -114,7 +114,7 @@ class Pair:
         if self.feeding.runs == 1:
             return [first]
         self._origin = self._named_by_both
-        further = FurtherFeeds(session, feeder, first, self._origin, budget, used)
+        further = FurtherFeeds(session, feeder, first, self._origin, budget)
         self._is_brief = session.session.brief = further.is_brief
         wanted = further.enough(exact=self.exact) if self.feeding.runs is None else self.feeding.runs - 1
         left = self.engine.conditions.limits.left()

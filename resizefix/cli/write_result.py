@@ -19,7 +19,9 @@ from resizefix.outcome import Status
 
 if TYPE_CHECKING:
     from resizefix.library.result import Result
+    from resizefix.library.tensorrt_profile import Range
     from resizefix.outcome import Outcome
+    from resizefix.targets.target import Target
 
 
 class NothingWritten(NamedTuple):
@@ -87,10 +89,13 @@ def write_result(
     is_copy = nothing is not None and nothing.unchanged and options["copy_unchanged"]
     is_written = nothing is None or is_copy
     further = extra(result, target.path, nothing is None)
-    fields = _fields(result, further) if as_json or not is_written else {}  # that somebody reads
+    fields = {}
+    if as_json or not is_written:  # that somebody reads
+        fields = _fields(result, further)
+        fields.setdefault("lost_targets", [one.name for one in _lost_targets(model, result)] if nothing is None else [])
 
     def show() -> None:
-        from resizefix.reports.text import show_copy, show_result, show_written
+        from resizefix.reports.text import show_copy, show_lost_targets, show_result, show_written
 
         refused = None if nothing is None else nothing.outcome
         texts = verbose or options["dry_run"]
@@ -98,7 +103,7 @@ def write_result(
         if further is not None:
             further.show()
         if nothing is None and target.path is not None and command != "promote-scales":  # which says how to keep them
-            _warn_of_lost_targets(model, result)
+            show_lost_targets(_lost_targets(model, result))
         if nothing is not None and is_copy:
             show_copy(nothing.reason, target.path)
         elif is_written:
@@ -113,24 +118,34 @@ def write_result(
     return Answer(fields, show, error=nothing.reason, exit_code=1, unchanged=nothing.unchanged)
 
 
-def _warn_of_lost_targets(model: str, result: Result) -> None:
-    """Say which targets accepted the resizes of the old model and do not accept those of the new one."""
+def profile_fields(profile: Mapping[str, Range], out: str) -> dict[str, Any]:
+    """The optimization profile, and the command of trtexec that builds OUT with it."""
+    from resizefix.library.tensorrt_profile import trtexec_flags
+    from resizefix.reports.json import profile_json
+
+    out = "model.onnx" if out == DASH else out
+    return {"profile": profile_json(profile), "trtexec": trtexec_flags(out, profile)}
+
+
+def _lost_targets(model: str, result: Result) -> list[Target]:
+    """The targets that accepted the resizes of the old model and do not accept those of the new one."""
     from resizefix.document.document import Document
     from resizefix.library.lost_targets import targets_lost_by
-    from resizefix.reports.text import show_lost_targets
     from resizefix.shapes.model_view import ModelView
 
-    if isinstance(result.model, Document):
-        before, after = result.seen or (ModelView(Document.open(model)), ModelView(result.model))
-        show_lost_targets(targets_lost_by(before, after))
+    if not isinstance(result.model, Document):
+        return []
+    return targets_lost_by(*(result.seen or (ModelView(Document.open(model)), ModelView(result.model))))
 
 
 def _fields(result: Result, further: ExtraOutput | None) -> dict[str, Any]:
-    from resizefix.reports.json import blocker_json, input_json, outcome_json, verification_json
+    from resizefix.reports.json import blocker_json, input_json, integer_input_json, outcome_json, verification_json
 
+    integers = {"integer_inputs": [integer_input_json(one) for one in result.integer_inputs]}
     return {
         "outcomes": [outcome_json(outcome) for outcome in result.outcomes],
         "inputs": [input_json(source) for source in result.inputs],
+        **(integers if result.integer_inputs else {}),
         "verification": verification_json(result.verification),
         "blockers": [blocker_json(blocker) for blocker in result.blockers],
         **({} if further is None else further.fields),
@@ -149,7 +164,7 @@ def unless_all_changed(options: dict[str, Any], done: str, nothing: str) -> Call
         if result.blockers and all(outcome.status is Status.UNCHANGED for outcome in result.outcomes):
             first = result.blockers[0]
             return NothingWritten(Diagnostic("cli.blocked", node=first.node, why=first.reason, fix=first.fix))
-        if not result.outcomes:
+        if not result.outcomes and not result.changed:
             return NothingWritten(Diagnostic("cli.no-resize-to-do", done=f"be {done}"), True)
         missed = [outcome for outcome in result.outcomes if outcome.status is not Status.CHANGED]
         refused = next((outcome for outcome in missed if outcome.status is Status.REFUSED), None)

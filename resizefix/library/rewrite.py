@@ -19,6 +19,7 @@ from resizefix.library.plans import runs_in
 from resizefix.library.raising import raised, require_raised_alike, with_raised
 from resizefix.library.result import NOT_VERIFIED, Result, failed, measured, skipped
 from resizefix.operations.candidates import LARGEST_BOUND
+from resizefix.operations.integer_inputs import deciding_floats
 from resizefix.operations.legalize import legalize as make_legal
 from resizefix.operations.pinned_lengths import pinned
 from resizefix.operations.replacement import Allowance
@@ -52,6 +53,7 @@ LOWERED_BOUND = 1e-5
 # Where the user allowed approximations: what is measured is reported; this much would be another picture.
 INEXACT_BOUND = 0.5
 _FIRST_WITH_COORDINATES = 11  # Resize-11
+_FRACTIONS = "16"  # of a scale that is fed; a power of two, which TensorRT builds a division by
 NOTHING_TO_DO = Diagnostic("library.nothing-to-do")
 
 
@@ -72,6 +74,10 @@ def _other_options(asked: Asked, outcome: Outcome) -> Iterable[Words]:
         is_older and asked.options.get("opset") is None and all(runs_in(ModelView(document)))
     ):  # else nothing is verified
         yield ("--opset", str(_FIRST_WITH_COORDINATES))
+    target = asked.options.get("target") or "onnxruntime"
+    if not asked.options.get("shape_inputs") and target_named(target).runtime == "tensorrt":
+        gives_scales = any(one.gives_scales for one in deciding_floats(ModelView(document)))
+        yield ("--shape-inputs", *(("--denominator", _FRACTIONS) if gives_scales else ()))
     yield from with_size(asked, outcome)
 
 
@@ -85,6 +91,8 @@ def legalize(
     lower: bool = True,
     fastest: bool = False,
     opset: int | None = None,
+    shape_inputs: bool = False,
+    denominator: int | None = None,
     inline: bool = False,
     live: bool = True,
     runtime_python: Mapping[str, str] | None = None,
@@ -95,7 +103,8 @@ def legalize(
     """Rewrite the resizes that `target` does not accept into ones that it does, in the model's own opset.
 
     `lower`: other operators may take a node's place; `allow_inexact`: so may approximations, with the difference
-    measured. `inline`: local functions are inlined first, also without it where the target takes none. `opset`
+    measured. `shape_inputs`: for TensorRT, float inputs that decide sizes become int64 first, over `denominator` where
+    they give scales. `inline`: local functions are inlined first, also without it where the target takes none. `opset`
     raises the model to that version of ai.onnx first, which is verified with the rest. Where TensorRT-RTX is
     installed and speaks for `target`, it must parse what was rewritten. Where another runtime is meant and
     installed, the result runs there, unless `live` is False: a rewritten node that differs there fails the
@@ -108,6 +117,8 @@ def legalize(
     """
     if target is None and not fastest:
         raise UsageError("library.no-target")
+    if denominator is not None and not shape_inputs:
+        raise UsageError("library.denominator-without-shape-inputs", denominator=denominator)
     wanted = target_named("onnxruntime" if target is None else target)
     base = raised(document, opset)
     view = ModelView(base)

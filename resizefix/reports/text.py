@@ -74,6 +74,10 @@ def show_result(
         kind = "optional input" if source.optional else "new input"
         tensor = f"{source.elem_type}{list(source.shape)}"
         out.wrapped(f"{kind} {printable(source.name)}: {tensor}; feed [{value}] to get the original behaviour", hang=4)
+    for one in result.integer_inputs:
+        said = "cli.integer-input" if one.denominator == 1 else "cli.input-of-numerators"
+        said = Diagnostic(said, name=one.name, shape=list(one.before.shape), denominator=one.denominator)
+        out.wrapped(printable(said), hang=4)
     promoted = {driven.label for source in result.inputs for driven in source.sites}
     for found in result.verification.coupling:
         if found.verdict is Freedom.COUPLED and found.node in promoted:

@@ -98,6 +98,7 @@ SENTENCES = {
     "operations.lowered-form-refused": "the target refuses the simpler resize that took the place of another",
     "operations.roi-became-constant": "{inputs} became a constant",
     "operations.input-stays": "the input {name} stays, because {other} reads it too; feed it the same values",
+    "operations.constant-for-others": "{inputs} is a constant for {other}, too",
     "operations.input-became-constant": "{inputs} became a constant; the chain stays, for its {extent} {why}",
     "operations.input-became-constant-for-others": "{inputs} became a constant, also for {other}; the chain stays, for its {extent} {why}",
     "operations.would-be-no-vector": "its {extent} would not be a vector but of shape {shape}",

@@ -41,9 +41,10 @@ def freeze_scales(
     """Make scales constants that are fed or computed: the way back from `promote_scales`.
 
     `set` gives the values of graph inputs that drive a resize (`{"Resize_2_scales": [1, 1, 2, 2]}`); one with a default
-    keeps it. With `all_uses` it becomes a constant for all other nodes that read it, too. Computed scales become the constants that give the same sizes at every size the file allows. Proven in
-    onnxruntime: fed the same values, the model before computes what the frozen one does, bit for bit. `size` is the
-    height and width that open axes of image inputs get first.
+    keeps it. With `all_uses` it becomes a constant for all other nodes that read it, too. Computed scales become the
+    constants that give the same sizes at every size the file allows. Proven in onnxruntime: fed the same values, the
+    model before computes what the frozen one does, bit for bit. `size` is the height and width that open axes of image
+    inputs get first.
     Raises UsageError for values and patterns that do not fit, VerificationFailedError where the verification fails.
     """
     view = ModelView(document)

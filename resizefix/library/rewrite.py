@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from onnx import TensorProto
+
 from resizefix.diagnostics import Diagnostic
 from resizefix.document.document import Document
 from resizefix.document.scopes import default_opset
@@ -22,6 +24,7 @@ from resizefix.operations.candidates import LARGEST_BOUND
 from resizefix.operations.integer_inputs import deciding_floats
 from resizefix.operations.legalize import legalize as make_legal
 from resizefix.operations.pinned_lengths import pinned
+from resizefix.operations.quotient_sizes import Dividends, quotient_sites, with_sizes_read
 from resizefix.operations.replacement import Allowance
 from resizefix.operations.rewriter import Rewritten
 from resizefix.operations.site import Site
@@ -124,6 +127,11 @@ def legalize(
     view = ModelView(base)
     given = sites = select(sites_in(view), node)
     allowance = Allowance(allow_inexact, lower)
+    by_size = quotient_sites(view, sites, wanted)
+    if by_size:
+        base = _reading_sizes(base, by_size)
+        view = ModelView(base)
+        sites = [site for site in sites_in(view) if site.index in {site.index for site in given}]
     pins = pinned(view, sites, wanted)
     if pins.texts:
         view = ModelView(pins.document)
@@ -137,10 +145,13 @@ def legalize(
         made, speed = choose(view, sites, made, wanted, allowance, rules, python=python)
     if base is not document:
         given = select(find_sites(document), node)
-        made = replace(made, outcomes=with_raised(made.outcomes, given, made.document, opset or 0))
+        now = default_opset(base.proto.opset_import, fallback=1)
+        made = replace(made, outcomes=_reading(with_raised(made.outcomes, given, made.document, now), given, by_size))
     changed = [site for site, outcome in zip(given, made.outcomes, strict=True) if outcome.status is Happened.CHANGED]
     if changed:
-        made = _submitted(base, made, Plan(frozenset(site.key for site in changed) | pins.nodes))
+        made = _submitted(
+            base, made, Plan(frozenset(site.key for site in changed) | pins.nodes, types=_of_other_type(made, changed))
+        )
     if verify and changed and target in SPEAKS_FOR:
         refusal = why_live_refuses(document, made.document, changed)
         if refusal is not None:
@@ -156,9 +167,36 @@ def legalize(
     return _proven_live(result, document, result.model, changed, wanted, rules, python)
 
 
+def _reading_sizes(document: Document, by_size: Dividends) -> Document:
+    """The document in which these nodes read the sizes that their scales aim at, and nothing else differs."""
+    made = with_sizes_read(document, by_size)
+    opset = default_opset(made.proto.opset_import, fallback=1)
+    is_raised = opset != default_opset(document.proto.opset_import, fallback=1)
+    return seam.submitted(document, made, Plan(frozenset(by_size), opset=opset if is_raised else None))
+
+
+def _reading(outcomes: Sequence[Outcome], sites: Sequence[Site], by_size: Dividends) -> tuple[Outcome, ...]:
+    """The outcomes; those of nodes that read sizes now say so."""
+    keys = {site.index: site.key for site in sites}
+    said = Diagnostic("library.reads-the-size")
+    return tuple(
+        replace(one, reason="; ".join((said, one.reason or "")))
+        if keys[one.index] in by_size and one.status is Happened.CHANGED
+        else one
+        for one in outcomes
+    )
+
+
 def _submitted(before: Document, made: Rewritten, plan: Plan) -> Rewritten:
     document = seam.submitted(before, made.document, plan)
     return made if document is made.document else replace(made, view=ModelView(document))
+
+
+def _of_other_type(made: Rewritten, changed: Sequence[Site]) -> frozenset[Key]:
+    """The nodes that give floats now, because a target resizes no such integers."""
+    shapes = made.view.shapes
+    integers = (site for site in changed if site.elem_type == TensorProto.UINT8)
+    return frozenset(site.key for site in integers if shapes.elem_type(site.key) == TensorProto.FLOAT)
 
 
 def _mistaken(view: ModelView, target: Target) -> tuple[Blocker, ...]:

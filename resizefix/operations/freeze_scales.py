@@ -88,8 +88,9 @@ def freeze_scales(
     """A copy of the document in which the scales of the selected sites are constants; `document` stays as it is.
 
     `values` are for graph inputs, in row-major order; one that has a default need not be named. With `all_uses` such an
-    input becomes a constant for all other nodes that read it, too. `view` is the document's, where there is one already. Raises UsageError for a name that drives none of the sites, and for values
-    that its type or shape does not take.
+    input becomes a constant for all other nodes that read it, too. `view` is the document's, where there is one
+    already. Raises UsageError for a name that drives none of the sites, and for values that its type or shape does not
+    take.
     """
     view = view or ModelView(document)
     operation = _Freeze(GivenValues(view, sites, values or {}), all_uses=all_uses)

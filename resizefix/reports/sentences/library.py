@@ -2,6 +2,7 @@
 
 SENTENCES = {
     "library.function-stays": "the local function {name} cannot be inlined: it is of another opset, or calls itself",
+    "library.reads-the-size": "it reads as sizes what its scales divided by its own size",
     "library.input-holds-integers": "its input {name} is int64 now, with a Cast behind it; feed whole numbers",
     "library.input-holds-numerators": "its input {name} is int64 now, with a Cast behind it; feed whole numbers, which are divided by {denominator}",
     "library.inputs-compared": "fed whole numbers, the model computes every bit of what the original computes of the same numbers as floats",

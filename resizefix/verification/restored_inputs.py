@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from onnx import NodeProto, TensorProto, numpy_helper
 
 from resizefix.document.document import Document
-from resizefix.document.scopes import Scopes
+from resizefix.document.scopes import Scopes, is_operator
 from resizefix.document.view import View
 from resizefix.scope_path import MAIN
 
@@ -43,19 +43,30 @@ def _chain(document: Document, scopes: Scopes, name: str, elem_type: int, denomi
     """The nodes from the input to what others read: a Cast to the old type, and where the denominator is not 1 a
     constant and a Div, each read by the next alone."""
     cast = _only_reader(scopes, name)
-    if cast is None or cast.op_type != "Cast" or [one.i for one in cast.attribute if one.name == "to"] != [elem_type]:
+    if cast is None or not _is(cast, "Cast", [name]):
+        return None
+    if [(one.name, one.i) for one in cast.attribute] != [("to", elem_type)]:
         return None
     if denominator == 1:
         return [cast]
     division = _only_reader(scopes, cast.output[0])
-    if division is None or division.op_type != "Div" or division.input[0] != cast.output[0]:
+    if division is None or len(division.input) != 2 or division.attribute:
+        return None
+    if not _is(division, "Div", [cast.output[0], division.input[1]]):
         return None
     made = scopes.definition(scopes.main, division.input[1])
     constant = None if made is None else made.node
-    if constant is None or constant.op_type != "Constant" or len(scopes.readers_of((MAIN, division.input[1]))) != 1:
+    if constant is None or not _is(constant, "Constant", []) or [one.name for one in constant.attribute] != ["value"]:
+        return None
+    if len(scopes.readers_of((MAIN, division.input[1]))) != 1:
         return None
     number = numpy_helper.to_array(constant.attribute[0].t)
     return [constant, cast, division] if number.size == 1 and float(number.item()) == denominator else None
+
+
+def _is(node: NodeProto, op_type: str, inputs: Sequence[str]) -> bool:
+    """Whether a node is this operator of ai.onnx over these inputs, with one output."""
+    return is_operator(node, op_type) and list(node.input) == list(inputs) and len(node.output) == 1
 
 
 def _only_reader(scopes: Scopes, name: str) -> NodeProto | None:

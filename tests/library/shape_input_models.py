@@ -17,8 +17,9 @@ def mask_decoder() -> onnx.ModelProto:
     """The end of SAM's decoder: masks are enlarged, cut to what is no padding, and resized to `orig_im_size`."""
     half = '<mode = "linear", coordinate_transformation_mode = "half_pixel">'
     graph = f"""(float[1,1,16,16] low, float[2] orig_im_size) => (float[1,1,h,w] masks)
-    <float[1,1,3,3] k = {{{listed(1, 1, 3, 3)}}}, float[4] s4 = {{1, 1, 4, 4}}, float side = {{64}}, float half = {{0.5}},
-     int64[1] i0 = {{0}}, int64[1] i1 = {{1}}, int64[1] i2 = {{2}}, int64[1] i3 = {{3}}, int64[2] nc = {{1, 1}}>
+    <float[1,1,3,3] k = {{{listed(1, 1, 3, 3)}}}, float[4] s4 = {{1, 1, 4, 4}}, float side = {{64}},
+     float half = {{0.5}}, int64[1] i0 = {{0}}, int64[1] i1 = {{1}}, int64[1] i2 = {{2}}, int64[1] i3 = {{3}},
+     int64[2] nc = {{1, 1}}>
     {{
       [conv] c = Conv <pads = [1, 1, 1, 1]> (low, k)
       [enlarge] big = Resize {half} (c, , s4)
@@ -40,13 +41,13 @@ def mask_decoder() -> onnx.ModelProto:
 
 
 def matting() -> onnx.ModelProto:
-    """RobustVideoMatting: the image is made smaller by a fed ratio, a recurrent state is added, and alpha is as large as
+    """RobustVideoMatting: the image is made smaller by a fed ratio, a recurrent state is added, and alpha is resized to
     the image."""
     half = '<mode = "linear", coordinate_transformation_mode = "pytorch_half_pixel">'
     graph = f"""(float[batch,3,height,width] src, float[batch,c,height,width] r1i, float[1] downsample_ratio)
      => (float[batch,1,height,width] pha, float[batch,4,height,width] r1o)
-    <float[4,3,3,3] k1 = {{{listed(4, 3, 3, 3)}}}, float[1,4,3,3] k2 = {{{listed(1, 4, 3, 3)}}}, float[2] ones = {{1, 1}},
-     int64[1] i0 = {{0}}, int64[1] i2 = {{2}}, int64[1] i4 = {{4}}>
+    <float[4,3,3,3] k1 = {{{listed(4, 3, 3, 3)}}}, float[1,4,3,3] k2 = {{{listed(1, 4, 3, 3)}}},
+     float[2] ones = {{1, 1}}, int64[1] i0 = {{0}}, int64[1] i2 = {{2}}, int64[1] i4 = {{4}}>
     {{
       scales = Concat <axis = 0> (ones, downsample_ratio, downsample_ratio)
       [shrink] small = Resize {half} (src, , scales)

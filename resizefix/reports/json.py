@@ -169,6 +169,7 @@ def step_json(step: Step) -> dict[str, Any]:
 def verdict_json(verdict: Verdict) -> dict[str, Any]:
     """What one target says; `effect` tells a rejection from a silent difference and from a note."""
     return {
+        **({"asked": verdict.asked} if verdict.asked else {}),
         "accepted": verdict.accepted,
         "violations": [
             {

@@ -265,12 +265,14 @@ def show_families(verdicts: Sequence[Verdict], *, every: bool) -> None:
     out.line("check with --target NAME, or -v, prints each node and how to fix it")
 
 
-def show_targets(covered: Mapping[str, str]) -> None:
-    """Every target, and what its row stands for."""
+def show_targets(covered: Mapping[str, str], judged: Mapping[str, str]) -> None:
+    """Every target, and what its row stands for; and which row judges each of the other names that were asked for."""
     out = screen(2)
     width = max(map(len, covered))
     for name, covers in covered.items():
         out.line((name.ljust(width), "bold"), f"  {covers}")
+    for name, row in judged.items():
+        out.line(printable(f"{name} is judged as {row}"))
 
 
 def show_new_target(path: str) -> None:

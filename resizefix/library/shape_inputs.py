@@ -89,6 +89,8 @@ def _inputs(document: Document, options: Mapping[str, Any]) -> list[IntegerInput
     keys = {site.key for site in select(find_sites(document), patterns)}
     chosen = [one for one in deciding_floats(ModelView(document)) if not patterns or one.resizes & keys]
     denominator = options.get("denominator") or 1
+    if denominator != 1 and "for_" not in options and not any(one.gives_scales for one in chosen):
+        raise UsageError("library.denominator-of-sizes", denominator=denominator)
     return [IntegerInput(one, denominator if one.gives_scales else 1) for one in chosen]
 
 
@@ -124,7 +126,7 @@ def _said(one: IntegerInput) -> str:
 def _together(same: Verification, proof: Verification) -> Verification:
     """One verification of both steps."""
     if not same.runs:
-        return proof
+        return same
     reason = "; ".join(filter(None, (Diagnostic("library.inputs-compared"), proof.reason if proof.runs else None)))
     if not proof.runs:
         return replace(same, reason=reason)

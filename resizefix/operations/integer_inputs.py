@@ -74,6 +74,9 @@ def deciding_floats(view: ModelView) -> list[FloatInput]:
 
     One that the graph gives as an output, too, is left out: that output has its type.
     """
+    definitions = (view.scopes.definition(view.scopes.main, value.name) for value in view.model.graph.input)
+    if not any(one is not None and _is_small(view, one) for one in definitions):
+        return []
     found: dict[str, _Uses] = {}
     for scope, index, position, says in _operands(view):
         node = scope.body.node[index]

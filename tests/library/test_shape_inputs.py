@@ -201,6 +201,8 @@ def test_a_refused_legalization_proposes_the_option_that_helps() -> None:
 def test_options_that_mean_nothing_there_are_an_error() -> None:
     with pytest.raises(UsageError, match="is for a target of TensorRT"):
         resizefix.legalize(MODELS["small"], target="onnxruntime", shape_inputs=True)
+    with pytest.raises(UsageError, match="divides inputs of scales"):
+        resizefix.legalize(MODELS["small"], target="tensorrt-rtx", shape_inputs=True, denominator=4)
     with pytest.raises(UsageError, match="needs --shape-inputs"):
         resizefix.legalize(MODELS["small"], target="tensorrt-rtx", denominator=4)
 
@@ -233,6 +235,17 @@ def test_the_real_builder_takes_resized_positions_after_the_command_that_check_n
     with LiveParser() as parser:
         assert parser.ask(before.SerializeToString(), build=True, profile=ranges).built is False  # type: ignore[union-attr]
         assert parser.ask(result.model.SerializeToString(), build=True, profile=ranges).built  # type: ignore[union-attr]
+
+
+def test_a_call_in_a_process_of_its_own_and_one_without_verification_make_the_same_model() -> None:
+    options = {"target": "tensorrt-rtx", "shape_inputs": True}
+    here = resizefix.legalize(MODELS["small"], **options)
+    apart = resizefix.legalize(MODELS["small"], timeout=120, **options)
+    unverified = resizefix.legalize(MODELS["small"], verify=False, **options)
+    assert here.model == apart.model == unverified.model
+    assert apart.verification.passed
+    assert unverified.verification.status.value == "skipped"
+    assert unverified.profile is not None
 
 
 def test_a_frozen_input_lives_on_where_others_read_it_unless_all_uses_are_frozen() -> None:

@@ -5,7 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from resizefix.cli.envelope import Answer
-from resizefix.cli.write_result import ExtraOutput, NotChanged, why_not_changed, write_result, writing_command
+from resizefix.cli.piped_model import shown
+from resizefix.cli.write_result import (
+    ExtraOutput,
+    NotChanged,
+    profile_fields,
+    why_not_changed,
+    write_result,
+    writing_command,
+)
 from resizefix.diagnostics import Diagnostic
 from resizefix.errors import UsageError
 from resizefix.outcome import Status
@@ -30,21 +38,26 @@ def command(model: str, **options: Any) -> Answer:
 
     def extra(result: Result, path: str | None, is_changed: bool) -> ExtraOutput | None:
         speed, left = result.speed, _left_out(result, options["target"]) if is_changed and options["node"] else {}
-        if speed is None and not left:
+        if speed is None and not left and result.profile is None:
             return None
         from resizefix.reports.json import speed_json
-        from resizefix.reports.text import show_left_out, show_speed
+        from resizefix.reports.text import show_left_out, show_profile, show_speed
+
+        fields: dict[str, Any] = {} if speed is None else {"speed": speed_json(speed)}
+        if speed is not None or left:
+            fields["still_rejected"] = [{"node": node, "because": because} for node, because in left.items()]
+        if result.profile is not None:
+            fields |= profile_fields(result.profile, path or shown(model))
 
         def show() -> None:
+            if result.profile is not None:
+                show_profile(fields["trtexec"])
             if speed is not None:
                 show_speed(speed)
             if left:
                 show_left_out(options["target"], left)
 
-        rejected = [{"node": node, "because": because} for node, because in left.items()]
-        return ExtraOutput(
-            {**({} if speed is None else {"speed": speed_json(speed)}), "still_rejected": rejected}, show
-        )
+        return ExtraOutput(fields, show)
 
     return write_result(model, options, why_not, extra=extra)
 

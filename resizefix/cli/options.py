@@ -130,16 +130,20 @@ def _click_option(row: Option) -> click.Option:
 
 def _list_targets(context: click.Context, param: click.Parameter, value: Any) -> Any:
     """The value of --target; `list` prints every target that the command takes, and leaves."""
-    if "list" not in (value if isinstance(value, tuple) else (value,)):
+    typed = value if isinstance(value, tuple) else (value,)
+    if "list" not in typed:
         return value
     from resizefix.reports.text import show_targets
-    from resizefix.targets.catalogue import covered
+    from resizefix.targets.catalogue import covered, target_named
 
     row = next(row for row in options_of(str(context.command.name)) if row.name == param.name)
     names = {name: text for name, text in covered().items() if not row.kind.choices or name in row.kind.choices}
-    fields = {"targets": {name: {"covers": text} for name, text in names.items()}}
+    judged = {name: target_named(name).name for name in typed if name not in ("list", *names)}
+    fields: dict[str, Any] = {"targets": {name: {"covers": text} for name, text in names.items()}}
+    if judged:
+        fields["judged_as"] = judged
     mode = OutputMode(context.ensure_object(Invocation).as_json, quiet=False, verbose=False)
-    return report(context, "", Answer(fields, lambda: show_targets(names)), mode, None)
+    return report(context, "", Answer(fields, lambda: show_targets(names, judged)), mode, None)
 
 
 def _explain_all(context: click.Context, _: click.Parameter, asked: bool) -> None:

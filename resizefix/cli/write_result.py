@@ -19,7 +19,9 @@ from resizefix.outcome import ModelOutcome, Status
 
 if TYPE_CHECKING:
     from resizefix.library.result import Result
+    from resizefix.library.tensorrt_profile import Range
     from resizefix.outcome import Outcome
+    from resizefix.targets.target import Target
 
 
 class NotChanged(NamedTuple):
@@ -83,17 +85,20 @@ def write_result(
         why = NotChanged(Diagnostic("cli.nothing-written", why=str(error)))
     is_changed, is_copy = why is None, outcome is ModelOutcome.ALREADY and options["copy_unchanged"]
     further = extra(result, target.path, is_changed)
-    fields = _fields(result, further) if as_json or not is_changed else {}  # that somebody reads
+    fields = {}
+    if as_json or not is_changed:  # that somebody reads
+        fields = _fields(result, further)
+        fields.setdefault("lost_targets", [one.name for one in _lost_targets(model, result)] if is_changed else [])
 
     def show() -> None:
-        from resizefix.reports.text import show_already, show_copy, show_result, show_written
+        from resizefix.reports.text import show_already, show_copy, show_lost_targets, show_result, show_written
 
         texts = verbose or options["dry_run"]
         show_result(result, texts=texts, sessions=verbose, refused=why and why.outcome, kept=is_changed)
         if further is not None:
             further.show()
         if is_changed and target.path is not None and command != "promote-scales":  # which says how to keep them
-            _warn_of_lost_targets(model, result)
+            show_lost_targets(_lost_targets(model, result))
         if why is None:
             show_written(target.path)
         elif is_copy:
@@ -127,24 +132,34 @@ def _why_not(result: Result, why_not: Callable[[Result], NotChanged]) -> NotChan
     return why_not(result)
 
 
-def _warn_of_lost_targets(model: str, result: Result) -> None:
-    """Say which targets accepted the resizes of the old model and do not accept those of the new one."""
+def profile_fields(profile: Mapping[str, Range], out: str) -> dict[str, Any]:
+    """The optimization profile, and the command of trtexec that builds OUT with it."""
+    from resizefix.library.tensorrt_profile import trtexec_flags
+    from resizefix.reports.json import profile_json
+
+    out = "model.onnx" if out == DASH else out
+    return {"profile": profile_json(profile), "trtexec": trtexec_flags(out, profile)}
+
+
+def _lost_targets(model: str, result: Result) -> list[Target]:
+    """The targets that accepted the resizes of the old model and do not accept those of the new one."""
     from resizefix.document.document import Document
     from resizefix.library.lost_targets import targets_lost_by
-    from resizefix.reports.text import show_lost_targets
     from resizefix.shapes.model_view import ModelView
 
-    if isinstance(result.model, Document):
-        before, after = result.seen or (ModelView(Document.open(model)), ModelView(result.model))
-        show_lost_targets(targets_lost_by(before, after))
+    if not isinstance(result.model, Document):
+        return []
+    return targets_lost_by(*(result.seen or (ModelView(Document.open(model)), ModelView(result.model))))
 
 
 def _fields(result: Result, further: ExtraOutput | None) -> dict[str, Any]:
-    from resizefix.reports.json import blocker_json, input_json, outcome_json, verification_json
+    from resizefix.reports.json import blocker_json, input_json, integer_input_json, outcome_json, verification_json
 
+    integers = {"integer_inputs": [integer_input_json(one) for one in result.integer_inputs]}
     return {
         "outcomes": [outcome_json(outcome) for outcome in result.outcomes],
         "inputs": [input_json(source) for source in result.inputs],
+        **(integers if result.integer_inputs else {}),
         "verification": verification_json(result.verification),
         "blockers": [blocker_json(blocker) for blocker in result.blockers],
         **({} if further is None else further.fields),

@@ -105,6 +105,7 @@ def operation(
 
     def decorate(function: Callable[Concatenate[Document, P], Result[Document]]) -> Operation[P]:
         name = function.__name__
+        function = _after_shape_inputs(function) if "shape_inputs" in checks_of(name) else function
         with_size = _after_size(function) if _SIZE_FIRST in checks_of(name).values() else function
         command = command_of(name)
 
@@ -157,6 +158,22 @@ def _after_size(function: Callable[..., Result]) -> Callable[..., Result]:
         from resizefix.library.at_size import at_size  # which knows how a model gets another size
 
         return at_size(function, document, size, options)
+
+    return work
+
+
+def _after_shape_inputs(function: Callable[P, Result]) -> Callable[P, Result]:
+    """The function with `shape_inputs`: float inputs that decide sizes become int64 first."""
+
+    @functools.wraps(function)
+    def work(*arguments: P.args, **options: P.kwargs) -> Result:
+        # Most calls are not for TensorRT.
+        if not (options.get("shape_inputs") or options.get("for_") == "tensorrt"):
+            return function(*arguments, **options)
+        from resizefix.library.shape_inputs import is_asked_for, on_integer_inputs
+
+        asked = is_asked_for(function.__name__, options)
+        return (on_integer_inputs(function) if asked else function)(*arguments, **options)
 
     return work
 

@@ -33,6 +33,7 @@ def freeze_scales(
     document: Document,
     *,
     set: Mapping[str, Sequence[float]] | None = None,
+    all_uses: bool = False,
     node: Sequence[str] = (),
     size: tuple[int, int] | None = None,
     verify: bool = True,
@@ -41,14 +42,15 @@ def freeze_scales(
     """Make scales constants that are fed or computed: the way back from `promote_scales`.
 
     `set` gives the values of graph inputs that drive a resize (`{"Resize_2_scales": [1, 1, 2, 2]}`); one with a default
-    keeps it. Computed scales become the constants that give the same sizes at every size the file allows. Proven in
-    onnxruntime: fed the same values, the model before computes what the frozen one does, bit for bit. `size` is the
-    height and width that open axes of image inputs get first.
+    keeps it. With `all_uses` it becomes a constant for all other nodes that read it, too. Computed scales become the
+    constants that give the same sizes at every size the file allows. Proven in onnxruntime: fed the same values, the
+    model before computes what the frozen one does, bit for bit. `size` is the height and width that open axes of image
+    inputs get first.
     Raises UsageError for values and patterns that do not fit, VerificationFailedError where the verification fails.
     """
     view = ModelView(document)
     sites = select(sites_in(view), node)
-    made = freeze(document, sites, values=set, view=view)
+    made = freeze(document, sites, values=set, all_uses=all_uses, view=view)
     made = replace(made, outcomes=_with_examples(view, sites, made.outcomes))
     changed = [site for site, outcome in zip(sites, made.outcomes, strict=True) if outcome.status is Status.CHANGED]
     moved = without_their_chain(changed)

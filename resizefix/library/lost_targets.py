@@ -116,7 +116,7 @@ class _Kinds:
 
     def _in_model(self, found: Sequence[SiteFacts]) -> list[SiteFacts]:
         """With the facts that are about the nodes around these, and about other constants."""
-        fields = "node", "is_at_the_edges", "initializers_are_inputs"
+        fields = "node", "casts_behind", "is_at_the_edges", "initializers_are_inputs"
         pairs = zip(found, self.before, strict=True)
         return [replace(facts, **{name: getattr(known, name) for name in fields}) for facts, known in pairs]
 

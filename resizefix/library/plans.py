@@ -51,13 +51,16 @@ class Plans:
 
     @cached_property
     def repairs(self) -> bool:
-        """Whether `repair` changes a site and leaves a model that loads; what is broken elsewhere it does not fix."""
+        """Whether `repair` changes a site, or names of dimensions, and leaves a model that loads; what is broken
+        elsewhere it does not fix."""
+        from resizefix.faults.dimension_names import known_names
         from resizefix.faults.fault import Preferences
         from resizefix.operations.repair import repair, why_not_loaded
         from resizefix.outcome import Status
 
         made = repair(self._view.document, self._sites, Preferences())
         changes = any(outcome.status is Status.CHANGED for outcome in made.outcomes)
+        changes = changes or bool(known_names(self._view.document))
         return changes and why_not_loaded(made.document) is None
 
     def promotion(self, site: Site) -> tuple[str, ...] | None:

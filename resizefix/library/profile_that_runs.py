@@ -7,7 +7,7 @@ name says nothing of that: sizes are followed, and where these do not tell, the 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import islice
 
@@ -28,21 +28,40 @@ def that_runs(
     ranges: Mapping[str, Range], before: ModelView, promoted: Document, inputs: Sequence[PromotedInput]
 ) -> dict[str, Range]:
     """The ranges, as wide as the model runs at their ends. `before` is the model that was promoted."""
+    driving = {source.name for source in inputs}
+    return _widest(ranges, promoted, driving, lambda tried, end: _runs(tried, end, before, promoted, inputs))
+
+
+def that_runs_with(ranges: Mapping[str, Range], model: Document, driving: Collection[str]) -> dict[str, Range]:
+    """The ranges, as wide as onnxruntime runs the model at their ends; `driving` are the inputs whose range is one of
+    values."""
+
+    def runs(tried: Mapping[str, Range], end: str) -> bool | None:
+        numbers = {name: getattr(of, end) for name, of in tried.items()}
+        values = {name: value for name, value in numbers.items() if name in driving}
+        return _runs_in_onnxruntime(model, {name: numbers[name] for name in numbers.keys() - driving}, values)
+
+    return _widest(ranges, model, driving, runs)
+
+
+def _widest(
+    ranges: Mapping[str, Range],
+    model: Document,
+    driving: Collection[str],
+    runs: Callable[[Mapping[str, Range], str], bool | None],
+) -> dict[str, Range]:
     tried: dict[str, Range] = {}
-    for tried in _narrowed(ranges, promoted, inputs):
-        if all(_runs(tried, end, before, promoted, inputs) is not False for end in _ENDS):
+    for tried in _narrowed(ranges, model, driving):
+        if all(runs(tried, end) is not False for end in _ENDS):
             break
     return tried
 
 
-def _narrowed(
-    ranges: Mapping[str, Range], promoted: Document, inputs: Sequence[PromotedInput]
-) -> Iterator[dict[str, Range]]:
+def _narrowed(ranges: Mapping[str, Range], promoted: Document, driving: Collection[str]) -> Iterator[dict[str, Range]]:
     """All ranges; then the new inputs hold their values; then all but the image their sizes, and the image, too."""
-    driving = {source.name for source in inputs}
     image = image_of(entry for entry in model_inputs(promoted.proto) if entry.name in ranges)
     beside = {name for name in ranges if name not in driving and (image is None or name != image.name)}
-    for held in (set(), beside, driving, driving | beside, set(ranges)):
+    for held in (set(), beside, set(driving), beside.union(driving), set(ranges)):
         yield {name: Range(of.opt, of.opt, of.opt) if name in held else of for name, of in ranges.items()}
 
 

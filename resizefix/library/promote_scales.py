@@ -60,6 +60,7 @@ def promote_scales(
     keep_default: bool = False,
     for_: str = "onnxruntime",
     denominator: int | None = None,
+    shape_inputs: bool = True,
     node: Sequence[str] = (),
     allow_coupled: bool = False,
     opset: int | None = None,
@@ -72,6 +73,7 @@ def promote_scales(
     Without `node` patterns every node is promoted whose scale can change alone. Another is refused, with the node where
     the model breaks, unless `allow_coupled`. `form` is "scales" (the default), "spatial", "factor" or "sizes".
     `for_="tensorrt"` makes int64 inputs that TensorRT takes, numerators over `denominator`, and fills `result.profile`.
+    With `shape_inputs`, float inputs that decide sizes become int64, too, which every reader gets as floats.
     `opset` raises the model to that version of ai.onnx first; one of opset 7 or 8, where the scales are an attribute,
     is raised to 9 in any case. Options are named as those of `resizefix promote-scales`.
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from resizefix.library.fastest import Speed
     from resizefix.library.tensorrt_profile import Range
+    from resizefix.operations.integer_inputs import IntegerInput
     from resizefix.operations.site import Site
     from resizefix.opsets.verdict import Blocker, Step
     from resizefix.origins.input_sizes.questions import Question
@@ -83,6 +84,8 @@ class Result(Generic[ModelT]):
     """What became of nodes that are no resizes (`opset`)."""
     profile: Mapping[str, Range] | None = None
     """The optimization profile with which TensorRT builds the model (`promote_scales` for TensorRT)."""
+    integer_inputs: tuple[IntegerInput, ...] = ()
+    """Inputs that hold whole numbers now where they held floats (calls for TensorRT with `shape_inputs`)."""
     views: tuple[View, ...] = ()
     """Planes of what the changed nodes and the model computed before and after (`set_interpolation`)."""
     resolution: Resolution | None = None
@@ -114,8 +117,8 @@ class Result(Generic[ModelT]):
 
     @property
     def changed(self) -> bool:
-        """Whether any site was changed."""
-        return any(outcome.status is Status.CHANGED for outcome in self.outcomes)
+        """Whether any site was changed, or an input that decides sizes."""
+        return bool(self.integer_inputs) or any(outcome.status is Status.CHANGED for outcome in self.outcomes)
 
     @property
     def is_writable(self) -> bool:

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from onnx import TensorProto
+
 from resizefix.diagnostics import Diagnostic
 from resizefix.document.document import Document
 from resizefix.document.scopes import default_opset
@@ -20,8 +22,10 @@ from resizefix.library.plans import runs_in
 from resizefix.library.raising import raised, require_raised_alike, with_raised
 from resizefix.library.result import NOT_VERIFIED, Result, failed, measured, not_done, skipped
 from resizefix.operations.candidates import LARGEST_BOUND
+from resizefix.operations.integer_inputs import deciding_floats
 from resizefix.operations.legalize import legalize as make_legal
 from resizefix.operations.pinned_lengths import pinned
+from resizefix.operations.quotient_sizes import Dividends, quotient_sites, with_sizes_read
 from resizefix.operations.replacement import Allowance
 from resizefix.operations.rewriter import Rewritten
 from resizefix.operations.site import Site
@@ -53,6 +57,7 @@ LOWERED_BOUND = 1e-5
 # Where the user allowed approximations: what is measured is reported; this much would be another picture.
 INEXACT_BOUND = 0.5
 _FIRST_WITH_COORDINATES = 11  # Resize-11
+_FRACTIONS = "16"  # of a scale that is fed; a power of two, which TensorRT builds a division by
 NOTHING_TO_DO = Diagnostic("library.nothing-to-do")
 
 
@@ -73,6 +78,10 @@ def _other_options(asked: Asked, outcome: Outcome) -> Iterable[Words]:
         is_older and asked.options.get("opset") is None and all(runs_in(ModelView(document)))
     ):  # else nothing is verified
         yield ("--opset", str(_FIRST_WITH_COORDINATES))
+    target = asked.options.get("target") or "onnxruntime"
+    if not asked.options.get("shape_inputs") and target_named(target).runtime == "tensorrt":
+        gives_scales = any(one.gives_scales for one in deciding_floats(ModelView(document)))
+        yield ("--shape-inputs", *(("--denominator", _FRACTIONS) if gives_scales else ()))
     yield from with_size(asked, outcome)
 
 
@@ -86,6 +95,8 @@ def legalize(
     lower: bool = True,
     fastest: bool = False,
     opset: int | None = None,
+    shape_inputs: bool = False,
+    denominator: int | None = None,
     inline: bool = False,
     live: bool = True,
     runtime_python: Mapping[str, str] | None = None,
@@ -96,7 +107,8 @@ def legalize(
     """Rewrite the resizes that `target` does not accept into ones that it does, in the model's own opset.
 
     `lower`: other operators may take a node's place; `allow_inexact`: so may approximations, with the difference
-    measured. `inline`: local functions are inlined first, also without it where the target takes none. `opset`
+    measured. `shape_inputs`: for TensorRT, float inputs that decide sizes become int64 first, over `denominator` where
+    they give scales. `inline`: local functions are inlined first, also without it where the target takes none. `opset`
     raises the model to that version of ai.onnx first, which is verified with the rest. Where TensorRT-RTX is
     installed and speaks for `target`, it must parse what was rewritten. Where another runtime is meant and
     installed, the result runs there, unless `live` is False: a rewritten node that differs there fails the
@@ -109,11 +121,18 @@ def legalize(
     """
     if target is None and not fastest:
         raise UsageError("library.no-target")
+    if denominator is not None and not shape_inputs:
+        raise UsageError("library.denominator-without-shape-inputs", denominator=denominator)
     wanted = target_named("onnxruntime" if target is None else target)
     base = raised(document, opset)
     view = ModelView(base)
     given = sites = select(sites_in(view), node)
     allowance = Allowance(allow_inexact, lower)
+    by_size = quotient_sites(view, sites, wanted)
+    if by_size:
+        base = _reading_sizes(base, by_size)
+        view = ModelView(base)
+        sites = [site for site in sites_in(view) if site.index in {site.index for site in given}]
     pins = pinned(view, sites, wanted)
     if pins.texts:
         view = ModelView(pins.document)
@@ -127,10 +146,13 @@ def legalize(
         made, speed = choose(view, sites, made, wanted, allowance, rules, python=python)
     if base is not document:
         given = select(find_sites(document), node)
-        made = replace(made, outcomes=with_raised(made.outcomes, given, made.document, opset or 0))
+        now = default_opset(base.proto.opset_import, fallback=1)
+        made = replace(made, outcomes=_reading(with_raised(made.outcomes, given, made.document, now), given, by_size))
     changed = [site for site, outcome in zip(given, made.outcomes, strict=True) if outcome.status is Happened.CHANGED]
     if changed:
-        made = _submitted(base, made, Plan(frozenset(site.key for site in changed) | pins.nodes))
+        made = _submitted(
+            base, made, Plan(frozenset(site.key for site in changed) | pins.nodes, types=_of_other_type(made, changed))
+        )
     if verify and changed and target in SPEAKS_FOR:
         refusal = why_live_refuses(document, made.document, changed)
         if refusal is not None:
@@ -146,9 +168,36 @@ def legalize(
     return _proven_live(result, document, result.model, changed, wanted, rules, python)
 
 
+def _reading_sizes(document: Document, by_size: Dividends) -> Document:
+    """The document in which these nodes read the sizes that their scales aim at, and nothing else differs."""
+    made = with_sizes_read(document, by_size)
+    opset = default_opset(made.proto.opset_import, fallback=1)
+    is_raised = opset != default_opset(document.proto.opset_import, fallback=1)
+    return seam.submitted(document, made, Plan(frozenset(by_size), opset=opset if is_raised else None))
+
+
+def _reading(outcomes: Sequence[Outcome], sites: Sequence[Site], by_size: Dividends) -> tuple[Outcome, ...]:
+    """The outcomes; those of nodes that read sizes now say so."""
+    keys = {site.index: site.key for site in sites}
+    said = Diagnostic("library.reads-the-size")
+    return tuple(
+        replace(one, reason="; ".join((said, one.reason or "")))
+        if keys[one.index] in by_size and one.status is Happened.CHANGED
+        else one
+        for one in outcomes
+    )
+
+
 def _submitted(before: Document, made: Rewritten, plan: Plan) -> Rewritten:
     document = seam.submitted(before, made.document, plan)
     return made if document is made.document else replace(made, view=ModelView(document))
+
+
+def _of_other_type(made: Rewritten, changed: Sequence[Site]) -> frozenset[Key]:
+    """The nodes that give floats now, because a target resizes no such integers."""
+    shapes = made.view.shapes
+    integers = (site for site in changed if site.elem_type == TensorProto.UINT8)
+    return frozenset(site.key for site in integers if shapes.elem_type(site.key) == TensorProto.FLOAT)
 
 
 def _mistaken(view: ModelView, target: Target) -> tuple[Blocker, ...]:

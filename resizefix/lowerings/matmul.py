@@ -10,7 +10,7 @@ deconvolution, which overtakes them later.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial, reduce
 
 import numpy as np
@@ -19,7 +19,7 @@ from resizefix.diagnostics import Diagnostic
 from resizefix.document.node_builder import NodeBuilder
 from resizefix.equivalences.error_bound import cubic_coefficients
 from resizefix.equivalences.index_map import Floats, coordinates, nearest_indices
-from resizefix.equivalences.resize_spec import ResizeSpec
+from resizefix.equivalences.resize_spec import Axis, ResizeSpec
 from resizefix.error_bound import ErrorBound
 from resizefix.interpolation import Interpolation, Mode
 from resizefix.lowerings.conditions import why_not_static, why_too_large
@@ -39,7 +39,11 @@ def matrix(interpolation: Interpolation, size: int, out: int, scale: float) -> F
     mode = interpolation.coordinate_transformation_mode
     if interpolation.mode is Mode.NEAREST:
         return np.eye(size, dtype=np.float32)[nearest_indices((mode, interpolation.nearest_mode), scale, size, out)]
-    position = coordinates(mode, scale, size, out)
+    return between_samples(interpolation, coordinates(mode, scale, size, out), size)
+
+
+def between_samples(interpolation: Interpolation, position: Floats, size: int) -> Floats:
+    """The weights float32[len(position), size] of mode linear or cubic at some coordinates of an axis."""
     if interpolation.mode is Mode.LINEAR:
         return _linear(position, size)
     assert interpolation.cubic_coeff_a is not None
@@ -150,11 +154,23 @@ Multiply = Callable[[str, Floats, int, list[int | None], NodeBuilder], str]
 
 
 def _write(multiply: Multiply, subject: ResizeSpec, x: str, builder: NodeBuilder) -> ErrorBound:
+    # the last axis first, as the cubic and antialias kernels do
+    matrices = [(axis, matrix(subject.interpolation, *axis.known)) for axis in reversed(subject.scaled)]
+    return multiplied(subject, x, matrices, builder, multiply)
+
+
+def multiplied(
+    subject: ResizeSpec,
+    x: str,
+    matrices: Sequence[tuple[Axis, Floats]],
+    builder: NodeBuilder,
+    multiply: Multiply | None = None,
+) -> ErrorBound:
+    """Writes the products of `x` with the weights of these axes, in this order; says how near they come."""
     sizes = [axis.size for axis in subject.axes]
     gains, taps = [], []
-    for axis in reversed(subject.scaled):  # the last axis first, as the cubic and antialias kernels do
-        weights = matrix(subject.interpolation, *axis.known)
-        x = multiply(x, weights, axis.index, sizes, builder)
+    for axis, weights in matrices:
+        x = (multiply or _multiply)(x, weights, axis.index, sizes, builder)
         sizes[axis.index] = axis.out
         gains.append(float(np.abs(weights).sum(axis=1).max()))
         taps.append(int(np.count_nonzero(weights, axis=1).max()))

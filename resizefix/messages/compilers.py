@@ -267,8 +267,8 @@ MESSAGES = (
     Message(
         "MIGraphX",
         ("CONCAT: Non-axis dimensions should match", "CONCAT: all input dimensions should match along axis"),
-        "A resized tensor meets another one of a different size. MIGraphX compiles for one size: give the input a fixed one "
-        "that every halving divides, or let the resize take the size of the tensor that it meets.",
+        "A resized tensor meets another one of a different size. MIGraphX compiles for one size: with "
+        "`input-size`, give the input one that every halving divides, or let the resize take the size of what it meets.",
         "sizes-that-differ",
         (ANY_SIZE, PARTNER, TOGETHER, FREEZE),
         target="migraphx",

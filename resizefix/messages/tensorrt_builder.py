@@ -15,7 +15,7 @@ def _row(
 MESSAGES = (
     _row(
         "An input that decides a shape must be an integer for TensorRT, and this model reads its scales or sizes from a "
-        "float input. Make them constant first, then make an integer factor of the scales.",
+        "float input. `promote-scales --for tensorrt` makes that input int64, with a Cast behind it.",
         "is a shape tensor and must have type Int32 or Int64. Type is Float",
         "Network input … is a shape tensor and must have type Int32 or Int64",
         "network input that is shape tensor must have type Int32",

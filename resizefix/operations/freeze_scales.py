@@ -58,7 +58,7 @@ class _Plan:
     """What a site's operand becomes: `value`, as scales or sizes.
 
     Without a value the chain stays and its inputs become constants, of which `note` tells the user. `rois` are inputs
-    behind the roi, which become constants too.
+    behind the roi, which become constants too. `for_all`: so do all inputs, whoever else reads them.
     """
 
     site: ReadSite
@@ -68,11 +68,13 @@ class _Plan:
     note: str | None = None
     conditions: tuple[str, ...] = ()
     rois: tuple[str, ...] = ()
+    for_all: bool = False
 
     @property
     def fixed(self) -> tuple[str, ...]:
         """The inputs that become constants themselves, for all who read them."""
-        return self.rois if self.value is not None else (*self.inputs, *self.rois)
+        only_here = self.value is not None and not self.for_all
+        return self.rois if only_here else (*self.inputs, *self.rois)
 
 
 def freeze_scales(
@@ -80,23 +82,26 @@ def freeze_scales(
     sites: Sequence[Site],
     *,
     values: Mapping[str, Sequence[float]] | None = None,
+    all_uses: bool = False,
     view: ModelView | None = None,
 ) -> Freezing:
     """A copy of the document in which the scales of the selected sites are constants; `document` stays as it is.
 
-    `values` are for graph inputs, in row-major order; one that has a default need not be named. `view` is the
-    document's, where there is one already. Raises UsageError for a name that drives none of the sites, and for values
-    that its type or shape does not take.
+    `values` are for graph inputs, in row-major order; one that has a default need not be named. With `all_uses` such an
+    input becomes a constant for all other nodes that read it, too. `view` is the document's, where there is one
+    already. Raises UsageError for a name that drives none of the sites, and for values that its type or shape does not
+    take.
     """
     view = view or ModelView(document)
-    operation = _Freeze(GivenValues(view, sites, values or {}))
+    operation = _Freeze(GivenValues(view, sites, values or {}), all_uses=all_uses)
     made = rewrite(view, sites, operation)
     return Freezing(made.view, made.outcomes, operation.used)
 
 
 class _Freeze(Operation[_Plan]):
-    def __init__(self, given: GivenValues) -> None:
+    def __init__(self, given: GivenValues, *, all_uses: bool) -> None:
         self._given = given
+        self._all_uses = all_uses
         self._scopes = given.scopes
         self._recoverer = Recoverer(given.view, given.arrays)
         self.used: dict[str, tuple[float, ...]] = {}
@@ -174,7 +179,13 @@ class _Freeze(Operation[_Plan]):
             kind = found.kind
             value = np.array(found.values, np.float32 if kind is ExtentKind.SCALES else np.int64)
         wrong = _wrong(value, kind, site.dialect.min_scale) or _misfit(value, kind, site)
-        return _Plan(site, kind, value, inputs) if wrong is None else wrong
+        if wrong is not None:
+            return wrong
+        other = self._given.other_reader(site) if self._all_uses else None
+        if other is None:
+            return _Plan(site, kind, value, inputs)
+        note = Diagnostic("operations.constant-for-others", inputs=", ".join(map(repr, inputs)), other=other)
+        return _Plan(site, kind, value, inputs, note, for_all=True)
 
     def _only_inputs(self, site: ReadSite, inputs: tuple[str, ...], why: str | None) -> _Plan:
         """The chain stays, and the inputs themselves become constants, for all who read them."""

@@ -31,6 +31,7 @@ from resizefix.operations.replacement import (
     replace_sites,
     rewritten,
     subject_of,
+    until_casts,
     why_unverifiable,
 )
 from resizefix.operations.rewriter import Operation, Rewritten, broken_rules, rewrite
@@ -171,9 +172,11 @@ class Legalizer:
             return self._made(subject)
         except RefusedError as error:
             name = TensorProto.DataType.Name(site.elem_type or 0).lower()
-            if site.elem_type not in self.target.edge_types or subject.interpolation.mode is not Mode.NEAREST:
+            mode = subject.interpolation.mode
+            until = self.facts.casts_behind and mode in (Mode.NEAREST, Mode.LINEAR)
+            if site.elem_type not in self.target.edge_types or not (until or mode is Mode.NEAREST):
                 raise RefusedError(f"{why}. {error}") from error
-            if not self.facts.is_at_the_edges:
+            if not (until or self.facts.is_at_the_edges):
                 edges = Diagnostic("operations.type-at-edges-only", target=self.target.name, name=name)
                 raise RefusedError("operations.convert-image-first", why=why, error=error, edges=edges) from error
         allowed = replace(self.allowance, lowered=True)  # so that what is forbidden is named where it would help, alone
@@ -184,7 +187,11 @@ class Legalizer:
             raise RefusedError("operations.as-floats-refused", why=why, error=error) from error
         if not self.allowance.lowered:
             raise RefusedError("operations.casts-forbidden", why=why)
-        return between_casts(made, site, self.fresh)
+        if not until:
+            return between_casts(made, site, self.fresh)
+        if mode is Mode.LINEAR and not made.exact and not self.allowance.inexact:
+            raise RefusedError("operations.fractions-cut", why=why)
+        return until_casts(made, site, self.fresh)
 
     def _made(self, subject: ResizeSpec) -> Replacement:
         """By a chain of equivalences, else by other operators."""
@@ -193,7 +200,12 @@ class Legalizer:
         if end is not None:
             return spelled(subject, end, site, dialect, self.fresh)
         found = lowered(
-            subject, site, fresh=self.fresh, target=self.target, accepts=lambda other: self.accepts(other, dialect)
+            subject,
+            site,
+            fresh=self.fresh,
+            target=self.target,
+            accepts=lambda other: self.accepts(other, dialect),
+            roi=self.facts.roi_values,
         )
         if not self.allowance.lowered:
             raise RefusedError("operations.no-lower")

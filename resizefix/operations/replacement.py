@@ -22,6 +22,8 @@ from resizefix.equivalences.resize_spec import ResizeSpec
 from resizefix.equivalences.table import AxisEquivalence
 from resizefix.errors import RefusedError
 from resizefix.interpolation import CoordinateTransformationMode, ExtentKind, Interpolation, Mode
+from resizefix.lowerings.crops import OPERATORS as CROP_OPERATORS
+from resizefix.lowerings.crops import crops, lower_crop
 from resizefix.lowerings.lowering import Lowered, Lowering
 from resizefix.lowerings.table import in_words, lower, lowerings_for
 from resizefix.operations.site import Site
@@ -56,7 +58,7 @@ class Replacement:
     `exact`: the same bits. `bound`: the largest difference, as a part of the input's largest value, None where none is
     known (then it is measured). `how` names the equivalences or the lowering, `description` says so to a person (empty:
     as `how` does), `why` the rules that the site broke, `note` what to know besides, and under which condition the
-    bound holds.
+    bound holds. `elem_type` is the type of the output where it becomes another.
     """
 
     nodes: tuple[NodeProto, ...]
@@ -68,6 +70,7 @@ class Replacement:
     conditions: tuple[str, ...] = ()
     description: str = ""
     why: str = ""
+    elem_type: int | None = None
 
     def outcome(self, site: Site, also: str | None = None) -> Outcome:
         """The outcome of the site: how it was rewritten, how near that comes, under which condition, and `also`."""
@@ -154,14 +157,22 @@ def lowered(
     fresh: Fresh,
     target: Target | None = None,
     accepts: Callable[[ResizeSpec], bool] = lambda subject: True,
+    roi: Sequence[float] | None = None,
 ) -> Replacement:
     """The preferred replacement by other operators. Raises RefusedError with each lowering's reason.
+
+    `roi` is that of a node that crops, where it is constant.
 
     The `target` must take its operators; a simpler resize node that a lowering keeps must be one that `accepts` takes.
     """
     _require_known(subject)
     opset, among = site.scope.opset, lowerings_for(target.name if target else None)
     why_not = _why_not(subject, target, accepts)
+    if crops(subject):
+        why = None if target is None else target.why_not(CROP_OPERATORS, subject.element_type or 0, len(subject.axes))
+        if why is not None:
+            raise RefusedError("lowerings.crop-refused", why=why)
+        return _of(lower_crop(subject, roi, x=site.input, y=site.output, opset=opset, fresh=fresh))
     return _of(lower(subject, x=site.input, y=site.output, opset=opset, fresh=fresh, among=among, why_not=why_not))
 
 
@@ -235,6 +246,20 @@ def between_casts(made: Replacement, site: Site, fresh: Fresh) -> Replacement:
     return replace(made, nodes=tuple(nodes), how=how, description=description)
 
 
+def until_casts(made: Replacement, site: Site, fresh: Fresh) -> Replacement:
+    """`made`, which resizes floats, between a Cast and the Casts that read the site's output, which stays a float.
+
+    Mode linear of integers cuts the fraction off in onnxruntime, and so does a Floor.
+    """
+    cast = between_casts(made, site, fresh)
+    back = cast.nodes[-1]
+    floor = helper.make_node("Floor", [back.input[0]], [site.output], name=fresh(f"{site.output}_floor"))
+    how = Diagnostic("operations.as-floats", how=made.how)
+    description = Diagnostic("operations.as-floats", how=made.description or made.how)
+    nodes = (*cast.nodes[:-1], floor)
+    return replace(made, nodes=nodes, how=how, description=description, elem_type=TensorProto.FLOAT)
+
+
 def _simpler(subject: ResizeSpec) -> ResizeSpec:
     """The node that `pad_upsample_slice` keeps."""
     meaning = Interpolation(Mode.LINEAR, CoordinateTransformationMode.ASYMMETRIC)
@@ -252,6 +277,9 @@ def replace_sites(document: Document, plans: Sequence[tuple[Site, Replacement]])
         unread.extend(definition.key for definition in operands)
         for tensor in replacement.initializers:
             add_initializer(document.proto, tensor)
+        for value in scopes.by_path[site.scope.path].body.value_info:
+            if replacement.elem_type is not None and value.name == site.output:
+                value.type.tensor_type.elem_type = replacement.elem_type
         instead.setdefault(site.scope.path, {})[site.output] = replacement.nodes
     for path, nodes in instead.items():
         replace_nodes(scopes.by_path[path].body, nodes)

@@ -21,7 +21,8 @@ def conv_transpose(site: Site) -> None:
     how = site.attribute("auto_pad", "NOTSET")
     if how not in ("SAME_UPPER", "SAME_LOWER"):
         if site.attribute("output_shape") and how == "NOTSET":
-            raise Blocked("opsets.output-shape-changed", "opsets.fix-write-pads")
+            site.copy_node(without=["output_shape"], pads=_pads_of_output_shape(site))
+            return
         site.copy_node()
         return
     kernel = site.attribute("kernel_shape")
@@ -39,6 +40,29 @@ def conv_transpose(site: Site) -> None:
     shorter, longer = [amount // 2 for amount in total], [amount - amount // 2 for amount in total]
     pads = shorter + longer if how == "SAME_UPPER" else longer + shorter
     site.copy_node(without=["auto_pad", "output_shape"], pads=pads, kernel_shape=kernel)
+
+
+def _pads_of_output_shape(site: Site) -> list[int]:
+    """The padding that gives the sizes of `output_shape`: of an odd row, the longer half stands at the beginning, as
+    onnxruntime reads version 11. Raises `Blocked` where sizes are open, or more than the node makes."""
+    sizes = site.dims(site.data)
+    shape = list(site.static_dims(site.input(1)))[2:]
+    kernel = site.attribute("kernel_shape") or shape
+    wanted = site.attribute("output_shape")
+    if sizes is None or len(wanted) != len(kernel) or any(size is None for size in sizes[2:]):
+        raise Blocked("opsets.output-shape-changed", "opsets.fix-write-pads")
+    ones = [1] * len(kernel)
+    strides, dilations = site.attribute("strides", ones), site.attribute("dilations", ones)
+    more = site.attribute("output_padding", [0] * len(kernel))
+    total = [
+        ((size or 0) - 1) * stride + (length - 1) * dilation + 1 + extra - out
+        for size, stride, length, dilation, extra, out in zip(
+            sizes[2:], strides, kernel, dilations, more, wanted, strict=True
+        )
+    ]
+    if min(total) < 0:
+        raise Blocked("opsets.output-shape-too-large", "opsets.fix-write-pads")
+    return [amount - amount // 2 for amount in total] + [amount // 2 for amount in total]
 
 
 def einsum(site: Site) -> None:

@@ -17,6 +17,7 @@ from resizefix.document.scopes import Scope
 from resizefix.document.values import Array, Dims
 from resizefix.errors import RefusedError
 from resizefix.shapes.model_view import ModelView
+from resizefix.shapes.size_quotients import SizeQuotients
 
 ROUNDS_OTHERWISE = "opsets.raise-sums"
 _MANTISSA_OF_POWER = 0.5  # as numpy.frexp splits a power of 2
@@ -101,12 +102,22 @@ def _resize_11(raised: Raised) -> None:
     scales = raised.node.input[1]
     raised.put("coordinate_transformation_mode", "asymmetric")
     if raised.take("mode", b"nearest") in (b"nearest", "nearest"):
-        raised.put("nearest_mode", _rounding(raised.value(scales)))
+        raised.put("nearest_mode", "floor" if _grows(raised) else _rounding(raised.value(scales)))
         raised.put("mode", "nearest")
     else:
         raised.put("mode", "linear")
     raised.read(1, "roi", np.zeros(0, np.float32))
     raised.node.input.append(scales)
+
+
+def _grows(raised: Raised) -> bool:
+    """Whether the scales are sizes divided by the input's own, none of which is larger."""
+    data, scales = raised.node.input[:2]
+    if raised.value(scales) is not None:
+        return False
+    quotients = SizeQuotients(raised.view)
+    dividends = quotients.dividends(raised.scope, data, scales)
+    return dividends is not None and quotients.grow(raised.scope, data, dividends)
 
 
 def _rounding(scales: Array | None) -> str:

@@ -8,6 +8,8 @@ from dataclasses import asdict
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
+from onnx import TensorProto
+
 from resizefix.reports.wording import reason
 
 if TYPE_CHECKING:  # what a command does not answer with it need not import
@@ -17,6 +19,7 @@ if TYPE_CHECKING:  # what a command does not answer with it need not import
     from resizefix.library.tensorrt_profile import Range
     from resizefix.library.verdict import Verdict
     from resizefix.operations.diff import Change
+    from resizefix.operations.integer_inputs import IntegerInput
     from resizefix.operations.site import Site
     from resizefix.opsets.verdict import Blocker, Step
     from resizefix.outcome import Outcome
@@ -113,6 +116,13 @@ def input_json(source: PromotedInput) -> dict[str, Any]:
     return {**fields(source, "name", "elem_type", "shape"), "value": value, "optional": source.optional, "sites": sites}
 
 
+def integer_input_json(found: IntegerInput) -> dict[str, Any]:
+    """A graph input that holds whole numbers now; `was` is the type that it had."""
+    was = TensorProto.DataType.Name(found.before.elem_type).lower()
+    numbers = {"was": was, "shape": list(found.before.shape), "denominator": found.denominator}
+    return {"name": found.name, "elem_type": "int64", **numbers}
+
+
 def verification_json(verification: Verification) -> dict[str, Any]:
     """VERIFICATION of the contract."""
     return {
@@ -159,6 +169,7 @@ def step_json(step: Step) -> dict[str, Any]:
 def verdict_json(verdict: Verdict) -> dict[str, Any]:
     """What one target says; `effect` tells a rejection from a silent difference and from a note."""
     return {
+        **({"asked": verdict.asked} if verdict.asked else {}),
         "accepted": verdict.accepted,
         "violations": [
             {

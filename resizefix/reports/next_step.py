@@ -41,7 +41,8 @@ class NextStep(NamedTuple):
 def next_step(model: str, survey: Survey) -> NextStep | None:
     """The most useful command for the model in the file `model`; None where none is known to succeed."""
     plans = survey.plans
-    if any(fault.change is not None for surveyed in survey.sites for fault in surveyed.faults) and plans.repairs:
+    faults = [fault for surveyed in survey.sites for fault in surveyed.faults if fault.change is not None]
+    if (faults or survey.reused_names) and plans.repairs:
         return repairing(model)
     options = {surveyed.site.index: plans.promotion(surveyed.site) for surveyed in survey.sites}
     # Named where others stay, and for those that need options of their own: what is not named goes the default way.

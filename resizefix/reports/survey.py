@@ -17,6 +17,7 @@ from resizefix.reports.wording import Standing, extent, meaning, operator, origi
 from resizefix.shapes.model_view import ModelView
 
 if TYPE_CHECKING:  # not every report has verdicts, or pictures
+    from resizefix.faults.dimension_names import ReusedName
     from resizefix.library.plans import Plans
     from resizefix.library.resolution import InputResolution
     from resizefix.library.verdict import Verdict
@@ -124,6 +125,13 @@ class Survey:
         from resizefix.library.resolution import resolution_of
 
         return resolution_of(self._view)
+
+    @cached_property
+    def reused_names(self) -> list[ReusedName]:
+        """The names of dimensions that stand for several lengths: a fault of the model, not of a site."""
+        from resizefix.faults.dimension_names import known_names
+
+        return known_names(self._view.document)
 
     @cached_property
     def plans(self) -> Plans:

@@ -65,6 +65,9 @@ def show_survey(model: str, survey: Survey, *, verbose: bool = False) -> None:
     for advice in dict.fromkeys(filter(None, map(coupling_advice, coupled))):
         out.wrapped(f"coupled nodes: {advice}")
     out.line()
+    for one in survey.reused_names:
+        said = f"{one.name}: {one.fault.because}; {one.fault.fix}"
+        out.wrapped((f"fault {one.fault.name} ", "yellow"), printable(said), hang=4)
     out.wrapped(_summary(survey))
     _show_resolution(out, survey)
     show_step(next_step(model, survey))

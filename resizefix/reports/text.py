@@ -74,6 +74,10 @@ def show_result(
         kind = "optional input" if source.optional else "new input"
         tensor = f"{source.elem_type}{list(source.shape)}"
         out.wrapped(f"{kind} {printable(source.name)}: {tensor}; feed [{value}] to get the original behaviour", hang=4)
+    for one in result.integer_inputs:
+        said = "cli.integer-input" if one.denominator == 1 else "cli.input-of-numerators"
+        said = Diagnostic(said, name=one.name, shape=list(one.before.shape), denominator=one.denominator)
+        out.wrapped(printable(said), hang=4)
     promoted = {driven.label for source in result.inputs for driven in source.sites}
     for found in result.verification.coupling:
         if found.verdict is Freedom.COUPLED and found.node in promoted:
@@ -264,12 +268,14 @@ def show_families(verdicts: Sequence[Verdict], *, every: bool) -> None:
     out.line("check with --target NAME, or -v, prints each node and how to fix it")
 
 
-def show_targets(covered: Mapping[str, str]) -> None:
-    """Every target, and what its row stands for."""
+def show_targets(covered: Mapping[str, str], judged: Mapping[str, str]) -> None:
+    """Every target, and what its row stands for; and which row judges each of the other names that were asked for."""
     out = screen(2)
     width = max(map(len, covered))
     for name, covers in covered.items():
         out.line((name.ljust(width), "bold"), f"  {covers}")
+    for name, row in judged.items():
+        out.line(printable(f"{name} is judged as {row}"))
 
 
 def show_new_target(path: str) -> None:

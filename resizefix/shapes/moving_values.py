@@ -146,12 +146,24 @@ def _constant_of_shape(call: Call) -> list[Known]:
 
 
 def _range(call: Call) -> list[Known]:
+    """onnxruntime counts in doubles, and adds the step again and again, in the element type."""
     bounds = [call.numbers(operand) for operand in call.all_operands()]
-    if any(bound.dtype.kind not in "iu" or bound.size != 1 for bound in bounds):
+    dtype = bounds[0].dtype
+    if any(bound.dtype.kind not in "iuf" or bound.size != 1 or bound.dtype == np.float16 for bound in bounds):
         raise UntraceableError("document.range-of-floats")
-    numbers = range(*(int(bound.reshape(-1)[0]) for bound in bounds))
-    require_few([len(numbers)], [])
-    return [Known.constant(np.array(numbers, bounds[0].dtype))]
+    start, limit, step = (bound.reshape(-1)[0].item() for bound in bounds)
+    if dtype.kind != "f":
+        numbers = range(start, limit, step)
+        require_few([len(numbers)], [])
+        return [Known.constant(np.array(numbers, dtype))]
+    steps = (limit - start) / step if step else math.nan
+    if not math.isfinite(steps):
+        raise UntraceableError("document.range-of-floats")
+    count = max(math.ceil(steps), 0)
+    require_few([count], [])
+    terms = np.full(count, step, dtype)
+    terms[:1] = start
+    return [Known.constant(np.add.accumulate(terms, dtype=dtype))]
 
 
 ROWS: dict[str, ValueRow] = {

@@ -29,6 +29,7 @@ from resizefix.shapes.fixed_sizes import fixed_values
 from resizefix.shapes.model_view import ModelView
 from resizefix.shapes.provenance import readers_first
 from resizefix.targets.as_written import enclosing, extent_of, reads_ahead, spellings, why_unreadable
+from resizefix.targets.edges import casts_behind, is_at_the_edges
 from resizefix.targets.facts import OperandSource, Roi, SiteFacts
 from resizefix.targets.met_tensors import hidden_at
 from resizefix.targets.usual_values import usual_values
@@ -127,7 +128,11 @@ class _Collector:
             self._read[read] = self._inputs(scope, read[1])
         made = self._type_at((scope.path, node.output[0])) if node.output else None
         attributes = tuple([attribute.SerializeToString() for attribute in node.attribute])
-        place = reads_ahead(node, scope.producers), self._is_at_the_edges(scope, node)
+        place = (
+            reads_ahead(node, scope.producers),
+            is_at_the_edges(self._scopes, scope, node),
+            casts_behind(self._scopes, scope, node),
+        )
         computed = any(
             isinstance(one, str) and one for one in self._read[read][2:]
         )  # what meets the output counts then
@@ -213,18 +218,10 @@ class _Collector:
             input_shape=shape,
             output_shape=self._sizes(scope, node.output[0]) if node.output else None,
             elem_type=self._elem_type(scope, operands[0]),
-            is_at_the_edges=self._is_at_the_edges(scope, node),
+            casts_behind=casts_behind(self._scopes, scope, node),
+            is_at_the_edges=is_at_the_edges(self._scopes, scope, node),
             **known,
         )
-
-    def _is_at_the_edges(self, scope: Scope, node: NodeProto) -> bool:
-        if scope is not self._scopes.main or not node.input or not node.input[0] or not node.output:
-            return False
-        read = self._scopes.definition(scope, node.input[0])
-        if read is None or read.kind is not DefinitionKind.INPUT:
-            return False
-        readers = self._scopes.readers_of((scope.path, node.output[0]))
-        return bool(readers) and all(reader.node_index is None for reader in readers)
 
     def _operand_facts(self, scope: Scope, name: str) -> dict[str, Any]:
         if not name:

@@ -97,6 +97,7 @@ class SiteFacts:
     input_shape: tuple[int | None, ...] | None = None  # None: dynamic
     output_shape: tuple[int | None, ...] | None = None
     elem_type: int | None = None
+    casts_behind: bool = False  # it resizes an input of the model, and what it gives is read by Casts alone
     is_at_the_edges: bool = False  # it resizes an input of the model, and what it gives is an output and nothing else
 
     def __post_init__(self) -> None:

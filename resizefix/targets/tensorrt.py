@@ -220,7 +220,7 @@ EXTENT = (
         because="the {f.extent_name} depend on the values of a tensor; TensorRT computes shapes from shapes, constants "
         "and integer inputs",
         source=MEASURED,
-        fix="make them a constant, or an int64 input",
+        fix="export the model so that shapes, constants or an input of its own give them; no command can",
     ).only(since="7.0"),
     Rule(
         name="runtime-extent-is-integer",
@@ -228,7 +228,7 @@ EXTENT = (
         because="an input that decides a shape must be int32 or int64, and the {f.extent_name} follow another graph "
         'input ("… is a shape tensor and must have type Int32 or Int64")',
         source="NVIDIA/TensorRT#2301; " + MEASURED,
-        fix="freeze them; to feed them still, promote the frozen scales with --for tensorrt",
+        fix="to feed them still, make the input int64 with `legalize --shape-inputs`; else freeze them",
     ).only(since="7.0"),
     Rule(
         name="tensor-scales-are-float",

@@ -13,12 +13,18 @@ from resizefix.scope_path import FunctionName
 from resizefix.verification.other_nodes import other_nodes
 from resizefix.verification.other_values import other_values
 from resizefix.verification.plan import Plan
+from resizefix.verification.restored_inputs import restored
 from resizefix.verification.same_messages import same_field
 from resizefix.verification.seen_change import Seen, unplanned
 
 
 def outside_plan(before: Document, candidate: Document, plan: Plan) -> Diagnostic | None:
     """The first thing that differs where nothing was planned; None: there is none. Runs nothing, reads no weights."""
+    if plan.integers:
+        undone = restored(before, candidate, plan.integers)
+        if isinstance(undone, str):
+            return unplanned("input", undone)
+        candidate = undone
     return next(_differences(Seen(before, candidate, plan)), None)
 
 

@@ -21,6 +21,8 @@ class Plan:
     `operands` and `attributes`: the exact numbers of some nodes, by a tensor that the node makes and by the position or
     the attribute; None where the numbers are not known before the model runs. With them, constants may keep their names
     and have other numbers, if only those nodes read them.
+    `integers`: inputs of the main graph that hold int64 now, and the number that each is divided by behind its Cast;
+    all who read the input read the quotient.
     `opset`: the model is brought to that version of ai.onnx, and nodes are spelled as it has them. `is_rebuilt`: on the
     way functions are inlined and constants folded.
     """
@@ -33,6 +35,7 @@ class Plan:
     renamed: frozenset[str] = frozenset()
     operands: Mapping[tuple[Key, int], Array] | None = None
     attributes: Mapping[tuple[Key, str], tuple[float, ...]] = field(default_factory=dict)
+    integers: Mapping[str, int] = field(default_factory=dict)
     opset: int | None = None
     is_rebuilt: bool = False
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
 
@@ -16,7 +17,6 @@ from resizefix.runtimes.limits import OutOfMemoryError
 from resizefix.runtimes.ort_session import (
     CannotLoadError,
     CannotRunError,
-    Session,
     only_without_optimisation,
 )
 from resizefix.verification.bounds import Bound, default_level_bounds
@@ -25,6 +25,16 @@ from resizefix.verification.engine import Engine
 from resizefix.verification.fitting import Runner
 
 Outputs = Mapping[str, Value]
+
+
+class Opened(Runner, Protocol):
+    """A model opened for running."""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """How it differs from a user's session."""
+
+
 Answer = Outputs | CannotRunError | CannotLoadError  # what a model makes, or why it makes nothing
 
 
@@ -55,8 +65,8 @@ class Trial:
     `judge` looks at what both made of a point, and raises DifferenceError. `which` is the model before in words."""
 
     engine: Engine
-    open_before: Callable[[Point, bool], Session]
-    open_after: Callable[[bool], Session]
+    open_before: Callable[[Point, bool], Opened]
+    open_after: Callable[[bool], Opened]
     judge: Callable[[Point, bool], None]
     too_large: Callable[[Runner, Point], CannotRunError | None] = lambda session, point: None
     which: str = "the original"

@@ -19,6 +19,7 @@ FIXED_BY: dict[str, dict[str, str | onnx.ModelProto]] = {
         "No Adapter From Version $11 for Resize": "bisenet_x8_nearest_opset11",
     },
     "repair": {
+        "Input dimensions with this name have different constant values": "broken/reused_name_onnx",
         "Operator Upsample requires exactly 2 inputs. Current input size = 1": "handmade/upsample9_hybrid",
         'Assertion failed: attrs.contains("scales"): Attribute scales is missing':
             text_model(8, 'y = Upsample <mode = "linear"> (x, s)'),
@@ -68,11 +69,11 @@ FIXED_BY: dict[str, dict[str, str | onnx.ModelProto]] = {
         "first input has type Int32 but must have type Float, Half": "handmade/data_int32",
     },
     "freeze-scales": {
-        "is a shape tensor and must have type Int32 or Int64. Type is Float": "handmade/scales_graph_input",
-        "Assertion !isInFlight(p.second.symbolicRep) failed": "handmade/scales_graph_input",
         "Unsupported Upsample scales !": "computed_scales_opset9",
     },
     "promote-scales": {
+        "is a shape tensor and must have type Int32 or Int64. Type is Float": "handmade/scales_graph_input",
+        "Assertion !isInFlight(p.second.symbolicRep) failed": "handmade/scales_graph_input",
         "Network has dynamic or shape inputs, but no optimization profile has been defined": "srcnn_x3_opset11",
         "Attempting to broadcast an axis by a dimension other than 1. 10 by 15": "handmade/stale_value_info",
         "Non concat axis dimensions must match": "handmade/two_sites_together",
@@ -83,7 +84,6 @@ MODELS = {text: (model, command) for command, rows in FIXED_BY.items() for text,
 # Messages of which no model is here whose fault can be fixed, and why.
 CROPS = "tf_crop_and_resize reads a roi and extrapolates, which no other node does"
 WITHOUT = {
-    "Input dimensions with this name have different constant values": "`repair` has no such fault yet",
     "Input element type must be f32, f16, bf16, i8, u8, i64, i32": "today's OpenVINO takes float64",
     "Don't support CoordinateTransformationMode_TensorflowCropAndResize currently": CROPS,
     "Resize in tf_crop_and_resize mode needs a roi": CROPS,

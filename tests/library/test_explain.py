@@ -103,7 +103,7 @@ def with_input(name):
          ["trt-legacy"], "tensorrt-5.0"),
         ("Neither sizes nor scales makes sense", CONVOLVED, ["freeze-scales"], "tract"),
         ("is a shape tensor and must have type Int32 or Int64. Type is Float", with_input("s"),
-         ["freeze-scales", "promote-scales"], "tensorrt-10"),
+         ["promote-scales"], "tensorrt-10"),
         ("This version of TensorRT does not support cubic interpolation!", with_input("s"),
          ["freeze-scales", "legalize"], "tensorrt-8.0"),
         ("Attribute not found: height_scale", text_model(13, "y = Upsample (x, s)"),

@@ -235,8 +235,8 @@ def test_where_an_axis_may_become_empty_it_is_said():
         assert ("no runtime takes the size 0" in (outcome.reason or "")) == said
 
 
-def test_scales_that_follow_a_float_input_are_refused_with_what_to_do():
+def test_scales_that_follow_a_float_input_that_must_stay_are_refused_with_what_to_do():
     fed = resizefix.promote_scales(model(RESIZE), input_name="fed").model
-    (outcome,) = resizefix.promote_scales(fed, for_="tensorrt", on_refusal="return").outcomes
+    (outcome,) = resizefix.promote_scales(fed, for_="tensorrt", shape_inputs=False, on_refusal="return").outcomes
     assert outcome.status.value == "refused"
-    assert "promote the frozen scales with --for tensorrt" in outcome.reason
+    assert "make the input int64 with `legalize --shape-inputs`" in outcome.reason

@@ -33,6 +33,23 @@ def test_output_padding_is_part_of_automatic_padding(auto_pad, kernel, stride, m
     assert_same(model_of(11, graph), {"x": normal(1, 2, 4, 5), "w": normal(2, 3, kernel, kernel)})
 
 
+@pytest.mark.parametrize("opset", [11, 13, 22])
+@pytest.mark.parametrize(
+    ("kernel", "stride", "more", "dilation"), [(2, 2, 0, 1), (3, 2, 1, 1), (5, 3, 0, 1), (3, 2, 0, 2)]
+)
+@pytest.mark.parametrize("padding", [0, 1, 2, 3])
+def test_an_output_shape_becomes_the_padding_that_gives_it(opset, kernel, stride, more, dilation, padding):
+    natural = [(size - 1) * stride + (kernel - 1) * dilation + 1 + more for size in (4, 5)]
+    shape = f"{natural[0] - padding}, {natural[1] - padding // 2}"
+    graph = f"""g (float[1,2,4,5] x, float[2,3,{kernel},{kernel}] w) => (float[1,3,A,B] y) {{ y = ConvTranspose
+        <strides=[{stride},{stride}], output_shape=[{shape}], output_padding=[{more},{more}],
+         dilations=[{dilation},{dilation}]>(x, w) }}"""
+    after = assert_same(model_of(opset, graph), {"x": normal(1, 2, 4, 5), "w": normal(2, 3, kernel, kernel)})
+    (pads,) = [attribute.ints for attribute in after.graph.node[0].attribute if attribute.name == "pads"]
+    assert sum(pads) == padding + padding // 2
+    assert "output_shape" not in [attribute.name for attribute in after.graph.node[0].attribute]
+
+
 EQUATIONS = ["ij->ji", "ij,jk->ik", "ij, jk -> ki", "bij,bjk->bik", "bhid,bhjd->bhij", "bij,kj->bik", "bqhd,bkhd->bhqk"]
 OF_VECTORS = "jb,bkj->bk"  # a batch of vectors: no rows of the left side's own
 SIZES = dict(zip("bhijkdq", (2, 3, 4, 5, 6, 7, 3), strict=True))

@@ -82,7 +82,8 @@ REFUSED = [
      "g (float[2] x, bool t) => (float[2] y) <float r={0.5}> { y = Dropout(x, r, t) }"),
     ("auto_pad is used with a kernel shorter than its stride", 11, TRANSPOSED % 'strides=[3,3], auto_pad="SAME_UPPER"'),
     ("ConvTranspose-1 and -11 place an odd row of padding differently", 11,
-     TRANSPOSED % "strides=[2,2], output_shape=[8,8]"),
+     TRANSPOSED.replace("1,2,4,4", "1,2,H,W") % "strides=[2,2], output_shape=[8,8]"),
+    ("output_shape asks for more than the node makes", 11, TRANSPOSED % "strides=[2,2], output_shape=[9,8]"),
     *(("is not a single MatMul", 12,
        f'g ({inputs}) => (float[A,B] y) {{ y = Einsum<equation="{equation}">({operands}) }}')
       for operands, inputs, equations in (

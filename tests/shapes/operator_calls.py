@@ -170,8 +170,11 @@ def _constant_of_shape(draw: Draw, operator: str) -> Drawn:
 
 
 def _range(draw: Draw, operator: str) -> Drawn:
-    dtype = draw(st.sampled_from(("int64", "int32")))
-    bounds = [draw(st.integers(-9, 9)) for _ in range(2)] + [draw(st.sampled_from([1, 2, -1, -4, 0]))]
+    dtype = draw(st.sampled_from(("int64", "int32", "float32", "float64")))
+    steps, least = ([1, 2, -1, -4, 0], st.integers(-9, 9))
+    if dtype.startswith("float"):
+        steps, least = [0.1, 1.0, 1 / 3, -0.7, 2.5], st.floats(-9, 9, width=32)
+    bounds = [draw(least) for _ in range(2)] + [draw(st.sampled_from(steps))]
     return Drawn(operator, [np.array(bound, dtype) for bound in bounds])
 
 

@@ -164,7 +164,8 @@ UNDEFINED = [
     Drawn("ReduceSum", [ints()]),  # onnxruntime gives an empty tensor
     Drawn("Where", [np.array([True]), np.array([-0.0]), np.array([1.0])]),  # onnxruntime makes it 0.0
     Drawn("Pow", [HUGE, HUGE]),
-    Drawn("Range", [np.array(value, np.float32) for value in (0, 1, 0.1)]),
+    Drawn("Range", [np.array(value, np.float32) for value in (0, 1, 0)]),
+    Drawn("Range", [np.array(value, np.float32) for value in (0, np.inf, 1)]),
     Drawn("Add", [ints(1), ints(1, 1)], 6, attributes={"broadcast": 1, "axis": 0}),
     Drawn("Exp", [HUGE]),
     Drawn("Cast", [HUGE]),
@@ -193,6 +194,7 @@ LARGE = [
     Drawn("Tile", [np.ones((1, 1)), ints(2**20, 2**20)]),
     Drawn("Tile", [np.ones((1, 1)), ints(2**40, 0)]),
     Drawn("Range", [np.array(0), np.array(2**40), np.array(1)]),
+    Drawn("Range", [np.array(value, np.float32) for value in (0, 1e12, 0.5)]),
     Drawn("Gather", [np.ones((256, 256), np.float32), np.zeros((2**16, 1), np.int64)]),
     Drawn("Concat", [np.ones(2**15)] * 2000, attributes={"axis": 0}),
     *(Drawn(operator, [COLUMN, ROW]) for operator in ("Add", "Max", "Div", "Less")),

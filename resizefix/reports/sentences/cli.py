@@ -1,6 +1,8 @@
 """What is said of cli."""
 
 SENTENCES = {
+    "cli.integer-input": "input {name}: int64{shape} now; feed whole numbers where you fed floats",
+    "cli.input-of-numerators": "input {name}: int64{shape} now; feed {denominator} where you fed 1.0",
     "cli.shapes-without-build": "shapes are used with --build only; add --build",
     "cli.output-dir-alone": "--output-dir cannot be combined with --in-place or -o",
     "cli.same-file-name": "two of the models are called {double} and would get the same name in {output_dir}",

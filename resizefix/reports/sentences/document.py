@@ -60,7 +60,7 @@ SENTENCES = {
     "document.split-has-no-equal-parts": "Split has no equal parts",
     "document.split-parts-are-not-whole": "the parts of Split do not add up",
     "document.tile-repeats-each-axis": "Tile takes one number of repeats for each axis",
-    "document.range-of-floats": "a Range of floats is left to the runtime",
+    "document.range-of-floats": "a Range of halves, or one that does not end, is left to the runtime",
     "document.lacks-input": "{operator} lacks its input {position}",
     "document.attribute-of-function": "the attribute {name!r} of {operator} is its function's",
     "document.operand-not-constant": "{operator} has an operand that is no constant where one is needed",

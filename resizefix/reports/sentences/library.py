@@ -2,6 +2,13 @@
 
 SENTENCES = {
     "library.function-stays": "the local function {name} cannot be inlined: it is of another opset, or calls itself",
+    "library.reads-the-size": "it reads as sizes what its scales divided by its own size",
+    "library.input-holds-integers": "its input {name} is int64 now, with a Cast behind it; feed whole numbers",
+    "library.input-holds-numerators": "its input {name} is int64 now, with a Cast behind it; feed whole numbers, which are divided by {denominator}",
+    "library.inputs-compared": "fed whole numbers, the model computes every bit of what the original computes of the same numbers as floats",
+    "library.shape-inputs-for-tensorrt": "--shape-inputs is for a target of TensorRT; other runtimes take float inputs",
+    "library.denominator-of-sizes": "--denominator {denominator} divides inputs of scales, and no float input of the selected nodes gives scales",
+    "library.denominator-without-shape-inputs": "--denominator {denominator} needs --shape-inputs: nothing else is divided by it",
     "library.inlined": "the local functions of the model are inlined",
     "library.inlined-otherwise": "the model with its functions inlined does not give every bit of the original",
     "library.functions-were-inlined": "the local functions were inlined, which gave every bit of the original",

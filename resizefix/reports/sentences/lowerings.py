@@ -1,6 +1,14 @@
 """What is said of lowerings."""
 
 SENTENCES = {
+    "lowerings.crop-refused": "other operators cannot replace it: {why}",
+    "lowerings.roi-not-constant": "its roi is no constant with two numbers for each axis",
+    "lowerings.crop-by-scales": "a crop is resized by constant matrices where its sizes are given, and this one has scales",
+    "lowerings.crop-mode": "a crop is resized by constant matrices in mode linear and cubic, without antialiasing",
+    "lowerings.crop-of-floats": "a crop is resized by constant matrices where a tensor of known rank holds floats",
+    "lowerings.crop-of-images": "it crops another axis than the last two",
+    "lowerings.crop-of-same-size": "onnxruntime does not crop an axis that keeps its size",
+    "lowerings.crop-outside": "its crop reaches outside the image, where it gives {value:g}",
     "lowerings.nothing-to-match": "other operators cannot replace it: {why}",
     "lowerings.none-applies": "no other operators can replace it. {reasons}",
     "lowerings.needs-opset": "it needs opset {since}, the model has {opset}",

@@ -10,6 +10,7 @@ SENTENCES = {
     "verification.no-values-for-input": "Input '{name}' is a {value}; values cannot be made for such an input.",
     "verification.no-values-of-no-type": "The type of input '{name}' is not known; values cannot be made for such an input.",
     "verification.not-run": "{label} was not run: {why}",
+    "verification.few-whole-numbers": "the model before runs with fewer than two whole numbers that were tried for {names}, so the new inputs cannot be verified",
     "verification.node-left-out": "no node of the new model makes {key!r}, so it cannot be compared alone",
     "verification.function-was-inlined": "{key!r} cannot be verified alone: its function was inlined",
     "verification.promoted-does-not-run": "at {at} ({level}) the model does not run{where}: {why}",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 import resizefix
+from resizefix import process
 from resizefix.cli.envelope import Answer, output_mode
 from resizefix.cli.options import Subcommand, model_argument, subcommand
 from resizefix.cli.piped_model import DASH, ModelOnStdout, require_whole
@@ -104,6 +105,7 @@ def write_result(
         elif is_written:
             show_written(target.path)
 
+    process.note(outcome="already" if is_copy else "changed")
     if is_written and on_stdout is not None:
         on_stdout.save(result.model)
     elif is_written and target.path is not None:

@@ -25,14 +25,16 @@ def command(model: str, target: tuple[str, ...], **options: Any) -> Answer:
     from resizefix.library.check import check_all
     from resizefix.library.repair import known_faults
     from resizefix.reports.json import fault_json, verdict_json
+    from resizefix.shapes.model_view import ModelView
 
     asked = {name: options[name] for name in ("live", "build", "timeout", "runtime_python")}
     document = Document.open(model)
-    verdicts = check_all(document, target, profile=_profile(options), **asked)
+    view = ModelView(document)
+    verdicts = check_all(view, target, profile=_profile(options), **asked)
     unanswered = list(dict.fromkeys(verdict.live_reason for verdict in verdicts if verdict.live_reason))
     for reason in () if target else unanswered:  # of all targets, those that can be asked are
         click.echo(f"resizefix check: {reason}", err=True)
-    faults = known_faults(document)
+    faults = known_faults(view)
 
     def show() -> None:
         from resizefix.reports.next_step import after_check

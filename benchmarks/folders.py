@@ -55,7 +55,7 @@ def loop(command: str, verify: str) -> None:
     for path in sorted(Path("models").iterdir()):
         try:
             if command == "check":
-                outcomes["accepted" if call(path, target=TARGET).accepted else "refused"] += 1
+                outcomes["already" if call(path, target=TARGET).accepted else "refused"] += 1
                 continue
             result = call(path, verify=verify == "True", on_refusal="return")
             outcomes[result.outcome.value] += 1

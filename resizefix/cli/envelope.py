@@ -18,6 +18,8 @@ from resizefix.cli.piped_model import DASH, as_typed, shown
 from resizefix.cli.progress import close_progress
 from resizefix.diagnostics import Diagnostic
 from resizefix.errors import ResizefixError
+from resizefix.library.options import CHANGING
+from resizefix.outcome import ModelOutcome
 from resizefix.printable import printable
 from resizefix.reports.next_step import NextStep
 from resizefix.version import __version__
@@ -25,9 +27,10 @@ from resizefix.version import __version__
 
 @dataclass
 class Answer:
-    """What a command found: fields for `--json`, a way to show it to a person, and whether the answer is yes.
+    """What a command found: fields for `--json`, a way to show it to a person, and the exit code.
 
-    `unchanged`: the answer is no since nothing needs to change.
+    `outcome` is that of the model which the command changes. `reason`: why the model is not changed, where that is no
+    error.
     """
 
     fields: dict[str, Any] = field(default_factory=dict)
@@ -35,7 +38,8 @@ class Answer:
     output: str | None = None
     error: str | None = None
     exit_code: int = 0
-    unchanged: bool = False
+    outcome: ModelOutcome | None = None
+    reason: str | None = None
 
 
 @dataclass
@@ -58,7 +62,9 @@ class Invocation:
     def stop(self, exit_code: int, error: str | None) -> None:
         """Answer a call that came to no command, or whose command printed text only (`--help`, `--version`)."""
         command, model = [*(word for word in self.typed if not word.startswith("-")), "", ""][:2]
-        self.document = self.document or _envelope(command, model, Answer(error=error, exit_code=exit_code))
+        # With an error, 1 is the code of a verification that took too long, or too much.
+        failed = ModelOutcome.FAILED if error is not None and exit_code == 1 else None
+        self.document = self.document or _envelope(command, model, Answer({}, None, None, error, exit_code, failed))
 
     def print_document(self) -> None:
         """Print the document on stdout."""
@@ -112,6 +118,8 @@ class Reply:
         except ResizefixError as error:
             step = after_error(error, str(self._context.info_name), self._model, self._typed)
             self.answer = Answer(error=str(error), exit_code=error.exit_code)
+            if error.exit_code == 1 and self._context.info_name in CHANGING:
+                self.answer.outcome = ModelOutcome.REFUSED
         except Exception as error:  # the last resort, for files that no rule foresees: the one place that catches all
             why = Diagnostic("cli.ended", why=why_unforeseen(error))
             self.answer = Answer(error=f"{self._model}: {why}", exit_code=2)
@@ -130,7 +138,8 @@ class Reply:
         if self.answer.exit_code != 1 or not outcomes or mode.as_json or mode.quiet:
             return None
         command = str(self._context.info_name)
-        return after_refusal(command, self._model, outcomes, self._typed, unchanged=self.answer.unchanged)
+        already = self.answer.outcome is ModelOutcome.ALREADY
+        return after_refusal(command, self._model, outcomes, self._typed, already=already)
 
 
 _OF_CLICK = (click.ClickException, click.exceptions.Exit, click.Abort)
@@ -140,6 +149,7 @@ def report(context: click.Context, model: str, answer: Answer, mode: OutputMode,
     """Report the answer; leaves through `click.exceptions.Exit` with the exit code. `step`: what to type next."""
     command, invocation = str(context.info_name), context.ensure_object(Invocation)
     answer = replace(answer, fields=as_typed(answer.fields), error=as_typed(answer.error))
+    answer.reason = as_typed(answer.reason)
     invocation.wrote = answer.output not in (None, DASH) and answer.exit_code == 0
     if mode.as_json:
         invocation.document = _envelope(command, model, answer)
@@ -153,7 +163,10 @@ def report(context: click.Context, model: str, answer: Answer, mode: OutputMode,
             if invocation.wrote:
                 answer = Answer(error=Diagnostic("cli.written-not-shown", **why))
     if answer.error is not None:
-        show_error(f"resizefix {command}: {printable(answer.error)}", None if mode.as_json or mode.quiet else step)
+        word = "" if answer.outcome is None else f"{answer.outcome.value}: "
+        show_error(
+            f"resizefix {command}: {word}{printable(answer.error)}", None if mode.as_json or mode.quiet else step
+        )
     raise click.exceptions.Exit(answer.exit_code)
 
 
@@ -212,6 +225,18 @@ def _what_failed(error: OSError) -> str:
     return Diagnostic("cli.system-refused", why=error.strerror or error)
 
 
+# The outcome where a command asks something of a model and changes none: yes, and no.
+_ASKED: dict[int, ModelOutcome] = {0: ModelOutcome.ALREADY, 1: ModelOutcome.REFUSED}
+_COMPARED = {**_ASKED, 1: ModelOutcome.FAILED}
+
+
+def document_outcome(command: str, exit_code: int, outcome: ModelOutcome | None = None) -> str | None:
+    """The word for a model in a JSON document; None for unusable arguments or input."""
+    asked = _COMPARED if command in ("verify", "diff") else _ASKED
+    outcome = outcome or asked.get(exit_code)
+    return None if outcome is None else outcome.value
+
+
 def _envelope(command: str, model: str, answer: Answer) -> dict[str, Any]:
     return {
         "resizefix": __version__,
@@ -219,6 +244,8 @@ def _envelope(command: str, model: str, answer: Answer) -> dict[str, Any]:
         "model": model,
         "output": answer.output,
         "exit_code": answer.exit_code,
+        "outcome": document_outcome(command, answer.exit_code, answer.outcome),
         "error": answer.error,
+        "reason": answer.error or answer.reason,
         **answer.fields,
     }

@@ -1,4 +1,4 @@
-"""`resizefix input-size IN OUT SIZE`."""
+"""`resizefix input-size IN [OUT] SIZE`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import click
 from resizefix.cli.envelope import Answer
 from resizefix.cli.option_types import TypedValue
 from resizefix.cli.options import Subcommand
-from resizefix.cli.write_result import ExtraOutput, NothingWritten, write_result, writing_command
+from resizefix.cli.write_result import ExtraOutput, NotChanged, write_result, writing_command
 from resizefix.diagnostics import Diagnostic
 from resizefix.errors import UsageError
 from resizefix.library.option_values import SIZE_OR_ANY
@@ -95,23 +95,18 @@ def _ask(question: Question) -> list[tuple[str, Any]]:
     return made
 
 
-def _why_not(result: Result) -> NothingWritten | None:
-    from resizefix.diagnostics import code_of
+def _why_not(result: Result) -> NotChanged:
     from resizefix.library.input_size import SAME_SIZE
-    from resizefix.outcome import Status
+    from resizefix.outcome import ModelOutcome, Status
     from resizefix.reports.wording import reason
 
-    refused = next((outcome for outcome in result.outcomes if outcome.status is Status.REFUSED), None)
-    if refused is not None:
-        return NothingWritten(
-            Diagnostic("cli.nothing-written", why=f"{refused.node}: {reason(refused)}"), outcome=refused
-        )
-    if code_of(result.verification.reason) == SAME_SIZE.code:
-        return NothingWritten(SAME_SIZE, True)
-    return None
+    if result.outcome is ModelOutcome.ALREADY:
+        return NotChanged(SAME_SIZE)
+    refused = next(outcome for outcome in result.outcomes if outcome.status is Status.REFUSED)
+    return NotChanged(Diagnostic("cli.nothing-written", why=f"{refused.node}: {reason(refused)}"), refused)
 
 
-def _extra(result: Result, path: str | None, is_yes: bool) -> ExtraOutput | None:
+def _extra(result: Result, path: str | None, is_changed: bool) -> ExtraOutput | None:
     resolution = result.resolution
     if resolution is None:
         return None

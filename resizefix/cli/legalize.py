@@ -1,11 +1,11 @@
-"""`resizefix legalize IN OUT --target TARGET`."""
+"""`resizefix legalize IN [OUT] --target TARGET`."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from resizefix.cli.envelope import Answer
-from resizefix.cli.write_result import ExtraOutput, NothingWritten, unless_all_changed, write_result, writing_command
+from resizefix.cli.write_result import ExtraOutput, NotChanged, why_not_changed, write_result, writing_command
 from resizefix.diagnostics import Diagnostic
 from resizefix.errors import UsageError
 from resizefix.outcome import Status
@@ -23,13 +23,13 @@ def command(model: str, **options: Any) -> Answer:
         options = {**options, "target": "onnxruntime"}
 
     nothing = "cli.nothing-faster" if options["fastest"] else "cli.nothing-to-legalize"
-    why_not_any = unless_all_changed(options, "rewritten", Diagnostic(nothing, target=options["target"]))
+    usual = why_not_changed(options, "rewritten", Diagnostic(nothing, target=options["target"]))
 
-    def why_not(result: Result) -> NothingWritten | None:
-        return why_not_any(result) or (None if options["node"] else _still_rejected(result, options["target"]))
+    def why_not(result: Result) -> NotChanged:
+        return usual(result) if options["node"] else _still_rejected(result, options["target"]) or usual(result)
 
-    def extra(result: Result, path: str | None, is_yes: bool) -> ExtraOutput | None:
-        speed, left = result.speed, _left_out(result, options["target"]) if is_yes and options["node"] else {}
+    def extra(result: Result, path: str | None, is_changed: bool) -> ExtraOutput | None:
+        speed, left = result.speed, _left_out(result, options["target"]) if is_changed and options["node"] else {}
         if speed is None and not left:
             return None
         from resizefix.reports.json import speed_json
@@ -61,15 +61,15 @@ def _left_out(result: Result, target: str) -> dict[str, str]:
     return left
 
 
-def _still_rejected(result: Result, target: str) -> NothingWritten | None:
-    """Why the target would not accept a model of which some nodes were rewritten."""
+def _still_rejected(result: Result, target: str) -> NotChanged | None:
+    """Why the target would reject a model of which some nodes could be rewritten; None where none could."""
     refused = next((outcome for outcome in result.outcomes if outcome.status is Status.REFUSED), None)
+    if not result.changed:
+        return None
     if refused is not None:
         from resizefix.reports.wording import reason
 
         why = {"node": refused.node, "why": reason(refused)}
-    elif result.blockers:
-        why = {"node": result.blockers[0].node, "why": f"{result.blockers[0].reason}; {result.blockers[0].fix}"}
     else:
-        return None
-    return NothingWritten(Diagnostic("cli.still-rejected", target=target, **why), outcome=refused)
+        why = {"node": result.blockers[0].node, "why": f"{result.blockers[0].reason}; {result.blockers[0].fix}"}
+    return NotChanged(Diagnostic("cli.still-rejected", target=target, **why), refused)

@@ -137,7 +137,7 @@ def _report(context: click.Context, models: Sequence[ModelFile], calls: Sequence
     rows = None
     if for_person and not params["quiet"]:
         names = [model.path for model in models]
-        rows = Rows(command, names, verbose=params["verbose"], progress=progress_line(command))
+        rows = Rows(names, verbose=params["verbose"], progress=progress_line(command))
 
     def take(answered: Answered) -> None:
         answer = _document(command, calls[answered.number], answered)
@@ -197,7 +197,7 @@ def _document(command: str, call: dict[str, Any], answered: Answered) -> dict[st
     document = {"resizefix": __version__, "command": command, "model": shown(call["model"]), "output": None}
     if isinstance(error, WorkerEndedError) and error.has_written:
         outcome = error.notes.get("outcome")
-        return {**document, "output": out, "exit_code": 0, "error": None, "outcome": outcome}
+        return {**document, "output": out, "exit_code": 0, "error": None, "outcome": outcome, "reason": None}
     if isinstance(error, WorkerEndedError):
         why = process.why_ended(error.code, error.notes.get("seconds"), error.notes.get("memory"))
     elif isinstance(error, TimeoutError):
@@ -205,7 +205,7 @@ def _document(command: str, call: dict[str, Any], answered: Answered) -> dict[st
     else:
         why = why_unforeseen(error) if isinstance(error, Exception) else process.why_ended(0)
     said = f"{document['model']}: {why}. Nothing was written."
-    return {**document, "exit_code": 2, "error": said, "outcome": "failed"}
+    return {**document, "exit_code": 2, "error": said, "outcome": "failed", "reason": said}
 
 
 def _envelope(command: str, code: int, error: str | None, answers: list[dict[str, Any]], models: int) -> dict[str, Any]:
@@ -215,5 +215,5 @@ def _envelope(command: str, code: int, error: str | None, answers: list[dict[str
         "exit_code": code,
         "error": error,
         "models": answers,
-        "summary": summary_of(command, answers, models),
+        "summary": summary_of(answers, models),
     }

@@ -12,53 +12,41 @@ import click
 from resizefix.cli.piped_model import shown
 from resizefix.cli.progress import ProgressLine
 from resizefix.diagnostics import Diagnostic
-from resizefix.library.options import CHANGING
 from resizefix.outcome import ModelOutcome
 from resizefix.printable import printable
 from resizefix.reports.screen import Part, screen
 
-_CHANGED = tuple(outcome.value for outcome in ModelOutcome)
-# What may be said of a model by a command that changes none.
-_ASKED = {"check": ("accepted", "refused", "failed"), "inspect": ("read", "failed")}
-_STYLES = {"changed": "green", "accepted": "green", "refused": "yellow", "failed": "bold red"}
+_STYLES = {"changed": "green", "refused": "yellow", "failed": "bold red"}
 _HEAD = ("model", "outcome", "seconds", "reason")
 _MOST_COLUMNS = 60  # of the names: a longer one moves the rest of its row
 _WITH_ITS_MODEL = 3  # a third of a terminal for the names
 
 
-def outcomes_of(command: str) -> tuple[str, ...]:
-    """The outcomes that a model may have in this command."""
-    return _ASKED.get(command, _CHANGED)
-
-
 def outcome_of(answer: Mapping[str, Any]) -> str:
-    """The outcome of a model in one word, of the JSON document about it."""
-    command, code = answer["command"], answer["exit_code"]
-    if command in CHANGING and answer.get("outcome") is not None:
-        return str(answer["outcome"])
-    if code == 0:
-        has_changed = any(outcome["status"] == "changed" for outcome in answer.get("outcomes", ()))
-        return {"check": "accepted", "inspect": "read"}.get(command, "changed" if has_changed else "already")
-    was_refuted = (answer.get("verification") or {}).get("status") == "failed"
-    return "refused" if code == 1 and not was_refuted else "failed"
+    """The outcome of a model in one word, of the JSON document about it; one that is no use as it is, failed."""
+    return str(answer["outcome"] or ModelOutcome.FAILED.value)
 
 
-def summary_of(command: str, answers: Iterable[Mapping[str, Any]], models: int) -> dict[str, int]:
+def summary_of(answers: Iterable[Mapping[str, Any]], models: int) -> dict[str, int]:
     """How many models there are, how many had which outcome, and how many were not run."""
     counts = Counter(map(outcome_of, answers))
-    by_outcome = {word: counts[word] for word in outcomes_of(command)}
+    by_outcome = {outcome.value: counts[outcome.value] for outcome in ModelOutcome}
     return {"models": models, **by_outcome, "not_run": models - sum(by_outcome.values())}
 
 
 class Rows:
     """The rows for these models on stdout, and on a terminal how many are done, on stderr."""
 
-    def __init__(self, command: str, models: Sequence[str], *, verbose: bool, progress: ProgressLine | None) -> None:
-        self._command, self._verbose, self._progress = command, verbose, progress
+    def __init__(self, models: Sequence[str], *, verbose: bool, progress: ProgressLine | None) -> None:
+        self._verbose, self._progress = verbose, progress
         self._screen, self._done, self._models = screen(0), 0, len(models)
         most = max(self._screen.width // _WITH_ITS_MODEL, len(_HEAD[0])) if self._screen.is_styled else _MOST_COLUMNS
         names = min(max(_columns(_name(model)) for model in models), most)
-        self._widths = (names, max(map(len, (*outcomes_of(command), _HEAD[1]))), len(_HEAD[2]))
+        self._widths = (
+            names,
+            max(len(word) for word in (*(outcome.value for outcome in ModelOutcome), _HEAD[1])),
+            len(_HEAD[2]),
+        )
         if self._screen.is_styled:
             self._screen.row([(word, "dim") for word in _HEAD], self._widths)
 
@@ -111,11 +99,13 @@ def _reason(answer: Mapping[str, Any]) -> str:
         return f"{_resizes(len(answer['sites']))}, {promotable} promotable"
     if "targets" in answer and "outcomes" not in answer:
         return _first_violation(answer)
-    outcomes = answer.get("outcomes", ())
+    if answer.get("reason"):
+        return f"{answer['reason']}; copied" if answer["output"] else str(answer["reason"])
+    outcomes = answer.get("outcomes")
+    if outcomes is None:
+        return ""  # its process ended when the file was whole
     changed = sum(outcome["status"] == "changed" for outcome in outcomes)
-    if changed or outcome_of(answer) == "changed":
-        return f"{changed} of {_resizes(len(outcomes))} changed"
-    return "nothing was needed; copied" if answer["output"] else "nothing was needed"
+    return f"{changed} of {_resizes(len(outcomes))} changed"
 
 
 def _resizes(count: int) -> str:
@@ -125,7 +115,7 @@ def _resizes(count: int) -> str:
 def _first_violation(answer: Mapping[str, Any]) -> str:
     refusing = [name for name, verdict in answer["targets"].items() if not verdict["accepted"]]
     if not refusing:
-        return ""
+        return f"accepted by {', '.join(answer['targets'])}"
     first, *others = _violations(answer) or ("",)
     more = f" (and {len(others)} more, which -v lists)" if others else ""
     return f"{', '.join(refusing)}: {first}{more}"

@@ -41,21 +41,21 @@ def after_error(error: ResizefixError, command: str, model: str, typed: Sequence
 
 
 def after_refusal(
-    command: str, model: str, outcomes: Sequence[Mapping[str, Any]], typed: Sequence[str], *, unchanged: bool
+    command: str, model: str, outcomes: Sequence[Mapping[str, Any]], typed: Sequence[str], *, already: bool
 ) -> NextStep | None:
-    """After an answer that is no: `repair` where a fault of a refused site is in the way, else the options that change
+    """After exit code 1: `repair` where a fault of a refused site is in the way, else the options that change
     one, else where every site is explained.
 
-    `unchanged`: nothing is written since nothing needs to change.
+    `already`: nothing was needed, which --strict calls an error.
     """
     if command not in _CHANGING:
         return None
-    if not unchanged and command != "repair" and _repair_helps(model, outcomes):
+    if not already and command != "repair" and _repair_helps(model, outcomes):
         return repairing(model)
     retry = next((outcome["retry_args"] for outcome in outcomes if outcome["retry_args"]), None)
     if retry and typed and tuple(retry) != ("--allow-coupled",):  # which gives a model for the old scale only
         return NextStep("change what can be changed with these options", with_options(typed, retry))
-    if unchanged and typed:
+    if already and typed:
         return NextStep("write a copy all the same", with_options(typed, ("--copy-unchanged",)))
     return NextStep("see every resize", ("inspect", operand(model), "-v"))
 

@@ -1,4 +1,4 @@
-"""`resizefix opset IN OUT N`."""
+"""`resizefix opset IN [OUT] N`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import click
 
 from resizefix.cli.envelope import Answer
 from resizefix.cli.options import Subcommand
-from resizefix.cli.write_result import ExtraOutput, NothingWritten, write_result, writing_command
+from resizefix.cli.write_result import ExtraOutput, NotChanged, write_result, writing_command
 from resizefix.diagnostics import Diagnostic
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def command(model: str, **options: Any) -> Answer:
     Where an operator has no form there, nothing is written, and the message names it.
     """
 
-    def extra(result: Result, path: str | None, is_yes: bool) -> ExtraOutput:
+    def extra(result: Result, path: str | None, is_changed: bool) -> ExtraOutput:
         from resizefix.reports.json import step_json
         from resizefix.reports.text import show_steps
 
@@ -53,20 +53,16 @@ def command(model: str, **options: Any) -> Answer:
     return write_result(model, {**options, "settings": {"opset": options["opset"]}}, _why_not, extra=extra)
 
 
-def _why_not(result: Result) -> NothingWritten | None:
-    from resizefix.diagnostics import code_of
+def _why_not(result: Result) -> NotChanged:
     from resizefix.library.opset import HAS_IT
-    from resizefix.outcome import Status
+    from resizefix.outcome import ModelOutcome, Status
     from resizefix.reports.wording import reason
 
-    if code_of(result.verification.reason) == HAS_IT.code:
-        return NothingWritten(HAS_IT, True)
-    refused = next((outcome for outcome in result.outcomes if outcome.status is Status.REFUSED), None)
+    if result.outcome is ModelOutcome.ALREADY:
+        return NotChanged(HAS_IT)
     if result.blockers:
         first = result.blockers[0]
         named = f"{first.op_type} {first.node}"
-        return NothingWritten(Diagnostic("cli.blocked", node=named, why=first.reason, fix=first.fix))
-    if refused is not None:
-        why = f"{refused.node}: {reason(refused)}"
-        return NothingWritten(Diagnostic("cli.nothing-written", why=why), outcome=refused)
-    return None
+        return NotChanged(Diagnostic("cli.blocked", node=named, why=first.reason, fix=first.fix))
+    refused = next(outcome for outcome in result.outcomes if outcome.status is Status.REFUSED)
+    return NotChanged(Diagnostic("cli.nothing-written", why=f"{refused.node}: {reason(refused)}"), refused)

@@ -1,4 +1,4 @@
-"""`resizefix promote-scales IN OUT`."""
+"""`resizefix promote-scales IN [OUT]`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from resizefix.cli.envelope import Answer
 from resizefix.cli.piped_model import DASH, shown
-from resizefix.cli.write_result import ExtraOutput, unless_all_changed, write_result, writing_command
+from resizefix.cli.write_result import ExtraOutput, why_not_changed, write_result, writing_command
 from resizefix.diagnostics import Diagnostic
 
 if TYPE_CHECKING:
@@ -19,9 +19,9 @@ def command(model: str, **options: Any) -> Answer:
 
     Without -n, every node is promoted whose scale can change alone.
     """
-    why_not = unless_all_changed(options, "promoted", Diagnostic("cli.nothing-to-promote"))
+    why_not = why_not_changed(options, "promoted", Diagnostic("cli.nothing-to-promote"))
 
-    def extra(result: Result, path: str | None, is_yes: bool) -> ExtraOutput:
+    def extra(result: Result, path: str | None, is_changed: bool) -> ExtraOutput:
         out = path or options["out"] or options["output_option"] or shown(model)
         out = "model.onnx" if out == DASH else out
         fields, flags = {}, None
@@ -41,7 +41,7 @@ def command(model: str, **options: Any) -> Answer:
 
             if flags is not None:
                 show_profile(flags)
-            if is_yes and path is not None and isinstance(result.model, Document):
+            if is_changed and path is not None and isinstance(result.model, Document):
                 before, after = result.seen or (ModelView(Document.open(model)), ModelView(result.model))
                 show_lost_targets(*lost_targets(before, after, result.outcomes, result.inputs))
                 show_python(python_lines(result, result.model.proto, out))

@@ -1,4 +1,4 @@
-"""`resizefix set IN OUT KEY=VALUE…`."""
+"""`resizefix set IN [OUT] KEY=VALUE…`."""
 
 from __future__ import annotations
 
@@ -14,9 +14,11 @@ from resizefix.cli.envelope import Answer
 from resizefix.cli.options import Subcommand
 from resizefix.cli.piped_model import ModelArgument, shown
 from resizefix.cli.report_files import ReportFiles
-from resizefix.cli.write_result import ExtraOutput, unless_all_changed, write_result, writing_command
+from resizefix.cli.target_file import default_out
+from resizefix.cli.write_result import ExtraOutput, why_not_changed, write_result, writing_command
 from resizefix.diagnostics import Diagnostic
 from resizefix.errors import UsageError
+from resizefix.outcome import ModelOutcome
 
 if TYPE_CHECKING:
     from resizefix.library.result import Result
@@ -64,8 +66,8 @@ def command(model: str, **options: Any) -> Answer:
     """
     page = ReportFiles(options["html"], None, options["force"])
     page.require_free([model])
-    out = options["out"] or options["output_option"]
-    if page.html is not None and out is not None and os.path.realpath(page.html) == os.path.realpath(out):
+    out = options["out"] or options["output_option"] or default_out("set", model, options)
+    if page.html is not None and os.path.realpath(page.html) == os.path.realpath(out):
         raise UsageError("cli.html-is-out", path=out)
     settings = _once(options["settings"])
     from resizefix.operations.settings import settings_of
@@ -73,13 +75,13 @@ def command(model: str, **options: Any) -> Answer:
     settings_of(settings)  # a key that is no option of the call is an error before Python complains of it
     results: list[Result] = []
 
-    def extra(result: Result, path: str | None, is_yes: bool) -> ExtraOutput:
+    def extra(result: Result, path: str | None, is_changed: bool) -> ExtraOutput:
         results.append(result)
         return ExtraOutput({"html": None}, lambda: None)
 
-    why_not = unless_all_changed(options, "changed", Diagnostic("cli.nothing-to-set"))
+    why_not = why_not_changed(options, "changed", Diagnostic("cli.nothing-to-set"))
     answer = write_result(model, {**options, "settings": settings}, why_not, extra=extra)
-    if page.html is None or answer.exit_code:
+    if page.html is None or answer.outcome is not ModelOutcome.CHANGED:
         return answer
     from resizefix.reports.set_page import set_page
 

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from resizefix.cli.piped_model import DASH, PipedModel, is_stream, shown
 from resizefix.diagnostics import Diagnostic
 from resizefix.errors import UnreadableModelError, UsageError
+from resizefix.library.options import OUT_ENDINGS
 
 
 class TargetFile(NamedTuple):
@@ -23,10 +24,17 @@ class TargetFile(NamedTuple):
     overwrite: bool
 
 
-def target_file_of(model: str, options: Mapping[str, Any], *, default: str | None = None) -> TargetFile:
+def default_out(command: str, model: str, options: Mapping[str, Any]) -> str:
+    """OUT where none is given: IN's name with the ending of the command, or stdout for a model on stdin."""
+    if isinstance(model, PipedModel):
+        return DASH
+    return os.path.splitext(model)[0] + OUT_ENDINGS[command].format_map(options)
+
+
+def target_file_of(model: str, options: Mapping[str, Any], *, default: str) -> TargetFile:
     """What the options of commands that write say; `default` is OUT where none is given.
 
-    Raises UsageError for contradicting or missing options, for an OUT that is the model or exists without --force, and
+    Raises UsageError for contradicting options, for an OUT that is the model or exists without --force, and
     for --in-place where the file has hard links: they would go on leading to the old model.
     """
     out, option, in_place = options["out"], options["output_option"], options["in_place"]
@@ -45,8 +53,6 @@ def target_file_of(model: str, options: Mapping[str, Any], *, default: str | Non
             raise UsageError("cli.in-place-of-links", model=model, names=f"{links} other name{'s' * (links > 1)}")
         return TargetFile(model, overwrite=True)
     path = path if path is not None else default
-    if path is None:
-        raise UsageError("cli.no-out", retry_args=("--dry-run",))
     if path == DASH:
         return TargetFile(DASH, overwrite=False)
     instead = Diagnostic("cli.name-another-out")

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Any
 
 from resizefix.cli.envelope import Answer
-from resizefix.cli.piped_model import DASH, PipedModel, shown
-from resizefix.cli.write_result import ExtraOutput, NothingWritten, write_result, writing_command
+from resizefix.cli.piped_model import shown
+from resizefix.cli.write_result import ExtraOutput, NotChanged, write_result, writing_command
 from resizefix.diagnostics import Diagnostic
 from resizefix.library.option_values import LEGACY_TARGET
-from resizefix.outcome import Status
+from resizefix.outcome import ModelOutcome, Status
 
 if TYPE_CHECKING:
     from resizefix.library.result import Result
@@ -18,16 +17,13 @@ if TYPE_CHECKING:
 
 @writing_command("trt-legacy", example="resizefix trt-legacy bisenet.onnx bisenet_legacy.onnx")
 def command(model: str, **options: Any) -> Answer:
-    """Write IN as TensorRT's first ONNX parsers read it: Upsample-7 with a `scales` attribute, opset 8, IR 3.
+    """Write IN as TensorRT's first ONNX parsers read it: Upsample-7 with a `scales` attribute, opset 8, IR 3."""
 
-    OUT defaults to IN's name with the suffix .trt-legacy.onnx, or to - for a model on stdin.
-    """
-
-    def extra(result: Result, path: str | None, is_yes: bool) -> ExtraOutput:
+    def extra(result: Result, path: str | None, is_changed: bool) -> ExtraOutput:
         from resizefix.library.check import check_all
         from resizefix.reports.json import verdict_json
 
-        judged = check_all(result.model, LEGACY_TARGET.choices) if is_yes else ()
+        judged = check_all(result.model, LEGACY_TARGET.choices) if is_changed else ()
         fields = {verdict.target.name: verdict_json(verdict) for verdict in judged}
         answer = {"target": options["target"], "targets": fields}
         verdicts = [verdict for verdict in judged if options["verbose"] or verdict.target.name == options["target"]]
@@ -45,23 +41,16 @@ def command(model: str, **options: Any) -> Answer:
 
         return ExtraOutput(answer, show)
 
-    out = DASH if isinstance(model, PipedModel) else os.path.splitext(model)[0] + ".trt-legacy.onnx"
-    return write_result(model, options, _why_not, out=out, extra=extra)
+    return write_result(model, options, _why_not, extra=extra)
 
 
-def _why_not(result: Result) -> NothingWritten | None:
-    from resizefix.diagnostics import code_of
-    from resizefix.library.rewrite import NOTHING_TO_DO
+def _why_not(result: Result) -> NotChanged:
     from resizefix.reports.wording import reason
 
+    if result.outcome is ModelOutcome.ALREADY:
+        is_empty = not result.outcomes
+        return NotChanged(Diagnostic("cli.no-resize-to-do" if is_empty else "cli.in-this-form-already"))
     refused = [outcome for outcome in result.outcomes if outcome.status is Status.REFUSED]
-    if not result.outcomes and not result.blockers:
-        return NothingWritten(Diagnostic("cli.no-resize-to-do", done="do"), True)
-    if not refused and not result.blockers:
-        nothing = code_of(result.verification.reason) == NOTHING_TO_DO.code
-        return (
-            NothingWritten(Diagnostic("cli.in-this-form-already"), True) if nothing and not result.resolution else None
-        )
     kinds = sorted({blocker.op_type or blocker.node for blocker in result.blockers})
     parts: list[str] = [f"{outcome.node}: {reason(outcome)}" for outcome in refused[:1]]
     if len(refused) > 1:
@@ -70,6 +59,4 @@ def _why_not(result: Result) -> NothingWritten | None:
         first, number = result.blockers[0], len(result.blockers)
         of_first = {"node": first.node, "why": first.reason, "fix": first.fix}
         parts.append(Diagnostic("cli.opset-8-lacks", kinds=", ".join(kinds), number=number, **of_first))
-    return NothingWritten(
-        Diagnostic("cli.nothing-written", why="; ".join(parts)), outcome=refused[0] if refused else None
-    )
+    return NotChanged(Diagnostic("cli.nothing-written", why="; ".join(parts)), refused[0] if refused else None)

@@ -1,4 +1,4 @@
-"""What every command that writes does: check where to write, make the result, save it if the answer is yes."""
+"""What every command that writes does: check where to write, make the result, save it if the model was changed."""
 
 from __future__ import annotations
 
@@ -13,23 +13,21 @@ from resizefix.cli.envelope import Answer, output_mode
 from resizefix.cli.options import Subcommand, model_argument, subcommand
 from resizefix.cli.piped_model import DASH, ModelOnStdout, require_whole
 from resizefix.cli.progress import progress_line
-from resizefix.cli.target_file import target_file_of
+from resizefix.cli.target_file import default_out, target_file_of
 from resizefix.diagnostics import Diagnostic
 from resizefix.library.options import call_of, library_options, options_of
-from resizefix.outcome import Status
+from resizefix.outcome import ModelOutcome, Status
 
 if TYPE_CHECKING:
     from resizefix.library.result import Result
     from resizefix.outcome import Outcome
 
 
-class NothingWritten(NamedTuple):
-    """Why nothing is written; `unchanged`: since nothing needs to change, so that a copy would do."""
+class NotChanged(NamedTuple):
+    """Why a model is not changed; `outcome` is the one that the reason is about."""
 
     reason: str
-    unchanged: bool = False
     outcome: Outcome | None = None
-    """The one that the reason is about."""
 
 
 class ExtraOutput(NamedTuple):
@@ -53,66 +51,82 @@ def writing_command(
 def write_result(
     model: str,
     options: dict[str, Any],
-    why_not: Callable[[Result], NothingWritten | None],
+    why_not: Callable[[Result], NotChanged],
     *,
-    out: str | None = None,
-    extra: Callable[[Result, str | None, bool], ExtraOutput | None] = lambda result, path, is_yes: None,
+    extra: Callable[[Result, str | None, bool], ExtraOutput | None] = lambda result, path, is_changed: None,
     again: Callable[[Result], Mapping[str, Any] | None] | None = None,
 ) -> Answer:
-    """Write the model that the library's call of this command makes, unless `why_not` says why not; the answer has the
-    fields that such commands share.
+    """Write the model that the library's call of this command makes, if it is changed; the answer has the fields that
+    such commands share.
 
-    `out` is OUT where none is given. `extra` gets the result, the path to write to and whether the answer is yes.
-    `again` gives options of the library to add for another call, or None where the result stands.
+    `why_not` says why a result is not changed. `extra` gets the result, the path to write to and whether the model is
+    changed. `again` gives options of the library to add for another call, or None where the result stands.
     """
-    target, (as_json, _, verbose) = target_file_of(model, options, default=out), output_mode()
-    as_external_data = options["save_as_external_data"]
-    on_stdout = None
+    command = str(click.get_current_context().command.name)
+    target = target_file_of(model, options, default=default_out(command, model, options))
+    (as_json, _, verbose), as_external_data, on_stdout = output_mode(), options["save_as_external_data"], None
     if target.path == DASH:
         on_stdout = ModelOnStdout(model, as_json=as_json, as_external_data=as_external_data)
     require_whole(model)
     from resizefix.library.result import VerificationFailedError
 
-    command = str(click.get_current_context().command.name)
     call = getattr(resizefix, call_of(command))
     settings = {**options.get("settings", {}), **library_options(command, options)}
     try:
         result = call(model, **settings, progress=progress_line(), on_refusal="return")
         while again is not None and (further_options := again(result)) is not None:
-            for name, values in further_options.items():
-                settings[name] = (*settings.get(name, ()), *values)
+            settings = _with_further(settings, further_options)
             result = call(model, **settings, progress=progress_line(), on_refusal="return")
-        nothing = why_not(result) if result.refusal is None else NothingWritten(str(result.refusal))
+        outcome = result.outcome
+        why = None if outcome is ModelOutcome.CHANGED else _why_not(result, why_not)
     except VerificationFailedError as error:
-        result, nothing = error.result, NothingWritten(Diagnostic("cli.nothing-written", why=str(error)))
-    is_copy = nothing is not None and nothing.unchanged and options["copy_unchanged"]
-    is_written = nothing is None or is_copy
-    further = extra(result, target.path, nothing is None)
-    fields = _fields(result, further) if as_json or not is_written else {}  # that somebody reads
+        result, outcome = error.result, ModelOutcome.FAILED
+        why = NotChanged(Diagnostic("cli.nothing-written", why=str(error)))
+    is_changed, is_copy = why is None, outcome is ModelOutcome.ALREADY and options["copy_unchanged"]
+    further = extra(result, target.path, is_changed)
+    fields = _fields(result, further) if as_json or not is_changed else {}  # that somebody reads
 
     def show() -> None:
-        from resizefix.reports.text import show_copy, show_result, show_written
+        from resizefix.reports.text import show_already, show_copy, show_result, show_written
 
-        refused = None if nothing is None else nothing.outcome
         texts = verbose or options["dry_run"]
-        show_result(result, texts=texts, sessions=verbose, refused=refused, kept=nothing is None)
+        show_result(result, texts=texts, sessions=verbose, refused=why and why.outcome, kept=is_changed)
         if further is not None:
             further.show()
-        if nothing is None and target.path is not None and command != "promote-scales":  # which says how to keep them
+        if is_changed and target.path is not None and command != "promote-scales":  # which says how to keep them
             _warn_of_lost_targets(model, result)
-        if nothing is not None and is_copy:
-            show_copy(nothing.reason, target.path)
-        elif is_written:
+        if why is None:
             show_written(target.path)
+        elif is_copy:
+            show_copy(why.reason, target.path)
+        elif outcome is ModelOutcome.ALREADY and not options["strict"]:
+            show_already(why.reason, target.path, in_place=options["in_place"])
 
-    process.note(outcome="already" if is_copy else "changed")
-    if is_written and on_stdout is not None:
-        on_stdout.save(result.model)
-    elif is_written and target.path is not None:
-        result.model.save(target.path, overwrite=target.overwrite, as_external_data=as_external_data)
-    if nothing is None or is_copy:
-        return Answer(fields, show, target.path)
-    return Answer(fields, show, error=nothing.reason, exit_code=1, unchanged=nothing.unchanged)
+    if is_changed or is_copy:
+        process.note(outcome=outcome.value)
+        if on_stdout is not None:
+            on_stdout.save(result.model)
+        elif target.path is not None:
+            result.model.save(target.path, overwrite=target.overwrite, as_external_data=as_external_data)
+        return Answer(fields, show, target.path, outcome=outcome, reason=why and why.reason)
+    assert why is not None
+    if outcome is ModelOutcome.ALREADY and not options["strict"]:
+        return Answer(fields, show, outcome=outcome, reason=why.reason)
+    return Answer(fields, show, error=why.reason, exit_code=1, outcome=outcome)
+
+
+def _with_further(settings: Mapping[str, Any], further: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of a call with more values of repeatable ones."""
+    return {**settings, **{name: (*settings.get(name, ()), *values) for name, values in further.items()}}
+
+
+def _why_not(result: Result, why_not: Callable[[Result], NotChanged]) -> NotChanged:
+    """Why the model is not changed: as a whole, for lack of a resize, or as the command says."""
+    if result.refusal is not None:
+        return NotChanged(str(result.refusal))
+    if result.outcome is ModelOutcome.REFUSED and not result.outcomes and not result.blockers:
+        return NotChanged(Diagnostic("cli.no-resize"))
+    return why_not(result)
 
 
 def _warn_of_lost_targets(model: str, result: Result) -> None:
@@ -139,30 +153,25 @@ def _fields(result: Result, further: ExtraOutput | None) -> dict[str, Any]:
     }
 
 
-def unless_all_changed(options: dict[str, Any], done: str, nothing: str) -> Callable[[Result], NothingWritten | None]:
-    """What says why the answer of a command that changes sites is no; None if it is yes.
+def why_not_changed(options: dict[str, Any], done: str, already: str) -> Callable[[Result], NotChanged]:
+    """What says why a command that changes sites did not.
 
-    `done` is what happens to a site ("promoted"), `nothing` what to say where every site is as it should be already.
+    `done` is what happens to a site ("promoted"), `already` what to say where every site is as it should be.
     """
 
-    def why_not(result: Result) -> NothingWritten | None:
+    def why_not(result: Result) -> NotChanged:
         from resizefix.reports.wording import reason
 
-        if result.blockers and all(outcome.status is Status.UNCHANGED for outcome in result.outcomes):
+        if result.outcome is ModelOutcome.ALREADY:
+            return NotChanged(already if result.outcomes else Diagnostic("cli.no-resize-to-do", done=f"be {done}"))
+        refused = [outcome for outcome in result.outcomes if outcome.status is Status.REFUSED]
+        if not refused:
             first = result.blockers[0]
-            return NothingWritten(Diagnostic("cli.blocked", node=first.node, why=first.reason, fix=first.fix))
-        if not result.outcomes:
-            return NothingWritten(Diagnostic("cli.no-resize-to-do", done=f"be {done}"), True)
-        missed = [outcome for outcome in result.outcomes if outcome.status is not Status.CHANGED]
-        refused = next((outcome for outcome in missed if outcome.status is Status.REFUSED), None)
-        if result.changed and missed and options["node"]:
-            names = ", ".join(outcome.node for outcome in missed)
-            return NothingWritten(Diagnostic("cli.named-not-changed", names=names, done=done))
-        if result.changed or (refused is None and result.resolution is not None):  # the input has another size
-            return None
-        if refused is None:
-            return NothingWritten(nothing, True)
-        why = Diagnostic("cli.nothing-done", done=done, node=refused.node, why=reason(refused))
-        return NothingWritten(why, outcome=refused)
+            return NotChanged(Diagnostic("cli.blocked", node=first.node, why=first.reason, fix=first.fix))
+        if options["node"] and len(refused) < len(result.outcomes):
+            names = ", ".join(outcome.node for outcome in refused)
+            return NotChanged(Diagnostic("cli.named-not-changed", names=names, done=done))
+        why = Diagnostic("cli.nothing-done", done=done, node=refused[0].node, why=reason(refused[0]))
+        return NotChanged(why, refused[0])
 
     return why_not

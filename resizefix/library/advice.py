@@ -65,8 +65,7 @@ def advise(
     outcome proposes nothing; with `tells_why` its reason ends with that of the last attempt.
     """
     attempts: dict[Words, Mapping[int, Outcome]] = {}
-    # Of a node that was named, the answer is yes only if it is changed.
-    enough = (Status.CHANGED,) if asked.options.get("node") else (Status.CHANGED, Status.UNCHANGED)
+    enough = (Status.CHANGED, Status.UNCHANGED)
 
     def advised(outcome: Outcome) -> Outcome:
         why = outcome.reason

@@ -26,9 +26,10 @@ from resizefix.errors import RefusedError
 from resizefix.interop import Model, OfAnotherPackage, opened, returned
 from resizefix.library.advice import Asked, Candidates, advise
 from resizefix.library.inlining import Asks, is_asked_for, on_inlined
+from resizefix.library.model_outcome import Demand
 from resizefix.library.option_values import SIZE
 from resizefix.library.options import checked_options, checks_of, command_of
-from resizefix.library.result import Result, failed, refusal_of, skipped
+from resizefix.library.result import Result, failed, refusal_of, settled, skipped
 from resizefix.operations.sites import find_sites, select
 from resizefix.outcome import ModelOutcome, Status
 from resizefix.verification.conditions import DEFAULTS, RunOptions
@@ -93,13 +94,13 @@ class Operation(Protocol[P]):
 
 
 def operation(
-    *, advice: Candidates | None = None, tells_why: bool = False, inlines: Asks | None = None
+    demand: Demand, *, advice: Candidates | None = None, tells_why: bool = False, inlines: Asks | None = None
 ) -> Callable[[Callable[Concatenate[Document, P], Result[Document]]], Operation[P]]:
     """Makes a call that takes a model of any kind, and makes one of the same kind, of a function that sees documents.
 
-    It is bounded. `size` is done before the function begins, unless the function is about sizes. Refused outcomes
-    propose the first of their `advice` with which the call changes them. Local functions are inlined before it begins
-    where `inlines` says so, or the option `inline`.
+    `demand` is what the call asks of a model. It is bounded. `size` is done before the function begins, unless the
+    function is about sizes. Refused outcomes propose the first of their `advice` with which the call changes them.
+    Local functions are inlined before it begins where `inlines` says so, or the option `inline`.
     """
 
     def decorate(function: Callable[Concatenate[Document, P], Result[Document]]) -> Operation[P]:
@@ -134,8 +135,10 @@ def operation(
                         result = replace(result, outcomes=advised)
                 made = result.model
                 is_other = made is not document and (result.changed or made.light_bytes() != document.light_bytes())
-                result = replace(result, model=returned(made, model), is_other_model=is_other)
-            if on_refusal == "raise" and result.outcome is ModelOutcome.REFUSED:
+                asked_for = demand.of_named() if options.get("node") else demand
+                result = settled(replace(result, is_other_model=is_other, demand=asked_for), document)
+                result = replace(result, model=returned(result.model, model))
+            if on_refusal == "raise" and result.outcome is ModelOutcome.REFUSED and not result:
                 raise refusal_of(result)
             return result
 

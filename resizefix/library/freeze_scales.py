@@ -9,6 +9,7 @@ from resizefix.document.document import Document
 from resizefix.library import seam
 from resizefix.library.advice import Asked, Words, proposed, with_size
 from resizefix.library.bounded import operation
+from resizefix.library.model_outcome import Demand
 from resizefix.library.plans import Plans
 from resizefix.library.result import NOT_VERIFIED, Result, failed, measured, skipped, without_their_chain
 from resizefix.operations.freeze_scales import freeze_scales as freeze
@@ -27,7 +28,7 @@ def _examples(asked: Asked, outcome: Outcome) -> Iterable[Words]:
     yield from with_size(asked, outcome)
 
 
-@operation(advice=_examples)
+@operation(Demand(needs_resize=True), advice=_examples)
 def freeze_scales(
     document: Document,
     *,

@@ -17,6 +17,7 @@ from resizefix.errors import UsageError
 from resizefix.interop import opened
 from resizefix.library.bounded import operation
 from resizefix.library.like import choices_like, size_of
+from resizefix.library.model_outcome import Demand
 from resizefix.library.result import NOT_VERIFIED, Resolution, Result, failed
 from resizefix.library.size_work import SizeWork
 from resizefix.origins.input_sizes.questions import Question, proposal, questions
@@ -29,7 +30,7 @@ SAME_SIZE = Diagnostic("library.input-size-same")
 _SIDES = ("depth", "height", "width")
 
 
-@operation()
+@operation(Demand(every=True))
 def input_size(
     document: Document,
     *,

@@ -15,12 +15,13 @@ from resizefix.errors import UsageError
 from resizefix.library import seam
 from resizefix.library.bounded import operation
 from resizefix.library.inlining import never
-from resizefix.library.result import NOT_VERIFIED, Result, failed, measured, skipped
+from resizefix.library.model_outcome import Demand
+from resizefix.library.result import NOT_VERIFIED, Result, failed, measured, not_done, skipped
 from resizefix.library.rewrite import INEXACT_BOUND, LOWERED_BOUND, bounds_of
 from resizefix.operations.change_opset import InOpset, lowered_to
 from resizefix.operations.change_opset import raised_to as raised
 from resizefix.operations.sites import find_sites
-from resizefix.outcome import Outcome, Status
+from resizefix.outcome import Status
 from resizefix.shapes.model_view import ModelView
 from resizefix.verification.bounds import half_units
 from resizefix.verification.conditions import ChangeOptions, Conditions, Unpack, conditions
@@ -31,7 +32,7 @@ from resizefix.verification.verification import Verification
 HAS_IT = Diagnostic("library.has-this-opset")
 
 
-@operation(inlines=never)
+@operation(Demand(every=True), inlines=never)
 def opset(
     document: Document,
     *,
@@ -60,8 +61,7 @@ def opset(
     else:
         made = lowered_to(document, opset, allow_inexact=allow_inexact)
     if not made.complete:
-        outcomes = tuple(_not_done(outcome) for outcome in made.outcomes)
-        return Result(document, outcomes, (), skipped("library.nothing-converted"), made.blockers)
+        return Result(document, not_done(made.outcomes), (), skipped("library.nothing-converted"), made.blockers)
     candidate = seam.submitted(document, made.document, Plan(made.touched, opset=opset))
     why = why_invalid(candidate.proto)
     if why is not None and why_invalid(document.proto) is None:
@@ -69,13 +69,6 @@ def opset(
     if not verify:
         return Result(candidate, made.outcomes, (), NOT_VERIFIED, steps=made.steps)
     return _proven(document, replace(made, document=candidate), opset, conditions(**run))
-
-
-def _not_done(outcome: Outcome) -> Outcome:
-    if outcome.status is not Status.CHANGED:
-        return outcome
-    reason = Diagnostic("library.could-be", reason=outcome.reason)
-    return replace(outcome, status=Status.UNCHANGED, after=(), reason=reason)
 
 
 def _proven(document: Document, made: InOpset, opset: int, rules: Conditions) -> Result[Document]:

@@ -16,7 +16,18 @@ from resizefix.library import option_values as kinds
 from resizefix.library.option_values import Kind, pairs_once
 from resizefix.process import DEFAULT_TIMEOUT
 
-CHANGING = ("promote-scales", "freeze-scales", "trt-legacy", "legalize", "repair", "set", "opset", "input-size")
+# What the name of OUT ends with where none is given: IN's name without .onnx goes before it. {opset} is the argument N.
+OUT_ENDINGS = {
+    "promote-scales": ".promoted.onnx",
+    "freeze-scales": ".frozen.onnx",
+    "trt-legacy": ".trt-legacy.onnx",
+    "legalize": ".legal.onnx",
+    "repair": ".repaired.onnx",
+    "set": ".set.onnx",
+    "opset": ".opset{opset}.onnx",
+    "input-size": ".resized.onnx",
+}
+CHANGING = tuple(OUT_ENDINGS)
 """The commands that write a model."""
 _RAISING = ("promote-scales", "legalize", "repair", "set")
 _REWRITING = ("legalize", "trt-legacy")
@@ -166,8 +177,9 @@ OPTIONS: tuple[Option, ...] = (
     program("markdown", kinds.FILE._replace(metavar="[FILE]"), _REPORTING,
         "Write a report for a pull request; to stdout without FILE or with -.", alone="-"),
     program("force", kinds.FLAG, _REPORTING, "Replace report files that exist.", False),
-    program("output_option", kinds.FILE._replace(metavar="OUT"), CHANGING, "Another way to name OUT.",
-        typed=("-o", "--output")),
+    *(program("output_option", kinds.FILE._replace(metavar="OUT"), (command,),
+        f"The same as OUT.  [default: IN{ending.format(opset='N')}]", typed=("-o", "--output"))
+      for command, ending in OUT_ENDINGS.items()),
     program("force", kinds.FLAG, CHANGING, "Replace OUT if it exists.", False),
     program("in_place", kinds.FLAG, CHANGING, "Replace the input file.", False),
     program("dry_run", kinds.FLAG, CHANGING, "Show each node before and after; write nothing.", False),
@@ -181,6 +193,7 @@ OPTIONS: tuple[Option, ...] = (
         ("-n", "--node"), tuple),
     Option("verify", kinds.FLAG, CHANGING, "Write the result without running the models.", True, ("--no-verify",)),
     program("copy_unchanged", kinds.FLAG, CHANGING, "If nothing needs to change, copy IN to OUT.", False, rare=True),
+    program("strict", kinds.FLAG, CHANGING, "Exit with 1 if nothing needs to change.", False, rare=True),
     program("save_as_external_data", kinds.FLAG, CHANGING, "Put large tensors into a file OUT.data beside OUT.", False,
         rare=True),
     Option("timeout", kinds.SECONDS, _BOUNDED,

@@ -15,6 +15,7 @@ from resizefix.library import seam
 from resizefix.library.advice import proposed
 from resizefix.library.bounded import operation
 from resizefix.library.coupling import SizeInquiry, couplings_of, named_in_original, without_coupled
+from resizefix.library.model_outcome import Demand
 from resizefix.library.raising import is_later, require_raised_alike
 from resizefix.library.result import (
     NOT_VERIFIED,
@@ -49,7 +50,7 @@ _NEWEST = TENSORRT_TARGETS[-1]
 _NOTHING = skipped("library.nothing-promoted")
 
 
-@operation(advice=proposed)
+@operation(Demand(needs_resize=True), advice=proposed)
 def promote_scales(
     document: Document,
     *,

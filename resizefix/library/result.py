@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Generic
 from resizefix.diagnostics import Diagnostic
 from resizefix.document.values import Dims
 from resizefix.errors import RefusedError, ResizefixError
+from resizefix.library.model_outcome import ANYTHING, Demand, Happenings, outcome_of
 from resizefix.outcome import ModelOutcome, Outcome, Status
 from resizefix.printable import summary
 from resizefix.promotion import PromotedInput
@@ -94,6 +95,8 @@ class Result(Generic[ModelT]):
     """Why nothing could be done, where that concerns the model as a whole."""
     is_other_model: bool = False
     """Whether `model` is not the one that was given; the call sets it."""
+    demand: Demand = ANYTHING
+    """What the call asks of the model; the call sets it."""
 
     def __bool__(self) -> bool:
         return self.is_other_model
@@ -123,12 +126,32 @@ class Result(Generic[ModelT]):
     @property
     def outcome(self) -> ModelOutcome:
         """What happened to the model as a whole."""
-        if self.verification.status is VerificationStatus.FAILED:
-            return ModelOutcome.FAILED
-        if self.is_other_model:
-            return ModelOutcome.CHANGED
-        refused = any(outcome.status is Status.REFUSED for outcome in self.outcomes)
-        return ModelOutcome.REFUSED if refused or self.blockers or self.refusal else ModelOutcome.ALREADY
+        happenings = Happenings(
+            self.demand,
+            frozenset(outcome.status for outcome in self.outcomes),
+            is_refuted=self.verification.status is VerificationStatus.FAILED,
+            is_refused=self.refusal is not None,
+            is_blocked=bool(self.blockers),
+            is_other_model=self.is_other_model,
+        )
+        return outcome_of(happenings)
+
+
+def not_done(outcomes: Iterable[Outcome]) -> tuple[Outcome, ...]:
+    """The outcomes of a call that leaves the model as it is: what could be changed was not."""
+    return tuple(
+        replace(one, status=Status.UNCHANGED, after=(), reason=Diagnostic("library.could-be", reason=one.reason))
+        if one.status is Status.CHANGED
+        else one
+        for one in outcomes
+    )
+
+
+def settled(result: Result, given: Any) -> Result:
+    """The result; the model that was given, where nothing of what was asked for was done."""
+    if result.outcome is ModelOutcome.CHANGED or result.changed:
+        return result
+    return replace(result, model=given, is_other_model=False)
 
 
 class VerificationFailedError(ResizefixError):
@@ -155,6 +178,8 @@ def refusal_of(result: Result) -> RefusedError:
     if error is None and refused is not None:
         node, args = refused.node, refused.retry_args
         error = RefusedError("library.node-refused", node=node, retry_args=args, label=node, why=refused.reason)
+    elif error is None and not result.blockers:
+        error = RefusedError("library.no-resize")
     elif error is None:
         first = result.blockers[0]
         said = {"label": " ".join(filter(None, (first.op_type, first.node))), "why": first.reason, "fix": first.fix}

@@ -15,9 +15,10 @@ from resizefix.library import seam
 from resizefix.library.advice import Asked, Words, with_size
 from resizefix.library.bounded import operation
 from resizefix.library.live import SPEAKS_FOR, why_live_refuses
+from resizefix.library.model_outcome import Demand
 from resizefix.library.plans import runs_in
 from resizefix.library.raising import raised, require_raised_alike, with_raised
-from resizefix.library.result import NOT_VERIFIED, Result, failed, measured, skipped
+from resizefix.library.result import NOT_VERIFIED, Result, failed, measured, not_done, skipped
 from resizefix.operations.candidates import LARGEST_BOUND
 from resizefix.operations.legalize import legalize as make_legal
 from resizefix.operations.pinned_lengths import pinned
@@ -75,7 +76,7 @@ def _other_options(asked: Asked, outcome: Outcome) -> Iterable[Words]:
     yield from with_size(asked, outcome)
 
 
-@operation(advice=_other_options, inlines=_has_functions_refused)
+@operation(Demand(every=True), advice=_other_options, inlines=_has_functions_refused)
 def legalize(
     document: Document,
     *,
@@ -177,7 +178,7 @@ def _proven_live(
     return replace(result, verification=replace(result.verification, reason=reason))
 
 
-@operation(advice=with_size)
+@operation(Demand(every=True), advice=with_size)
 def trt_legacy(
     document: Document,
     *,
@@ -208,13 +209,7 @@ def trt_legacy(
     if not verify:  # else a run shows whether branches give one size
         made = replace(made, blockers=(*made.blockers, *open_branches(ModelView(document))))
     if not made.complete:
-        outcomes = tuple(
-            replace(outcome, status=Happened.UNCHANGED, after=(), reason=f"could be: {outcome.reason}")
-            if outcome.status is Happened.CHANGED
-            else outcome
-            for outcome in made.outcomes
-        )
-        return Result(document, outcomes, (), skipped("library.nothing-converted"), made.blockers)
+        return Result(document, not_done(made.outcomes), (), skipped("library.nothing-converted"), made.blockers)
     sites = find_sites(document)
     if made.document.light_bytes() == document.light_bytes() or not sites:
         nothing = Verification(Status.SKIPPED, NOTHING_TO_DO)

@@ -13,6 +13,7 @@ from resizefix.library import seam
 from resizefix.library.advice import Asked, Words
 from resizefix.library.bounded import operation
 from resizefix.library.inlining import never
+from resizefix.library.model_outcome import Demand
 from resizefix.library.plans import runs_in
 from resizefix.library.raising import raised, require_raised_alike
 from resizefix.library.result import NOT_VERIFIED, Result, failed, skipped
@@ -36,7 +37,7 @@ def _raised(asked: Asked, outcome: Outcome) -> Iterable[Words]:
         yield outcome.retry_args
 
 
-@operation(advice=_raised, tells_why=True, inlines=never)
+@operation(Demand(needs_resize=True), advice=_raised, tells_why=True, inlines=never)
 def set_interpolation(
     document: Document,
     *,

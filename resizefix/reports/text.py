@@ -111,13 +111,16 @@ def show_steps(steps: Sequence[Step], *, whole: bool) -> None:
 
 def show_copy(reason: str, path: str | None) -> None:
     """That OUT is the model as it was, and why; no path: that it would be."""
-    what = "unchanged " if path is None else "copied    "
-    screen(2).wrapped((what, "dim"), f"{printable(reason)}; {_where(path)}{' as a copy' if path else ''}", hang=4)
+    screen(2).wrapped(
+        ("already   ", "dim"), f"{printable(reason)}; {_where(path)}{' as a copy' if path else ''}", hang=4
+    )
 
 
-def show_nothing_written(reason: str) -> None:
-    """Why no OUT is written although nothing is wrong."""
-    screen(2).wrapped(("unchanged ", "dim"), printable(reason), hang=4)
+def show_already(reason: str, path: str | None, *, in_place: bool) -> None:
+    """That nothing was needed and OUT was not written, and how to get a copy; no path: of a dry run."""
+    code = "cli.not-needed-dry" if path is None else "cli.not-needed-in-place" if in_place else "cli.not-needed"
+    out = "standard output" if path == "-" else path
+    screen(2).wrapped(("already   ", "dim"), printable(Diagnostic(code, reason=reason, out=out)), hang=4)
 
 
 def _where(path: str | None) -> str:

@@ -20,9 +20,9 @@ def test_promote_writes_a_model_that_says_nothing_is_left_to_do(call, tmp_path):
     assert (code, err) == (0, "")
     assert "new input" in text
     assert "verification passed" in text
-    code, _, err = call("promote-scales", out, tmp_path / "again.onnx")
-    assert code == 1
-    assert "nothing to do" in err
+    code, text, err = call("promote-scales", out, tmp_path / "again.onnx")
+    assert (code, err) == (0, "")
+    assert "nothing to do" in text
     assert not (tmp_path / "again.onnx").exists()
 
 
@@ -98,9 +98,9 @@ def test_in_place_keeps_the_file_mode_and_the_link(call, tmp_path):
 @pytest.mark.parametrize(
     ("words", "name"),
     [
-        (["promote-scales"], "handmade/no_resize"),
+        (["repair"], "handmade/no_resize"),
         (["freeze-scales"], "srcnn_x3_opset11"),
-        (["freeze-scales"], "handmade/no_resize"),
+        (["opset", "11"], "srcnn_x3_opset11"),
         (["trt-legacy"], "handmade/no_resize"),
         (["legalize", "--target", "onnxruntime"], "unet_nearest_opset11"),
         (["legalize", "--target", "tensorrt-8.6", "-n", "#0"], "unet_nearest_opset11"),
@@ -108,13 +108,19 @@ def test_in_place_keeps_the_file_mode_and_the_link(call, tmp_path):
 )
 def test_where_nothing_needs_to_change_out_is_a_copy_if_that_is_asked_for(call, answered, tmp_path, words, name):
     model, out = FIXTURES / f"{name}.onnx", tmp_path / "out.onnx"
-    assert call(*words, model, out)[0] == 1
+    command, *words = words
+    number = words if command == "opset" else []
+    words = [command, *([] if number else words)]
+    code, text, err = call(*words, model, out, *number)
+    assert (code, err) == (0, "")
+    assert f"{out.name} was not written, and --copy-unchanged writes a copy" in " ".join(text.split())
     assert not out.exists()
-    code, text, err = call(*words, model, out, "--copy-unchanged", "--json")
+    assert call(*words, model, out, *number, "--strict")[0] == 1
+    code, text, err = call(*words, model, out, *number, "--copy-unchanged", "--json")
     assert (code, err, json.loads(text)["output"], json.loads(text)["error"]) == (0, "", str(out), None)
     assert out.read_bytes() == model.read_bytes()
-    assert "as a copy" in " ".join(call(*words, model, tmp_path / "2.onnx", "--copy-unchanged")[1].split())
-    answer = answered(*words, model, "--copy-unchanged", "--dry-run")
+    assert "as a copy" in " ".join(call(*words, model, tmp_path / "2.onnx", *number, "--copy-unchanged")[1].split())
+    answer = answered(*words, model, *number, "--copy-unchanged", "--dry-run")
     assert (answer["exit_code"], answer["output"]) == (0, None)
 
 
@@ -240,6 +246,7 @@ def test_a_model_that_its_target_still_rejects_is_not_written(call, tmp_path):
 def test_of_a_model_that_is_legalized_in_part_the_library_gives_the_part(tmp_path):
     result = resizefix.legalize(HALF_SOLVED, target="tensorrt-7.0", verify=False)
     assert bool(result)
+    assert result.outcome.value == "refused"
     assert [outcome.status.value for outcome in result.outcomes] == ["changed", "refused"]
     assert not resizefix.check(result.model, target="tensorrt-7.0").accepted
     with pytest.raises(resizefix.RefusedError):

@@ -11,7 +11,9 @@ def test_what_is_said_of_each_is_what_it_alone_is_reported(answered):
     alone = [answered("check", model, "--target", "tensorrt-8.0") for model in (SRCNN, ESRGAN)]
     assert together["models"] == alone
     assert together["exit_code"] == max(answer["exit_code"] for answer in alone)
-    assert sum(together["summary"][word] for word in ("yes", "no", "failed")) == together["summary"]["models"] == 2
+    words = ("changed", "already", "refused", "failed", "unusable")
+    assert sum(together["summary"][word] for word in words) == together["summary"]["models"] == 2
+    assert all(one["outcome"] == "refused" for one in alone)
 
 
 def test_each_is_written_under_its_name_and_the_worst_code_is_the_answer(answered, tmp_path):
@@ -27,9 +29,9 @@ def test_for_a_person_there_is_a_line_for_each_and_one_for_all(call, tmp_path):
     code, out, _ = call("inspect", SRCNN, str(broken))
     first, second, last = out.splitlines()
     assert code == 2
-    assert first == f"yes    {SRCNN}: 1 resize node, 1 promotable"
-    assert second.startswith(f"failed {broken}: ")
-    assert last == "2 models: 1 yes, 1 failed"
+    assert first == f"already  {SRCNN}: 1 resize node, 1 promotable"
+    assert second.startswith(f"unusable {broken}: ")
+    assert last == "2 models: 1 already, 1 unusable"
 
 
 def test_a_process_that_dies_is_that_models_failure(answered, monkeypatch):
@@ -54,8 +56,8 @@ def test_why_a_target_refuses_is_said_with_node_rule_and_mend(call):
     code, out, _ = call("check", SRCNN, ESRGAN, "--target", "tensorrt-5.0", "--target", "tensorrt-5.1")
     assert code == 1
     first, *rest = out.splitlines()
-    assert first == f"no     {SRCNN}: refused by tensorrt-5.0, tensorrt-5.1"
-    of_the_first = rest[: next(k for k, line in enumerate(rest) if line.startswith("no "))]
+    assert first == f"refused  {SRCNN}: refused by tensorrt-5.0, tensorrt-5.1"
+    of_the_first = rest[: next(k for k, line in enumerate(rest) if line.startswith("refused "))]
     (said,) = [line.strip() for line in of_the_first if "[upsample-alone]" in line]  # once for both targets
     assert said.startswith("/Resize: this parser has no importer for Resize")
     assert said.endswith("write Upsample-7 in a model of opset 7 or 8")
@@ -65,8 +67,8 @@ def test_of_a_command_that_writes_it_is_said_what_was_changed(call, tmp_path):
     code, out, _ = call("trt-legacy", BISENET, "--output-dir", tmp_path)
     assert code == 0
     first, last = out.splitlines()
-    assert first == f"yes    {BISENET}: 3 of 3 resize nodes changed, written to {tmp_path / BISENET.name}"
-    assert last == "1 model: 1 yes"
+    assert first == f"changed  {BISENET}: 3 of 3 resize nodes changed, written to {tmp_path / BISENET.name}"
+    assert last == "1 model: 1 changed"
 
 
 @pytest.mark.parametrize("command", ["check", "legalize"])
@@ -81,4 +83,4 @@ def test_the_hook_for_pre_commit_calls_what_there_is(call):
     command, *arguments = hooks.split("entry: resizefix ")[1].splitlines()[0].split()
     code, out, _ = call(command, *arguments, "--target", "onnxruntime", SRCNN, ESRGAN)
     assert code == 0
-    assert out.splitlines()[-1] == "2 models: 2 yes"
+    assert out.splitlines()[-1] == "2 models: 2 already"

@@ -30,11 +30,11 @@ def said(call):
 MISTAKES = [
     ("inspct srcnn_x3_opset11.onnx", "inspect srcnn_x3_opset11.onnx"),
     ("inspect srcnn_x3_opset1.onnx", "inspect srcnn_x3_opset11.onnx"),
-    ("promote-scales srcnn_x3_opset11.onnx", "promote-scales srcnn_x3_opset11.onnx --dry-run"),
     ("promote-scales srcnn_x3_opset11.onnx unet_nearest_opset11.onnx",
      "promote-scales srcnn_x3_opset11.onnx unet_nearest_opset11.onnx --force"),
     ("promote-scales srcnn_x3_opset11.onnx o.onnx -n nosuch", "inspect srcnn_x3_opset11.onnx"),
-    ("freeze-scales srcnn_x3_opset11.onnx o.onnx", "freeze-scales srcnn_x3_opset11.onnx o.onnx --copy-unchanged"),
+    ("freeze-scales srcnn_x3_opset11.onnx o.onnx --strict",
+     "freeze-scales srcnn_x3_opset11.onnx o.onnx --strict --copy-unchanged"),
     ("check srcnn_x3_opset11.onnx --target tensorrt-99", "check --target list"),
     ("legalize srcnn_x3_opset11.onnx o.onnx", "legalize --target list"),
     ("trt-legacy srcnn_x3_opset11.onnx o.onnx --target tensorrt", "trt-legacy --target list"),
@@ -82,7 +82,7 @@ OF_A_NAME_LIKE_AN_OPTION = [
     ("inspect -- -x.onnx", "promote-scales ./-x.onnx ./-x.promoted.onnx"),
     ("check --target tensorrt-7.0 -- -x.onnx", "legalize ./-x.onnx ./-x.tensorrt-7.0.onnx --target tensorrt-7.0"),
     ("promote-scales -n nosuch -- -x.onnx o.onnx", "inspect ./-x.onnx"),
-    ("freeze-scales -- -x.onnx o.onnx", "freeze-scales --copy-unchanged -- -x.onnx o.onnx"),
+    ("freeze-scales --strict -- -x.onnx o.onnx", "freeze-scales --strict --copy-unchanged -- -x.onnx o.onnx"),
 ]
 
 
@@ -110,7 +110,7 @@ def test_a_message_of_two_models_ends_with_a_whole_command(promoted, said, typed
 
 @pytest.mark.parametrize("manner", ["--json", "-q"])
 def test_it_is_for_people(folder, said, manner):
-    for typed in ("inspect none.onnx", "freeze-scales srcnn_x3_opset11.onnx o.onnx"):
+    for typed in ("inspect none.onnx", "freeze-scales srcnn_x3_opset11.onnx o.onnx --strict"):
         assert len(said(f"{typed} {manner}")[1].splitlines()) == 1
 
 

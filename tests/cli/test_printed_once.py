@@ -165,5 +165,7 @@ def test_what_the_real_parser_refuses_was_tried_and_not_written(run, monkeypatch
     monkeypatch.setattr("resizefix.library.live.live_verdict", lambda document, **_: no)
     code, out, err = run("promote-scales", SRCNN, "any.onnx", "--for", "tensorrt")
     assert (code, out.splitlines()[0], Path("any.onnx").exists()) == (1, "tried     /Resize", False)
-    assert err.startswith("resizefix promote-scales: nothing was written. TensorRT-RTX 9.9 rejects the model at 'up'")
+    assert err.startswith(
+        "resizefix promote-scales: failed: nothing was written. TensorRT-RTX 9.9 rejects the model at 'up'"
+    )
     assert "I do not like it (it refuses the original too). --no-verify writes it anyway" in err

@@ -137,7 +137,7 @@ def test_in_place_leaves_no_other_name_with_the_old_model(folder, written, comma
     assert (code, "1 other name (hard links)" in err) == (2, True)
     assert contents(folder) == before
     os.unlink("hard-model.onnx")
-    code, err = written(command, "model.onnx", "--in-place")
+    code, err = written(command, "model.onnx", "--in-place", "--strict")
     changed = Path("model.onnx").read_bytes() != before["model.onnx"]
     assert changed == (code == 0), err
 

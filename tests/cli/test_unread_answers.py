@@ -224,7 +224,9 @@ needs_full = pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is
 
 
 @needs_full
-@pytest.mark.parametrize("line", [*WRITING, "legalize model.onnx out.onnx --target onnxruntime", "repair model.onnx -"])
+@pytest.mark.parametrize(
+    "line", [*WRITING, "legalize model.onnx out.onnx --target onnxruntime", "promote-scales model.onnx - --no-verify"]
+)
 def test_on_a_full_disk_out_is_there_if_and_only_if_the_exit_code_is_0(line, place, full):
     before = (place / "model.onnx").read_bytes()
     code, said = full(line)

@@ -14,7 +14,6 @@ NAMED = {"SRCNN": SRCNN, "BISENET": BISENET, "NO_RESIZE": FIXTURES / "handmade" 
 NEAREST = "mode=nearest coordinates=asymmetric nearest_mode=floor"
 # The exit code, the command, a part of the sentence.
 ERRORS = f"""
-2 | promote-scales SRCNN | no output is given
 2 | promote-scales SRCNN a.onnx --in-place | --in-place
 2 | promote-scales SRCNN a.onnx -o b.onnx | twice
 2 | promote-scales SRCNN exists.onnx | --force
@@ -55,9 +54,8 @@ ERRORS = f"""
 2 | set SRCNN a.onnx mod=nearest | there is no key 'mod' to set
 2 | set SRCNN a.onnx mode= | mode=: give nearest, linear, cubic
 2 | set SRCNN a.onnx mode=cubic mode=linear | mode is given twice
-2 | set SRCNN mode=linear | no output is given
 2 | set mode=linear | Missing argument 'IN'
-1 | set SRCNN a.onnx mode=cubic | there is nothing to do: every selected node is like this already
+1 | set SRCNN a.onnx mode=cubic --strict | there is nothing to do: every selected node is like this already
 1 | set SRCNN a.onnx nearest_mode=floor | nearest_mode has no meaning with mode=cubic; add mode=nearest
 1 | set BISENET a.onnx coordinates=half_pixel | it works with --opset 11
 2 | set SRCNN a.onnx {NEAREST} --feed y=a.png | the model has no such input to feed; it has input

@@ -31,6 +31,7 @@ SENTENCES = {
     "library.keep-default-for-tensorrt": "--keep-default cannot be used with --for tensorrt: TensorRT treats the default as a constant and drops the input",
     "library.nothing-changed": "nothing was changed",
     "library.node-refused": "nothing was changed. {label}: {why}",
+    "library.no-resize": "nothing was changed: there is no Upsample or Resize node in this model",
     "library.operator-refused": "nothing was changed. {label}: {why}; {fix}",
     "library.nothing-promoted": "nothing was promoted",
     "library.no-legacy-target": "trt-legacy writes for {known}, not for {target}; legalize writes for every target",

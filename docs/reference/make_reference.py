@@ -23,6 +23,7 @@ from resizefix.equivalences.error_bound import GROWS, spelling_bound
 from resizefix.equivalences.resize_spec import ResizeSpec
 from resizefix.equivalences.table import EQUIVALENCES
 from resizefix.interpolation import CoordinateTransformationMode, ExtentKind, Interpolation, Mode
+from resizefix.library.model_outcome import RULES
 from resizefix.targets.catalogue import TARGETS
 from resizefix.targets.described import QUOTED
 from resizefix.targets.described_computation import PROPERTIES
@@ -145,8 +146,8 @@ def _target_files() -> str:
 def _cli() -> str:
     text = [NOTE, "# The command line\n"]
     text.append(
-        "Exit codes: 0 done (or: yes); 1 the answer is no (refused, nothing to do, verification failed, a target\n"
-        "rejects, models differ); 2 unusable arguments or input. Nothing is written unless the exit code is 0. With\n"
+        "Exit codes: 0 the model is changed, or is so already (or: yes); 1 it is refused, or a check failed (or: no);\n"
+        "2 unusable arguments or input. [Which outcome when](#outcomes). With\n"
         "`--json` stdout is one JSON document, as [the schemas](../schema/definitions.json) say.\n\n"
         "`-` in place of a model reads it from stdin, and `-` as OUT writes it to stdout; then the report goes to\n"
         "stderr. With `--json`, OUT must be a file.\n\n"
@@ -169,7 +170,25 @@ def _cli() -> str:
         text.extend(f"| `{_cell(names)}` | {_cell(what)} |" for names, what in rows)
         if command.epilog:
             text.append(f"\n{command.epilog.replace('Example: ', 'Example: `', 1)}`\n")
-    return "\n".join(text).rstrip() + "\n"
+    return "\n".join([*text, *_outcomes()]).rstrip() + "\n"
+
+
+def _outcomes() -> list[str]:
+    """The rules that say what became of a model."""
+    return [
+        "## Outcomes\n",
+        "What became of a model is one word, alike in every command, the `outcome` of `--json`, for each of several\n"
+        "models and in `result.outcome` of the library. The first line that holds decides:\n",
+        "| where | outcome |\n|---|---|",
+        *(f"| {rule.says} | `{rule.outcome.value}` |" for rule in RULES),
+        "\n`changed` writes OUT and is exit code 0. `already` is 0, too: `--copy-unchanged` writes a copy of IN to\n"
+        "OUT, and `--strict` makes it a 1. `refused` and `failed` write nothing and are a 1. So a model without a\n"
+        "resize is `already` right for `legalize`, `trt-legacy` and `repair`; `promote-scales`, `freeze-scales` and\n"
+        "`set` refuse it.\n",
+        "Of commands that change no model, `already` means yes. No is `refused` in `check` and `explain`, and\n"
+        "`failed` in `verify` and `diff`. Unusable arguments or input have no outcome (`null`), and are counted as\n"
+        "`unusable`.\n",
+    ]
 
 
 def _api() -> str:

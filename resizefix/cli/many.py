@@ -98,18 +98,21 @@ def _calls(models: Sequence[ModelFile], params: dict[str, Any], output_dir: str 
 
 @contextlib.contextmanager
 def _folders_of(calls: Sequence[dict[str, Any]]) -> Iterator[None]:
-    """The folders of all results, of which those below the first that stay empty go again."""
-    folders = sorted({os.path.dirname(call["output_option"]) for call in calls if call.get("output_option")})
-    new = [folder for folder in folders if not os.path.isdir(folder)]
-    for folder in new:
+    """The folders of all results, of which new ones that stay empty go again."""
+    new: set[str] = set()
+    for folder in {os.path.dirname(call["output_option"]) for call in calls if call.get("output_option")}:
+        while folder and not os.path.isdir(folder):
+            new.add(folder)
+            folder = os.path.dirname(folder)
+    for folder in sorted(new):
         with contextlib.suppress(OSError):  # which the command says of each model
-            os.makedirs(folder, exist_ok=True)
+            os.mkdir(folder)
     try:
         yield
     finally:
-        for folder in reversed(new):
+        for folder in sorted(new, reverse=True):
             with contextlib.suppress(OSError):
-                os.removedirs(folder)
+                os.rmdir(folder)
 
 
 def work(request: tuple[str, dict[str, Any]], say: Callable[[dict[str, Any] | None], None]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import random
@@ -15,13 +16,21 @@ from typing import Any
 
 import onnx
 import pytest
+from fixture_models import SRCNN
 from onnx_text import model
 
 import resizefix
+from resizefix.pool import Pool
+from resizefix.worker import Worker
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processes are found in /proc")
 MODELS, LEAST_KILLED = 500, 8
 SMALL = """(float[1,1,4,4] x) => (float[1,1,8,8] y) <float[4] s = {1, 1, 2, 2}> { [up] y = Resize (x, , s) }"""
+INSPECT = {
+    **{"model": str(SRCNN), "more": (), "html": None},
+    **{"markdown": None, "force": False, "timeout": None, "memory_limit": None, "as_json": True, "quiet": True},
+    **{"verbose": False},
+}
 COMMAND = [sys.executable, "-m", "resizefix", "promote-scales", "zoo", "--output-dir", "new", "--no-verify"]
 
 
@@ -73,8 +82,9 @@ def test_every_model_is_answered_once_whenever_workers_are_killed(tmp_path, seed
             time.sleep(chance.uniform(0.0, 0.05))
             workers = workers_of(command.pid)
             if workers and len(os.listdir(tmp_path / "new")) >= following:
-                os.kill(chance.choice(workers), signal.SIGKILL)
-                killed += 1
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(chance.choice(workers), signal.SIGKILL)
+                    killed += 1
                 following = len(os.listdir(tmp_path / "new")) + chance.randint(5, 60)
         out.seek(0)
         answer = json.load(out)
@@ -120,17 +130,22 @@ def test_ctrl_c_leaves_whole_files_and_prints_what_was_done(tmp_path, as_json):
     assert not workers_of(command.pid)
 
 
-def test_a_model_whose_worker_was_killed_while_it_waited_is_no_failure(tmp_path):
+def test_a_model_whose_worker_was_killed_while_it_waited_is_no_failure(monkeypatch):
     """A process that ended before it had begun says nothing about the model that it would have got."""
-    from resizefix.pool import Pool
+    asked = Worker.ask
+    killed = []
 
-    with Pool("json:loads", ["{}"], 1) as pool:
-        (worker,) = pool._workers
-        worker.start()
-        os.kill(worker._running.process.pid, signal.SIGKILL)
-        worker._running.process.wait()
+    def killed_first(worker, request, seconds=None):
+        if not killed:
+            killed.append(worker._running.process.pid)
+            os.kill(killed[0], signal.SIGKILL)
+        return asked(worker, request, seconds)
+
+    monkeypatch.setattr(Worker, "ask", killed_first)
+    with Pool("resizefix.cli.many:work", [("inspect", INSPECT)], 1) as pool:
         (answered,) = pool.answers()
-    assert not hasattr(answered.error, "code") or answered.error.notes.get("begun")
+    assert killed
+    assert (answered.error, answered.answer["outcome"]) == (None, "already")
 
 
 def test_onnx_reads_what_was_written(tmp_path):

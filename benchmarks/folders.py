@@ -48,6 +48,7 @@ TASKS = (
 def loop(command: str, verify: str) -> None:
     """The loop that a Python user writes, in the folder that holds the folder `models`; prints the outcomes."""
     import resizefix
+    from resizefix.library.result import VerificationFailedError
 
     call = getattr(resizefix, command.replace("-", "_"))
     outcomes: Counter[str] = Counter()
@@ -61,8 +62,8 @@ def loop(command: str, verify: str) -> None:
             outcomes[result.outcome.value] += 1
             if result.outcome.value in ("changed", "already"):
                 result.model.save(Path("results", path.name))
-        except resizefix.ResizefixError:
-            outcomes["failed"] += 1
+        except resizefix.ResizefixError as error:
+            outcomes["failed" if isinstance(error, VerificationFailedError) else "unusable"] += 1
     print(json.dumps(outcomes))
 
 

@@ -16,21 +16,23 @@ from resizefix.outcome import ModelOutcome
 from resizefix.printable import printable
 from resizefix.reports.screen import Part, screen
 
-_STYLES = {"changed": "green", "refused": "yellow", "failed": "bold red"}
+UNUSABLE = "unusable"
+_WORDS = (*(outcome.value for outcome in ModelOutcome), UNUSABLE)
+_STYLES = {"changed": "green", "refused": "yellow", "failed": "bold red", UNUSABLE: "red"}
 _HEAD = ("model", "outcome", "seconds", "reason")
 _MOST_COLUMNS = 60  # of the names: a longer one moves the rest of its row
 _WITH_ITS_MODEL = 3  # a third of a terminal for the names
 
 
 def outcome_of(answer: Mapping[str, Any]) -> str:
-    """The outcome of a model in one word, of the JSON document about it; one that is no use as it is, failed."""
-    return str(answer["outcome"] or ModelOutcome.FAILED.value)
+    """The outcome of a model in one word, of the JSON document about it; UNUSABLE: it is missing or cannot be read."""
+    return str(answer["outcome"] or UNUSABLE)
 
 
 def summary_of(answers: Iterable[Mapping[str, Any]], models: int) -> dict[str, int]:
     """How many models there are, how many had which outcome, and how many were not run."""
     counts = Counter(map(outcome_of, answers))
-    by_outcome = {outcome.value: counts[outcome.value] for outcome in ModelOutcome}
+    by_outcome = {word: counts[word] for word in _WORDS}
     return {"models": models, **by_outcome, "not_run": models - sum(by_outcome.values())}
 
 
@@ -44,7 +46,7 @@ class Rows:
         names = min(max(_columns(_name(model)) for model in models), most)
         self._widths = (
             names,
-            max(len(word) for word in (*(outcome.value for outcome in ModelOutcome), _HEAD[1])),
+            max(map(len, (*_WORDS, _HEAD[1]))),
             len(_HEAD[2]),
         )
         if self._screen.is_styled:

@@ -137,7 +137,7 @@ def test_what_is_no_model_is_one_failure_and_costs_no_other_its_answer(zoo, answ
     (zoo / "aa.onnx").write_bytes(b"PK\x03\x04")
     answer = answered("repair", "zoo", "--output-dir", "new", *FREE)
     assert answer["exit_code"] == 2
-    assert (answer["summary"]["already"], answer["summary"]["failed"]) == (4, 1)
+    assert (answer["summary"]["already"], answer["summary"]["unusable"]) == (4, 1)
     assert not Path("new/aa.onnx").exists()
 
 
@@ -149,8 +149,8 @@ def test_links_are_followed_and_each_folder_is_read_once(zoo, answered):
     os.symlink("nowhere.onnx", zoo / "dangling.onnx")
     os.symlink("a.onnx", zoo / "same.onnx")
     answer = answered("repair", "zoo", "--output-dir", "new", *FREE)
-    by_name = {one["model"].removeprefix("zoo/"): one["outcome"] or "failed" for one in answer["models"]}
-    assert by_name.pop("dangling.onnx") == "failed"
+    by_name = {one["model"].removeprefix("zoo/"): one["outcome"] or "unusable" for one in answer["models"]}
+    assert by_name.pop("dangling.onnx") == "unusable"
     names = {"a.onnx", "b.onnx", "linked/e.onnx", "same.onnx", "sub/b.onnx", "sub/deep/c.onnx"}
     assert by_name == dict.fromkeys(names, "already")
     assert not Path("new/same.onnx").is_symlink()

@@ -13,7 +13,7 @@ def test_what_is_said_of_each_is_what_it_alone_is_reported(answered):
     alone = [answered("check", model, "--target", "tensorrt-8.0") for model in (SRCNN, ESRGAN)]
     assert together["models"] == alone
     assert together["exit_code"] == max(answer["exit_code"] for answer in alone)
-    words = ("changed", "already", "refused", "failed")
+    words = ("changed", "already", "refused", "failed", "unusable")
     assert sum(together["summary"][word] for word in words) == together["summary"]["models"] == 2
     assert all(one["outcome"] == "refused" for one in alone)
 
@@ -32,8 +32,8 @@ def test_for_a_person_there_is_a_line_for_each_and_one_for_all(call, tmp_path):
     first, second, last = out.splitlines()
     assert code == 2
     assert re.fullmatch(rf"{SRCNN} +already +[\d.]+  1 resize node, 1 promotable", first)
-    assert re.match(rf"{broken} +failed +[\d.]+  ", second)
-    assert last == "2 models: 1 already, 1 failed"
+    assert re.match(rf"{broken} +unusable +[\d.]+  ", second)
+    assert last == "2 models: 1 already, 1 unusable"
 
 
 def test_a_process_that_dies_is_that_models_failure(answered, monkeypatch):

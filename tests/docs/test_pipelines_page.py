@@ -23,7 +23,7 @@ def blocks(language: str) -> list[str]:
 
 def test_the_commands_do_what_the_page_says(folder, call):
     lines = "".join(blocks("console")).splitlines()
-    assert len(lines) == 4
+    assert len(lines) == 5
     said = ""
     for line in lines:
         code, out, error = call(*shlex.split(line.removeprefix("$ resizefix "), comments=True))

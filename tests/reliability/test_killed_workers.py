@@ -118,7 +118,8 @@ def test_ctrl_c_leaves_whole_files_and_prints_what_was_done(tmp_path, as_json):
         answer = json.loads(out)
         assert answer["exit_code"] == 130
         assert answer["summary"] == {
-            "models": 300, "changed": done, "already": 0, "refused": 0, "failed": 0, "not_run": 300 - done,
+            "models": 300, "changed": done, "already": 0, "refused": 0, "failed": 0, "unusable": 0,
+            "not_run": 300 - done,
         }  # fmt: skip
         names = {Path(one["model"]).name for one in answer["models"]}
     else:

@@ -96,7 +96,7 @@ def test_every_model_is_answered_once_whenever_workers_are_killed(tmp_path, seed
     assert killed >= LEAST_KILLED
     for one in answer["models"]:
         assert (one["output"] is None) == (one["outcome"] == "failed")
-        assert one["outcome"] == "changed" or "ended by signal 9. Nothing was written." in one["error"]
+        assert one["outcome"] == "changed" or re.search("ended by signal 9.* Nothing was written.$", one["error"])
     require_whole(tmp_path / "new", {Path(one["output"]).name for one in answer["models"] if one["output"]})
 
 

@@ -27,8 +27,15 @@ pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="pr
 MODELS, LEAST_KILLED = 500, 8
 SMALL = """(float[1,1,4,4] x) => (float[1,1,8,8] y) <float[4] s = {1, 1, 2, 2}> { [up] y = Resize (x, , s) }"""
 INSPECT = {
-    "model": str(SRCNN), "more": (), "html": None,
-    "markdown": None, "force": False, "timeout": None, "memory_limit": None, "as_json": True, "quiet": True,
+    "model": str(SRCNN),
+    "more": (),
+    "html": None,
+    "markdown": None,
+    "force": False,
+    "timeout": None,
+    "memory_limit": None,
+    "as_json": True,
+    "quiet": True,
     "verbose": False,
 }
 COMMAND = [sys.executable, "-m", "resizefix", "promote-scales", "zoo", "--output-dir", "new", "--no-verify"]

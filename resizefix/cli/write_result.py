@@ -163,7 +163,7 @@ def why_not_changed(options: dict[str, Any], done: str, already: str) -> Callabl
         from resizefix.reports.wording import reason
 
         if result.outcome is ModelOutcome.ALREADY:
-            return NotChanged(already if result.outcomes else Diagnostic("cli.no-resize-to-do", done=f"be {done}"))
+            return NotChanged(already if result.outcomes else Diagnostic("cli.no-resize-to-do"))
         refused = [outcome for outcome in result.outcomes if outcome.status is Status.REFUSED]
         if not refused:
             first = result.blockers[0]

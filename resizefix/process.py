@@ -17,7 +17,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple, NoReturn
 
 DEFAULT_TIMEOUT = 600.0
@@ -54,6 +54,7 @@ class Ended(NamedTuple):
 
 _board: mmap.mmap | None = None  # what the process that works notes for the one that watches
 _noted: dict[str, Any] = {}
+_tell: Callable[[dict[str, Any]], None] | None = None  # a worker sends its notes to the process that asked it
 _watched = False
 
 
@@ -62,18 +63,22 @@ def is_watched() -> bool:
     return _watched
 
 
-def be_watched() -> None:
-    """To be called in a process that was started to be watched by the one that started it."""
-    global _watched
-    _watched = True
+def be_watched(tell: Callable[[dict[str, Any]], None] | None = None) -> None:
+    """To be called in a process that was started to be watched by the one that started it, which gets its notes by
+    `tell`."""
+    global _tell, _watched
+    _tell, _watched = tell, True
     _end_with_parent()
 
 
 def note(**facts: Any) -> None:
-    """Tell the watching process: `answered` (the exit code; the answer is being printed), `placed` (files have their
-    names), `staged` (files that are to be removed should this process be killed), `temporary` (a folder to be
-    removed)."""
-    if _board is not None:
+    """Tell the watching process: `answered` (the exit code; the answer is being printed), `staged` (files that are to
+    be removed should this process be killed), `placing` (they are whole, and get their names now), `placed` (files have
+    their names), `temporary` (a folder to be removed), `outcome` (of the model that is saved next), `until_killed` (the
+    seconds that this process needs to report what it did)."""
+    if _tell is not None:
+        _tell(facts)
+    elif _board is not None:
         _noted.update(facts)
         text = json.dumps(_noted).encode()
         if len(text) < _BOARD_SIZE:
@@ -137,16 +142,10 @@ def _wait(child: int, ends: set[signal.Signals]) -> Ended:
         if status is not None:
             break
     facts = _facts()
-    if os.path.isdir(facts.get("temporary", "")):
-        import shutil
-
-        shutil.rmtree(facts["temporary"], ignore_errors=True)
+    has_written = settle(facts)
     code = os.waitstatus_to_exitcode(status)
-    for path in facts.get("staged", ()) if code < 0 else ():
-        with contextlib.suppress(OSError):
-            os.unlink(path)
     if number == signal.SIGINT:
-        why = "interrupted; the result is written" if facts.get("placed") else INTERRUPTED
+        why = "interrupted; the result is written" if has_written else INTERRUPTED
         return Ended(130, None if "answered" in facts else why)
     if number != signal.SIGCHLD:
         _die_of(number)
@@ -154,6 +153,28 @@ def _wait(child: int, ends: set[signal.Signals]) -> Ended:
         return Ended(code if code >= 0 else facts["answered"])
     why = why_ended(code, facts.get("seconds"), facts.get("memory"))
     return Ended(facts.get("code", 2), f"{why}. Nothing was written.")
+
+
+def settle(facts: Mapping[str, Any]) -> bool:
+    """Remove what an ended process left unfinished, by its notes; whether its result has its name, and is whole."""
+    staged = facts.get("staged", ())
+    has_written = bool(facts.get("placed") or (facts.get("placing") and all(map(_has_a_name, staged))))
+    for path in staged:
+        with contextlib.suppress(OSError):
+            os.unlink(path)
+    if os.path.isdir(facts.get("temporary", "")):
+        import shutil
+
+        shutil.rmtree(facts["temporary"], ignore_errors=True)
+    return has_written
+
+
+def _has_a_name(temporary: str) -> bool:
+    """Whether a whole file got its name: it was renamed, or linked and has two."""
+    try:
+        return os.stat(temporary).st_nlink > 1
+    except OSError:
+        return True
 
 
 def why_ended(code: int, seconds: float | None = None, memory: float | None = None) -> str:
@@ -174,7 +195,7 @@ def _status(child: int) -> int | None:
 def _end(child: int) -> int:
     """End it, by force if it does not end by itself, and return its status."""
     os.kill(child, signal.SIGTERM)
-    until = time.monotonic() + _UNTIL_KILLED
+    until = time.monotonic() + _facts().get("until_killed", _UNTIL_KILLED)
     while time.monotonic() < until:
         status = _status(child)
         if status is not None:
@@ -225,6 +246,12 @@ def bound(seconds: float | None, memory: int | None, code: int) -> None:
         note(seconds=seconds, code=code)
     else:
         note(seconds=seconds, memory=size, code=code)
+
+
+def unbound() -> None:
+    """Stop the clock of `bound`: what this process was asked for is done, and it waits for more."""
+    if _watched and hasattr(signal, "setitimer"):
+        signal.setitimer(signal.ITIMER_REAL, 0)
 
 
 def _end_with_parent() -> None:

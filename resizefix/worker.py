@@ -21,7 +21,10 @@ if TYPE_CHECKING:  # costly to import for the many calls that need no worker
     import subprocess
 
 _PACKAGE = os.path.dirname(os.path.abspath(__file__))
-_OWN = f"import sys; sys.path.append({os.path.dirname(_PACKAGE)!r}); from resizefix.worker import serve; serve(%r)"
+_OWN = (
+    f"import sys; sys.path.append({os.path.dirname(_PACKAGE)!r}); "
+    "from resizefix.worker import serve; serve(%r, notes=True)"
+)
 # Another Python gets the modules of this package and nothing else from here: no folder that holds our dependencies, and
 # no module out of its working folder.
 _STUB = (
@@ -37,11 +40,17 @@ _END_OF_PRINT = b"\0"
 
 
 class WorkerEndedError(Exception):
-    """A worker ended, with `code`, before it had answered."""
+    """A worker ended, with `code`, before it had answered.
 
-    def __init__(self, code: int) -> None:
+    `notes` are what it noted for this request (`process.note`): `begun` is there if the request had reached it.
+    `has_written`: whether a file that it wrote has its name, and is whole.
+    """
+
+    def __init__(self, code: int, notes: Mapping[str, Any], has_written: bool) -> None:
         super().__init__(process.why_ended(code))
         self.code = code
+        self.notes = notes
+        self.has_written = has_written
 
 
 class Foreign(NamedTuple):
@@ -65,8 +74,7 @@ class Worker(contextlib.AbstractContextManager["Worker"]):
     def __init__(self, function: str, foreign: Foreign | None = None) -> None:
         self._function = function
         self._foreign = foreign
-        self._process: subprocess.Popen[bytes] | None = None
-        self._messages: queue.Queue[Any]
+        self._running: _Running | None = None
         self._printed = bytearray()
         self._all_read = threading.Event()
 
@@ -81,80 +89,71 @@ class Worker(contextlib.AbstractContextManager["Worker"]):
 
     def close(self) -> None:
         """End the process."""
-        ended, self._process = self._process, None
-        if ended is not None:
-            if self._foreign is not None and hasattr(os, "killpg"):
-                with contextlib.suppress(OSError):
-                    os.killpg(ended.pid, 9)
-            ended.kill()
-            ended.wait()
-            for stream in (ended.stdin, ended.stdout):
-                with contextlib.suppress(OSError):
-                    stream.close()  # type: ignore[union-attr]
+        running, self._running = self._running, None
+        if running is not None:
+            running.end()
+
+    def start(self) -> None:
+        """Start the process if there is none, or if the last one ended while it waited."""
+        if self._running is not None and self._running.process.poll() is not None:
+            self.close()
+        if self._running is None:
+            self._running = self._start()
 
     def ask(self, request: object, seconds: float | None = None) -> Iterator[Any]:
         """The messages that answer a request. Raises WorkerEndedError, and TimeoutError when time is up."""
         import queue
 
         until = None if seconds is None else time.monotonic() + seconds
-        asked = self._process or self._start()
+        if self._running is None:
+            self._running = self._start()
+        asked = self._running
+        asked.notes.clear()
         self._printed.clear()
         self._all_read.clear()
         # A process that does not read must not hold up the one that counts the seconds.
-        threading.Thread(target=_send, args=(request, asked), daemon=True).start()
+        threading.Thread(target=_send, args=(request, asked.process), daemon=True).start()
         while True:
             try:
-                found = self._messages.get(timeout=None if until is None else max(until - time.monotonic(), 0.0))
+                found = asked.messages.get(timeout=None if until is None else max(until - time.monotonic(), 0.0))
             except queue.Empty:
                 self.close()
                 raise TimeoutError from None
             if found is None:
-                raise WorkerEndedError(self._code(asked))
+                code, has_written = self._ended(asked)
+                raise WorkerEndedError(code, asked.notes, has_written)
             if found == _DONE:
                 return
             yield found[0]
 
-    def _code(self, asked: subprocess.Popen[bytes]) -> int:
+    def _ended(self, asked: _Running) -> tuple[int, bool]:
         """How a process ended that sends no more; one that has not ended, for it sent what is no message, is ended."""
         import subprocess
 
         with contextlib.suppress(subprocess.TimeoutExpired):
-            asked.wait(_UNTIL_ENDED)
+            asked.process.wait(_UNTIL_ENDED)
         self.close()
-        return int(asked.returncode)
+        has_written = asked.end()
+        return int(asked.process.returncode), has_written
 
-    def _start(self) -> subprocess.Popen[bytes]:
-        import queue
+    def _start(self) -> _Running:
         import subprocess
 
         pipe, foreign = subprocess.PIPE, self._foreign
         if foreign is None:
             command = [sys.executable, "-c", _OWN % self._function]
-            started = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL)
-        else:
-            started = subprocess.Popen(
-                [foreign.python, "-c", _STUB % self._function],
-                stdin=pipe,
-                stdout=pipe,
-                stderr=pipe,
-                cwd=foreign.folder,
-                env=dict(foreign.environment),
-                start_new_session=True,
-            )
-            threading.Thread(target=self._read_printed, args=(started.stderr,), daemon=True).start()
-        self._process, self._messages = started, queue.Queue()
-        threading.Thread(target=self._listen, args=(started.stdout, self._messages), daemon=True).start()
-        return started
-
-    def _listen(self, answers: Any, messages: queue.Queue[Any]) -> None:
-        import pickle
-
-        # What comes out of a process that may have been broken by a model must not name classes to be made.
-        reader = pickle.Unpickler if self._foreign is None else _plain_unpickler()
-        with contextlib.suppress(EOFError, pickle.UnpicklingError, OSError, ValueError, KeyError, IndexError):
-            while True:
-                messages.put(reader(answers).load())
-        messages.put(None)
+            return _Running(subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL), False)
+        started = subprocess.Popen(
+            [foreign.python, "-c", _STUB % self._function],
+            stdin=pipe,
+            stdout=pipe,
+            stderr=pipe,
+            cwd=foreign.folder,
+            env=dict(foreign.environment),
+            start_new_session=True,
+        )
+        threading.Thread(target=self._read_printed, args=(started.stderr,), daemon=True).start()
+        return _Running(started, True)
 
     def _read_printed(self, stream: Any) -> None:
         with contextlib.suppress(OSError, ValueError), stream:
@@ -164,6 +163,55 @@ class Worker(contextlib.AbstractContextManager["Worker"]):
                 if _END_OF_PRINT in piece:
                     self._all_read.set()
         self._all_read.set()
+
+
+class _Running:
+    """A process of a worker: what it has sent, and how it is ended. Messages of a foreign one are plain data."""
+
+    def __init__(self, started: subprocess.Popen[bytes], is_foreign: bool) -> None:
+        import queue
+
+        self.process = started
+        self.messages: queue.Queue[Any] = queue.Queue()
+        self.notes: dict[str, Any] = {}
+        self._is_foreign = is_foreign
+        self._ending = threading.Lock()
+        self._has_written: bool | None = None
+        self._listener = threading.Thread(target=self._listen, daemon=True)
+        self._listener.start()
+
+    def end(self) -> bool:
+        """End the process and remove what it left unfinished; whether a file that it wrote has its name."""
+        with self._ending:
+            if self._has_written is None:
+                self._kill()
+                self._has_written = process.settle(self.notes)
+            return self._has_written
+
+    def _kill(self) -> None:
+        if self._is_foreign and hasattr(os, "killpg"):
+            with contextlib.suppress(OSError):
+                os.killpg(self.process.pid, 9)
+        self.process.kill()
+        self.process.wait()
+        self._listener.join(_UNTIL_READ)  # its last notes are read
+        for stream in (self.process.stdin, self.process.stdout):
+            with contextlib.suppress(OSError):
+                stream.close()  # type: ignore[union-attr]
+
+    def _listen(self) -> None:
+        import pickle
+
+        # What comes out of a process that may have been broken by a model must not name classes to be made.
+        reader: Any = _plain_unpickler() if self._is_foreign else pickle.Unpickler
+        with contextlib.suppress(EOFError, pickle.UnpicklingError, OSError, ValueError, KeyError, IndexError):
+            while True:
+                found = reader(self.process.stdout).load()
+                if isinstance(found, dict) and not self._is_foreign:
+                    self.notes.update(found)
+                else:
+                    self.messages.put(found)
+        self.messages.put(None)
 
 
 def _send(request: object, asked: subprocess.Popen[bytes]) -> None:
@@ -188,18 +236,20 @@ def _plain_unpickler() -> Any:
     return PlainUnpickler
 
 
-def serve(function: str) -> None:
-    """Answer requests on stdin until it ends: the work of a worker's process."""
+def serve(function: str, notes: bool = False) -> None:
+    """Answer requests on stdin until it ends: the work of a worker's process. With `notes`, what is noted for the
+    process that watches is sent to the one that asked."""
     import importlib
     import pickle
 
-    process.be_watched()
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what libraries print is no answer
 
-    def send(message: tuple[Any, ...]) -> None:
+    def send(message: tuple[Any, ...] | dict[str, Any]) -> None:
         answers.write(pickle.dumps(message, protocol=4))
         answers.flush()
+
+    process.be_watched(send if notes else None)
 
     module, _, name = function.partition(":")
     work = getattr(importlib.import_module(module), name)
@@ -208,7 +258,9 @@ def serve(function: str) -> None:
             request = pickle.load(sys.stdin.buffer)
         except EOFError:
             return
+        process.note(begun=True)
         work(request, lambda message: send((message,)))
+        process.unbound()
         for stream in (sys.stdout, sys.stderr):
             stream.flush()
         os.write(2, _END_OF_PRINT)

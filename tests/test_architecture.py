@@ -32,6 +32,7 @@ WORDS = {
     "errors",
     "interpolation",
     "outcome",
+    "pool",
     "printable",
     "process",
     "promotion",

@@ -25,13 +25,16 @@ def command(model: str, target: tuple[str, ...], **options: Any) -> Answer:
     from resizefix.library.check import check_all
     from resizefix.library.repair import known_faults
     from resizefix.reports.json import fault_json, verdict_json
+    from resizefix.shapes.model_view import ModelView
 
     asked = {name: options[name] for name in ("live", "build", "timeout", "runtime_python")}
-    verdicts = check_all(model, target, profile=_profile(options), **asked)
+    document = Document.open(model)
+    view = ModelView(document)
+    verdicts = check_all(view, target, profile=_profile(options), **asked)
     unanswered = list(dict.fromkeys(verdict.live_reason for verdict in verdicts if verdict.live_reason))
     for reason in () if target else unanswered:  # of all targets, those that can be asked are
         click.echo(f"resizefix check: {reason}", err=True)
-    faults = known_faults(model)
+    faults = known_faults(view)
 
     def show() -> None:
         from resizefix.reports.next_step import after_check
@@ -41,14 +44,14 @@ def command(model: str, target: tuple[str, ...], **options: Any) -> Answer:
         show_faults([(label, fault) for label, fault in faults if not fault.is_optional])
         if target or output_mode().verbose:
             show_verdicts(verdicts, chosen=None)
-            show_step(after_check(shown(model), Document.open(model), verdicts))
+            show_step(after_check(shown(model), document, verdicts))
         else:
             show_families(verdicts, every=options["all"])
 
     def rows() -> tuple[Any, ...]:
         from resizefix.reports.matrix import rows_of
 
-        return shown(model), rows_of(Document.open(model), verdicts), verdicts
+        return shown(model), rows_of(document, verdicts), verdicts
 
     files = reports.write(*pages("matrix.matrix_page", "matrix.matrix_markdown", rows))
     fields = {

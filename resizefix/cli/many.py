@@ -1,107 +1,118 @@
-"""Several models in one call: each in a process of its own, `--jobs` at a time, one answer for all.
+"""Many models in one call: folders, patterns and files, answered by `--jobs` processes that go from model to model.
 
-A model that brings its process down costs no other model its answer. The results stand in the order of the arguments,
-whatever the order in which they were ready.
+A model that brings its process down costs no other model its answer. A row is printed as each model ends; in the JSON
+document the answers stand in the order of the models.
 """
 
 from __future__ import annotations
 
 import contextlib
+import json
 import os
+import signal
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 from typing import Any, NoReturn
 
 import click
 
 from resizefix import process
-from resizefix.cli.envelope import Invocation
+from resizefix.cli.envelope import Invocation, why_unforeseen
+from resizefix.cli.many_table import Rows, show_summary, summary_of
+from resizefix.cli.model_files import ModelFile, models_of, names_several
 from resizefix.cli.next_command import after_error, show_error
 from resizefix.cli.piped_model import DASH, PipedModel, shown, with_dash
+from resizefix.cli.progress import progress_line
 from resizefix.cli.target_file import require_apart
 from resizefix.diagnostics import Diagnostic
 from resizefix.errors import UsageError
-from resizefix.outcome import ModelOutcome
+from resizefix.pool import Answered, Pool
 from resizefix.printable import printable
 from resizefix.version import __version__
-from resizefix.worker import Worker, WorkerEndedError
+from resizefix.worker import WorkerEndedError
 
 WORKER = "resizefix.cli.many:work"
+_SECONDS_BESIDE = 5.0  # beside what a process may take by its own clock
+_UNTIL_KILLED = 3.0  # seconds for what was done to be reported after Ctrl-C
+_INTERRUPTED = 130
 
 
 def answer_each(context: click.Context) -> NoReturn:
     """Answer for each model that the command of this context was given; leaves through `click.exceptions.Exit`."""
     params = context.params
-    models = [params["model"], *([params["out"]] if params.get("out") else []), *params["more"]]
     command, output_dir = str(context.info_name), params.get("output_dir")
     try:
-        if "output_dir" in params and output_dir is None:
-            raise UsageError("cli.several-models")
-        if DASH in models:
-            raise UsageError("cli.stdout-of-several")
-        answers = _answers(command, models, _calls(models, params, output_dir), params["jobs"])
-        _report(context, models, answers)
+        words = [params["model"], *([params["out"]] if params.get("out") else []), *params["more"]]
+        _require_sense(params, words)
+        models = models_of(words, output_dir)
+        calls = _calls(models, params, output_dir)
     except UsageError as error:
-        context.ensure_object(Invocation).document = _envelope(command, UsageError.exit_code, str(error), [])
+        invocation = context.ensure_object(Invocation)
+        invocation.document = _envelope(command, UsageError.exit_code, str(error), [], 0)
         quietly = params["as_json"] or params["quiet"]
         step = None if quietly else after_error(error, command, "", ())
         show_error(f"resizefix {command}: {printable(str(error))}", step)
         raise click.exceptions.Exit(UsageError.exit_code) from error
+    with _folders_of(calls):
+        _report(context, models, calls)
 
 
-def _calls(models: Sequence[str], params: dict[str, Any], output_dir: str | None) -> list[dict[str, Any]]:
-    """The parameters for each model. Raises UsageError for what makes no sense for several."""
+def _require_sense(params: dict[str, Any], words: Sequence[str]) -> None:
+    """Raises UsageError for options that make no sense for several models."""
+    if "output_dir" in params and params["output_dir"] is None:
+        folder = next(filter(names_several, words), None)
+        if folder is not None:
+            raise UsageError("cli.folder-without-output-dir", folder=folder)
+        raise UsageError("cli.jsonl-without-output-dir" if params["jsonl"] else "cli.several-models")
+    if params["as_json"] and params["jsonl"]:
+        raise UsageError("cli.json-twice")
+    if DASH in words:
+        raise UsageError("cli.stdout-of-several")
     for name in ("html", "markdown"):
         if params.get(name) is not None:
             raise UsageError("cli.one-model-only", name=name)
-    shared = {**params, "more": (), "jobs": 1, "as_json": True, "quiet": True}
-    if output_dir is None:
-        return [{**shared, "model": model} for model in models]
-    if params["in_place"] or params["output_option"] is not None:
+    if params.get("in_place") or params.get("output_option") is not None:
         raise UsageError("cli.output-dir-alone")
-    outs = [os.path.join(output_dir, Path(model).name) for model in models]
+
+
+def _calls(models: Sequence[ModelFile], params: dict[str, Any], output_dir: str | None) -> list[dict[str, Any]]:
+    """The parameters for each model. Raises UsageError where two results, or a result and a model, are one file."""
+    shared = {**params, "more": (), "jobs": 1, "as_json": True, "jsonl": False, "quiet": True}
+    if output_dir is None:
+        return [{**shared, "model": model.path} for model in models]
+    outs = [os.path.join(output_dir, model.place) for model in models]
     # Without regard to case: some file systems have none. Through links: two names may lead to one file.
-    files = [os.path.realpath(out).casefold() for out in outs]
-    double = sorted({Path(out).name for out, file in zip(outs, files, strict=True) if files.count(file) > 1})
-    if double:
-        raise UsageError("cli.same-file-name", double=" or ".join(double), output_dir=output_dir)
-    require_apart(outs, models, instead=Diagnostic("cli.name-another-folder"))
-    if not params["dry_run"]:
-        try:
-            os.makedirs(output_dir, exist_ok=True)
-        except OSError as error:
-            raise UsageError("cli.no-output-dir", output_dir=output_dir, strerror=error.strerror or error) from error
+    first: dict[str, ModelFile] = {}
+    for model, out in zip(models, outs, strict=True):
+        file = os.path.realpath(out).casefold()
+        other = first.setdefault(file, model)
+        if other is not model:
+            raise UsageError("cli.same-file-name", one=other.path, other=model.path, out=out)
+    paths = [model.path for model in models]
+    require_apart(outs, paths, instead=Diagnostic("cli.name-another-folder"), data=params["force"])
+    shared |= {"out": None, "output_dir": None, "copy_unchanged": True}
     return [
-        {**shared, "model": model, "out": None, "output_option": None if params["dry_run"] else out, "output_dir": None}
-        for model, out in zip(models, outs, strict=True)
+        {**shared, "model": path, "output_option": None if params["dry_run"] else out}
+        for path, out in zip(paths, outs, strict=True)
     ]
 
 
-def _answers(
-    command: str, models: Sequence[str], calls: Sequence[dict[str, Any]], jobs: int
-) -> Iterator[dict[str, Any]]:
-    from concurrent.futures import ThreadPoolExecutor  # costly to import for the many calls with one model
-
-    workers = [Worker(WORKER) for _ in models]
-
-    def ask(worker: Worker, model: str, params: dict[str, Any]) -> dict[str, Any]:
-        try:
-            with worker:
-                answer: dict[str, Any] = next(worker.ask((command, params)))
-        except WorkerEndedError as ended:
-            seconds = params.get("timeout") or process.DEFAULT_TIMEOUT
-            error = f"{model}: {process.why_ended(ended.code, seconds)}. Nothing was written."
-            answer = {**_envelope(command, 2, error, None), "model": shown(model), "output": None, "outcome": None}
-        return answer
-
-    with ThreadPoolExecutor(max_workers=jobs) as pool:
-        try:
-            yield from pool.map(ask, workers, models, calls)
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            for worker in workers:
-                worker.close()
-            raise
+@contextlib.contextmanager
+def _folders_of(calls: Sequence[dict[str, Any]]) -> Iterator[None]:
+    """The folders of all results, of which new ones that stay empty go again."""
+    new: set[str] = set()
+    for folder in {os.path.dirname(call["output_option"]) for call in calls if call.get("output_option")}:
+        while folder and not os.path.isdir(folder):
+            new.add(folder)
+            folder = os.path.dirname(folder)
+    for folder in sorted(new):
+        with contextlib.suppress(OSError):  # which the command says of each model
+            os.mkdir(folder)
+    try:
+        yield
+    finally:
+        for folder in sorted(new, reverse=True):
+            with contextlib.suppress(OSError):
+                os.rmdir(folder)
 
 
 def work(request: tuple[str, dict[str, Any]], say: Callable[[dict[str, Any] | None], None]) -> None:
@@ -121,72 +132,91 @@ def work(request: tuple[str, dict[str, Any]], say: Callable[[dict[str, Any] | No
     say(with_dash(invocation.document, model) if isinstance(model, PipedModel) else invocation.document)
 
 
-def _report(context: click.Context, models: Sequence[str], answers: Iterator[dict[str, Any]]) -> NoReturn:
-    """One JSON document, or a line for each model as it is ready. Leaves with the worst exit code."""
+def _report(context: click.Context, models: Sequence[ModelFile], calls: Sequence[dict[str, Any]]) -> NoReturn:
+    """A row, or a line of JSON, for each model as it ends. Leaves with the worst exit code, or with that of Ctrl-C."""
     params, command = context.params, str(context.info_name)
-    for_person = not params["as_json"] and not params["quiet"]
-    documents = []
-    for model, answer in zip(models, answers, strict=True):
-        documents.append(answer)
-        if for_person:
-            click.echo(f"{word_of(answer):<8} {printable(shown(model))}: {printable(_in_words(answer))}")
-            for line in _violations(answer):
-                click.echo(f"         {printable(line)}")
-    worst = max(document["exit_code"] for document in documents)
+    answers: dict[int, dict[str, Any]] = {}
+    for_person = not (params["as_json"] or params["jsonl"])
+    rows = None
+    if for_person and not params["quiet"]:
+        names = [model.path for model in models]
+        rows = Rows(names, verbose=params["verbose"], progress=progress_line(command))
+
+    def take(answered: Answered) -> None:
+        answer = _document(command, calls[answered.number], answered)
+        answers[answered.number] = answer
+        if answer["output"]:
+            process.note(placed=True)
+        if params["jsonl"]:
+            click.echo(json.dumps(answer, ensure_ascii=True, allow_nan=False))
+        elif rows is not None:
+            rows.add(models[answered.number].path, answer, answered.seconds)
+
+    is_whole = _answered(command, calls, params, take)
+    in_order = [answers[number] for number in sorted(answers)]
+    code, why = max((answer["exit_code"] for answer in in_order), default=0), None
+    if not is_whole:
+        code = _INTERRUPTED
+        why = Diagnostic("cli.interrupted-of-many", done=len(in_order), models=len(models))
     invocation = context.ensure_object(Invocation)
-    invocation.document = _envelope(command, worst, None, documents)
-    invocation.wrote = any(document.get("output") for document in documents)
+    invocation.document = _envelope(command, code, why, in_order, len(models))
+    invocation.wrote = any(answer["output"] for answer in in_order)
     if for_person:
-        summary = ", ".join(f"{count} {word}" for word, count in _counts(documents).items() if count)
-        click.echo(f"{len(documents)} model{'s' * (len(documents) > 1)}: {summary}")
-    raise click.exceptions.Exit(worst)
+        if rows is not None:
+            rows.close()
+        show_summary(invocation.document["summary"], params.get("output_dir") if invocation.wrote else None)
+    if why is not None:
+        show_error(f"resizefix {command}: {why}", None)
+    raise click.exceptions.Exit(code)
 
 
-UNUSABLE = "unusable"
+def _answered(
+    command: str, calls: Sequence[dict[str, Any]], params: dict[str, Any], take: Callable[[Answered], None]
+) -> bool:
+    """Have each call answered and taken; False where Ctrl-C ended that. Then nothing is worked on any more."""
+    seconds = (params.get("timeout") or process.DEFAULT_TIMEOUT) + process.GRACE + _SECONDS_BESIDE
+    process.note(until_killed=_UNTIL_KILLED)
+    with Pool(WORKER, [(command, call) for call in calls], params["jobs"], seconds) as pool:
+        try:
+            for answered in pool.answers():
+                take(answered)
+        except (process.AskedToEnd, KeyboardInterrupt):
+            for answered in pool.stop():
+                was_written = isinstance(answered.error, WorkerEndedError) and answered.error.has_written
+                if answered.answer is not None or was_written:
+                    take(answered)
+            return False
+    return True
 
 
-def word_of(document: dict[str, Any]) -> str:
-    """What became of a model, in a word; UNUSABLE: there was no model, or it could not be read."""
-    return str(document["outcome"] or UNUSABLE)
+def _document(command: str, call: dict[str, Any], answered: Answered) -> dict[str, Any]:
+    """The JSON document of one model; of one whose process ended, it says how.
+
+    A process that ended behind its last step has written a whole file: its outcome is that of the file.
+    """
+    if isinstance(answered.answer, dict):
+        return answered.answer
+    error, out = answered.error, call.get("output_option")
+    document = {"resizefix": __version__, "command": command, "model": shown(call["model"]), "output": None}
+    if isinstance(error, WorkerEndedError) and error.has_written:
+        outcome = error.notes.get("outcome")
+        return {**document, "output": out, "exit_code": 0, "error": None, "outcome": outcome, "reason": None}
+    if isinstance(error, WorkerEndedError):
+        why = process.why_ended(error.code, error.notes.get("seconds"), error.notes.get("memory"))
+    elif isinstance(error, TimeoutError):
+        why = process.why_ended(-getattr(signal, "SIGALRM", 14), call.get("timeout") or process.DEFAULT_TIMEOUT)
+    else:
+        why = why_unforeseen(error) if isinstance(error, Exception) else process.why_ended(0)
+    said = f"{document['model']}: {why}. Nothing was written."
+    return {**document, "exit_code": 2, "error": said, "outcome": "failed", "reason": said}
 
 
-def _counts(documents: Sequence[dict[str, Any]]) -> dict[str, int]:
-    """How many models there are of each word."""
-    words = [word_of(document) for document in documents]
-    return {word: words.count(word) for word in (*(outcome.value for outcome in ModelOutcome), UNUSABLE)}
-
-
-def _in_words(answer: dict[str, Any]) -> str:
-    if answer["error"]:
-        return str(answer["error"])
-    if "sites" in answer:
-        promotable = sum(site["promotable"] and site["coupling"]["verdict"] != "coupled" for site in answer["sites"])
-        return f"{len(answer['sites'])} resize node{'s' * (len(answer['sites']) != 1)}, {promotable} promotable"
-    if "targets" in answer and "outcomes" not in answer:
-        refusing = [name for name, verdict in answer["targets"].items() if not verdict["accepted"]]
-        return f"refused by {', '.join(refusing)}" if refusing else "accepted"
-    if answer["reason"]:
-        return str(answer["reason"])
-    changed = sum(outcome["status"] == "changed" for outcome in answer.get("outcomes", ()))
-    where = f", written to {answer['output']}" if answer["output"] else ""
-    return f"{changed} of {len(answer.get('outcomes', ()))} resize nodes changed{where}"
-
-
-def _violations(answer: dict[str, Any]) -> Iterator[str]:
-    """Node, rule and mend of what `check` found, each once though several targets say it."""
-    said: dict[str, None] = {}
-    checked = {} if "outcomes" in answer else answer.get("targets", {})
-    for verdict in checked.values():
-        if not verdict["accepted"]:
-            lines = [f"{v['node']}: {v['because']} [{v['rule']}]; {v['fix']}" for v in verdict["violations"]]
-            errors = (verdict["live"] or {}).get("errors", ())
-            said |= dict.fromkeys([*lines, *(Diagnostic("cli.real-parser-says", why=error) for error in errors)])
-    yield from said
-
-
-def _envelope(command: str, exit_code: int, error: str | None, models: list[dict[str, Any]] | None) -> dict[str, Any]:
-    fields: dict[str, Any] = {"resizefix": __version__, "command": command, "exit_code": exit_code, "error": error}
-    if models is not None:
-        fields["models"] = models
-        fields["summary"] = {"models": len(models), **_counts(models)}
-    return fields
+def _envelope(command: str, code: int, error: str | None, answers: list[dict[str, Any]], models: int) -> dict[str, Any]:
+    return {
+        "resizefix": __version__,
+        "command": command,
+        "exit_code": code,
+        "error": error,
+        "models": answers,
+        "summary": summary_of(answers, models),
+    }

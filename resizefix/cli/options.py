@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from resizefix.cli.envelope import Answer, Invocation, OutputMode, Reply, report
+from resizefix.cli.model_files import is_about_many
 from resizefix.cli.option_types import param_type
 from resizefix.cli.piped_model import ModelArgument
 from resizefix.diagnostics import Diagnostic
@@ -33,7 +34,7 @@ class Subcommand(click.Command):
 
     def invoke(self, ctx: click.Context) -> None:
         """Answer for one model, or for each of several; leaves through `click.exceptions.Exit`."""
-        if ctx.params.get("more") or ctx.params.get("output_dir") is not None:
+        if any(row.name == "jobs" for row in self.rows) and is_about_many(ctx.params):
             from resizefix.cli.many import answer_each
 
             answer_each(ctx)

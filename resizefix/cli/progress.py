@@ -22,7 +22,8 @@ _CLEARED = "\r\x1b[2K"
 class ProgressLine:
     """Shown from the second second on, gone before the answer is printed."""
 
-    def __init__(self) -> None:
+    def __init__(self, doing: str = "verifying") -> None:
+        self._doing = doing
         self._began = time.monotonic()
         self._shown = ""
 
@@ -32,7 +33,7 @@ class ProgressLine:
         if not self._shown and took < _QUIET_FOR:
             return
         most = max(_columns() - 1, 1)  # in the last column, some terminals break a line
-        line = line_within(most, made, total, took, what)
+        line = line_within(most, made, total, took, f"{self._doing}: {what}")
         if line != self._shown:
             self._shown = line
             click.echo(f"{_CLEARED}{line}", nl=False, err=True)
@@ -52,7 +53,7 @@ def line_within(most: int, made: int, total: int, took: float, what: str) -> str
     left = int(took * (1 / part - 1)) if part else 0
     figures = f"{int(part * 100):3}%  {left // 3600:02}:{left // 60 % 60:02}:{left % 60:02}"
     bar = f"  [{'#' * int(part * _BAR):{_BAR}}]  "
-    words = printable(f"verifying: {what}")
+    words = printable(what)
     room = min(most - len(bar) - len(figures), _LABEL)
     if room < _BAR:
         beside = most - len(figures) - 2
@@ -70,12 +71,12 @@ def _columns() -> int:
     return shutil.get_terminal_size((of_stderr or 80, 24)).columns
 
 
-def progress_line() -> ProgressLine | None:
+def progress_line(doing: str = "verifying") -> ProgressLine | None:
     """A line for the command that is running; None where it would not be seen, or it is not wished for."""
     context = click.get_current_context()
     if context.params.get("quiet") or not sys.stderr.isatty():
         return None
-    line = context.meta[_KEY] = ProgressLine()
+    line = context.meta[_KEY] = ProgressLine(doing)
     return line
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
@@ -70,27 +70,41 @@ def require_free(path: str, models: Sequence[str], *, force: bool, instead: str 
         raise UsageError("cli.out-exists", path=path, retry_args=("--force",))
 
 
-def require_apart(paths: Sequence[str], models: Sequence[str], *, instead: str) -> None:
-    """Raises UsageError where writing one of `paths` would replace one of the models, or a file with their data.
+def require_apart(paths: Sequence[str], models: Sequence[str], *, instead: str, data: bool = True) -> None:
+    """Raises UsageError where writing one of `paths` would replace one of the models, or (`data`) a file with their
+    data.
 
     Files are compared, not names: a link, another path to the folder or another case may lead to the same file.
     """
-    existing = [path for path in paths if os.path.exists(path)]
+    existing = _identities(paths)
     if not existing:
+        return
+    if any(isinstance(model, PipedModel) for model in models):
+        for path in existing.values():
+            if is_stream(sys.stdin, path):
+                raise UsageError("cli.stdin-is-out", path=path)
+    files = _identities(model for model in models if os.path.isfile(model))
+    for identity, model in files.items():
+        if identity in existing:
+            path = existing[identity]
+            named = "" if path == model else f" ({model})"
+            raise UsageError("cli.out-is-in", path=path, named=named, instead=instead)
+    if not data:
         return
     from resizefix.document.document import Document
 
-    there = [model for model in models if os.path.isfile(model)]
-    if any(isinstance(model, PipedModel) for model in models):
-        for path in existing:
-            if is_stream(sys.stdin, path):
-                raise UsageError("cli.stdin-is-out", path=path)
-    for path, model in ((path, model) for path in existing for model in there):
-        if os.path.samefile(path, model):
-            named = "" if path == model else f" ({model})"
-            raise UsageError("cli.out-is-in", path=path, named=named, instead=instead)
-    for model in there:
+    for model in files.values():
         with suppress(UnreadableModelError):  # which the command itself reports
             document = Document.open(model)
-            for path in existing:
+            for path in existing.values() if document.data_files() else ():
                 document.require_apart(path)
+
+
+def _identities(paths: Iterable[str]) -> dict[tuple[int, int], str]:
+    """The files among the paths, each once, by what tells one file from another on this system."""
+    files: dict[tuple[int, int], str] = {}
+    for path in paths:
+        with suppress(OSError, ValueError):
+            status = os.stat(path)
+            files.setdefault((status.st_dev, status.st_ino), path)
+    return files

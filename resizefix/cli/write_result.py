@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 import resizefix
+from resizefix import process
 from resizefix.cli.envelope import Answer, output_mode
 from resizefix.cli.options import Subcommand, model_argument, subcommand
 from resizefix.cli.piped_model import DASH, ModelOnStdout, require_whole
@@ -107,6 +108,7 @@ def write_result(
             show_already(why.reason, target.path, in_place=options["in_place"])
 
     if is_changed or is_copy:
+        process.note(outcome=outcome.value)
         if on_stdout is not None:
             on_stdout.save(result.model)
         elif target.path is not None:
@@ -176,7 +178,7 @@ def why_not_changed(options: dict[str, Any], done: str, already: str) -> Callabl
         from resizefix.reports.wording import reason
 
         if result.outcome is ModelOutcome.ALREADY:
-            return NotChanged(already if result.outcomes else Diagnostic("cli.no-resize-to-do", done=f"be {done}"))
+            return NotChanged(already if result.outcomes else Diagnostic("cli.no-resize-to-do"))
         refused = [outcome for outcome in result.outcomes if outcome.status is Status.REFUSED]
         if not refused:
             first = result.blockers[0]

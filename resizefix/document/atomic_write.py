@@ -41,6 +41,8 @@ class AtomicWrite:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        if self._staged:  # what has its name and is not committed loses it
+            process.note(placing=False)
         for staged in self._staged:
             with suppress(OSError):
                 staged.temporary.unlink()
@@ -94,6 +96,7 @@ class AtomicWrite:
     def commit(self) -> None:
         """Gives the staged files their names. Raises UsageError, CannotWriteError; then no new file is left behind."""
         with process.uninterrupted():
+            process.note(placing=True)
             for staged in self._staged:
                 try:
                     self._place(staged)

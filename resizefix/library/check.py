@@ -49,7 +49,7 @@ def check(
 
 
 def check_all(
-    model: Model,
+    model: Model | ModelView,
     targets: Sequence[str] = (),
     *,
     live: bool = False,
@@ -58,7 +58,8 @@ def check_all(
     timeout: float = 300.0,
     runtime_python: Mapping[str, str] | None = None,
 ) -> tuple[Verdict, ...]:
-    """`check` for several targets (none: all), with the model read, parsed and built once."""
+    """`check` for several targets (none: all), with the model read, parsed and built once; of a view, what it knows of
+    its document is used."""
     judged: dict[str, Target] = {}
     asked: dict[str, str] = {}
     for name in targets:
@@ -67,8 +68,7 @@ def check_all(
         if not target.file and _is_between(name, target):
             asked.setdefault(target.name, name.strip().lower())
     judged = judged or {target.name: target for target in TARGETS}
-    document = opened(model)
-    view = ModelView(document)
+    view = model if isinstance(model, ModelView) else ModelView(opened(model))
     facts, faults = facts_in(view), faults_in(view)
     found = {
         target.name: (
@@ -87,7 +87,7 @@ def check_all(
         from resizefix.library.live import live_verdicts
 
         answers = live_verdicts(
-            document, list(found), build=build, profile=profile, time_limit=timeout, pythons=runtime_python
+            view.document, list(found), build=build, profile=profile, time_limit=timeout, pythons=runtime_python
         )
     return tuple(
         replace(_verdict(target, found[name], answers.get(name)), asked=asked.get(name, ""))

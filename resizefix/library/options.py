@@ -75,8 +75,10 @@ repeated = partial(Option, gather=tuple, default=())
 
 OPTIONS: tuple[Option, ...] = (
     program("output_dir", kinds.FILE._replace(metavar="DIR"), CHANGING[:-2],
-        "Take several models, and write each result into DIR.", rare=True),
+        "Take several models or folders, and write each result into DIR.", rare=True),
     program("jobs", kinds.COUNT, (*CHANGING[:-2], *_READING), "Work on this many models at a time.", 1, rare=True),
+    program("jsonl", kinds.FLAG, (*CHANGING[:-2], *_READING),
+        "Of several models, print a line of JSON as each ends.", False, rare=True),
     Option("form", kinds.FORM, ("promote-scales",),
         "What the input holds: all scales (the default), those of the scaled axes, one factor, or the output size."),
     Option("input_name", kinds.NAME, ("promote-scales",), "Name of the new input.  [default: NODE_scales]"),

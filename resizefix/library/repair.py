@@ -44,13 +44,12 @@ _MOST_NAMED = 3
 _FIRST_WITH_COORDINATES = 11
 
 
-def known_faults(model: Model) -> list[tuple[str, Fault]]:
+def known_faults(model: Model | ModelView) -> list[tuple[str, Fault]]:
     """The faults of the model's resizes, each with the label of its node, and of its names of dimensions."""
-    document = opened(model)
-    view = ModelView(document)
-    pairs = zip(sites_in(view), faults_in(view), strict=True)
-    of_nodes = [(site.label, fault) for site, faults in pairs for fault in faults]
-    return of_nodes + [(one.name, one.fault) for one in known_names(document)]
+    view = model if isinstance(model, ModelView) else ModelView(opened(model))
+    labels = [scope.body.node[place].name or f"#{index}" for index, (scope, place) in enumerate(view.resizes)]
+    of_nodes = [(label, fault) for label, faults in zip(labels, faults_in(view), strict=True) for fault in faults]
+    return of_nodes + [(one.name, one.fault) for one in known_names(view.document)]
 
 
 @operation(ANYTHING)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -18,6 +19,8 @@ _AS_IF_TERMINAL = ("FORCE_COLOR", "TTY_COMPATIBLE")
 
 class Screen:
     """Stdout where it is no terminal: each line as it is. `indent` is how far in a line below another begins."""
+
+    is_styled = False
 
     def __init__(self, indent: int) -> None:
         self.indent = indent
@@ -35,6 +38,12 @@ class Screen:
         """A line that is wrapped on a terminal, where its other lines begin `hang` further in than the first."""
         self._print(indent, parts)
 
+    def row(self, cells: Sequence[Part], widths: Sequence[int]) -> None:
+        """A row of a table: `widths` are those of all columns but the last, which has the rest of a terminal."""
+        texts = [cell if isinstance(cell, str) else cell[0] for cell in cells]
+        padded = [text.ljust(width) for text, width in zip(texts, widths, strict=False)]
+        self._print(0, ("  ".join([*padded, *texts[len(widths) :]]).rstrip(),))
+
     def _print(self, indent: int, parts: tuple[Part, ...]) -> None:
         text = "".join(part if isinstance(part, str) else part[0] for part in parts)
         margin = " " * indent
@@ -43,6 +52,8 @@ class Screen:
 
 class _Terminal(Screen):
     """Stdout as rich serves it; colour, NO_COLOR and FORCE_COLOR are its business."""
+
+    is_styled = True
 
     def __init__(self, indent: int) -> None:
         from rich.console import Console  # as costly to import as a small model is to inspect
@@ -58,6 +69,16 @@ class _Terminal(Screen):
         width = self.width - indent - hang if self._console.is_terminal else sys.maxsize
         for number, broken in enumerate(_assembled(parts).wrap(self._console, width)):
             self._put(_assembled((" " * (indent + hang * (number > 0)),)).append_text(broken))
+
+    def row(self, cells: Sequence[Part], widths: Sequence[int]) -> None:
+        from rich.table import Table
+
+        table = Table.grid(padding=(0, 2, 0, 0), expand=True)
+        for width in widths:
+            table.add_column(width=width, overflow="fold")
+        table.add_column(ratio=1, overflow="fold")
+        table.add_row(*(_assembled((cell,)) for cell in cells))
+        self._console.print(table)
 
     def _put(self, text: Text) -> None:
         self._console.print(text, soft_wrap=True)

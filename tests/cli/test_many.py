@@ -1,5 +1,7 @@
 """Several models in one call: one answer, in order, and no model costs another its own."""
 
+import re
+
 import pytest
 from fixture_models import BISENET, ESRGAN, FIXTURES, SRCNN, UNET
 
@@ -29,8 +31,8 @@ def test_for_a_person_there_is_a_line_for_each_and_one_for_all(call, tmp_path):
     code, out, _ = call("inspect", SRCNN, str(broken))
     first, second, last = out.splitlines()
     assert code == 2
-    assert first == f"already  {SRCNN}: 1 resize node, 1 promotable"
-    assert second.startswith(f"unusable {broken}: ")
+    assert re.fullmatch(rf"{SRCNN} +already +[\d.]+  1 resize node, 1 promotable", first)
+    assert re.match(rf"{broken} +unusable +[\d.]+  ", second)
     assert last == "2 models: 1 already, 1 unusable"
 
 
@@ -49,16 +51,19 @@ def test_a_process_that_is_killed_is_named_with_its_signal(answered, monkeypatch
     (answer,) = answered("promote-scales", SRCNN, "--output-dir", tmp_path / "new")["models"]
     assert answer["exit_code"] == 2
     assert answer["error"] == f"{SRCNN}: the process that worked on it was ended by signal 9. Nothing was written."
-    assert list((tmp_path / "new").iterdir()) == []
+    assert not (tmp_path / "new").exists()
 
 
 def test_why_a_target_refuses_is_said_with_node_rule_and_mend(call):
     code, out, _ = call("check", SRCNN, ESRGAN, "--target", "tensorrt-5.0", "--target", "tensorrt-5.1")
     assert code == 1
-    first, *rest = out.splitlines()
-    assert first == f"refused  {SRCNN}: refused by tensorrt-5.0, tensorrt-5.1"
-    of_the_first = rest[: next(k for k, line in enumerate(rest) if line.startswith("refused "))]
-    (said,) = [line.strip() for line in of_the_first if "[upsample-alone]" in line]  # once for both targets
+    first, *_, last = out.splitlines()
+    assert re.match(rf"{SRCNN} +refused +[\d.]+  tensorrt-5.0, tensorrt-5.1: ", first)
+    said, more = first.split("tensorrt-5.1: ")[1].split(" (and ")
+    assert more.endswith(" more, which -v lists)")
+    assert last == "2 models: 2 refused"
+    _, out, _ = call("check", SRCNN, ESRGAN, "--target", "tensorrt-5.0", "--target", "tensorrt-5.1", "-v")
+    (said,) = {line.strip() for line in out.splitlines() if line.startswith("    /Resize: this parser has no")}
     assert said.startswith("/Resize: this parser has no importer for Resize")
     assert said.endswith("write Upsample-7 in a model of opset 7 or 8")
 
@@ -67,8 +72,8 @@ def test_of_a_command_that_writes_it_is_said_what_was_changed(call, tmp_path):
     code, out, _ = call("trt-legacy", BISENET, "--output-dir", tmp_path)
     assert code == 0
     first, last = out.splitlines()
-    assert first == f"changed  {BISENET}: 3 of 3 resize nodes changed, written to {tmp_path / BISENET.name}"
-    assert last == "1 model: 1 changed"
+    assert re.fullmatch(rf"{BISENET} +changed +[\d.]+  3 of 3 resize nodes changed", first)
+    assert last == f"1 model: 1 changed; results are in {tmp_path}"
 
 
 @pytest.mark.parametrize("command", ["check", "legalize"])

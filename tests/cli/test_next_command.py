@@ -118,7 +118,6 @@ def test_what_has_no_next_command_has_none(folder, said):
     (folder / "text.onnx").write_text("no model\n")
     assert len(said("inspect text.onnx")[1].splitlines()) == 1
     assert len(said("inspect other.onnx")[1].splitlines()) == 1, "no name is close"
-    assert len(said("inspect .")[1].splitlines()) == 1, "which of the models?"
 
 
 def on_a_terminal(commands: Commands, *typed: str, **settings: str) -> str:

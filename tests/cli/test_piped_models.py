@@ -108,7 +108,7 @@ def test_one_of_the_two_models_may_be_piped(run, promoted):
 
 def test_a_piped_model_is_one_of_several(run, tmp_path):
     code, out, _ = run("repair", "-", "--output-dir", "done", "--copy-unchanged", piped=SRCNN.read_bytes())
-    assert (code, out.startswith(b"already  -: there is nothing to do")) == (0, True)
+    assert (code, out.split()[:2]) == (0, [b"-", b"already"])
     assert (tmp_path / "done" / "stdin.onnx").read_bytes() == SRCNN.read_bytes()
     code, _, err = run("repair", SRCNN, "-", "--output-dir", "done")
     assert (code, "- cannot be one of them" in err) == (2, True)

@@ -70,7 +70,7 @@ def test_a_line_of_any_words_at_any_time_fits_and_shows_what_it_has_room_for(mos
     for what in WORDS:
         for made, total in ((0, 0), (0, 7), (3, 7), (7, 7), (9, 7), (1, 99999)):
             for took in (0.0, 1.0, 400000.0):
-                line = line_within(most, made, total, took, what)
+                line = line_within(most, made, total, took, f"verifying: {what}")
                 assert columns(line) <= most
                 assert line.isprintable()
                 assert most < 5 or re.search(r"\d%", line), line
@@ -78,6 +78,6 @@ def test_a_line_of_any_words_at_any_time_fits_and_shows_what_it_has_room_for(mos
 
 
 def test_a_line_says_the_part_that_is_done_and_the_time_that_is_left():
-    assert line_within(79, 1, 4, 20.0, "one") == f"{'verifying: one':43}  [{'####':16}]   25%  00:01:00"
-    assert line_within(79, 4, 4, 20.0, "all").endswith("  [################]  100%  00:00:00")
-    assert line_within(30, 1, 4, 20.0, "what is long") == " 25%  00:01:00  veri…t is long"
+    assert line_within(79, 1, 4, 20.0, "verifying: one") == f"{'verifying: one':43}  [{'####':16}]   25%  00:01:00"
+    assert line_within(79, 4, 4, 20.0, "verifying: all").endswith("  [################]  100%  00:00:00")
+    assert line_within(30, 1, 4, 20.0, "verifying: what is long") == " 25%  00:01:00  veri…t is long"

@@ -64,7 +64,7 @@ ERRORS = f"""
 2 | set SRCNN a.onnx {NEAREST} --html a.onnx | --html and OUT both name a.onnx
 # several models
 2 | promote-scales a.onnx b.onnx c.onnx | use --output-dir DIR
-2 | promote-scales a/m.onnx b/m.onnx --output-dir new | two of the models are called m.onnx
+2 | promote-scales a/m.onnx b/m.onnx --output-dir new | a/m.onnx and b/m.onnx would both be written to new/m.onnx
 2 | promote-scales a.onnx b.onnx --output-dir new --in-place | combined with --in-place
 2 | inspect a.onnx b.onnx --html page.html | --html writes the report of one model
 """

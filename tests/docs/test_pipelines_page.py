@@ -23,13 +23,14 @@ def blocks(language: str) -> list[str]:
 
 def test_the_commands_do_what_the_page_says(folder, call):
     lines = "".join(blocks("console")).splitlines()
-    assert len(lines) == 4
+    assert len(lines) == 5
     said = ""
     for line in lines:
         code, out, error = call(*shlex.split(line.removeprefix("$ resizefix "), comments=True))
         assert code == (1 if "# exit code 1" in line else 0), (line, error)
         said += out
-    assert '"summary": {"models": 2, "yes": 2, "no": 0, "failed": 0}' in said
+    summary = '"summary": {"models": 2, "changed": 0, "already": 2, "refused": 0, "failed": 0, "unusable": 0, '
+    assert summary + '"not_run": 0}' in said
 
 
 LAST_RUN_WITH = {"ray": "ray 2.60.0", "dask.distributed": "dask 2026.8.0"}

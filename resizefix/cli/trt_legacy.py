@@ -51,6 +51,7 @@ def command(model: str, **options: Any) -> Answer:
 
 def _why_not(result: Result) -> NothingWritten | None:
     from resizefix.diagnostics import code_of
+    from resizefix.document.text import counted
     from resizefix.library.rewrite import NOTHING_TO_DO
     from resizefix.reports.wording import reason
 
@@ -65,7 +66,7 @@ def _why_not(result: Result) -> NothingWritten | None:
     kinds = sorted({blocker.op_type or blocker.node for blocker in result.blockers})
     parts: list[str] = [f"{outcome.node}: {reason(outcome)}" for outcome in refused[:1]]
     if len(refused) > 1:
-        parts.append(Diagnostic("cli.and-more-nodes", number=len(refused) - 1))
+        parts.append(Diagnostic("cli.and-more-nodes", nodes=counted(len(refused) - 1, "more node")))
     if kinds:
         first, number = result.blockers[0], len(result.blockers)
         of_first = {"node": first.node, "why": first.reason, "fix": first.fix}

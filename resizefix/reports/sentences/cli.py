@@ -115,7 +115,7 @@ SENTENCES = {
     "cli.name-another-file": "name another file",
     "cli.real-parser-says": "the real parser: {why}",
     "cli.markdown-too-long": "the Markdown has {characters} characters, more than GitHub takes in a comment ({most}); attach the page that --html writes instead",
-    "cli.and-more-nodes": "and {number} more nodes",
+    "cli.and-more-nodes": "and {nodes}",
     "cli.opset-8-lacks": "opset 8 has no form of {kinds} ({number} in all; {node}: {why}; {fix})",
     "cli.blocked": "nothing was written. {node}: {why}; {fix}",
     "cli.nothing-done": "no node was {done}; nothing was written. {node}: {why}",

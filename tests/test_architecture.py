@@ -31,6 +31,7 @@ WORDS = {
     "error_bound",
     "errors",
     "interpolation",
+    "near_words",
     "outcome",
     "printable",
     "process",

@@ -110,7 +110,7 @@ _FORMATS = (
         _named(".xml", ".bin", ".param", ".mnn", ".rknn"), _CONVERTED_FROM),
     _Format("named like a CoreML model", _named(".mlmodel", ".mlpackage"), _CONVERTED_FROM),
     _Format("named like a PaddlePaddle model", _named(".pdmodel", ".pdiparams"),
-        "convert it: paddle2onnx --model_dir FOLDER --model_filename FILE --params_filename FILE --save_file model.onnx"),
+        "convert it: paddle2onnx --model_dir FOLDER --model_filename FILE --params_filename FILE --save_file OUT.onnx"),
     # Contents that many formats share.
     _Format("a zip archive", _starts_with(_ZIP), "unpack it, and give the .onnx file inside"),
     _Format("a Python pickle, as PyTorch writes", _starts_with(*_PICKLES), _EXPORT),

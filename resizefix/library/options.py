@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from resizefix.errors import UsageError
 from resizefix.library import option_values as kinds
 from resizefix.library.option_values import Kind, pairs_once
+from resizefix.near_words import nearest
 from resizefix.process import DEFAULT_TIMEOUT
 
 CHANGING = ("promote-scales", "freeze-scales", "trt-legacy", "legalize", "repair", "set", "opset", "input-size")
@@ -237,7 +238,11 @@ def checked_options(call: str, options: Mapping[str, Any]) -> dict[str, Any]:
         except UsageError:
             raise
         except Exception as error:  # whatever a foreign object's own methods raise
-            raise UsageError("library.option-takes", name=name, value=reprlib.repr(value), wanted=kind.takes) from error
+            near = nearest(value, kind.choices)
+            words = {"name": name, "value": reprlib.repr(value), "wanted": kind.takes}
+            if near is not None:
+                raise UsageError("library.option-is-near", near=repr(near), **words) from error
+            raise UsageError("library.option-takes", **words) from error
     return values
 
 

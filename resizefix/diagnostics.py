@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from resizefix.reports.sentences import template
 
+
+class _Reader:
+    """Who reads the sentences of this process: who `types` a command, or a caller in Python. The latter is the rule:
+    only the program knows that it is one."""
+
+    types = False
+
+
+_reader = _Reader()
 _CODE = re.compile(r"[a-z]+\.[a-z0-9-]+")
 
 
@@ -19,12 +29,36 @@ class Diagnostic(str):
 
     def __new__(cls, code: str, /, **arguments: Any) -> Diagnostic:
         """The sentence of `code`, filled in."""
-        made = super().__new__(cls, template(code).format(**arguments))
+        made = super().__new__(cls, template(code, typed=_reader.types).format(**arguments))
         made.code, made.arguments = code, arguments
         return made
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _rebuilt, (self.code, self.arguments)
+
+
+@contextlib.contextmanager
+def for_command_line(types: bool = True) -> Iterator[None]:
+    """In the block, sentences name options as they are typed; else they name keywords of calls."""
+    before, _reader.types = _reader.types, types
+    try:
+        yield
+    finally:
+        _reader.types = before
+
+
+def is_for_command_line() -> bool:
+    """Whether sentences name options as they are typed."""
+    return _reader.types
+
+
+def option(typed: str) -> str:
+    """An option, as `--timeout`, in the words of who reads the sentence."""
+    if _reader.types:
+        return typed
+    from resizefix.reports.sentences.python_words import keyword_of
+
+    return keyword_of(typed.removeprefix("--"))
 
 
 def diagnosed(message: str, arguments: Mapping[str, Any]) -> str:

@@ -15,7 +15,7 @@ import click
 
 from resizefix.cli.envelope import Invocation, emit_error, emit_usage_error, why_unforeseen
 from resizefix.cli.streams import Streams
-from resizefix.diagnostics import Diagnostic
+from resizefix.diagnostics import Diagnostic, for_command_line
 from resizefix.process import INTERRUPTED, AskedToEnd, end, fork_and_wait, note
 from resizefix.version import __version__
 
@@ -71,6 +71,7 @@ def group() -> None:
     """
 
 
+@for_command_line()
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit: 0 done, 1 the answer is no, 2 unusable arguments or input, 130 interrupted.
 

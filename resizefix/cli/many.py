@@ -19,7 +19,7 @@ from resizefix.cli.envelope import Invocation
 from resizefix.cli.next_command import after_error, show_error
 from resizefix.cli.piped_model import DASH, PipedModel, shown, with_dash
 from resizefix.cli.target_file import require_apart
-from resizefix.diagnostics import Diagnostic
+from resizefix.diagnostics import Diagnostic, for_command_line
 from resizefix.errors import UsageError
 from resizefix.printable import printable
 from resizefix.version import __version__
@@ -103,6 +103,7 @@ def _answers(
             raise
 
 
+@for_command_line()
 def work(request: tuple[str, dict[str, Any]], say: Callable[[dict[str, Any] | None], None]) -> None:
     """Run a command on one model, in a worker; its JSON document is the answer."""
     from resizefix.cli import group

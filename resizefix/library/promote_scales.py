@@ -17,11 +17,11 @@ from resizefix.library.bounded import operation
 from resizefix.library.coupling import SizeInquiry, couplings_of, named_in_original, without_coupled
 from resizefix.library.raising import is_later, require_raised_alike
 from resizefix.library.result import (
-    NOT_VERIFIED,
     Result,
     VerificationFailedError,
     failed,
     measured,
+    not_verified,
     skipped,
     without_their_chain,
 )
@@ -110,7 +110,7 @@ class _Call:
     def unverified(self, candidate: Promotion, run: ChangeOptions) -> Result[Document]:
         """The result without a run of a model."""
         _, candidate = _submitted(self.view.document, self._planned(candidate))
-        return self._result(candidate, NOT_VERIFIED if candidate.inputs else _NOTHING, run.get("shape") or {})
+        return self._result(candidate, not_verified() if candidate.inputs else _NOTHING, run.get("shape") or {})
 
     def _planned(self, candidate: Promotion) -> Promotion:
         """The promotion without the sites that sizes show to be coupled. Raises UsageError if `at` does not fit."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -20,6 +21,7 @@ from resizefix.outcome import Status
 if TYPE_CHECKING:
     from resizefix.library.result import Result
     from resizefix.outcome import Outcome
+    from resizefix.reports.result_table import Made
 
 
 class NothingWritten(NamedTuple):
@@ -64,6 +66,7 @@ def write_result(
     `out` is OUT where none is given. `extra` gets the result, the path to write to and whether the answer is yes.
     `again` gives options of the library to add for another call, or None where the result stands.
     """
+    began = time.perf_counter()
     target, (as_json, _, verbose) = target_file_of(model, options, default=out), output_mode()
     as_external_data = options["save_as_external_data"]
     on_stdout = None
@@ -90,15 +93,18 @@ def write_result(
     fields = _fields(result, further) if as_json or not is_written else {}  # that somebody reads
 
     def show() -> None:
-        from resizefix.reports.text import show_copy, show_result, show_written
+        from resizefix.reports.result_table import result_table
+        from resizefix.reports.text import show_copy, show_lost_targets, show_result, show_written
 
         refused = None if nothing is None else nothing.outcome
         texts = verbose or options["dry_run"]
-        show_result(result, texts=texts, sessions=verbose, refused=refused, kept=nothing is None)
+        made = _made(model, result, target.path, time.perf_counter() - began) if nothing is None else None
+        table = result_table(result, made) if made is not None else None
+        show_result(result, texts=texts, sessions=verbose, refused=refused, kept=nothing is None, table=table)
         if further is not None:
             further.show()
-        if nothing is None and target.path is not None and command != "promote-scales":  # which says how to keep them
-            _warn_of_lost_targets(model, result)
+        if made is not None and target.path is not None and command != "promote-scales":  # which says how to keep them
+            show_lost_targets(made.moved.lost)
         if nothing is not None and is_copy:
             show_copy(nothing.reason, target.path)
         elif is_written:
@@ -113,16 +119,18 @@ def write_result(
     return Answer(fields, show, error=nothing.reason, exit_code=1, unchanged=nothing.unchanged)
 
 
-def _warn_of_lost_targets(model: str, result: Result) -> None:
-    """Say which targets accepted the resizes of the old model and do not accept those of the new one."""
+def _made(model: str, result: Result, path: str | None, seconds: float) -> Made:
+    """The new model beside the old one; `path` is where it was written."""
     from resizefix.document.document import Document
-    from resizefix.library.lost_targets import targets_lost_by
-    from resizefix.reports.text import show_lost_targets
+    from resizefix.library.lost_targets import targets_moved
+    from resizefix.reports.result_table import Made, file_bytes
     from resizefix.shapes.model_view import ModelView
 
-    if isinstance(result.model, Document):
-        before, after = result.seen or (ModelView(Document.open(model)), ModelView(result.model))
-        show_lost_targets(targets_lost_by(before, after))
+    before, after = result.seen or (ModelView(Document.open(model)), ModelView(result.model))
+    moved = targets_moved(before, after, result.outcomes, result.inputs)
+    is_file = path is not None and path != DASH
+    written = file_bytes(path, Document.open(path)) if is_file else None
+    return Made(before, after, moved, (file_bytes(model, before.document), written), seconds)
 
 
 def _fields(result: Result, further: ExtraOutput | None) -> dict[str, Any]:

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rich.text import Text
 
+    from resizefix.reports.tables import Table
+
 # A text, or one with a style of rich's.
 Part = str | tuple[str, str]
 # What makes rich treat a pipe as a terminal.
@@ -35,6 +37,11 @@ class Screen:
         """A line that is wrapped on a terminal, where its other lines begin `hang` further in than the first."""
         self._print(indent, parts)
 
+    def table(self, table: Table) -> None:
+        """A table: drawn on a terminal; columns of spaces in a pipe."""
+        for line in table.plain():
+            self.line(line)
+
     def _print(self, indent: int, parts: tuple[Part, ...]) -> None:
         text = "".join(part if isinstance(part, str) else part[0] for part in parts)
         margin = " " * indent
@@ -58,6 +65,21 @@ class _Terminal(Screen):
         width = self.width - indent - hang if self._console.is_terminal else sys.maxsize
         for number, broken in enumerate(_assembled(parts).wrap(self._console, width)):
             self._put(_assembled((" " * (indent + hang * (number > 0)),)).append_text(broken))
+
+    def table(self, table: Table) -> None:
+        if not self._console.is_terminal:
+            super().table(table)
+            return
+        from rich import box
+        from rich.table import Table as Drawn
+        from rich.text import Text
+
+        drawn = Drawn(box=box.ROUNDED)
+        for number, heading in enumerate(table.headings):
+            drawn.add_column(Text(heading), style="bold" if number == 0 else "", overflow="fold")
+        for row in table.rows:
+            drawn.add_row(*map(Text, row))
+        self._console.print(drawn)
 
     def _put(self, text: Text) -> None:
         self._console.print(text, soft_wrap=True)

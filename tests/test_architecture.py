@@ -32,6 +32,7 @@ WORDS = {
     "errors",
     "interpolation",
     "near_words",
+    "notebook",
     "outcome",
     "printable",
     "process",

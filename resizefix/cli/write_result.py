@@ -128,8 +128,7 @@ def _made(model: str, result: Result, path: str | None, seconds: float) -> Made:
 
     before, after = result.seen or (ModelView(Document.open(model)), ModelView(result.model))
     moved = targets_moved(before, after, result.outcomes, result.inputs)
-    is_file = path is not None and path != DASH
-    written = file_bytes(path, Document.open(path)) if is_file else None
+    written = None if path is None or path == DASH else file_bytes(path, Document.open(path))
     return Made(before, after, moved, (file_bytes(model, before.document), written), seconds)
 
 

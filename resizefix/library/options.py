@@ -22,7 +22,8 @@ CHANGING = ("promote-scales", "freeze-scales", "trt-legacy", "legalize", "repair
 _RAISING = ("promote-scales", "legalize", "repair", "set")
 _REWRITING = ("legalize", "trt-legacy")
 _READING = ("inspect", "check")
-_REPORTING = ("inspect", "check", "verify", "diff")
+_DRAWING = ("inspect", "verify", "diff")
+_REPORTING = (*_DRAWING, "check")
 _RUNNING = (*CHANGING, "verify")
 _BOUNDED = (*_RUNNING, "inspect", "diff", "explain")
 
@@ -161,7 +162,8 @@ OPTIONS: tuple[Option, ...] = (
         "Also nodes that sizes=partner samples otherwise.", False),
     Option("lower", kinds.FLAG, _REWRITING, "Replace a node by other operators where needed.", True,
         ("--lower/--no-lower",)),
-    program("html", kinds.FILE, _REPORTING, "Write a page with every node drawn."),
+    program("html", kinds.FILE, _DRAWING, "Write a page with every node drawn."),
+    program("html", kinds.FILE, ("check",), "Write a page with every rule that a node breaks."),
     program("markdown", kinds.FILE._replace(metavar="[FILE]"), _REPORTING,
         "Write a report for a pull request; to stdout without FILE or with -.", alone="-"),
     program("force", kinds.FLAG, _REPORTING, "Replace report files that exist.", False),
@@ -218,7 +220,7 @@ def checks_of(call: str) -> Mapping[str, tuple[Kind, bool]]:
     rows = (option for option in OPTIONS if not option.program and call in map(call_of, option.on))
     checks = {option.name: (option.kind, option.default is None) for option in rows}
     if call == "check":
-        checks["target"] = (kinds.TARGET, False)
+        checks["target"] = (kinds.TARGET, True)
     if call == "set_interpolation":
         from resizefix.operations.settings import ALIASES, READERS, read  # which know all lowerings
 
@@ -239,7 +241,7 @@ def checked_options(call: str, options: Mapping[str, Any]) -> dict[str, Any]:
             raise
         except Exception as error:  # whatever a foreign object's own methods raise
             near = nearest(value, kind.choices)
-            words = {"name": name, "value": reprlib.repr(value), "wanted": kind.takes}
+            words: dict[str, Any] = {"name": name, "value": reprlib.repr(value), "wanted": kind.takes}
             if near is not None:
                 raise UsageError("library.option-is-near", near=repr(near), **words) from error
             raise UsageError("library.option-takes", **words) from error

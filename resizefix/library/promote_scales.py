@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.document.document import Document
@@ -63,7 +63,7 @@ def promote_scales(
     allow_coupled: bool = False,
     opset: int | None = None,
     verify: bool = True,
-    at: Sequence[Sequence[float]] = (),
+    at: Sequence[float | Sequence[float]] = (),
     **run: Unpack[ChangeOptions],
 ) -> Result[Document]:
     """Turn constant scales into graph inputs, and verify in onnxruntime that nothing else changed.
@@ -90,7 +90,8 @@ def promote_scales(
     view = ModelView(document)
     integers = Integers(denominator) if for_ == "tensorrt" else None
     wanted = NewInputs(None if form is None else Form(form), input_name, shared, keep_default, integers)
-    call = _Call(view, select(sites_in(view), node), wanted, opset or 0, allow_coupled, verify, at)
+    scales = cast("Sequence[Sequence[float]]", at)  # a number alone is read as a sequence of one
+    call = _Call(view, select(sites_in(view), node), wanted, opset or 0, allow_coupled, verify, scales)
     candidate = call.promoted({})
     return call.verified(candidate, run) if verify and candidate.inputs else call.unverified(candidate, run)
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Generic
 from resizefix.diagnostics import Diagnostic
 from resizefix.document.values import Dims
 from resizefix.errors import RefusedError, ResizefixError
+from resizefix.notebook import InNotebook
 from resizefix.outcome import ModelOutcome, Outcome, Status
 from resizefix.printable import summary
 from resizefix.promotion import PromotedInput
@@ -65,7 +66,7 @@ class Resolution:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Result(Generic[ModelT]):
+class Result(InNotebook, Generic[ModelT]):
     """What an operation made.
 
     `model` is of the type given, as type checkers know; for a path it is a document with `.save(path)`. `outcomes`

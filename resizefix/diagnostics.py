@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import Any
 
 from resizefix.reports.sentences import template
@@ -29,12 +30,25 @@ class Diagnostic(str):
 
     def __new__(cls, code: str, /, **arguments: Any) -> Diagnostic:
         """The sentence of `code`, filled in."""
-        made = super().__new__(cls, template(code, typed=_reader.types).format(**arguments))
+        made = super().__new__(cls, _sentence(code, _reader.types).format(**arguments))
         made.code, made.arguments = code, arguments
         return made
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _rebuilt, (self.code, self.arguments)
+
+
+_OF_PROGRAM = "cli."  # sentences that only the command line says
+
+
+@cache
+def _sentence(code: str, types: bool) -> str:
+    sentence = template(code)
+    if types or code.startswith(_OF_PROGRAM) or "--" not in sentence:
+        return sentence
+    from resizefix.python_words import in_python  # which a command does not need
+
+    return in_python(sentence)
 
 
 @contextlib.contextmanager
@@ -56,7 +70,7 @@ def option(typed: str) -> str:
     """An option, as `--timeout`, in the words of who reads the sentence."""
     if _reader.types:
         return typed
-    from resizefix.reports.sentences.python_words import keyword_of
+    from resizefix.python_words import keyword_of
 
     return keyword_of(typed.removeprefix("--"))
 

@@ -37,6 +37,7 @@ WORDS = {
     "printable",
     "process",
     "promotion",
+    "python_words",
     "scope_path",
     "shell_words",
     "version",

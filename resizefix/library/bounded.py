@@ -144,7 +144,7 @@ def operation(
             return result
 
         signature = _signature(call, changes=True)
-        return call  # type: ignore[return-value]
+        return call
 
     return decorate
 

@@ -10,22 +10,10 @@ import importlib
 from collections.abc import Mapping
 from functools import cache
 
-_OF_PROGRAM = "cli"  # the room whose sentences only the command line says
 
-
-@cache
-def template(code: str, *, typed: bool = True) -> str:
-    """The sentence of a code, as `str.format` takes it: for who types a command, or else for a caller in Python.
-
-    Raises KeyError where no table has the code.
-    """
-    room = code.partition(".")[0]
-    sentence = _sentences(room)[code]
-    if typed or room == _OF_PROGRAM or "--" not in sentence:
-        return sentence
-    from resizefix.reports.sentences.python_words import in_python
-
-    return in_python(sentence)
+def template(code: str) -> str:
+    """The sentence of a code, as `str.format` takes it. Raises KeyError where no table has the code."""
+    return _sentences(code.partition(".")[0])[code]
 
 
 @cache

@@ -119,7 +119,7 @@ def test_what_is_no_path_is_not_written(value):
         ("promote_scales", {"verify": "no"}, "verify='no': give True or False"),
         ("legalize", {"target": 3}, "there is no target 3; there are tensorrt-5.0, "),
         ("legalize", {"shape": {"input": 3}}, "shape={'input': 3}: give the sizes of inputs"),
-        ("check", {"target": None}, "there is no target None; "),
+        ("check", {"target": 3}, "there is no target 3; "),
         ("verify", {"rtol": "a"}, "rtol='a': give a number from 0"),
     ],
 )

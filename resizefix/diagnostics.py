@@ -75,6 +75,15 @@ def option(typed: str) -> str:
     return keyword_of(typed.removeprefix("--"))
 
 
+def for_reader(text: str) -> str:
+    """A sentence that was written for the command line, in the words of who reads it."""
+    if _reader.types:
+        return text
+    from resizefix.python_words import in_python
+
+    return in_python(text)
+
+
 def diagnosed(message: str, arguments: Mapping[str, Any]) -> str:
     """The diagnostic of a code; a text that is none, as a runtime's own, stays as it is."""
     return Diagnostic(message, **arguments) if _CODE.fullmatch(message) else message

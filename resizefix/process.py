@@ -20,8 +20,6 @@ import time
 from collections.abc import Iterator
 from typing import Any, NamedTuple, NoReturn
 
-from resizefix.diagnostics import option
-
 DEFAULT_TIMEOUT = 600.0
 """Seconds that a command may take unless `--timeout` says otherwise."""
 GRACE = 10.0
@@ -163,9 +161,8 @@ def why_ended(code: int, seconds: float | None = None, memory: float | None = No
     if code >= 0:
         return f"the process that worked on it ended with status {code}"
     if seconds is not None and -code == getattr(signal, "SIGALRM", None):
-        return f"time was up after {seconds:g} s ({option('--timeout')})"
-    limit = option("--memory-limit")
-    allowed = "" if memory is None else f"; it was allowed {memory / 2**30:.1f} GiB of memory ({limit})"
+        return f"time was up after {seconds:g} s (--timeout)"
+    allowed = "" if memory is None else f"; it was allowed {memory / 2**30:.1f} GiB of memory (--memory-limit)"
     return f"the process that worked on it was ended by signal {-code}{allowed}"
 
 

@@ -20,7 +20,7 @@ import numpy as np
 from onnx import ModelProto
 
 from resizefix import process
-from resizefix.diagnostics import Diagnostic, for_command_line, is_for_command_line
+from resizefix.diagnostics import Diagnostic, for_command_line, for_reader, is_for_command_line
 from resizefix.document.document import Document
 from resizefix.errors import RefusedError
 from resizefix.interop import Model, OfAnotherPackage, opened, returned
@@ -211,7 +211,7 @@ def _ask(function: Callable[..., Any], documents: list[Document], options: Mappi
         except TimeoutError:
             return Diagnostic("library.timeout-reached", timeout=timeout)
         except WorkerEndedError as ended:
-            return process.why_ended(ended.code, timeout)
+            return for_reader(process.why_ended(ended.code, timeout))
     raise AssertionError("a worker's last message is its answer")
 
 

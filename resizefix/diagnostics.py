@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import Any
 
 from resizefix.reports.sentences import template
 
+
+class _Reader:
+    """Who reads the sentences of this process: who `types` a command, or a caller in Python. The latter is the rule:
+    only the program knows that it is one."""
+
+    types = False
+
+
+_reader = _Reader()
 _CODE = re.compile(r"[a-z]+\.[a-z0-9-]+")
 
 
@@ -19,12 +30,58 @@ class Diagnostic(str):
 
     def __new__(cls, code: str, /, **arguments: Any) -> Diagnostic:
         """The sentence of `code`, filled in."""
-        made = super().__new__(cls, template(code).format(**arguments))
+        made = super().__new__(cls, _sentence(code, _reader.types).format(**arguments))
         made.code, made.arguments = code, arguments
         return made
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _rebuilt, (self.code, self.arguments)
+
+
+_OF_PROGRAM = "cli."  # sentences that only the command line says
+
+
+@cache
+def _sentence(code: str, types: bool) -> str:
+    sentence = template(code)
+    if types or code.startswith(_OF_PROGRAM) or "--" not in sentence:
+        return sentence
+    from resizefix.python_words import in_python  # which a command does not need
+
+    return in_python(sentence)
+
+
+@contextlib.contextmanager
+def for_command_line(types: bool = True) -> Iterator[None]:
+    """In the block, sentences name options as they are typed; else they name keywords of calls."""
+    before, _reader.types = _reader.types, types
+    try:
+        yield
+    finally:
+        _reader.types = before
+
+
+def is_for_command_line() -> bool:
+    """Whether sentences name options as they are typed."""
+    return _reader.types
+
+
+def option(typed: str) -> str:
+    """An option, as `--timeout`, in the words of who reads the sentence."""
+    if _reader.types:
+        return typed
+    from resizefix.python_words import keyword_of
+
+    return keyword_of(typed.removeprefix("--"))
+
+
+def for_reader(text: str) -> str:
+    """A sentence that was written for the command line, in the words of who reads it."""
+    if _reader.types:
+        return text
+    from resizefix.python_words import in_python
+
+    return in_python(text)
 
 
 def diagnosed(message: str, arguments: Mapping[str, Any]) -> str:

@@ -10,32 +10,45 @@ import importlib
 import os
 import sys
 from collections.abc import Sequence
+from itertools import groupby
+from typing import NamedTuple
 
 import click
 
 from resizefix.cli.envelope import Invocation, emit_error, emit_usage_error, why_unforeseen
 from resizefix.cli.streams import Streams
-from resizefix.diagnostics import Diagnostic
+from resizefix.diagnostics import Diagnostic, for_command_line
 from resizefix.process import INTERRUPTED, AskedToEnd, end, fork_and_wait, note
 from resizefix.version import __version__
 
-# What `--help` says of each command in one line. A command's module is its name.
-_COMMANDS = {
-    "inspect": "Show every Upsample/Resize, where its scales come from, and what can be done with it.",
-    "promote-scales": "Turn constant scales into graph inputs.",
-    "freeze-scales": "Turn scales that are fed or computed into constants.",
-    "trt-legacy": "Write the form that TensorRT 5 to 7 reads: Upsample-7, opset 8.",
-    "legalize": "Rewrite resizes so that a target accepts them.",
-    "repair": "Fix resizes that a converter broke or left fragile.",
-    "set": "Change the interpolation on purpose, and measure the difference.",
-    "input-size": "Give a static model another input resolution, or any.",
-    "opset": "Bring a model into another opset, up or down, exactly.",
-    "check": "Say whether a target accepts the resizes, rule by rule.",
-    "verify": "Run two models in onnxruntime and compare them.",
-    "explain": "Say what a runtime's error message means, and which command helps.",
-    "diff": "Show what changed between two models, and that nothing else did.",
-    "target": "Begin a file that describes a target of your own.",
-}
+
+class _Row(NamedTuple):
+    """A command: its name, which is that of its module; the group of `--help` that it stands in; one line of help."""
+
+    name: str
+    group: str
+    help: str
+
+
+_LOOK, _FIX, _CHANGE, _COMPARE = "Look", "Fix", "Change on purpose", "Compare"
+# In the order of the help, each group in one piece.
+_ROWS = (
+    _Row("inspect", _LOOK, "Show every Upsample/Resize, where its scales come from, and what can be done with it."),
+    _Row("check", _LOOK, "Say whether a target accepts the resizes, rule by rule."),
+    _Row("explain", _LOOK, "Say what a runtime's error message means, and which command helps."),
+    _Row("target", _LOOK, "Begin a file that describes a target of your own."),
+    _Row("promote-scales", _FIX, "Turn constant scales into graph inputs."),
+    _Row("repair", _FIX, "Fix resizes that a converter broke or left fragile."),
+    _Row("trt-legacy", _FIX, "Write the form that TensorRT 5 to 7 reads: Upsample-7, opset 8."),
+    _Row("legalize", _FIX, "Rewrite resizes so that a target accepts them."),
+    _Row("set", _CHANGE, "Change the interpolation, and measure the difference."),
+    _Row("input-size", _CHANGE, "Give a static model another input resolution, or any."),
+    _Row("opset", _CHANGE, "Bring a model into another opset, up or down, exactly."),
+    _Row("freeze-scales", _CHANGE, "Turn scales that are fed or computed into constants."),
+    _Row("verify", _COMPARE, "Run two models in onnxruntime and compare them."),
+    _Row("diff", _COMPARE, "Show what changed between two models, and that nothing else did."),
+)
+_COMMANDS = tuple(row.name for row in _ROWS)
 
 
 # New objects between two searches for garbage that goes in circles. A command leaves next to none, and with Python's
@@ -56,8 +69,10 @@ class _Commands(click.Group):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl(list(_COMMANDS.items()))
+        longest = max(map(len, _COMMANDS))  # so that all groups have one width
+        for title, rows in groupby(_ROWS, lambda row: row.group):
+            with formatter.section(title):
+                formatter.write_dl([(row.name.ljust(longest), row.help) for row in rows])
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
@@ -71,6 +86,7 @@ def group() -> None:
     """
 
 
+@for_command_line()
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit: 0 done, 1 the answer is no, 2 unusable arguments or input, 130 interrupted.
 

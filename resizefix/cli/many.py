@@ -23,7 +23,7 @@ from resizefix.cli.next_command import after_error, show_error
 from resizefix.cli.piped_model import DASH, PipedModel, shown, with_dash
 from resizefix.cli.progress import progress_line
 from resizefix.cli.target_file import require_apart
-from resizefix.diagnostics import Diagnostic
+from resizefix.diagnostics import Diagnostic, for_command_line
 from resizefix.errors import UsageError
 from resizefix.pool import Answered, Pool
 from resizefix.printable import printable
@@ -115,6 +115,7 @@ def _folders_of(calls: Sequence[dict[str, Any]]) -> Iterator[None]:
                 os.rmdir(folder)
 
 
+@for_command_line()
 def work(request: tuple[str, dict[str, Any]], say: Callable[[dict[str, Any] | None], None]) -> None:
     """Run a command on one model, in a worker; its JSON document is the answer."""
     from resizefix.cli import group

@@ -12,6 +12,7 @@ import click
 from resizefix.beside import operand
 from resizefix.diagnostics import Diagnostic
 from resizefix.errors import ResizefixError, UnreadableModelError, UsageError
+from resizefix.near_words import nearest
 from resizefix.reports.next_step import NextStep, repairing
 
 _TARGETS = NextStep("see the names of all targets", ("check", "--target", "list"))
@@ -88,11 +89,9 @@ def after_usage_error(error: click.ClickException, typed: Sequence[str], command
     if name is None and typed and typed[0] in commands:
         name = typed[0]
     elif name is None and typed and not typed[0].startswith("-"):
-        import difflib
-
-        near = difflib.get_close_matches(typed[0], commands, n=1)
+        near = nearest(typed[0], commands)
         if near:
-            return NextStep(f"call {near[0]}", (near[0], *typed[1:]))
+            return NextStep(f"call {near}", (near, *typed[1:]))
     return _options(name)
 
 
@@ -126,9 +125,8 @@ def _near(model: str) -> str | None:
         models = sorted(entry for entry in os.listdir(folder or ".") if entry.endswith(".onnx"))
     except OSError:
         return None
-    import difflib
-
     if name:
         stems = {entry.removesuffix(".onnx"): entry for entry in models}
-        models = [stems[stem] for stem in difflib.get_close_matches(name.removesuffix(".onnx"), stems, n=1)]
+        near = nearest(name.removesuffix(".onnx"), stems)
+        models = [] if near is None else [stems[near]]
     return os.path.join(folder, models[0]) if len(models) == 1 else None

@@ -11,6 +11,7 @@ from resizefix.diagnostics import Diagnostic
 from resizefix.errors import ResizefixError, UsageError
 from resizefix.library import option_values as kinds
 from resizefix.library.option_values import Kind
+from resizefix.near_words import nearest, proposal
 
 
 def param_type(kind: Kind) -> Any:
@@ -22,7 +23,7 @@ def param_type(kind: Kind) -> Any:
     if kind.read is not None:
         return TypedValue(kind)
     if kind.choices:
-        return click.Choice(kind.choices)
+        return Word(kind)
     if kind.number is float:
         return click.FloatRange(min=kind.least, min_open=kind.above)
     if kind.number is int:
@@ -50,7 +51,24 @@ class TypedValue(click.ParamType):  # type: ignore[type-arg]
             self.fail(str(error), param, ctx)
         except ValueError:
             code, arguments = self._kind.refusal
-            self.fail(Diagnostic(code, value=repr(value), **arguments), param, ctx)
+            why = Diagnostic(code, value=repr(value), **arguments)
+            near = nearest(value, self._kind.choices)
+            self.fail(why if near is None else Diagnostic("cli.near-value", near=near, why=why), param, ctx)
+
+
+class Word(click.Choice):  # type: ignore[type-arg]
+    """One of the words of the kind; for another, the nearest is proposed."""
+
+    def __init__(self, kind: Kind) -> None:
+        super().__init__(kind.choices)
+        self._words = kind.choices
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The word that was typed."""
+        if value not in self._words:
+            words = {"proposal": proposal([nearest(value, self._words)]), "known": ", ".join(self._words)}
+            self.fail(Diagnostic("cli.no-such-word", value=repr(value), **words), param, ctx)
+        return super().convert(value, param, ctx)
 
 
 class TargetType(click.ParamType):  # type: ignore[type-arg]

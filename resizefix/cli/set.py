@@ -36,6 +36,8 @@ class _WithSettings(Subcommand):
         given = [word for word in words if word is not None]
         settings = tuple(word for word in given if _SETTING.match(word))
         files = [word for word in given if not _SETTING.match(word)]
+        if settings and not ctx.resilient_parsing:
+            _require_settings(settings, ctx)
         if not files and not ctx.resilient_parsing:
             raise click.MissingParameter(ctx=ctx, param=next(p for p in self.params if p.name == "model"))
         several = ctx.params["output_dir"] is not None
@@ -70,9 +72,6 @@ def command(model: str, **options: Any) -> Answer:
     if page.html is not None and os.path.realpath(page.html) == os.path.realpath(out):
         raise UsageError("cli.html-is-out", path=out)
     settings = _once(options["settings"])
-    from resizefix.operations.settings import settings_of
-
-    settings_of(settings)  # a key that is no option of the call is an error before Python complains of it
     results: list[Result] = []
 
     def extra(result: Result, path: str | None, is_changed: bool) -> ExtraOutput:
@@ -87,6 +86,17 @@ def command(model: str, **options: Any) -> Answer:
 
     page.write(lambda: set_page(shown(model), answer.output, options["settings"], results[-1]), lambda: "")
     return replace(answer, fields={**answer.fields, "html": page.html}, show=page.announcing(answer.show))
+
+
+def _require_settings(words: Sequence[str], ctx: click.Context) -> None:
+    """Raises click's UsageError for a key or a value that there is not: before anything is said of files, and before
+    Python complains of a keyword that the call does not have."""
+    from resizefix.operations.settings import settings_of
+
+    try:
+        settings_of(_once(words))
+    except UsageError as error:
+        raise click.UsageError(str(error), ctx) from error
 
 
 def _once(words: Sequence[str]) -> dict[str, Any]:

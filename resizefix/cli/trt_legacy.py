@@ -45,6 +45,7 @@ def command(model: str, **options: Any) -> Answer:
 
 
 def _why_not(result: Result) -> NotChanged:
+    from resizefix.document.text import counted
     from resizefix.reports.wording import reason
 
     if result.outcome is ModelOutcome.ALREADY:
@@ -54,7 +55,7 @@ def _why_not(result: Result) -> NotChanged:
     kinds = sorted({blocker.op_type or blocker.node for blocker in result.blockers})
     parts: list[str] = [f"{outcome.node}: {reason(outcome)}" for outcome in refused[:1]]
     if len(refused) > 1:
-        parts.append(Diagnostic("cli.and-more-nodes", number=len(refused) - 1))
+        parts.append(Diagnostic("cli.and-more-nodes", nodes=counted(len(refused) - 1, "more node")))
     if kinds:
         first, number = result.blockers[0], len(result.blockers)
         of_first = {"node": first.node, "why": first.reason, "fix": first.fix}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -19,10 +20,12 @@ from resizefix.library.options import call_of, library_options, options_of
 from resizefix.outcome import ModelOutcome, Status
 
 if TYPE_CHECKING:
+    from resizefix.library.lost_targets import TargetsMoved
     from resizefix.library.result import Result
     from resizefix.library.tensorrt_profile import Range
     from resizefix.outcome import Outcome
-    from resizefix.targets.target import Target
+    from resizefix.reports.result_table import Made
+    from resizefix.shapes.model_view import ModelView
 
 
 class NotChanged(NamedTuple):
@@ -64,6 +67,7 @@ def write_result(
     `why_not` says why a result is not changed. `extra` gets the result, the path to write to and whether the model is
     changed. `again` gives options of the library to add for another call, or None where the result stands.
     """
+    began = time.perf_counter()
     command = str(click.get_current_context().command.name)
     target = target_file_of(model, options, default=default_out(command, model, options))
     (as_json, _, verbose), as_external_data, on_stdout = output_mode(), options["save_as_external_data"], None
@@ -89,17 +93,20 @@ def write_result(
     fields = {}
     if as_json or not is_changed:  # that somebody reads
         fields = _fields(result, further)
-        fields.setdefault("lost_targets", [one.name for one in _lost_targets(model, result)] if is_changed else [])
+        fields.setdefault("lost_targets", [one.name for one in _moved(model, result)[-1].lost] if is_changed else [])
 
     def show() -> None:
+        from resizefix.reports.result_table import result_table
         from resizefix.reports.text import show_already, show_copy, show_lost_targets, show_result, show_written
 
         texts = verbose or options["dry_run"]
-        show_result(result, texts=texts, sessions=verbose, refused=why and why.outcome, kept=is_changed)
+        made = _made(model, result, target.path, time.perf_counter() - began) if is_changed else None
+        table = result_table(result, made) if made is not None else None
+        show_result(result, texts=texts, sessions=verbose, refused=why and why.outcome, kept=is_changed, table=table)
         if further is not None:
             further.show()
-        if is_changed and target.path is not None and command != "promote-scales":  # which says how to keep them
-            show_lost_targets(_lost_targets(model, result))
+        if made is not None and target.path is not None and command != "promote-scales":  # which says how to keep them
+            show_lost_targets(made.moved.lost)
         if why is None:
             show_written(target.path)
         elif is_copy:
@@ -143,15 +150,24 @@ def profile_fields(profile: Mapping[str, Range], out: str) -> dict[str, Any]:
     return {"profile": profile_json(profile), "trtexec": trtexec_flags(out, profile)}
 
 
-def _lost_targets(model: str, result: Result) -> list[Target]:
-    """The targets that accepted the resizes of the old model and do not accept those of the new one."""
+def _moved(model: str, result: Result) -> tuple[ModelView, ModelView, TargetsMoved]:
+    """The old model, the new one, and which targets accept the resizes of each."""
     from resizefix.document.document import Document
-    from resizefix.library.lost_targets import targets_lost_by
+    from resizefix.library.lost_targets import targets_moved
     from resizefix.shapes.model_view import ModelView
 
-    if not isinstance(result.model, Document):
-        return []
-    return targets_lost_by(*(result.seen or (ModelView(Document.open(model)), ModelView(result.model))))
+    before, after = result.seen or (ModelView(Document.open(model)), ModelView(result.model))
+    return before, after, targets_moved(before, after, result.outcomes, result.inputs)
+
+
+def _made(model: str, result: Result, path: str | None, seconds: float) -> Made:
+    """The new model and the old one; `path` is where the new one was written."""
+    from resizefix.document.document import Document
+    from resizefix.reports.result_table import Made, file_bytes
+
+    before, after, moved = _moved(model, result)
+    written = None if path is None or path == DASH else file_bytes(path, Document.open(path))
+    return Made(before, after, moved, (file_bytes(model, before.document), written), seconds)
 
 
 def _fields(result: Result, further: ExtraOutput | None) -> dict[str, Any]:

@@ -296,7 +296,7 @@ def _require_graph(source: Source) -> None:
 
 
 def _diagnosis(source: Source, error: Exception) -> str:
-    foreign = describe(source.read(0, min(HEAD, source.size)))
+    foreign = describe(source.read(0, min(HEAD, source.size)), source.path.name)
     if foreign is not None:
         return foreign
     if isinstance(error, CutOffError) and _begins_like_a_model(source):

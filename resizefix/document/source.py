@@ -30,7 +30,7 @@ class Source:
         try:
             self.descriptor = os.open(path, flags)
         except FileNotFoundError:
-            raise UnreadableModelError("document.no-such-file", path=path) from None
+            raise _missing(path) from None
         except OSError as error:
             raise UnreadableModelError(
                 "document.cannot-be-opened", path=path, strerror=error.strerror or error
@@ -103,6 +103,13 @@ def release(path: str | os.PathLike[str]) -> bool:
     for source in found:
         source._close()
     return bool(found)
+
+
+def _missing(path: Path) -> UnreadableModelError:
+    """The error for a file that is not there; for a link, with what it leads to."""
+    if os.path.islink(path):
+        return UnreadableModelError("document.link-leads-nowhere", path=path, target=os.path.realpath(path))
+    return UnreadableModelError("document.no-such-file", path=path)
 
 
 def _identity(status: os.stat_result) -> tuple[int, int, int, int]:

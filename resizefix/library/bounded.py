@@ -20,12 +20,13 @@ import numpy as np
 from onnx import ModelProto
 
 from resizefix import process
-from resizefix.diagnostics import Diagnostic
+from resizefix.diagnostics import Diagnostic, for_command_line, for_reader, is_for_command_line
 from resizefix.document.document import Document
 from resizefix.errors import RefusedError
 from resizefix.interop import Model, OfAnotherPackage, opened, returned
 from resizefix.library.advice import Asked, Candidates, advise
 from resizefix.library.inlining import Asks, is_asked_for, on_inlined
+from resizefix.library.keywords import require_fitting
 from resizefix.library.model_outcome import Demand
 from resizefix.library.option_values import SIZE
 from resizefix.library.options import checked_options, checks_of, command_of
@@ -56,7 +57,7 @@ def bounded(function: F) -> F:
     @functools.wraps(function)
     @np.errstate(all="ignore")  # numbers of a file may be anything: what overflows is judged, and no warning leaks
     def call(*models: Any, **options: Any) -> Any:
-        signature.bind(*models, **options)  # raises TypeError for an option that the call does not have
+        require_fitting(function.__name__, signature, models, options)
         options = checked_options(function.__name__, options)
         if not _needs_process(options):
             with _memory_back():
@@ -74,8 +75,10 @@ def checked(function: F) -> F:
     @functools.wraps(function)
     @np.errstate(all="ignore")  # as `bounded`
     def call(*models: Any, **options: Any) -> Any:
+        require_fitting(function.__name__, signature, models, options)
         return function(*models, **checked_options(function.__name__, options))
 
+    signature = inspect.signature(function)
     return call  # type: ignore[return-value]
 
 
@@ -111,8 +114,9 @@ def operation(
 
         @functools.wraps(function)
         @np.errstate(all="ignore")  # as `bounded`
-        def call(model: Model, **options: Any) -> Result:
-            signature.bind(model, **options)
+        def call(*models: Any, **options: Any) -> Result:
+            require_fitting(name, signature, models, options)
+            model: Model = models[0] if models else options.pop("model")
             options = checked_options(name, options)
             on_refusal = options.pop("on_refusal", "raise")
             document = opened(model)
@@ -144,7 +148,7 @@ def operation(
             return result
 
         signature = _signature(call, changes=True)
-        return call  # type: ignore[return-value]
+        return call
 
     return decorate
 
@@ -213,12 +217,13 @@ def _needs_process(options: Mapping[str, Any]) -> bool:
 
 def _ask(function: Callable[..., Any], documents: list[Document], options: Mapping[str, Any]) -> Any:
     """What the call gave in a process of its own, or as text why it gave nothing. Raises the error that it raised."""
-    request = {name: value for name, value in options.items() if name != "progress"}
+    sent = {name: value for name, value in options.items() if name != "progress"}
+    request = (function.__module__, function.__name__, documents, sent, is_for_command_line())
     tell, timeout = options.get("progress"), options.get("timeout")
     seconds = None if timeout is None else timeout + process.GRACE
     with Worker(WORKER) as worker:
         try:
-            for kind, said in worker.ask((function.__module__, function.__name__, documents, request), seconds):
+            for kind, said in worker.ask(request, seconds):
                 if kind == "answer":
                     return _answer_of(said)
                 if tell is not None:
@@ -226,7 +231,7 @@ def _ask(function: Callable[..., Any], documents: list[Document], options: Mappi
         except TimeoutError:
             return Diagnostic("library.timeout-reached", timeout=timeout)
         except WorkerEndedError as ended:
-            return process.why_ended(ended.code, timeout)
+            return for_reader(process.why_ended(ended.code, timeout))
     raise AssertionError("a worker's last message is its answer")
 
 
@@ -238,13 +243,16 @@ def _answer_of(said: Any) -> Any:
     return said
 
 
-def work(request: tuple[str, str, list[Document], dict[str, Any]], say: Callable[[tuple[str, Any]], None]) -> None:
+def work(
+    request: tuple[str, str, list[Document], dict[str, Any], bool], say: Callable[[tuple[str, Any]], None]
+) -> None:
     """Make the call, in the worker: `("progress", …)` any number of times, then `("answer", a result or an error)`."""
-    module, name, documents, options = request
+    module, name, documents, options, is_typed = request
     call = getattr(importlib.import_module(module), name)
     process.bound(options.get("timeout"), options.get("memory_limit"), 1)
     try:
-        answer: Any = call(*documents, **options, progress=lambda *progress: say(("progress", progress)))
+        with for_command_line(is_typed):
+            answer: Any = call(*documents, **options, progress=lambda *progress: say(("progress", progress)))
     except Exception as error:  # whatever it is, it belongs to the caller
         answer = error
     say(("answer", answer))

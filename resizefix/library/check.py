@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, overload
 
 from resizefix.faults.loading import not_loaded
 from resizefix.faults.table import faults_in
 from resizefix.interop import Model, opened
 from resizefix.library.bounded import checked
-from resizefix.library.verdict import Verdict
+from resizefix.library.verdict import Verdict, Verdicts
 from resizefix.shapes.model_view import ModelView
 from resizefix.targets.catalogue import TARGETS, target_named
 from resizefix.targets.collect_facts import facts_in
@@ -23,18 +23,42 @@ if TYPE_CHECKING:  # a parser of its own process is asked by few
     from resizefix.runtimes.tensorrt import LiveVerdict
 
 
-@checked
+@overload
 def check(
     model: Model,
     *,
     target: str,
+    live: bool = ...,
+    build: bool = ...,
+    profile: Profile | None = ...,
+    timeout: float = ...,
+    runtime_python: Mapping[str, str] | None = ...,
+) -> Verdict: ...
+@overload
+def check(
+    model: Model,
+    *,
+    target: None = None,
+    live: bool = ...,
+    build: bool = ...,
+    profile: Profile | None = ...,
+    timeout: float = ...,
+    runtime_python: Mapping[str, str] | None = ...,
+) -> Verdicts: ...
+@checked
+def check(
+    model: Model,
+    *,
+    target: str | None = None,
     live: bool = False,
     build: bool = False,
     profile: Profile | None = None,
     timeout: float = 300.0,
     runtime_python: Mapping[str, str] | None = None,
-) -> Verdict:
+) -> Verdict | Verdicts:
     """Judge the model's resizes by the rules of `target`, and with `live` ask a real parser about the whole model.
+
+    Without `target`, every target judges: `Verdicts`, a tuple with a verdict for each.
 
     `build` (which asks for `live` too) has TensorRT build the engine, with the optimization profile `profile`, `{input:
     {"min": [..], "opt": [..], "max": [..]}}`. Where the profile lacks an input, a range is chosen. `timeout` is that of
@@ -43,9 +67,11 @@ def check(
     runtime is not installed, the verdict is that of the rules. Raises UsageError where there is no such target, or the
     profile does not fit the model.
     """
-    return check_all(
-        model, (target,), live=live, build=build, profile=profile, timeout=timeout, runtime_python=runtime_python
-    )[0]
+    targets = () if target is None else (target,)
+    verdicts = check_all(
+        model, targets, live=live, build=build, profile=profile, timeout=timeout, runtime_python=runtime_python
+    )
+    return Verdicts(verdicts) if target is None else verdicts[0]
 
 
 def check_all(

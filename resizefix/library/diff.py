@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from resizefix.interop import Model, opened
+from resizefix.library.bounded import checked
 from resizefix.operations.diff import Change
 from resizefix.operations.diff import diff as changes_between
 
 
+@checked
 def diff(before: Model, after: Model, *, meaning_only: bool = False) -> list[Change]:
     """What changed between two models, node by node, input by input; what is not listed is the same.
 

@@ -7,13 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-import numpy as np
-
 from resizefix.beside import beside, operand
 from resizefix.diagnostics import Diagnostic
 from resizefix.document.document import Document
 from resizefix.errors import UsageError
 from resizefix.interop import Model
+from resizefix.library.bounded import checked
 from resizefix.library.fix_trials import FixTrials, Trial, fed_words, named_target, run, target_of, verdict
 from resizefix.library.options import CHANGING, call_of, checks_of
 from resizefix.messages.fed_sizes import FedSizes, fed_sizes
@@ -58,7 +57,7 @@ class Explanation:
     distance: float | None = None
 
 
-@np.errstate(all="ignore")  # as `bounded`
+@checked
 def explain(message: str, model: Model | None = None) -> list[Explanation]:
     """The known messages that a text holds, the most specific first; an empty list where it holds none.
 

@@ -11,7 +11,7 @@ from resizefix.library.advice import Asked, Words, proposed, with_size
 from resizefix.library.bounded import operation
 from resizefix.library.model_outcome import Demand
 from resizefix.library.plans import Plans
-from resizefix.library.result import NOT_VERIFIED, Result, failed, measured, skipped, without_their_chain
+from resizefix.library.result import Result, failed, measured, not_verified, skipped, without_their_chain
 from resizefix.operations.freeze_scales import freeze_scales as freeze
 from resizefix.operations.site import Site
 from resizefix.operations.sites import select, sites_in
@@ -59,7 +59,7 @@ def freeze_scales(
         frozen = seam.submitted(document, made.document, plan)
         made = made if frozen is made.document else replace(made, view=ModelView(frozen))
     if not changed or not verify:
-        nothing = NOT_VERIFIED if changed else skipped("library.nothing-frozen")
+        nothing = not_verified() if changed else skipped("library.nothing-frozen")
         return Result(made.document, measured(made.outcomes, moved, nothing), (), nothing)
 
     from resizefix.verification.verify import prove_rewrite  # onnxruntime is imported where something is run

@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 
 from onnx import ModelProto, ValueInfoProto
 
-from resizefix.diagnostics import Diagnostic
+from resizefix.diagnostics import Diagnostic, option
 from resizefix.document.document import Document
 from resizefix.document.scopes import node_label
 from resizefix.document.values import Dims, dims_of
@@ -18,7 +18,7 @@ from resizefix.interop import opened
 from resizefix.library.bounded import operation
 from resizefix.library.like import choices_like, size_of
 from resizefix.library.model_outcome import Demand
-from resizefix.library.result import NOT_VERIFIED, Resolution, Result, failed
+from resizefix.library.result import Resolution, Result, failed, not_verified
 from resizefix.library.size_work import SizeWork
 from resizefix.origins.input_sizes.questions import Question, proposal, questions
 from resizefix.origins.input_sizes.refusal import Assumed, Choices, SizeRefusedError
@@ -100,7 +100,7 @@ def _done(work: SizeWork, resolution: Resolution, rules: Conditions | None) -> R
         shapes=_changed_shapes(document, work.document),
     )
     if rules is None:
-        return Result(work.document, work.outcomes, (), NOT_VERIFIED, resolution=resolution)
+        return Result(work.document, work.outcomes, (), not_verified(), resolution=resolution)
     try:
         verification = work.proof(rules)
     except SizeRefusedError as error:
@@ -203,10 +203,10 @@ def _require_nodes(document: Document, choices: Choices) -> None:
     """Raises UsageError for a pattern that names no node, and for a node that both options name: one would be lost."""
     labels = [node_label(node, index) for index, node in enumerate(document.proto.graph.node)]
     read = [pattern for pattern, _ in choices.read]
-    for patterns, option in ((choices.keep, "--keep"), (choices.follow, "--follow"), (read, "--read")):
+    for patterns, typed in ((choices.keep, "--keep"), (choices.follow, "--follow"), (read, "--read")):
         for pattern in patterns:
             if not any(fnmatchcase(label, pattern) for label in labels):
-                raise UsageError("library.input-size-no-such-node", option=option, pattern=pattern)
+                raise UsageError("library.input-size-no-such-node", option=option(typed), pattern=pattern)
     follow_alone = Choices((), choices.follow)
     for label in labels:
         if choices.of(label) == "keep" and follow_alone.of(label) == "follow":

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from resizefix.interop import Model, opened
+from resizefix.library.bounded import checked
 from resizefix.library.coupling import sites_with_coupling
+from resizefix.notebook import InNotebook
 from resizefix.operations.site import Site
 from resizefix.shapes.model_view import ModelView
 
 
-@np.errstate(all="ignore")  # as `bounded`
-def inspect(model: Model) -> list[Site]:
+class Sites(InNotebook, list[Site]):
+    """A list of sites, which notebooks show as a table."""
+
+
+@checked
+def inspect(model: Model) -> Sites:
     """Every Upsample/Resize of the model: what it computes, where its scales come from, whether they can be promoted,
     and whether they can change alone (`coupling`)."""
-    return sites_with_coupling(ModelView(opened(model)))
+    return Sites(sites_with_coupling(ModelView(opened(model))))

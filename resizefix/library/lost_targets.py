@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from onnx import GraphProto, ModelProto, TensorProto, helper
 
@@ -41,11 +42,32 @@ def lost_targets(
     return lost, kinds.accepting(lost, Integers()) if lost else []
 
 
-def targets_lost_by(before: ModelView, after: ModelView) -> list[Target]:
-    """The targets whose rules accept every resize of `before`, and not those of `after`, whatever was done."""
-    accepting = _accepting([facts for facts, _ in kinds_in(before)], TARGETS)
-    still = _accepting([facts for facts, _ in kinds_in(after)], accepting)
-    return [target for target in accepting if target not in still]
+class TargetsMoved(NamedTuple):
+    """The targets whose rules accept every resize before a change, and those that do after it."""
+
+    before: list[Target]
+    after: list[Target]
+
+    @property
+    def lost(self) -> list[Target]:
+        """Those that accepted them before, and do not now."""
+        return [target for target in self.before if target not in self.after]
+
+    @property
+    def gained(self) -> list[Target]:
+        """Those that accept them now, and did not before."""
+        return [target for target in self.after if target not in self.before]
+
+
+def targets_moved(
+    before: ModelView, after: ModelView, outcomes: Sequence[Outcome] = (), inputs: Sequence[PromotedInput] = ()
+) -> TargetsMoved:
+    """What the targets say before and after, whatever was done; of a promotion, its `inputs` are given."""
+    if inputs:
+        kinds = _Kinds(before, after, outcomes, inputs)
+        return TargetsMoved(_accepting(kinds.before, TARGETS), kinds.accepting(TARGETS, kinds.integers))
+    found = (_accepting([facts for facts, _ in kinds_in(view)], TARGETS) for view in (before, after))
+    return TargetsMoved(*found)
 
 
 class _Kinds:

@@ -16,7 +16,7 @@ from resizefix.library import seam
 from resizefix.library.bounded import operation
 from resizefix.library.inlining import never
 from resizefix.library.model_outcome import Demand
-from resizefix.library.result import NOT_VERIFIED, Result, failed, measured, not_done, skipped
+from resizefix.library.result import Result, failed, measured, not_done, not_verified, skipped
 from resizefix.library.rewrite import INEXACT_BOUND, LOWERED_BOUND, bounds_of
 from resizefix.operations.change_opset import InOpset, lowered_to
 from resizefix.operations.change_opset import raised_to as raised
@@ -67,7 +67,7 @@ def opset(
     if why is not None and why_invalid(document.proto) is None:
         raise failed(Result(document, made.outcomes, (), Verification(Proven.FAILED, why)))
     if not verify:
-        return Result(candidate, made.outcomes, (), NOT_VERIFIED, steps=made.steps)
+        return Result(candidate, made.outcomes, (), not_verified(), steps=made.steps)
     return _proven(document, replace(made, document=candidate), opset, conditions(**run))
 
 

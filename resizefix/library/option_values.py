@@ -26,7 +26,8 @@ class Kind(NamedTuple):
 
     `check` reads a value of the library, and `takes` says what that is. `read` reads a typed text; what it refuses has
     the sentence `refusal`, a code with its arguments. Without `read` click reads `choices`, or a `number` from `least`
-    (with `above`, more than that), or any text. `metavar` stands for the value in `--help`.
+    (with `above`, more than that), or any text; of a wrong word, the nearest of the `choices` is proposed. `metavar`
+    stands for the value in `--help`.
     """
 
     check: Reader
@@ -329,6 +330,7 @@ SIZE_OR_ANY = Kind(
     "SIZE",
     _typed_or_any(_typed_sides),
     ("cli.no-size-or-any", {}),
+    ("any",),
 )
 BATCH = Kind(
     _or_any(_whole(1)),
@@ -336,6 +338,7 @@ BATCH = Kind(
     "N|any",
     _typed_or_any(_typed_positive),
     ("cli.no-batch", {}),
+    ("any",),
 )
 READINGS = Kind(
     _each(_pair),

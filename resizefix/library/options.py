@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from resizefix.errors import UsageError
 from resizefix.library import option_values as kinds
 from resizefix.library.option_values import Kind, pairs_once
+from resizefix.near_words import nearest
 from resizefix.process import DEFAULT_TIMEOUT
 
 # What the name of OUT ends with where none is given: IN's name without .onnx goes before it. {opset} is the argument N.
@@ -32,7 +33,8 @@ CHANGING = tuple(OUT_ENDINGS)
 _RAISING = ("promote-scales", "legalize", "repair", "set")
 _REWRITING = ("legalize", "trt-legacy")
 _READING = ("inspect", "check")
-_REPORTING = ("inspect", "check", "verify", "diff")
+_DRAWING = ("inspect", "verify", "diff")
+_REPORTING = (*_DRAWING, "check")
 _RUNNING = (*CHANGING, "verify")
 _BOUNDED = (*_RUNNING, "inspect", "diff", "explain")
 
@@ -182,7 +184,8 @@ OPTIONS: tuple[Option, ...] = (
         "Also nodes that sizes=partner samples otherwise.", False),
     Option("lower", kinds.FLAG, _REWRITING, "Replace a node by other operators where needed.", True,
         ("--lower/--no-lower",)),
-    program("html", kinds.FILE, _REPORTING, "Write a page with every node drawn."),
+    program("html", kinds.FILE, _DRAWING, "Write a page with every node drawn."),
+    program("html", kinds.FILE, ("check",), "Write a page with every rule that a node breaks."),
     program("markdown", kinds.FILE._replace(metavar="[FILE]"), _REPORTING,
         "Write a report for a pull request; to stdout without FILE or with -.", alone="-"),
     program("force", kinds.FLAG, _REPORTING, "Replace report files that exist.", False),
@@ -241,7 +244,7 @@ def checks_of(call: str) -> Mapping[str, tuple[Kind, bool]]:
     rows = (option for option in OPTIONS if not option.program and call in map(call_of, option.on))
     checks = {option.name: (option.kind, option.default is None) for option in rows}
     if call == "check":
-        checks["target"] = (kinds.TARGET, False)
+        checks["target"] = (kinds.TARGET, True)
     if call == "set_interpolation":
         from resizefix.operations.settings import ALIASES, READERS, read  # which know all lowerings
 
@@ -261,7 +264,11 @@ def checked_options(call: str, options: Mapping[str, Any]) -> dict[str, Any]:
         except UsageError:
             raise
         except Exception as error:  # whatever a foreign object's own methods raise
-            raise UsageError("library.option-takes", name=name, value=reprlib.repr(value), wanted=kind.takes) from error
+            near = nearest(value, kind.choices)
+            words: dict[str, Any] = {"name": name, "value": reprlib.repr(value), "wanted": kind.takes}
+            if near is not None:
+                raise UsageError("library.option-is-near", near=repr(near), **words) from error
+            raise UsageError("library.option-takes", **words) from error
     return values
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.document.document import Document
@@ -18,11 +18,11 @@ from resizefix.library.coupling import SizeInquiry, couplings_of, named_in_origi
 from resizefix.library.model_outcome import Demand
 from resizefix.library.raising import is_later, require_raised_alike
 from resizefix.library.result import (
-    NOT_VERIFIED,
     Result,
     VerificationFailedError,
     failed,
     measured,
+    not_verified,
     skipped,
     without_their_chain,
 )
@@ -65,7 +65,7 @@ def promote_scales(
     allow_coupled: bool = False,
     opset: int | None = None,
     verify: bool = True,
-    at: Sequence[Sequence[float]] = (),
+    at: Sequence[float | Sequence[float]] = (),
     **run: Unpack[ChangeOptions],
 ) -> Result[Document]:
     """Turn constant scales into graph inputs, and verify in onnxruntime that nothing else changed.
@@ -93,7 +93,8 @@ def promote_scales(
     view = ModelView(document)
     integers = Integers(denominator) if for_ == "tensorrt" else None
     wanted = NewInputs(None if form is None else Form(form), input_name, shared, keep_default, integers)
-    call = _Call(view, select(sites_in(view), node), wanted, opset or 0, allow_coupled, verify, at)
+    scales = cast("Sequence[Sequence[float]]", at)  # a number alone is read as a sequence of one
+    call = _Call(view, select(sites_in(view), node), wanted, opset or 0, allow_coupled, verify, scales)
     candidate = call.promoted({})
     return call.verified(candidate, run) if verify and candidate.inputs else call.unverified(candidate, run)
 
@@ -113,7 +114,7 @@ class _Call:
     def unverified(self, candidate: Promotion, run: ChangeOptions) -> Result[Document]:
         """The result without a run of a model."""
         _, candidate = _submitted(self.view.document, self._planned(candidate))
-        return self._result(candidate, NOT_VERIFIED if candidate.inputs else _NOTHING, run.get("shape") or {})
+        return self._result(candidate, not_verified() if candidate.inputs else _NOTHING, run.get("shape") or {})
 
     def _planned(self, candidate: Promotion) -> Promotion:
         """The promotion without the sites that sizes show to be coupled. Raises UsageError if `at` does not fit."""

@@ -23,7 +23,7 @@ from resizefix.library.dimension_names import with_names_repaired
 from resizefix.library.model_outcome import ANYTHING
 from resizefix.library.option_values import COORDINATES, EXTENTS, FRAMEWORKS
 from resizefix.library.raising import is_later, raised, require_raised_alike, with_raised
-from resizefix.library.result import NOT_VERIFIED, Result, VerificationFailedError, failed, skipped
+from resizefix.library.result import Result, VerificationFailedError, failed, not_verified, skipped
 from resizefix.operations.repair import has_operators_of_others, why_not_loaded, why_resizes_refused
 from resizefix.operations.repair import repair as make_repair
 from resizefix.operations.site import Site
@@ -149,7 +149,7 @@ def _repaired(
     if not verify:
         why = _why_refused(repaired, rules)
         if why is None:
-            return Result(repaired, made.outcomes, (), NOT_VERIFIED)
+            return Result(repaired, made.outcomes, (), not_verified())
         reason = Diagnostic("verification.repair-does-not-load", why=why, cause=left)
         raise _failed(document, made.outcomes, Verification(Verdict.FAILED, reason))
 
@@ -196,7 +196,7 @@ def _loaded(document: Document, rules: Conditions) -> Verification | RefusedErro
     broken = why_resizes_refused(document)
     if broken is not None:
         return RefusedError("library.unrepaired-not-loaded", why=broken["why"], left=_left(document))
-    return NOT_VERIFIED
+    return not_verified()
 
 
 def _why_refused(repaired: Document, rules: Conditions) -> str | None:

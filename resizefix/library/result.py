@@ -13,6 +13,7 @@ from resizefix.diagnostics import Diagnostic
 from resizefix.document.values import Dims
 from resizefix.errors import RefusedError, ResizefixError
 from resizefix.library.model_outcome import ANYTHING, Demand, Happenings, outcome_of
+from resizefix.notebook import InNotebook
 from resizefix.outcome import ModelOutcome, Outcome, Status
 from resizefix.printable import summary
 from resizefix.promotion import PromotedInput
@@ -44,7 +45,9 @@ def skipped(code: str, **arguments: Any) -> Verification:
     return Verification(VerificationStatus.SKIPPED, Diagnostic(code, **arguments))
 
 
-NOT_VERIFIED = skipped("library.no-verify")
+def not_verified() -> Verification:
+    """Nothing was compared, as it was asked for."""
+    return skipped("library.no-verify")
 
 
 @dataclass(frozen=True)
@@ -65,7 +68,7 @@ class Resolution:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Result(Generic[ModelT]):
+class Result(InNotebook, Generic[ModelT]):
     """What an operation made.
 
     `model` is of the type given, as type checkers know; for a path it is a document with `.save(path)`. `outcomes`

@@ -20,7 +20,7 @@ from resizefix.library.live import SPEAKS_FOR, why_live_refuses
 from resizefix.library.model_outcome import Demand
 from resizefix.library.plans import runs_in
 from resizefix.library.raising import raised, require_raised_alike, with_raised
-from resizefix.library.result import NOT_VERIFIED, Result, failed, measured, not_done, skipped
+from resizefix.library.result import Result, failed, measured, not_done, not_verified, skipped
 from resizefix.operations.candidates import LARGEST_BOUND
 from resizefix.operations.integer_inputs import deciding_floats
 from resizefix.operations.legalize import legalize as make_legal
@@ -293,7 +293,7 @@ def _proven(
         return Result(before, outcomes, (), skipped("library.nothing-rewritten"))
     after = made.document
     if rules is None:
-        return Result(after, measured(outcomes, changed, NOT_VERIFIED), (), NOT_VERIFIED)
+        return Result(after, measured(outcomes, changed, not_verified()), (), not_verified())
 
     from resizefix.verification.verify import prove_rewrite  # onnxruntime is imported where something is run
 

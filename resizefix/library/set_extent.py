@@ -20,7 +20,7 @@ from resizefix.interop.feed_file import read_feeds
 from resizefix.library import seam
 from resizefix.library.coupling import SizeInquiry
 from resizefix.library.raising import raised, require_raised_alike
-from resizefix.library.result import NOT_VERIFIED, Result, failed, measured, skipped
+from resizefix.library.result import Result, failed, measured, not_verified, skipped
 from resizefix.operations.new_extent import NewExtents, set_constant_extent
 from resizefix.operations.set_partner import set_partner_sizes
 from resizefix.operations.settings import PARTNER, Settings
@@ -68,7 +68,7 @@ def set_extent(
     made = replace(made, outcomes=outcomes)
     compared, made = _submitted(base, made)
     if not verify:
-        return Result(made.after.document, outcomes, (), NOT_VERIFIED)
+        return Result(made.after.document, outcomes, (), not_verified())
     if compared is not document:
         require_raised_alike(document, compared, outcomes, rules, fed.numbers)
     return _proven(document, compared, made, {site.key: site for site in sites}, rules, fed.numbers)

@@ -16,7 +16,7 @@ from resizefix.library.inlining import never
 from resizefix.library.model_outcome import Demand
 from resizefix.library.plans import runs_in
 from resizefix.library.raising import raised, require_raised_alike
-from resizefix.library.result import NOT_VERIFIED, Result, failed, skipped
+from resizefix.library.result import Result, failed, not_verified, skipped
 from resizefix.operations.set_interpolation import Changed
 from resizefix.operations.set_interpolation import set_interpolation as make
 from resizefix.operations.settings import Settings, settings_of
@@ -105,7 +105,7 @@ def set_interpolation(
         made, document=seam.submitted(base, made.document, Plan(frozenset(one.key for one in made.intended)))
     )
     if not verify:
-        return Result(made.document, made.outcomes, (), NOT_VERIFIED)
+        return Result(made.document, made.outcomes, (), not_verified())
     rules = conditions(**run)
     if base is not document:
         require_raised_alike(document, base, made.outcomes, rules, fed.numbers)

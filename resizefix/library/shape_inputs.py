@@ -14,7 +14,7 @@ from resizefix.document.text import node_text
 from resizefix.errors import UsageError
 from resizefix.library import seam
 from resizefix.library.profile_that_runs import that_runs_with
-from resizefix.library.result import NOT_VERIFIED, Result, failed
+from resizefix.library.result import Result, failed, not_verified
 from resizefix.library.tensorrt_profile import Range, profile_of
 from resizefix.operations.integer_inputs import IntegerInput, deciding_floats, with_integer_inputs
 from resizefix.operations.sites import find_sites, select
@@ -57,7 +57,7 @@ def on_integer_inputs(function: Callable[..., Result]) -> Callable[..., Result]:
         if all(one.status is not Status.CHANGED for one in outcomes) and not any(one.before.slices for one in inputs):
             return replace(result, model=document)
         rules = conditions(**{name: value for name, value in options.items() if name in DEFAULTS})
-        same = NOT_VERIFIED
+        same = not_verified()
         if options.get("verify", True):
             numerators = [Numerators(one.name, one.denominator, one.before.gives_scales) for one in inputs]
             same = prove_integer_inputs(document, made, numerators, rules)

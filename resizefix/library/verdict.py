@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from resizefix.notebook import InNotebook
 from resizefix.printable import summary
 from resizefix.targets.target import Target, Violation, accepted, taken
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:  # a parser of its own process is asked by few
 
 
 @dataclass(frozen=True, repr=False)
-class Verdict:
+class Verdict(InNotebook):
     """What a target says to every Upsample/Resize of a model; `accepted` unless a rule is broken.
 
     `live` is what a real parser said to the whole model; None where none was asked or none could be, and then
@@ -51,3 +52,14 @@ class Verdict:
         """Whether the rules and, where it was asked for, the real parser (and builder) have nothing against the model;
         one that gave no answer does not take it."""
         return self.accepted and self.live_reason is None and (self.live is None or self.live.taken)
+
+
+class Verdicts(InNotebook, tuple[Verdict, ...]):
+    """What several targets say to one model, a verdict for each."""
+
+    __slots__ = ()
+
+    @property
+    def accepted(self) -> bool:
+        """Whether every target accepts it."""
+        return all(verdict.accepted for verdict in self)

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from resizefix.errors import UsageError
 from resizefix.interpolation import CoordinateTransformationMode, Mode, NearestMode
 from resizefix.lowerings.table import BY_NAME
+from resizefix.near_words import nearest, proposal
 
 SCALES, SIZES, AXES = "scales", "sizes", "axes"
 PARTNER = "partner"
@@ -100,11 +101,14 @@ def read(key: str, value: object) -> object:
     """The value of a key. Raises UsageError, which lists what there is."""
     name = ALIASES.get(key, key)
     if name not in READERS:
-        raise UsageError("operations.set-no-such-key", key=key, known=", ".join(READERS))
-    reader, known = READERS[name]
+        near = nearest(key, [*READERS, *ALIASES])
+        raise UsageError("operations.set-no-such-key", key=key, proposal=proposal([near]), known=", ".join(READERS))
+    reader, known, words = READERS[name]
     found = reader(value)
     if found is None:
-        raise UsageError("operations.set-no-such-value", key=key, value=value, known=known)
+        near = nearest(value, words)
+        meant = "give" if near is None else f"did you mean {near}? Give"
+        raise UsageError("operations.set-no-such-value", key=key, value=value, proposal=meant, known=known)
     return found
 
 
@@ -113,9 +117,18 @@ def _word(value: object) -> str:
     return text.strip().lower().replace("-", "_") if isinstance(text, str) else ""
 
 
-def _among(table: Mapping[str, object]) -> Callable[[object], object]:
+class _Reader(NamedTuple):
+    """`read` gives the value, None for one that there is not; `takes` says what there is, `words` are the nearest."""
+
+    read: Callable[[object], object]
+    takes: str
+    words: tuple[str, ...] = ()
+
+
+def _among(table: Mapping[str, object], shown: Iterable[str]) -> _Reader:
+    """One of the words of the table, of which the error lists those to be `shown`."""
     known = {_word(name): value for name, value in table.items()}
-    return lambda value: known.get(_word(value))
+    return _Reader(lambda value: known.get(_word(value)), ", ".join(shown), tuple(table))
 
 
 def _switch(value: object) -> object:
@@ -169,19 +182,20 @@ def _lengths(value: object) -> object:
 
 
 ALIASES = {"coordinate_transformation_mode": "coordinates"}
-READERS: dict[str, tuple[Callable[[object], object], str]] = {
-    "mode": (_among(_MODES), ", ".join(mode.value for mode in Mode)),
-    "coordinates": (_among(_COORDINATES), ", ".join(_COORDINATES)),
-    "nearest_mode": (_among(_NEAREST_MODES), ", ".join(_NEAREST_MODES)),
-    "cubic_coeff_a": (_coefficient, "a number, as -0.75 or -0.5"),
-    "antialias": (_switch, "0 or 1"),
-    "exclude_outside": (_switch, "0 or 1"),
-    "form": (_among(_FORMS), ", ".join(_FORMS)),
-    "scale": (_factor, "a factor above 0, as 2 or 1.5"),
-    SCALES: (_factors, "a factor above 0 for each axis, as 1,1,2,2, or for each that is scaled, as 2,2"),
-    SIZES: (
+READERS: dict[str, _Reader] = {
+    "mode": _among(_MODES, [mode.value for mode in Mode]),
+    "coordinates": _among(_COORDINATES, _COORDINATES),
+    "nearest_mode": _among(_NEAREST_MODES, _NEAREST_MODES),
+    "cubic_coeff_a": _Reader(_coefficient, "a number, as -0.75 or -0.5"),
+    "antialias": _Reader(_switch, "0 or 1", tuple(_SWITCHES)),
+    "exclude_outside": _Reader(_switch, "0 or 1", tuple(_SWITCHES)),
+    "form": _among(_FORMS, _FORMS),
+    "scale": _Reader(_factor, "a factor above 0, as 2 or 1.5"),
+    SCALES: _Reader(_factors, "a factor above 0 for each axis, as 1,1,2,2, or for each that is scaled, as 2,2"),
+    SIZES: _Reader(
         _lengths,
         "a size above 0 for each axis, as 1,3,720,1280, or for each that is scaled, as 720,1280; or partner",
+        (PARTNER,),
     ),
 }
-"""What reads the value of each key, None for a value that there is not, and what there is."""
+"""What reads the value of each key."""

@@ -16,6 +16,7 @@ from resizefix.document.text import node_text
 from resizefix.document.values import Dims
 from resizefix.errors import RefusedError
 from resizefix.interpolation import ExtentKind, Interpolation
+from resizefix.notebook import InNotebook
 from resizefix.origins.origin import Origin
 from resizefix.printable import summary
 from resizefix.promotion import Coupling
@@ -37,7 +38,7 @@ class Extent(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Site:
+class Site(InNotebook):
     """One resize node. `output` with the scope's path identifies it; names of nodes may be empty or double.
 
     A node that is valid in its dialect is a `ReadSite`; of another only this is known, and `reason` says what is wrong.

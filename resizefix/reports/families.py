@@ -58,6 +58,17 @@ def is_old(target: Target) -> bool:
     return target.runtime == "tensorrt" and numbers[0].isdigit() and tuple(map(int, numbers)) < _FIRST_SHOWN
 
 
+def newest_first(verdicts: Sequence[Verdict]) -> tuple[list[Verdict], list[Verdict]]:
+    """The verdicts as a page shows them, the newest release of each runtime first; and those of old TensorRTs, which it
+    folds. Where all are old ones, none is folded."""
+    order: dict[str, list[Verdict]] = {}
+    for verdict in verdicts:
+        order.setdefault(verdict.target.runtime, []).insert(0, verdict)
+    ordered = [verdict for family in order.values() for verdict in family]
+    shown = [verdict for verdict in ordered if not is_old(verdict.target)]
+    return (shown, [verdict for verdict in ordered if is_old(verdict.target)]) if shown else (ordered, [])
+
+
 def lines_of(verdicts: Sequence[Verdict]) -> list[Line]:
     """A line for each runtime, in the order of the verdicts."""
     families: dict[str, list[Verdict]] = {}

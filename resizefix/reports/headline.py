@@ -25,7 +25,7 @@ class Headline(NamedTuple):
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """The parts as they are shown: a dot ends each but the last, so that it never stands alone in a line."""
+        """The parts as they are shown: a comma ends each but the last."""
         first, *others = self.parts
         return (first[:1].upper() + first[1:], *others)
 

@@ -7,10 +7,12 @@ from pathlib import PurePath
 from typing import Any
 
 from resizefix.document.text import counted, listed
+from resizefix.library.verdict import Verdict
 from resizefix.printable import printable
 from resizefix.reports import proof
 from resizefix.reports.comparison import Comparison, Fate, Pair, labelled, sizes_after
 from resizefix.reports.drawing import Drawing, drawing
+from resizefix.reports.families import newest_first
 from resizefix.reports.headline import Headline, headline, scale_of
 from resizefix.reports.neighbourhood import Neighbourhood
 from resizefix.reports.next_step import next_step, steps_of
@@ -38,7 +40,7 @@ _MOST_CHANGES = 2000  # rows that a browser shows without effort
 
 def inspect_page(model: str, survey: Survey) -> str:
     """The page of one model; `model` is how the user named the file."""
-    line = f"resizefix inspect · opset {survey.opset} · IR version {survey.ir_version}"
+    line = f"resizefix inspect, opset {survey.opset}, IR version {survey.ir_version}"
     groups = grouped(survey.sites, lambda one: (one.looks, one.accepted)) if survey.sites else []
     return page(
         "inspect",
@@ -60,7 +62,7 @@ def diff_page(before: str, after: str, comparison: Comparison, verification: Ver
     return page(
         "diff",
         _verdict(comparison, verification),
-        f"{command} · what is not listed below {is_the_same(comparison.meaning_only)}",
+        f"{command}, what is not listed below {is_the_same(comparison.meaning_only)}",
         names=(PurePath(before).name, PurePath(after).name),
         command=command,
         banners=_banners(comparison) if pairs else [],
@@ -194,10 +196,16 @@ def proof_of(verification: Verification | None, where: str | None = None) -> dic
     }
 
 
+_TARGETS_AS_SHOWN = [
+    verdict.target for part in newest_first([Verdict(target, ()) for target in TARGETS]) for verdict in part
+]
+
+
 def _targets(surveys: Mapping[str, Survey]) -> dict[str, Any]:
     """How many sites each target takes, in one column for each model."""
     rows = []
-    for number, target in enumerate(TARGETS):
+    for target in _TARGETS_AS_SHOWN:
+        number = TARGETS.index(target)
         counts = [(survey.taken(number), len(survey.sites)) for survey in surveys.values()]
         cells = [
             Words(f"✓ all {taken}", "yes") if taken == every else Words(f"✕ {taken} of {every}", "no")

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from resizefix.document.document import Document
 from resizefix.document.text import counted
 from resizefix.library.verdict import Verdict
+from resizefix.reports.families import newest_first
 from resizefix.reports.gfm import code, prose, table
 from resizefix.reports.headline import Headline
 from resizefix.reports.markdown import rule_line
@@ -43,17 +44,39 @@ def rows_of(document: Document, verdicts: Sequence[Verdict]) -> list[Row]:
 
 
 def matrix_page(model: str, rows: Sequence[Row], verdicts: Sequence[Verdict]) -> str:
-    """The page; `model` is how the user named the file."""
+    """The page; `model` is how the user named the file. A rule is said once, with the nodes that break it."""
+    shown, old = newest_first(verdicts)
+    nodes: dict[Broken, list[str]] = {}
+    for row in rows:
+        for broken in row.broken:
+            nodes.setdefault(broken, []).append(row.title)
     return page(
         "check",
         _headline(rows, verdicts),
         "resizefix check",
         name=PurePath(model).name,
-        headings=("node", *(one.target.name for one in verdicts)),
         rows=rows,
+        verdicts=verdicts,
+        shown=_columns(rows, verdicts, shown),
+        old=_columns(rows, verdicts, old),
+        broken=list(nodes),
+        nodes_of=list(nodes.values()),
         all_verdicts=[each for row in rows for each in row.verdicts],
         live=_live(verdicts),
     )
+
+
+class _Columns(NamedTuple):
+    """Some columns of the matrix: its headings, and for each node its name and the verdicts."""
+
+    headings: tuple[str, ...]
+    rows: list[tuple[str, list[Verdict]]]
+
+
+def _columns(rows: Sequence[Row], verdicts: Sequence[Verdict], some: Sequence[Verdict]) -> _Columns:
+    places = [verdicts.index(one) for one in some]
+    cells = [(row.title, [row.verdicts[place] for place in places]) for row in rows] if places else []
+    return _Columns(("node", *(one.target.name for one in some)), cells)
 
 
 def matrix_markdown(model: str, rows: Sequence[Row], verdicts: Sequence[Verdict]) -> str:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from resizefix.document.text import counted
 from resizefix.printable import printable
+from resizefix.reports.families import newest_first
 from resizefix.reports.headline import Headline
 from resizefix.reports.proof import difference_text
 from resizefix.reports.site_facts import badge_of, legend, rule_of
@@ -36,6 +37,11 @@ def page(template: str, headline: Headline | None, line: str, **values: Any) -> 
     return _templates().get_template(f"{template}.html.j2").render(headline=headline, line=line, **frame, **values)
 
 
+def fragment(template: str, **values: Any) -> str:
+    """A part of somebody else's page, made by the template and escaped like a page."""
+    return _templates().get_template(f"{template}.html.j2").render(**values)
+
+
 @cache
 def _templates() -> Environment:
     from jinja2 import Environment, PackageLoader, StrictUndefined  # where a page is asked for
@@ -54,6 +60,7 @@ def _templates() -> Environment:
         "counted": counted,
         "difference": difference_text,
         "legend": legend,
+        "newest_first": newest_first,
         "reason": reason,
         "rule": rule_of,
     }

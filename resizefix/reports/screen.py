@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rich.text import Text
 
+    from resizefix.reports.tables import Table
+
 # A text, or one with a style of rich's.
 Part = str | tuple[str, str]
 # What makes rich treat a pipe as a terminal.
@@ -43,6 +45,11 @@ class Screen:
         texts = [cell if isinstance(cell, str) else cell[0] for cell in cells]
         padded = [text.ljust(width) for text, width in zip(texts, widths, strict=False)]
         self._print(0, ("  ".join([*padded, *texts[len(widths) :]]).rstrip(),))
+
+    def table(self, table: Table) -> None:
+        """A table: drawn on a terminal; columns of spaces in a pipe."""
+        for line in table.plain():
+            self.line(line)
 
     def _print(self, indent: int, parts: tuple[Part, ...]) -> None:
         text = "".join(part if isinstance(part, str) else part[0] for part in parts)
@@ -79,6 +86,21 @@ class _Terminal(Screen):
         table.add_column(ratio=1, overflow="fold")
         table.add_row(*(_assembled((cell,)) for cell in cells))
         self._console.print(table)
+
+    def table(self, table: Table) -> None:
+        if not self._console.is_terminal:
+            super().table(table)
+            return
+        from rich import box
+        from rich.table import Table as Drawn
+        from rich.text import Text
+
+        drawn = Drawn(box=box.ROUNDED)
+        for number, heading in enumerate(table.headings):
+            drawn.add_column(Text(heading), style="bold" if number == 0 else "", overflow="fold")
+        for row in table.rows:
+            drawn.add_row(*map(Text, row))
+        self._console.print(drawn)
 
     def _put(self, text: Text) -> None:
         self._console.print(text, soft_wrap=True)

@@ -83,12 +83,13 @@ def facts(surveyed: Surveyed, makes: str | None = None) -> list[Fact]:
     """What is to be known of a site; `makes` is the type and the sizes of its output where they are known better."""
     site = surveyed.site
     resizes_by = extent(site.extent) if site.extent.values is not None else _open(site)
+    stands = standing(site)
     promotable = {
         Standing.PROMOTABLE: "yes",
-        Standing.COUPLED: f"coupled: {coupling(site)}",
         Standing.FED: "fed by an input already",
         Standing.FIXED: f"no: {site.reason}",
-    }[standing(site)]
+    }
+    scales = Fact("Coupled", coupling(site)) if stands is Standing.COUPLED else Fact("Promotable", promotable[stands])
     sentences = " ".join(_sentence(fault_text(fault)) for fault in surveyed.faults)
     steps = tuple(site.scope.path.steps)
     return [
@@ -98,7 +99,7 @@ def facts(surveyed: Surveyed, makes: str | None = None) -> list[Fact]:
         Fact("Reads", f" {tensor(site.input_dims, site.elem_type)}", (site.input,)),
         Fact("Makes", f" {makes or tensor(site.output_dims, site.elem_type)}", (site.output,)),
         *([Fact("Stands in", codes=steps)] if steps else []),
-        Fact("Promotable", promotable),
+        scales,
         *([Fact("Warning", site.warning, tone="care")] if site.warning is not None else []),
         *([Fact("Faults", sentences, tone="care")] if surveyed.faults else []),
     ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from resizefix.diagnostics import Diagnostic
@@ -16,7 +16,8 @@ from resizefix.printable import printable
 from resizefix.promotion import Freedom
 from resizefix.reports import families, proof
 from resizefix.reports.screen import Part, Screen, screen
-from resizefix.reports.wording import live_verdict, reason, runs_of_targets
+from resizefix.reports.survey import grouped
+from resizefix.reports.wording import live_verdict, reason, runs_of_targets, some_of
 from resizefix.shell_words import quoted
 from resizefix.verification.verification import Status, Verification
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from resizefix.library.fastest import Speed
     from resizefix.library.verdict import Verdict
     from resizefix.opsets.verdict import Blocker, Step
+    from resizefix.reports.tables import Table
     from resizefix.targets.target import Target
 
 _STYLES = {Happened.CHANGED: "green", Happened.UNCHANGED: "dim", Happened.REFUSED: "yellow"}
@@ -34,24 +36,32 @@ _SHORT = 60  # characters of a reason that may be said again
 
 
 def show_result(
-    result: Result, *, texts: bool, sessions: bool = False, refused: Outcome | None = None, kept: bool = True
+    result: Result,
+    *,
+    texts: bool,
+    sessions: bool = False,
+    refused: Outcome | None = None,
+    kept: bool = True,
+    table: Table | None = None,
 ) -> None:
     """What was done to each site, what stands in the way, the new inputs and their old values, the verification.
 
     `texts`: with each node before and after; `sessions`: with the number of sessions. The outcome `refused` is left
-    out: the error message is about it. `kept`: the changes are kept; otherwise nothing is written.
+    out: the error message is about it. `kept`: the changes are kept; otherwise nothing is written. `table`: what there
+    was before and after.
     """
     out = screen(2)
     reasons: dict[str, str] = {}
     new = {source.name for source in result.inputs}  # holds numbers of a scale, not an image
-    for outcome in result.outcomes:
-        if outcome is refused:
-            continue
+    told = [outcome for outcome in result.outcomes if outcome is not refused]
+    for group in grouped(told, lambda outcome: outcome.index if texts else _looks(outcome)):
+        outcome = group[0]
         why = reason(outcome)
         first = reasons.setdefault(why, outcome.node)
         if len(why) > _SHORT and first != outcome.node:
             why = f"for the same reason as {first}"
-        text = printable(f"{outcome.node}: {why}" if why else outcome.node)
+        nodes = some_of([one.node for one in group])
+        text = f"{nodes}: {printable(why)}" if why else nodes
         at = proof.shapes_text({name: shape for name, shape in (outcome.measured_at or {}).items() if name not in new})
         measured = (
             f" (measured difference {outcome.max_abs_diff:.2g} at {at})"
@@ -83,11 +93,18 @@ def show_result(
         if found.verdict is Freedom.COUPLED and found.node in promoted:
             where = f"another scale of {found.node} breaks the model at {found.breaks_at!r}"
             out.wrapped(("warning: ", "yellow"), printable(f"{where}; only the old value was verified"), hang=4)
+    if table is not None:
+        out.table(table)
     if kept or result.verification.status is not Status.SKIPPED:
         show_verification(result.verification)
     if sessions and result.verification.sessions:
         for line in proof.covered(result.verification):
             out.wrapped(line, hang=4)
+
+
+def _looks(outcome: Outcome) -> Hashable:
+    """What is said of an outcome besides the node's name."""
+    return outcome.status, outcome.reason, outcome.max_abs_diff, outcome.node_diffs, outcome.retry_args
 
 
 def _show_blockers(out: Screen, blockers: Sequence[Blocker]) -> None:

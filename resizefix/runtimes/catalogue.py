@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from resizefix.errors import UsageError
+from resizefix.near_words import nearest, proposal
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,6 @@ def runtime_named(name: str) -> RuntimeRow:
     wanted = name.strip().lower() if isinstance(name, str) else ""
     row = RUNTIMES.get(_NEWEST.get(wanted, wanted))
     if row is None:
-        near = difflib.get_close_matches(wanted, [*_NEWEST, *RUNTIMES], 1, 0.75)
-        proposal = f"did you mean {near[0]}? There are" if near else "there are"
-        raise UsageError("runtimes.no-such-runtime", name=name, proposal=proposal, known=", ".join(RUNTIMES))
+        near = nearest(wanted, [*_NEWEST, *RUNTIMES], 0.75)
+        raise UsageError("runtimes.no-such-runtime", name=name, proposal=proposal([near]), known=", ".join(RUNTIMES))
     return row

@@ -8,6 +8,7 @@ import os
 import re
 
 from resizefix.errors import UsageError
+from resizefix.near_words import proposal
 from resizefix.targets.described import shipped, target_in
 from resizefix.targets.mnn import MNN
 from resizefix.targets.ncnn import NCNN
@@ -74,9 +75,8 @@ def target_named(name: str | os.PathLike[str]) -> Target:
     found = _row_named(typed.strip().lower())
     if found is None:
         near = near_names(typed.strip().lower())
-        proposal = f"did you mean {' or '.join(near)}? There are" if near else "there are"
         raise UsageError(
-            "targets.no-such-target", name=name, proposal=proposal, by_name=", ".join(by_name), rule="target"
+            "targets.no-such-target", name=name, proposal=proposal(near), by_name=", ".join(by_name), rule="target"
         )
     return by_name[found]
 

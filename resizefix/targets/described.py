@@ -6,7 +6,6 @@ every node of `where`. With `computes`, it is broken where that changes a sample
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
 import sys
@@ -17,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from resizefix.errors import UsageError
+from resizefix.near_words import nearest
 from resizefix.targets.described_computation import PROPERTIES, Computation, allows, computes_alike, deviation_of
 from resizefix.targets.described_conditions import CONDITIONS, TYPES, all_of, any_of
 from resizefix.targets.facts import SiteFacts
@@ -193,8 +193,8 @@ class _Reader:
     def _keys(self, table: Mapping[str, Any], place: str, known: tuple[str, ...], needed: tuple[str, ...]) -> None:
         for key in table:
             if key not in known:
-                near = difflib.get_close_matches(key, known, 1)
-                proposal = f"did you mean {near[0]}?" if near else f"it has {', '.join(known)}"
+                near = nearest(key, known)
+                proposal = f"did you mean {near}?" if near else f"it has {', '.join(known)}"
                 raise UsageError("targets.file-unknown-key", path=self.path, place=place, key=key, proposal=proposal)
         for key in needed:
             if key not in table:

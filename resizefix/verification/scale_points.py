@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from resizefix.diagnostics import Diagnostic
+from resizefix.diagnostics import Diagnostic, option
 from resizefix.dialects.resized_length import kernel_length
 from resizefix.document.text import counted
 from resizefix.document.values import Array
@@ -299,7 +299,7 @@ def _asked(
     source: PromotedInput, numbers: Sequence[float], inputs: Sequence[PromotedInput], at: Sequence[Sequence[float]]
 ) -> tuple[float, ...]:
     driven = source.sites[0]
-    said = f"--at {','.join(f'{number:g}' for number in numbers)}: {source.name}"
+    said = f"{option('--at')} {','.join(f'{number:g}' for number in numbers)}: {source.name}"
     if len(numbers) not in (1, len(driven.scaled)) or (driven.form is Form.FACTOR and len(set(numbers)) > 1):
         if driven.form is Form.FACTOR:
             raise UsageError("verification.one-factor-for-all", said=said)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
+from resizefix.notebook import InNotebook
 from resizefix.printable import summary
 from resizefix.promotion import Coupling, Freedom
 from resizefix.scope_path import Key
@@ -79,7 +80,7 @@ class SiteDrift:
 
 
 @dataclass(frozen=True, repr=False)
-class Verification:
+class Verification(InNotebook):
     """`reason` says why it failed or was skipped, or what a pass does not cover; `sessions`: how many were opened.
 
     `runtime` is what the second model ran in, with its version, where that was not onnxruntime without optimisation;

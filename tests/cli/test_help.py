@@ -36,6 +36,24 @@ def test_no_line_is_wider_than_80_columns_and_the_last_is_an_example(help_of, co
     assert len(re.findall(r"^ +Example: resizefix .*$", said, re.MULTILINE)) == 1
 
 
+GROUPS = {
+    "Look": ["inspect", "check", "explain", "target"],
+    "Fix": ["promote-scales", "repair", "trt-legacy", "legalize"],
+    "Change on purpose": ["set", "input-size", "opset", "freeze-scales"],
+    "Compare": ["verify", "diff"],
+}
+
+
+def test_help_lists_the_commands_in_groups(help_of):
+    said = help_of()
+    listed = {
+        title: re.findall(r"^  ([a-z-]+)  ", text, re.MULTILINE)
+        for title, text in re.findall(r"^([A-Z][a-z ]+):\n((?:  .*\n)+)", said, re.MULTILINE)
+        if title != "Options"
+    }
+    assert listed == GROUPS
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 def test_help_fits_a_screen_and_the_rest_is_one_option_away(help_of, command):
     short = help_of(command)

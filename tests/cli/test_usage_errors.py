@@ -32,6 +32,11 @@ ERRORS = f"""
 2 | promote-scales noise.onnx a.onnx | noise.onnx
 2 | promote-scales SRCNN nowhere/a.onnx | nowhere
 2 | inspect missing.onnx | no such file
+2 | inspect dangling.onnx | gone.onnx, and there is no such file
+2 | input-size SRCNN a.onnx anyy | did you mean any? 'anyy' is not a size
+2 | input-size SRCNN a.onnx 48x64 --batch an | did you mean any? 'an' is not a batch
+2 | verify SRCNN SRCNN --runtime openvno | did you mean openvino?
+2 | trt-legacy SRCNN --target tensorrt-8.0 | legalize writes for the others
 2 | inspect SRCNN --html a --markdown a | same file
 2 | inspect SRCNN --html - | --html needs a file name
 2 | inspect SRCNN --html no/such/folder/a.html | cannot be written
@@ -51,7 +56,14 @@ ERRORS = f"""
 2 | check SRCNN --target tensorrt-rtx --live --timeout 0 | --timeout
 2 | input-size SRCNN a.onnx 48x64 -n #0 | --keep and --follow choose what a node does
 2 | set SRCNN a.onnx | give what to set as KEY=VALUE; the keys are mode, coordinates, nearest_mode
-2 | set SRCNN a.onnx mod=nearest | there is no key 'mod' to set
+2 | set SRCNN a.onnx mod=nearest | there is no key 'mod' to set; did you mean mode? There are mode, coordinates
+2 | set SRCNN a.onnx mode=linaer | mode=linaer: did you mean linear? Give nearest, linear, cubic
+2 | set mode=linaer | mode=linaer: did you mean linear? Give nearest, linear, cubic
+2 | set missing.onnx mode=linaer | mode=linaer: did you mean linear?
+2 | set SRCNN a.onnx coordinates=asimetric | coordinates=asimetric: did you mean asymmetric?
+2 | set SRCNN a.onnx form=gathr | form=gathr: did you mean gather?
+2 | set SRCNN a.onnx sizes=parner | sizes=parner: did you mean partner?
+2 | set SRCNN a.onnx antialias=ture | antialias=ture: did you mean true?
 2 | set SRCNN a.onnx mode= | mode=: give nearest, linear, cubic
 2 | set SRCNN a.onnx mode=cubic mode=linear | mode is given twice
 2 | set mode=linear | Missing argument 'IN'
@@ -76,6 +88,7 @@ def test_what_is_not_done_is_said_and_nothing_is_written(call, tmp_path, monkeyp
     monkeypatch.chdir(tmp_path)
     (tmp_path / "exists.onnx").write_bytes(b"mine")
     (tmp_path / "text.onnx").write_text("hello, this is not a model\n" * 40)
+    (tmp_path / "dangling.onnx").symlink_to("gone.onnx")
     (tmp_path / "cut.onnx").write_bytes(SRCNN.read_bytes()[:-100])
     (tmp_path / "noise.onnx").write_bytes(bytes(range(256)) * 4)
     before = sorted(os.listdir(tmp_path))
@@ -120,6 +133,21 @@ def test_an_empty_value_is_a_usage_error_that_names_the_option(call, tmp_path, m
     assert (code, option in err.splitlines()[0]) == (2, True), err
     assert "no such file" not in err, "it is the option that is at fault"
     assert list(tmp_path.iterdir()) == []
+
+
+CHOICES = [
+    (name, option.opts[0], word)
+    for name, command in COMMANDS.items()
+    for option in command.params
+    if isinstance(option, click.Option) and isinstance(option.type, click.Choice)
+    for word in option.type.choices
+]
+
+
+@pytest.mark.parametrize(("command", "option", "word"), CHOICES, ids=lambda part: str(part).strip("-"))
+def test_for_a_word_that_lacks_a_letter_the_word_is_proposed(call, command, option, word):
+    code, _, err = call(command, "a.onnx", "b.onnx", option, word[:2] + word[3:])
+    assert (code, f"did you mean {word}? There are " in " ".join(err.split())) == (2, True), err
 
 
 @pytest.mark.parametrize(("command", "number"), POSITIONS)

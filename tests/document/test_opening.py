@@ -31,10 +31,14 @@ def refusal(path: Path, content: bytes) -> str:
     return text
 
 
-def zipped(path: Path) -> bytes:
+def zipped(path: Path, entry: str) -> bytes:
     with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("archive/data.pkl", b"x" * 100)
+        archive.writestr(entry, b"x" * 100)
     return path.read_bytes()
+
+
+def zipped_checkpoint(path: Path) -> bytes:
+    return zipped(path, "archive/data.pkl")
 
 
 @pytest.mark.parametrize(
@@ -70,8 +74,72 @@ def test_a_file_that_is_no_model_is_refused_saying_what_it_is(tmp_path, content,
     assert said in refusal(tmp_path / "model.onnx", content)
 
 
-def test_a_zip_archive_is_named_as_one(tmp_path):
-    assert "is a zip archive" in refusal(tmp_path / "model.onnx", zipped(tmp_path / "z"))
+# What stands in the first entry of the archive, and what the file is then.
+ARCHIVES = [
+    ("archive/data.pkl", "is a PyTorch checkpoint; export it to ONNX: torch.onnx.export("),
+    ("metadata.json", "is a Keras model; export it to ONNX: keras."),
+    ("x.npy", "is an archive of NumPy arrays"),
+    ("model.onnx", "is a zip archive; unpack it, and give the .onnx file inside"),
+]
+
+
+@pytest.mark.parametrize(("entry", "said"), ARCHIVES)
+def test_a_zip_archive_is_told_by_its_first_entry(tmp_path, entry, said):
+    assert said in refusal(tmp_path / "model.onnx", zipped(tmp_path / "z", entry))
+
+
+# A name, and what to run instead where the contents do not say what the file is.
+NAMES = [
+    (".pt", "torch.onnx.export("),
+    (".pth", "torch.onnx.export("),
+    (".PT", "torch.onnx.export("),
+    (".engine", "give the .onnx file that it was built from"),
+    (".plan", "give the .onnx file that it was built from"),
+    (".trt", "give the .onnx file that it was built from"),
+    (".tflite", "python -m tf2onnx.convert --tflite"),
+    (".pb", "python -m tf2onnx.convert --saved-model"),
+    (".h5", "keras.models.load_model(path).export("),
+    (".keras", "keras.models.load_model(path).export("),
+    (".safetensors", "load these weights into the network"),
+    (".ort", "give the .onnx file that it was converted from"),
+    (".xml", "give the .onnx file that it was converted from"),
+    (".mlmodel", "give the .onnx file that it was converted from"),
+    (".pdmodel", "paddle2onnx --model_dir"),
+]
+_UNKNOWN = b"\xff\xfe\xfd" * 100
+
+
+@pytest.mark.parametrize(("suffix", "said"), NAMES)
+def test_where_the_contents_say_nothing_the_name_says_what_to_run_instead(tmp_path, suffix, said):
+    text = refusal(tmp_path / f"model{suffix}", _UNKNOWN)
+    assert "is named like a" in text
+    assert said in text
+
+
+@pytest.mark.parametrize(("suffix", "said"), NAMES)
+def test_the_contents_go_before_the_name(tmp_path, suffix, said):
+    assert "is a web page, not a model" in refusal(tmp_path / f"model{suffix}", b"<html>404</html>")
+    assert "is a TensorFlow Lite model" in refusal(tmp_path / f"model{suffix}", b"\x1c\0\0\0TFL3" + bytes(100))
+
+
+@pytest.mark.parametrize("content", [zipped_checkpoint, lambda path: pickle.dumps({"w": 1}, protocol=2)])
+def test_a_checkpoint_is_never_to_be_unpacked(tmp_path, content):
+    text = refusal(tmp_path / "w.pt", content(tmp_path / "z"))
+    assert "torch.onnx.export(" in text
+    assert "unpack" not in text
+
+
+def test_a_zip_archive_named_as_a_checkpoint_is_one(tmp_path):
+    assert "torch.onnx.export(" in refusal(tmp_path / "w.pt", zipped(tmp_path / "z", "other"))
+
+
+def test_a_link_that_leads_nowhere_names_what_is_missing(tmp_path):
+    (tmp_path / "first.onnx").symlink_to("second.onnx")
+    (tmp_path / "second.onnx").symlink_to(tmp_path / "gone" / "x3.onnx")
+    with pytest.raises(UnreadableModelError) as caught:
+        Document.open(tmp_path / "first.onnx")
+    there = (tmp_path / "gone" / "x3.onnx").resolve()
+    assert str(caught.value) == f"{tmp_path / 'first.onnx'}: is a link to {there}, and there is no such file."
 
 
 def test_missing_files_and_folders_are_named(tmp_path):

@@ -10,7 +10,7 @@ import resizefix
 from resizefix.library import advice
 from resizefix.library.advice import Asked, advise, call_named
 from resizefix.library.options import CHANGING, with_words
-from resizefix.library.result import NOT_VERIFIED, Result
+from resizefix.library.result import Result, not_verified
 from resizefix.outcome import Outcome, Status
 
 BOTH = ("--form", "factor", "--allow-coupled")
@@ -53,7 +53,7 @@ class Attempts:
         self.made.append(options)
         status = Status.CHANGED if options.get("form") == "factor" else Status.REFUSED
         return Result(
-            document, (Outcome(0, "a", status, "no"), Outcome(1, "b", Status.REFUSED, "never")), (), NOT_VERIFIED
+            document, (Outcome(0, "a", status, "no"), Outcome(1, "b", Status.REFUSED, "never")), (), not_verified()
         )
 
 
@@ -99,7 +99,7 @@ def test_a_call_without_refusals_is_not_made_again():
 
     def call(document, **options):
         calls.append(options)
-        return Result(document, (Outcome(0, "a", Status.CHANGED),), (), NOT_VERIFIED)
+        return Result(document, (Outcome(0, "a", Status.CHANGED),), (), not_verified())
 
     advised(call)
     assert len(calls) == 1

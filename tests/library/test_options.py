@@ -106,6 +106,10 @@ def test_what_is_no_path_is_not_written(value):
     [
         ("promote_scales", {"at": 4}, "at=4: give a list of scales above 0, as [4, (2, 3)]"),
         ("promote_scales", {"form": "foo"}, "form='foo': give one of scales, spatial, factor, sizes"),
+        ("promote_scales", {"form": "factr"}, "form='factr': did you mean 'factor'? Give one of scales, spatial,"),
+        ("promote_scales", {"for_": "TensorTR"}, "for_='TensorTR': did you mean 'tensorrt'? Give onnxruntime or"),
+        ("set_interpolation", {"mode": "linaer"}, "mode=linaer: did you mean linear? Give nearest, linear, cubic"),
+        ("input_size", {"batch": "ayn"}, "batch='ayn': did you mean 'any'? Give a whole number from 1"),
         ("promote_scales", {"node": "foo"}, "no resize node matches 'foo'; there are #0 /Resize"),
         ("promote_scales", {"input_name": ""}, "input_name='': give a name"),
         ("promote_scales", {"input_name": "a\x1b"}, "input_name='a\\x1b': give a name"),
@@ -115,7 +119,7 @@ def test_what_is_no_path_is_not_written(value):
         ("promote_scales", {"verify": "no"}, "verify='no': give True or False"),
         ("legalize", {"target": 3}, "there is no target 3; there are tensorrt-5.0, "),
         ("legalize", {"shape": {"input": 3}}, "shape={'input': 3}: give the sizes of inputs"),
-        ("check", {"target": None}, "there is no target None; "),
+        ("check", {"target": 3}, "there is no target 3; "),
         ("verify", {"rtol": "a"}, "rtol='a': give a number from 0"),
     ],
 )

@@ -48,6 +48,8 @@ except (resizefix.UsageError, resizefix.UnreadableModelError, resizefix.CannotWr
 except (resizefix.RefusedError, resizefix.ResizefixError) as error:
     node: str | None = error.node
 version: str = resizefix.__version__
+mixed = resizefix.promote_scales("model.onnx", at=[2, 4]), resizefix.promote_scales("model.onnx", at=[2, (2, 3)])
+every: bool = all(one.accepted for one in resizefix.check("model.onnx"))
 resizefix.promote_scales("model.onnx", frm="factor")  # wrong
 resizefix.promote_scales(3)  # wrong
 resizefix.inspect(3)  # wrong

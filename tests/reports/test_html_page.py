@@ -87,15 +87,15 @@ def test_a_difference_is_drawn_before_and_after_and_every_change_is_listed():
 
 def test_a_page_begins_with_the_verdict_in_large_words():
     for text, said, tone in (
-        (inspected(PLAIN), "×2 is frozen · can be promoted · TensorRT 7.0", "yes"),
-        (inspected(FED), "The scale is an input · no TensorRT accepts it", "yes"),
-        (inspected(COMPUTED), "The scale is computed · cannot be promoted", "care"),
-        (inspected(UNET), "2 resizes, frozen at ×2 · cannot change alone", "care"),
-        (inspected(HALF), "The resize has a fault · cannot be promoted", "no"),
-        (inspected(ROUNDED), "The resize has a fault · ×1.8 is frozen · can be", "care"),
+        (inspected(PLAIN), "×2 is frozen, can be promoted, TensorRT 7.0", "yes"),
+        (inspected(FED), "The scale is an input, no TensorRT accepts it", "yes"),
+        (inspected(COMPUTED), "The scale is computed, cannot be promoted", "care"),
+        (inspected(UNET), "2 resizes, frozen at ×2, cannot change alone", "care"),
+        (inspected(HALF), "The resize has a fault, cannot be promoted", "no"),
+        (inspected(ROUNDED), "The resize has a fault, ×1.8 is frozen, can be", "care"),
         (difference(PLAIN, FED), "The resize changed", "care"),
-        (difference(HALF, PLAIN), "The resize changed · 1 resize without the fault", "care"),
-        (difference(PLAIN, LARGER), "The resize is the same, with other sizes · 1 change", "care"),
+        (difference(HALF, PLAIN), "The resize changed, 1 resize without the fault", "care"),
+        (difference(PLAIN, LARGER), "The resize is the same, with other sizes, 1 change", "care"),
     ):
         page = check_page(text)
         assert said in page.text()[: page.text().index(said) + 200]

@@ -1,11 +1,13 @@
 """`--html`, `--markdown` and `--force` of inspect and diff: where reports go, and that nothing is lost."""
 
 import os
+import re
 
 import onnx
 import pytest
-from fixture_models import SRCNN, UNET
+from fixture_models import FIXTURES, SRCNN, UNET
 
+BISENET_11 = FIXTURES / "bisenet_x8_linear_opset11.onnx"
 COMMANDS = (["inspect", SRCNN], ["diff", SRCNN, UNET], ["check", SRCNN])
 
 
@@ -88,3 +90,36 @@ def test_markdown_that_is_too_long_for_a_comment_is_said_to_be(call, tmp_path):
     onnx.save(model, tmp_path / "m.onnx")
     _, _, err = call("inspect", tmp_path / "m.onnx", "--markdown", tmp_path / "m.md")
     assert "more than GitHub takes in a comment" in err
+
+
+def test_the_page_of_one_target_has_no_matrix_and_says_each_rule_once_with_its_nodes(call, tmp_path):
+    page = tmp_path / "one.html"
+    call("check", BISENET_11, "--target", "tensorrt-5.1", "--html", page)
+    text = page.read_text(encoding="utf-8")
+    assert "matrix" not in text.split("</style>")[1]
+    rules = re.findall(r"<li><p><code>([\w-]+)</code>", text)
+    assert len(rules) == len(set(rules)) > 0
+    assert "3 nodes: " in text
+
+
+def test_the_newest_tensorrt_comes_first_and_old_ones_are_folded(call, tmp_path):
+    page = tmp_path / "all.html"
+    call("check", BISENET_11, "--html", page)
+    shown, folded = page.read_text(encoding="utf-8").split("<details><summary>TensorRT before 8.0</summary>")
+    names = re.findall(r"<span>(tensorrt-[\w.]+)</span>", shown)
+    assert names == ["tensorrt-rtx", "tensorrt-10", "tensorrt-9", "tensorrt-8.5", "tensorrt-8.4", "tensorrt-8.0"]
+    assert re.findall(r"<span>(tensorrt-[\w.]+)</span>", folded)[0] == "tensorrt-7.2"
+
+
+def test_no_page_separates_with_dots_that_may_end_a_line(call, tmp_path):
+    page = tmp_path / "page.html"
+    call("inspect", BISENET_11, "--html", page)
+    assert "·" not in page.read_text(encoding="utf-8").split("</style>")[1].split("<script>")[0]
+
+
+def test_a_coupled_site_is_coupled_and_not_promotable(call, tmp_path):
+    page = tmp_path / "unet.html"
+    call("inspect", UNET, "--html", page)
+    text = page.read_text(encoding="utf-8")
+    assert "<dt>Coupled</dt>" in text
+    assert "<dt>Promotable</dt>" not in text

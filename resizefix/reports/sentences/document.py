@@ -31,6 +31,7 @@ SENTENCES = {
     "document.model-is-folder": "{path}: is a folder; name the .onnx file inside it.",
     "document.model-is-no-file": "{path}: is not a regular file; save the model to a file first.",
     "document.changed-since-opened": "{path}: was modified since it was opened; open it again.",
+    "document.link-leads-nowhere": "{path}: is a link to {target}, and there is no such file.",
     "document.no-such-file": "{path}: there is no such file.",
     "document.cannot-be-opened": "{path}: cannot be opened: {strerror}.",
     "document.file-is-cut": "{path}: the file ends at byte {start}; {end} more bytes were expected.",

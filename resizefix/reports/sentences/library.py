@@ -32,6 +32,7 @@ SENTENCES = {
     "library.range-incomplete": "input {name!r}: {missing} is missing; give min, opt and max shapes, or opt only",
     "library.range-not-ordered": "input {name!r}: min ≤ opt ≤ max must hold for each number; they are {rows}",
     "library.range-of-shape-input": "input {name!r} decides shapes, so its range is of its {count}; {numbers} are given",
+    "library.option-is-near": "{name}={value}: did you mean {near}? Give {wanted}",
     "library.option-takes": "{name}={value}: give {wanted}",
     "library.parser-refuses": "{parser} rejects the model{where}. --no-verify writes it anyway",
     "library.parser-refuses-both": "{parser} rejects the model{where} (it refuses the original too). --no-verify writes it anyway",

@@ -1,0 +1,94 @@
+"""What calls give back as a small HTML table, for notebooks; escaped as the pages are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from resizefix.document.text import counted
+from resizefix.library.inspect import Sites
+from resizefix.library.result import Result
+from resizefix.library.verdict import Verdict, Verdicts
+from resizefix.operations.site import Site
+from resizefix.reports import proof
+from resizefix.reports.page import fragment
+from resizefix.reports.wording import extent, meaning, operator, origin, place, standing
+from resizefix.verification.verification import Verification
+
+_MOST_ROWS = 50
+
+
+class _Shown(NamedTuple):
+    title: str
+    headings: tuple[str, ...]
+    rows: Sequence[tuple[str, ...]]
+    notes: tuple[str, ...] = ()
+
+
+def html_of(shown: object) -> str:
+    """The table of a result, sites, verdicts or a verification; of a long one the first rows, and how many more."""
+    table = next(make for kind, make in _TABLES if isinstance(shown, kind))(shown)
+    more = len(table.rows) - _MOST_ROWS
+    notes = (*table.notes, f"{more} more rows") if more > 1 else table.notes
+    rows = table.rows[:_MOST_ROWS] if more > 1 else table.rows
+    return fragment("notebook", title=table.title, headings=table.headings, rows=rows, notes=notes)
+
+
+def _result(result: Result) -> _Shown:
+    rows = [(one.node, one.status.value, one.reason or "") for one in result.outcomes]
+    inputs = [
+        f"input {one.name}: {one.elem_type}{list(one.shape)}; feed {[float(f'{number:g}') for number in one.value]} to "
+        "get the original behaviour"
+        for one in result.inputs
+    ]
+    return _Shown(result.outcome.value, ("node", "status", "reason"), rows, (*inputs, _proven(result.verification)))
+
+
+def _proven(verification: Verification) -> str:
+    return f"{proof.verdict(verification)}{proof.basis(verification)}"
+
+
+def _sites(sites: Sequence[Site]) -> _Shown:
+    headings = ("#", "node", "computes", "extent", "from", "scales")
+    rows = [
+        (
+            str(site.index),
+            place(site),
+            f"{operator(site)} {meaning(site.interpolation)}",
+            extent(site.extent),
+            origin(site.origin),
+            standing(site).value,
+        )
+        for site in sites
+    ]
+    return _Shown(counted(len(sites), "resize"), headings, rows)
+
+
+def _verdicts(verdicts: Sequence[Verdict]) -> _Shown:
+    rows = []
+    for verdict in verdicts:
+        rules = dict.fromkeys(violation.rule for violation in verdict.violations)
+        rows.append((verdict.target.name, verdict.word, ", ".join(rules)))
+    accepted = sum(verdict.accepted for verdict in verdicts)
+    title = f"accepted by {accepted} of {counted(len(verdicts), 'target')}"
+    return _Shown(title, ("target", "verdict", "rules"), rows)
+
+
+def _verdict(verdict: Verdict) -> _Shown:
+    rows = [(one.node, one.rule, one.because, one.fix) for one in verdict.violations]
+    notes = () if verdict.live_reason is None else (verdict.live_reason,)
+    return _Shown(f"{verdict.target.name}: {verdict.word}", ("node", "rule", "because", "fix"), rows, notes)
+
+
+def _verification(verification: Verification) -> _Shown:
+    return _Shown(_proven(verification), proof.HEADINGS, proof.rows(verification))
+
+
+_TABLES: tuple[tuple[type, Callable[[Any], _Shown]], ...] = (
+    (Result, _result),
+    (Sites, _sites),
+    (Site, lambda site: _sites([site])),
+    (Verdicts, _verdicts),
+    (Verdict, _verdict),
+    (Verification, _verification),
+)

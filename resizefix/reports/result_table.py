@@ -1,0 +1,149 @@
+"""What a change did, in a table of before and after: nodes, inputs, opset, file size, targets, time."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from onnx import TypeProto
+
+from resizefix.document.text import counted, listed
+from resizefix.document.values import dims_of
+from resizefix.interpolation import ExtentKind
+from resizefix.operations.site import Site
+from resizefix.operations.sites import sites_in
+from resizefix.outcome import Outcome, Status
+from resizefix.printable import printable
+from resizefix.reports.tables import Table
+from resizefix.reports.wording import Standing, extent, few_targets, meaning, operator, place, standing, tensor
+from resizefix.shapes.model_view import ModelView
+
+if TYPE_CHECKING:
+    from resizefix.document.document import Document
+    from resizefix.library.lost_targets import TargetsMoved
+    from resizefix.library.result import Result
+
+_MOST_GROUPS = 4
+_MOST_TENSORS = 4
+# What stands for a node's operator in ONNX text, behind its outputs: `"y" = Resize <…> (x)`.
+_OPERATOR = re.compile(r'^(?:\[[^\]]*\] )?(?:"(?:[^"\\]|\\.)*"|[^"=])*= ?([\w.]+)')
+_UNITS = ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
+
+
+@dataclass(frozen=True)
+class Made:
+    """A changed model beside the old one. `files`: the bytes of both, with their external data; None: not written."""
+
+    before: ModelView
+    after: ModelView
+    moved: TargetsMoved
+    files: tuple[int, int | None]
+    seconds: float
+
+
+def result_table(result: Result, made: Made) -> Table:
+    """A row for each group of changed nodes that are alike, and one for all else that changed."""
+    rows = [
+        *_node_rows(result.outcomes, made),
+        *_opset_rows(made),
+        *_tensor_rows("input", made, _inputs(made.before), _inputs(made.after)),
+        *_tensor_rows("output", made, _outputs(made.before), _outputs(made.after)),
+        ("file size", size_text(made.files[0]), "" if made.files[1] is None else size_text(made.files[1])),
+        _target_row(made.moved),
+        ("time", "", f"{made.seconds:.2g} s" if made.seconds < 10 else f"{made.seconds:.0f} s"),
+    ]
+    return Table(("", "before", "after"), tuple(rows))
+
+
+def size_text(size: int) -> str:
+    """`78.5 kB`."""
+    for unit, name in _UNITS:
+        if size >= unit:
+            return f"{size / unit:.3g} {name}"
+    return f"{size} B"
+
+
+def file_bytes(path: str | os.PathLike[str], document: Document) -> int:
+    """How many bytes the file of a model has, with those of the files that hold data of it."""
+    folder = os.path.dirname(os.fspath(path))
+    files = [os.path.join(folder, name) for name in document.data_files()]
+    return os.path.getsize(path) + sum(os.path.getsize(file) for file in files if os.path.isfile(file))
+
+
+def _node_rows(outcomes: Sequence[Outcome], made: Made) -> list[tuple[str, str, str]]:
+    """A row for each group of changed nodes whose looks before and after are the same; the last counts the others."""
+    before = {site.index: site for site in sites_in(made.before)}
+    after = {site.key: site for site in sites_in(made.after)}
+    groups: dict[tuple[str, str], list[str]] = {}
+    for outcome in outcomes:
+        if outcome.status is Status.CHANGED and outcome.index in before:
+            old = before[outcome.index]
+            new = after.get(old.key)
+            looks = _looks(old), _replacement(outcome.after) if new is None else _looks(new)
+            groups.setdefault(looks, []).append(place(old))
+    rows = [(labels[0] if len(labels) == 1 else f"{len(labels)} nodes", *looks) for looks, labels in groups.items()]
+    more = rows[_MOST_GROUPS:]
+    if len(more) < 2:
+        return rows
+    return [*rows[:_MOST_GROUPS], (f"{len(more)} more kinds of nodes", "-v lists them", "")]
+
+
+def _looks(site: Site) -> str:
+    """Operator and mode in the first line; scales or sizes, and the type, in the second."""
+    fed = standing(site) is Standing.FED
+    sizes = f"{_extent_word(site)} fed by an input" if fed else extent(site.extent)
+    return f"{operator(site)} {meaning(site.interpolation)}\n{sizes}, {tensor(None, site.elem_type) or 'unknown type'}"
+
+
+def _extent_word(site: Site) -> str:
+    return "sizes" if site.extent.kind is ExtentKind.SIZES else "scales"
+
+
+def _replacement(texts: Sequence[str]) -> str:
+    """`2 MatMul, 1 Transpose`: the operators of nodes that took the place of another."""
+    found = Counter(match[1] for text in texts if (match := _OPERATOR.match(text)) and match[1] != "Constant")
+    return ", ".join(f"{count} {printable(name)}" for name, count in found.items()) or "other nodes"
+
+
+def _opset_rows(made: Made) -> list[tuple[str, str, str]]:
+    old, new = made.before.scopes.main.opset, made.after.scopes.main.opset
+    return [("opset", str(old), str(new))] if old != new else []
+
+
+def _inputs(view: ModelView) -> dict[str, str]:
+    graph = view.model.graph
+    stored = {tensor.name for tensor in graph.initializer}
+    return {value.name: _type_text(value.type) for value in graph.input if value.name not in stored}
+
+
+def _outputs(view: ModelView) -> dict[str, str]:
+    return {value.name: _type_text(value.type) for value in view.model.graph.output}
+
+
+def _type_text(kind: TypeProto) -> str:
+    return tensor(dims_of(kind), kind.tensor_type.elem_type)
+
+
+def _tensor_rows(word: str, made: Made, old: dict[str, str], new: dict[str, str]) -> list[tuple[str, str, str]]:
+    """Inputs or outputs of the model that are new, gone, or of another shape or type."""
+    rows = [
+        (f"{word} {printable(name)}", old.get(name, ""), new.get(name, ""))
+        for name in dict.fromkeys((*old, *new))
+        if old.get(name) != new.get(name)
+    ]
+    more = len(rows) - _MOST_TENSORS
+    return rows if more < 2 else [*rows[:_MOST_TENSORS], (f"{more} more {word}s", "", "")]
+
+
+def _target_row(moved: TargetsMoved) -> tuple[str, str, str]:
+    """How many targets accept the resizes; those that did not before by name, the others are named by a warning."""
+    now = [str(len(moved.after))]
+    if moved.lost:
+        now.append(f"{len(moved.lost)} lost")
+    if moved.gained:
+        now.append(f"gained {listed(few_targets([target.name for target in moved.gained]))}")
+    return "accepted by", counted(len(moved.before), "target"), "\n".join([f"{now[0]} targets", *now[1:]])

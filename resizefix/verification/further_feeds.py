@@ -37,6 +37,7 @@ OF_LIGHT = (
 )
 # Elements that a run computes, which takes a tenth of a second: a model of few numbers may make many of them, or loop.
 _MOST_COMPUTED = 2**27
+_BRIEF = 2**21  # a millisecond
 OF_ANY = 2  # the rows of usual numbers
 _OTHER_SIZES = 5  # of a light model with open sizes
 _MOST_TURNS = 40  # of rows, for a model that names many numbers
@@ -102,7 +103,7 @@ class FurtherFeeds:
     @property
     def is_brief(self) -> bool:
         """Whether a run takes less time than a thread."""
-        return self._weight <= OF_LIGHT[0][0]
+        return self._weight <= OF_LIGHT[0][0] and self._computed <= _BRIEF
 
     def enough(self, *, exact: bool = True) -> int:
         """How many further feeds the model needs by default. Not `exact`: only of usual numbers, of both signs."""

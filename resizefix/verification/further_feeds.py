@@ -198,10 +198,15 @@ class FurtherFeeds:
             found += [] if other is None else self._border(one, other)
             # The same numbers a little less and a little more keep their distances.
             most = 2 * largest(one.feeds)
-            ends = [self._run(moved(one.feeds, by), same_sizes=True) for by in (-most, most)]
+            ends = [self._run(self._moved(one.feeds, by), same_sizes=True) for by in (-most, most)]
             if ends[0] is not None and ends[1] is not None:
                 found += self._border(ends[0], ends[1])
         return found
+
+    def _moved(self, feeds: dict[str, Value], by: float) -> dict[str, Value]:
+        """With a number added to all that decides no size and no count: that of a loop's turns stays modest."""
+        free = {name: value for name, value in feeds.items() if name not in self.origin.deciding}
+        return {**feeds, **moved(free, by)}
 
     def crossing(self, crossings: Crossings) -> list[Fitted]:
         """Feeds next to each other between which a tensor inside one of the models passes a number that it names."""

@@ -14,7 +14,7 @@ from resizefix.verification.arms import Watched, watched_copy
 NETWORK = """(float[1,3,16,16] x) => (float[?,?,?,?] y) <float[4] s = {1, 1, 2, 2}> {
     a = Resize<mode = "nearest">(x, , s) b = Relu(a) c = Resize<mode = "linear">(b, , s) y = Neg(c) }"""
 BRANCH = """(float[2] x) => (y) { s = ReduceSum<keepdims = 0>(x) h = Cast<to = 9>(s)
-    y = If(h) <then_branch = t () => (float[2] u) { u = Neg(x) }, else_branch = e () => (float[2] v) { v = Abs(x) }> }"""
+    y = If(h) <then_branch = t () => (u) { u = Neg(x) }, else_branch = e () => (v) { v = Abs(x) }> }"""
 
 
 @pytest.mark.parametrize("graph", [NETWORK, NETWORK.replace("16,16", "h,w")])
@@ -36,9 +36,10 @@ def test_a_small_model_is_tried_on_as_many_feeds_where_its_first_run_took_long(g
     assert slow.forward_passes == usual.forward_passes
 
 
-LOOP = """(float[2] x, int64 n) => (y) { y = Loop(n, , x) <body = b (int64 i, bool g, float[2] s) => (bool h, float[2] t)
-    { h = Identity(g) o = ReduceSum<keepdims = 0>(s) p = Cast<to = 9>(o)
-      t = If(p) <then_branch = c () => (float[2] u) { u = Neg(s) }, else_branch = d () => (float[2] v) { v = Abs(s) }> }> }"""
+LOOP = """(float[2] x, int64 n) => (y) {
+    y = Loop(n, , x) <body = b (int64 i, bool g, float[2] s) => (bool h, float[2] t) {
+        h = Identity(g) o = ReduceSum<keepdims = 0>(s) p = Cast<to = 9>(o)
+        t = If(p) <then_branch = c () => (u) { u = Neg(s) }, else_branch = d () => (v) { v = Abs(s) }> }> }"""
 
 
 @pytest.mark.parametrize("turns", [0, 1, 7, 100])

@@ -152,8 +152,10 @@ def test_sequences_of_several_lengths_and_absent_optionals_are_fed():
 
 @pytest.mark.parametrize("seed", range(3))
 def test_feeds_at_the_border_of_a_condition_leave_the_turns_of_a_loop_as_they_were(seed):
-    graph = """(float[2] x, int64 n) => (y) { w = Loop(n, , x) <body = b (int64 i, bool g, float[2] s) => (bool h, float[2] t)
-        { h = Identity(g) t = Neg(s) }> s = ReduceSum<keepdims = 0>(w) p = Cast<to = 9>(s)
+    graph = """(float[2] x, int64 n) => (y) {
+        w = Loop(n, , x) <body = b (int64 i, bool g, float[2] s) => (bool h, float[2] t) {
+            h = Identity(g) t = Neg(s) }>
+        s = ReduceSum<keepdims = 0>(w) p = Cast<to = 9>(s)
         y = If(p) <then_branch = c () => (u) { u = Neg(w) }, else_branch = d () => (v) { v = Abs(w) }> }"""
     model = document(graph, 18)
     copy, *arms = watched_copy(model)

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 
-from resizefix.document.scopes import Definition, Scopes
+from onnx import FunctionProto
+
+from resizefix.document.scopes import Definition, Scopes, is_operator
 from resizefix.document.values import Dims
 from resizefix.interpolation import ExtentKind
 from resizefix.promotion import InputBinding
@@ -52,30 +55,83 @@ def kept_dims(scopes: Scopes, plans: Sequence[InputBinding]) -> dict[Key, Dims |
             dims = kept[driven.key]
             source = scopes.definition(scopes.by_path[driven.scope], driven.input)
             if dims is not None and source is not None and source.key in dependents.resized:
-                through = moved if source.key not in behind_moving.resized else _turned(scopes, source, group, moved)
+                through = (
+                    moved
+                    if source.key not in behind_moving.resized
+                    else _turned(scopes, source, group, moved, dependents)
+                )
                 kept[driven.key] = _opened(driven, dims, through)
     return kept
 
 
-def _turned(scopes: Scopes, source: Definition, group: Sequence[InputBinding], moved: _Open) -> _Open:
+def _turned(scopes: Scopes, source: Definition, group: Sequence[InputBinding], moved: _Open, at: Dependents) -> _Open:
     """The axes of `source` that sites of the group move, where nothing else stands between than Transposes and nodes
-    that leave every axis in its place; None: any axis may follow them."""
-    keys = {driven.key for driven in group}
-    order: list[int] | None = None if moved is None else list(range(moved[0]))
-    current: Definition | None = source
-    while current is not None and current.node is not None and order is not None and moved is not None:
-        node = current.node
-        if current.key in keys:
-            return moved[0], frozenset(axis for axis, before in enumerate(order) if before in moved[1])
-        if node.op_type == "Transpose":
-            perm = list(attribute_of(node, "perm") or range(len(order))[::-1])
-            if len(perm) != len(order):
-                return None
-            order = [perm[axis] for axis in order]
-        elif node.op_type not in _IN_PLACE:
+    that leave every axis in its place; None: any axis may follow them. `at` are the tensors that sites reach."""
+    return None if moved is None else _Turning(scopes, frozenset(driven.key for driven in group), moved, at).of(source)
+
+
+@dataclass
+class _Turning:
+    """Follows axes back to the sites with these keys, each of which moves `moved`; around loops until no turn moves
+    more."""
+
+    scopes: Scopes
+    keys: frozenset[Key]
+    moved: tuple[int, frozenset[int]]
+    reached: Dependents
+    _around: dict[Key, frozenset[int]] = field(default_factory=dict)  # axes of what a loop carries, so far
+    _open: set[Key] = field(default_factory=set)  # of these, what is followed now
+
+    def of(self, source: Definition) -> _Open:
+        """The axes of a tensor that follow the sites."""
+        while True:
+            before = dict(self._around)
+            axes = self._axes(source)
+            if axes is None or before == self._around:
+                return None if axes is None else (self.moved[0], axes)
+
+    def _axes(self, current: Definition | None) -> frozenset[int] | None:
+        if current is None:
             return None
-        current = scopes.definition(current.scope, node.input[0])
-    return None
+        if current.key not in self.reached.resized:
+            return frozenset()
+        node = current.node
+        if node is None:
+            return self._carried(current)
+        if not (current.key in self.keys or node.op_type == "Transpose" or node.op_type in _IN_PLACE):
+            return None
+        axes = self._axes(self.scopes.definition(current.scope, node.input[0]))
+        if axes is None or current.key in self.keys:
+            return None if axes is None else axes | self.moved[1]
+        if node.op_type != "Transpose":
+            return axes
+        order = list(attribute_of(node, "perm") or range(self.moved[0])[::-1])
+        if sorted(order) != list(range(self.moved[0])):
+            return None
+        return frozenset(axis for axis, before in enumerate(order) if before in axes)
+
+    def _carried(self, current: Definition) -> frozenset[int] | None:
+        """The axes of what a Loop hands on to its next turn: at the start, and as a turn leaves it."""
+        scope = current.scope
+        loop = None if scope.parent is None or scope.owner is None else scope.parent.body.node[scope.owner]
+        if (
+            loop is None
+            or scope.parent is None
+            or not is_operator(loop, "Loop")
+            or isinstance(scope.body, FunctionProto)
+        ):
+            return None
+        if current.key in self._open:
+            return self._around.get(current.key, frozenset())
+        at = [value.name for value in scope.body.input].index(current.name)
+        self._open.add(current.key)
+        start = self._axes(self.scopes.definition(scope.parent, loop.input[at]))
+        left = self._axes(self.scopes.definition(scope, scope.body.output[at - 1].name))
+        self._open.remove(current.key)
+        if start is None or left is None:
+            return None
+        self._around[current.key] = start | left
+        return start | left
 
 
 def _open(dims: Dims | None) -> _Open:

@@ -37,6 +37,7 @@ OF_LIGHT = (
 )
 # Elements that a run computes, which takes a tenth of a second: a model of few numbers may make many of them, or loop.
 _MOST_COMPUTED = 2**27
+_BRIEF = 2**21  # a millisecond
 OF_ANY = 2  # the rows of usual numbers
 _OTHER_SIZES = 5  # of a light model with open sizes
 _MOST_TURNS = 40  # of rows, for a model that names many numbers
@@ -102,7 +103,7 @@ class FurtherFeeds:
     @property
     def is_brief(self) -> bool:
         """Whether a run takes less time than a thread."""
-        return self._weight <= OF_LIGHT[0][0]
+        return self._weight <= OF_LIGHT[0][0] and self._computed <= _BRIEF
 
     def enough(self, *, exact: bool = True) -> int:
         """How many further feeds the model needs by default. Not `exact`: only of usual numbers, of both signs."""
@@ -197,10 +198,15 @@ class FurtherFeeds:
             found += [] if other is None else self._border(one, other)
             # The same numbers a little less and a little more keep their distances.
             most = 2 * largest(one.feeds)
-            ends = [self._run(moved(one.feeds, by), same_sizes=True) for by in (-most, most)]
+            ends = [self._run(self._moved(one.feeds, by), same_sizes=True) for by in (-most, most)]
             if ends[0] is not None and ends[1] is not None:
                 found += self._border(ends[0], ends[1])
         return found
+
+    def _moved(self, feeds: dict[str, Value], by: float) -> dict[str, Value]:
+        """With a number added to all that decides no size and no count: that of a loop's turns stays modest."""
+        free = {name: value for name, value in feeds.items() if name not in self.origin.deciding}
+        return {**feeds, **moved(free, by)}
 
     def crossing(self, crossings: Crossings) -> list[Fitted]:
         """Feeds next to each other between which a tensor inside one of the models passes a number that it names."""

@@ -160,7 +160,7 @@ class PromotionComparison(PromotedRuns):
         for scales in ways:
             for feeds in (*(self._others if turn else ()), self._feeds):
                 whole = self._point(scales, feeds)
-                if not self._affords(whole):
+                if not self._affords(whole, 2):  # by both models
                     continue
                 whole.after[False] = self._answer(scales, feeds)
                 is_second = feeds is not self._feeds

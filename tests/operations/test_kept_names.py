@@ -328,6 +328,42 @@ def test_an_axis_that_a_function_turns_into_the_batch_is_not_kept():
     assert not isinstance(sizes[2], int)
 
 
+# As TensorFlow's loops are exported: each round turns the axes for the resize, and turns them back or further.
+WHILE = """
+<ir_version: 8, opset_import: ["" : 17]>
+g (float[batch,3,high,wide] x) => (float[%s] last) {
+    s = Constant<value_floats = [1.0, 1.0, 2.0, 3.0]>() m = Constant<value_int = 3>() t = Constant<value = bool {1}>()
+    last = Loop(m, t, x) <body = one (int64 i, bool c, float[a0,a1,a2,a3] a) => (bool go, float[d0,d1,d2,d3] d) {
+        go = Identity(c) turned = Transpose<perm = [%s]>(a) r = Resize<mode = "nearest">(turned, , s)
+        d = Transpose<perm = [%s]>(r) }>
+}"""
+
+
+@pytest.mark.parametrize(
+    ("there", "back", "kept"),
+    [
+        ((0, 1, 2, 3), (0, 1, 2, 3), {0, 1}),
+        ((0, 1, 3, 2), (0, 1, 3, 2), {0, 1}),
+        ((0, 3, 1, 2), (0, 2, 3, 1), {0, 3}),
+        ((2, 1, 0, 3), (2, 1, 0, 3), {1, 2}),
+        ((2, 1, 0, 3), (0, 1, 2, 3), {1}),  # each round resizes another axis as its third
+        ((1, 2, 3, 0), (0, 1, 2, 3), set()),
+    ],
+)
+def test_what_turned_axes_of_a_loop_keep_stays(there, back, kept):
+    sizes = ["batch", "3", "high", "wide"]
+    stated = [sizes[axis] if axis in kept else f"o{axis}" for axis in range(4)]
+    text = WHILE % tuple(", ".join(map(str, one)) for one in (stated, there, back))
+    result = resizefix.promote_scales(onnx.parser.parse_model(text), verify=False)
+    assert bool(result)
+    dims, ran = dims_of(result.model)["last"], run(result.model, 2, 2.0)["last"]
+    wanted = [3 if axis == 1 else sizes[axis] for axis in range(4)]
+    for axis in range(4):
+        assert (dims[axis] == wanted[axis]) == (axis in kept), (axis, dims)
+        if isinstance(dims[axis], int):
+            assert dims[axis] == ran[axis]
+
+
 FED = """
 <ir_version: 9, opset_import: ["" : 13]>
 g (float[batch,3,height,width] x, float[4] sc, int64[4] sz) => (float[batch,3,oh,ow] y, float[batch,3,ph,pw] z) {

@@ -10,7 +10,7 @@ from onnx_text import document
 from resizefix.runtimes.inputs import InputKind, TensorInput
 from resizefix.runtimes.limits import Limits
 from resizefix.runtimes.ort_session import open_session
-from resizefix.verification.arms import Watched
+from resizefix.verification.arms import Watched, watched_copy
 from resizefix.verification.draws import Drawer
 from resizefix.verification.edges import Edges
 from resizefix.verification.feed_rows import row
@@ -148,3 +148,21 @@ def test_sequences_of_several_lengths_and_absent_optionals_are_fed():
     absent = [drawer.value(optional, item, row(number)) is None for number in range(30)]
     assert any(absent)
     assert not all(absent)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_feeds_at_the_border_of_a_condition_leave_the_turns_of_a_loop_as_they_were(seed):
+    graph = """(float[2] x, int64 n) => (y) {
+        w = Loop(n, , x) <body = b (int64 i, bool g, float[2] s) => (bool h, float[2] t) {
+            h = Identity(g) t = Neg(s) }>
+        s = ReduceSum<keepdims = 0>(w) p = Cast<to = 9>(s)
+        y = If(p) <then_branch = c () => (u) { u = Neg(w) }, else_branch = d () => (v) { v = Abs(w) }> }"""
+    model = document(graph, 18)
+    copy, *arms = watched_copy(model)
+    session = Watched(open_session(copy, optimized=False), *arms)
+    feeder = Feeder(session.inputs, seed=seed)
+    fed = FurtherFeeds(session, feeder, fit_feeds(session, feeder), Origin.of(model), MemoryBudget(model, Limits()))
+    fed.rows(40)
+    moved = [fitted.feeds for fitted in fed.borders()]
+    assert moved
+    assert all(feeds["n"] <= 8 for feeds in moved)

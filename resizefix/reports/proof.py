@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from operator import attrgetter
 from pathlib import PurePath
 
+from resizefix.difference import TensorDifference
 from resizefix.document.text import counted
-from resizefix.outcome import MeasuredDifference, Outcome
+from resizefix.outcome import Outcome
 from resizefix.printable import printable
 from resizefix.reports.wording import times
 from resizefix.verification.verification import Run, SiteDrift, Status, Verification
@@ -82,7 +83,7 @@ def rows(verification: Verification) -> list[tuple[str, str, str, str]]:
 def site_rows(verification: Verification) -> list[tuple[str, str, str, str]]:
     """A row for each resize in another runtime, as SITE_HEADINGS name its cells: parts of the largest value."""
     return [
-        (printable(site.node), _part(site.input_rel_diff), _part(site.max_rel_diff), _standing(site))
+        (printable(site.node), _part(site.input_rel_diff), _part(site.difference.max_rel_diff), _standing(site))
         for site in verification.sites
     ]
 
@@ -145,7 +146,7 @@ def output_lines(outcomes: Sequence[Outcome]) -> list[str]:
     ]
 
 
-def difference_text(found: MeasuredDifference) -> str:
+def difference_text(found: TensorDifference) -> str:
     """`differs by up to 0.5 (0.16 × the largest value), 0.02 on average`."""
     if not math.isfinite(found.max_abs_diff):
         return "differs in more than numbers"

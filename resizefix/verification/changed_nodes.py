@@ -18,23 +18,23 @@ from resizefix.dialects.dialect import dialect_of
 from resizefix.dialects.intended import IntendedNode
 from resizefix.dialects.row import Operands
 from resizefix.dialects.write import write
+from resizefix.difference import TensorDifference
 from resizefix.document.document import Document
 from resizefix.document.text import each_of
 from resizefix.errors import RefusedError
 from resizefix.interpolation import Interpolation, NearestMode
-from resizefix.outcome import MeasuredDifference
 from resizefix.runtimes.inputs import Feeds, Value, model_inputs
 from resizefix.runtimes.limits import BrokenOffError
 from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError, only_without_optimisation
 from resizefix.shapes.model_view import ModelView
 from resizefix.verification.bounds import FLOAT_BOUND, default_level_bounds, relative_bounds, widest, within
-from resizefix.verification.compare import compare, largest_finite
+from resizefix.verification.compare import compare, largest_finite, measured
 from resizefix.verification.conditions import Conditions
 from resizefix.verification.engine import DifferenceError, Engine, run_of, shapes_of_feeds
 from resizefix.verification.extraction import Extraction
 from resizefix.verification.fitting import Fitted
 from resizefix.verification.verification import Verification
-from resizefix.verification.views import View, measured, view
+from resizefix.verification.views import View, view
 
 RANDOM = "random values"
 _NEWEST, _SIMPLE = 19, 10  # the opsets of Resize-19, and of the last form that rounds as Upsample does
@@ -80,8 +80,8 @@ class Measured:
     """The verdict; for each changed node, by index, its own difference; that of the outputs; and what to look at."""
 
     verification: Verification
-    nodes: Mapping[int, tuple[MeasuredDifference, ...]]
-    outputs: tuple[MeasuredDifference, ...]
+    nodes: Mapping[int, tuple[TensorDifference, ...]]
+    outputs: tuple[TensorDifference, ...]
     views: tuple[View, ...]
     shapes: Mapping[str, Sequence[int]]
 
@@ -125,8 +125,8 @@ class _Work:
         self._before, self._after, self._nodes, self._engine = before, after, nodes, engine
         self._all_exact = all(node.exact for node in nodes)
         self._first_made: Mapping[str, Value] = {}  # of the first feed, by the model after
-        self.nodes: dict[int, list[MeasuredDifference]] = {}
-        self.outputs: list[MeasuredDifference] = []
+        self.nodes: dict[int, list[TensorDifference]] = {}
+        self.outputs: list[TensorDifference] = []
         self.views: list[View] = []
         self.shapes: dict[str, Sequence[int]] = {}
         extraction = Extraction(ModelView(before), ModelView(after))
@@ -211,7 +211,7 @@ class _Work:
         bounds = default_level_bounds(new, fused, level)
         agrees = within(level, bounds)
         if agrees and not self._all_exact:
-            engine.runs.append(run_of(level, feeds, optimized=True, bound=widest(bounds).relative))
+            engine.runs.append(run_of(level, feeds, optimized=True, bound=widest(bounds).bound))
             return
         try:
             was = engine.run(self._before, feeds, optimized=True, label="the model before, optimised")
@@ -221,7 +221,7 @@ class _Work:
         if not agrees and level.max_rel_diff > 2 * compare(old, was).max_rel_diff:
             raise DifferenceError("verification.set-optimised", why=level.reason)
         bounds = default_level_bounds(old, was)
-        comparison = engine.compared(was, fused, feeds, optimized=True, bound=widest(bounds).relative)
+        comparison = engine.compared(was, fused, feeds, optimized=True, bound=widest(bounds).bound)
         if not agrees:
             engine.notes.append(Diagnostic("verification.original-moves-too"))
         elif not within(comparison, bounds):
@@ -279,7 +279,7 @@ class _Work:
         self, wanted: Value, found: Value, resized: Feeds, bound: float, *, optimized: bool
     ) -> str | None:
         """How the two differ by more than `bound` times the largest value that is resized; None: they do not."""
-        relative = relative_bounds({"y": wanted}, 0.0)["y"].relative  # half precision: its last bits
+        relative = relative_bounds({"y": wanted}, 0.0)["y"].bound  # half precision: its last bits
         comparison = self._engine.compared(
             {"y": wanted}, {"y": found}, resized, optimized=optimized, bound=max(bound, relative)
         )
@@ -289,7 +289,7 @@ class _Work:
             return None
         return comparison.reason
 
-    def _look(self, difference: MeasuredDifference, node: str | None, before: Value, after: Value) -> None:
+    def _look(self, difference: TensorDifference, node: str | None, before: Value, after: Value) -> None:
         found = view(difference, node, before, after)
         if found is not None:
             self.views.append(found)

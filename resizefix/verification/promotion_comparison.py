@@ -13,16 +13,18 @@ from itertools import pairwise
 import numpy as np
 
 from resizefix.diagnostics import Diagnostic
+from resizefix.difference import Differences
 from resizefix.document.document import Document
 from resizefix.document.text import counted, listed
+from resizefix.error_bound import ErrorBound
 from resizefix.promotion import Coupling, Freedom, PromotedInput
 from resizefix.runtimes.inputs import Value
 from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError, Session
 from resizefix.runtimes.prepared_model import prepare_for_ort
 from resizefix.scope_path import Key, ScopePath
 from resizefix.verification.bodies_behind import bodies_behind
-from resizefix.verification.bounds import Bound, relative_bounds, within
-from resizefix.verification.compare import Comparison, compare
+from resizefix.verification.bounds import relative_bounds, within
+from resizefix.verification.compare import compare
 from resizefix.verification.engine import DifferenceError, shapes_of_feeds
 from resizefix.verification.jumps import agree_before_jumps
 from resizefix.verification.probe import Prober
@@ -248,7 +250,12 @@ class PromotionComparison(PromotedRuns):
         self._against(point, expected, found, bounds, level)
 
     def _against(
-        self, point: PromotedPoint, expected: Outputs, found: Outputs, bounds: Mapping[str, Bound] | None, level: str
+        self,
+        point: PromotedPoint,
+        expected: Outputs,
+        found: Outputs,
+        bounds: Mapping[str, ErrorBound] | None,
+        level: str,
     ) -> None:
         reference, from_scales, at = Reference.SCALES, None, point.at
         verdict = self._judged(expected, found, bounds)
@@ -259,9 +266,8 @@ class PromotionComparison(PromotedRuns):
                 self._by_sizes.append((point, from_scales))
                 verdict = self._judged(sized, found, bounds)
         comparison = verdict.comparison
-        apart = comparison.bitwise, comparison.max_abs_diff, comparison.max_rel_diff
         of = point.values, shapes_of_feeds(point.feeds), bounds is not None
-        run = Run(*of, *apart, verdict.bound, reference, from_scales)
+        run = Run(*of, comparison, verdict.bound, reference, from_scales)
         self.engine.runs.append(run)
         why, held = comparison.reason, reference.value
         if not verdict.same and not (bounds is not None and self._only_jumps(point)):
@@ -294,7 +300,7 @@ class PromotionComparison(PromotedRuns):
             return error
         return self._safely(session, point.feeds, point.cost)
 
-    def _judged(self, expected: Outputs, found: Outputs, bounds: Mapping[str, Bound] | None) -> _Judged:
+    def _judged(self, expected: Outputs, found: Outputs, bounds: Mapping[str, ErrorBound] | None) -> _Judged:
         """Whether the outputs are the same: bit for bit without `bounds`, else within them; or but for the last bits of
         half precision."""
         comparison = compare(expected, found)
@@ -303,8 +309,8 @@ class PromotionComparison(PromotedRuns):
         if not same:
             wider = relative_bounds(expected, half_units_of(self._original, self._inputs))
             wider = {name: max(bound, (bounds or wider)[name], key=_relative) for name, bound in wider.items()}
-            differing = (difference.output for difference in comparison.differences if not difference.bitwise)
-            same = last_bits = within(comparison, wider) and all(wider[name].relative for name in differing)
+            differing = (difference.tensor for difference in comparison.differing)
+            same = last_bits = within(comparison, wider) and all(wider[name].bound for name in differing)
             bounds = wider if same else bounds
         return _Judged(comparison, same, last_bits, max(map(_relative, (bounds or {}).values()), default=0.0))
 
@@ -327,11 +333,11 @@ class PromotionComparison(PromotedRuns):
 class _Judged:
     """A comparison, whether it passes, whether only as half precision may differ, and the bound that it passes by."""
 
-    comparison: Comparison
+    comparison: Differences
     same: bool
     last_bits: bool
     bound: float
 
 
-def _relative(bound: Bound) -> float:
-    return bound.relative
+def _relative(bound: ErrorBound) -> float:
+    return bound.bound

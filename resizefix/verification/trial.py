@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from resizefix.difference import Differences
+from resizefix.error_bound import ErrorBound
 from resizefix.runtimes.inputs import Feeds, Value
 from resizefix.runtimes.limits import OutOfMemoryError
 from resizefix.runtimes.ort_session import (
@@ -19,8 +21,8 @@ from resizefix.runtimes.ort_session import (
     Session,
     only_without_optimisation,
 )
-from resizefix.verification.bounds import Bound, default_level_bounds
-from resizefix.verification.compare import Comparison, compare
+from resizefix.verification.bounds import default_level_bounds
+from resizefix.verification.compare import compare
 from resizefix.verification.engine import Engine
 from resizefix.verification.fitting import Runner
 
@@ -134,8 +136,8 @@ class Moved:
     then what it really computes counts."""
 
     expected: Outputs
-    bounds: Mapping[str, Bound]
-    level: Comparison
+    bounds: Mapping[str, ErrorBound]
+    level: Differences
 
 
 def moved_by_optimising(plain: Outputs, optimized: Outputs) -> Moved:

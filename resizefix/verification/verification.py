@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
+from resizefix.difference import Differences, TensorDifference
 from resizefix.printable import summary
 from resizefix.promotion import Coupling, Freedom
 from resizefix.scope_path import Key
@@ -38,38 +39,48 @@ class Reference(str, Enum):
 class Run:
     """One feed, run with both models at one optimisation level.
 
-    `values` are what inputs were fed that were given values, `shapes` the shapes of all fed tensors. `max_abs_diff` is
-    infinite where no number says the difference. `bound` is the largest difference allowed, relative to an output's
-    largest value: 0 where every bit must agree. `from_scales`, where `reference` is sizes: the largest difference from
-    the original that holds the scales. `files`: by input the path of the file that it was fed from.
+    `values` are what inputs were fed that were given values, `shapes` the shapes of all fed tensors. `bound` is the
+    largest difference allowed, relative to an output's largest value: 0 where every bit must agree. `from_scales`,
+    where `reference` is sizes: the largest difference from the original that holds the scales. `files`: by input the
+    path of the file that it was fed from.
     """
 
     values: Mapping[str, Sequence[Any]]
     shapes: Mapping[str, Sequence[int]]
     optimized: bool
-    bitwise: bool
-    max_abs_diff: float
-    max_rel_diff: float = 0.0
+    differences: Differences
     bound: float = 0.0
     reference: Reference | None = None
     from_scales: float | None = None
     files: Mapping[str, str] = field(default_factory=dict)
 
+    @property
+    def bitwise(self) -> bool:
+        """Whether all outputs are equal bit for bit."""
+        return self.differences.bitwise
+
+    @property
+    def max_abs_diff(self) -> float:
+        """The largest difference between two numbers; infinite where no number says it."""
+        return self.differences.max_abs_diff
+
+    @property
+    def max_rel_diff(self) -> float:
+        """The largest difference relative to the largest value of its output."""
+        return self.differences.max_rel_diff
+
 
 @dataclass(frozen=True)
 class SiteDrift:
-    """How far the output of one resize in another runtime is from onnxruntime's.
+    """How far the output of one resize in another runtime is from onnxruntime's: the `difference`.
 
-    Differences are infinite where no number says them: another shape, NaN. `input_rel_diff` is that of the tensor that
-    it resizes. `differs`: by more than is allowed; `first`: it is the first in the graph's order to differ, while its
-    input does not. `rule` is the target's rule that foresees it, where one does, and `because` what that says. `alone`:
-    it stands in a body, and was run alone.
+    `input_rel_diff` is that of the tensor that it resizes. `differs`: by more than is allowed; `first`: it is the first
+    in the graph's order to differ, while its input does not. `rule` is the target's rule that foresees it, where one
+    does, and `because` what that says. `alone`: it stands in a body, and was run alone.
     """
 
     node: str
-    output: str
-    max_abs_diff: float
-    max_rel_diff: float
+    difference: TensorDifference
     input_rel_diff: float
     differs: bool
     first: bool = False

@@ -10,14 +10,13 @@ from typing import Any
 import numpy as np
 
 from resizefix.diagnostics import Diagnostic
+from resizefix.difference import TensorDifference
 from resizefix.document.values import Array
-from resizefix.outcome import MeasuredDifference
 from resizefix.runtimes.inputs import Value
-from resizefix.verification.compare import distances, in_blocks, largest_finite
+from resizefix.verification.compare import measured
 
 _MOST = 512  # samples of an axis; more are averaged
 _MOST_OUTPUTS = 8  # with pictures; a page of more would not be read
-_BLOCK = 1 << 22  # elements that are compared at a time
 
 
 @dataclass(frozen=True)
@@ -28,7 +27,7 @@ class View:
     is, `shrunk` by how much it was averaged; of the difference each place shows the largest.
     """
 
-    difference: MeasuredDifference
+    difference: TensorDifference
     node: str | None
     before: Array
     after: Array
@@ -38,21 +37,7 @@ class View:
     shrunk: int
 
 
-def measured(feed: str, tensor: str, before: Value, after: Value) -> MeasuredDifference:
-    """The largest and the mean difference; infinite for tensors of other shapes or types, and for what is no tensor."""
-    if not (isinstance(before, np.ndarray) and isinstance(after, np.ndarray)):
-        return MeasuredDifference(feed, tensor, math.inf, math.inf, 0.0)
-    if before.shape != after.shape or before.dtype != after.dtype or before.dtype.kind in "OSU":
-        return MeasuredDifference(feed, tensor, math.inf, math.inf, 0.0)
-    most, total, largest = 0.0, 0.0, 0.0
-    for _, b, a in in_blocks(before, after, _BLOCK):
-        apart = distances(b, a)
-        most, total = max(most, float(apart.max())), total + float(apart.sum())
-        largest = max(largest, largest_finite(b))
-    return MeasuredDifference(feed, tensor, most, total / max(before.size, 1), largest)
-
-
-def view(difference: MeasuredDifference, node: str | None, before: Value, after: Value) -> View | None:
+def view(difference: TensorDifference, node: str | None, before: Value, after: Value) -> View | None:
     """The plane in which the two differ most; None where there is nothing to look at: no two axes, or other shapes."""
     if not (isinstance(before, np.ndarray) and isinstance(after, np.ndarray)) or before.shape != after.shape:
         return None

@@ -21,7 +21,6 @@ if TYPE_CHECKING:  # what a command does not answer with it need not import
     from resizefix.opsets.verdict import Blocker, Step
     from resizefix.outcome import Outcome
     from resizefix.promotion import PromotedInput
-    from resizefix.runtimes.answers import NodeAnswer
     from resizefix.runtimes.tensorrt import LiveVerdict
     from resizefix.verification.verification import SiteDrift, Verification
 
@@ -36,8 +35,7 @@ _INTERPOLATION = (
 _OUTCOME = ("before", "after", "exact", "condition", "max_abs_diff", "measured_at", "bound", "retry_args")
 _DIFFERENCE = ("feed", "tensor", "max_abs_diff", "mean_abs_diff", "largest")
 _RUN = ("values", "files", "shapes", "optimized", "bitwise", "max_abs_diff", "bound", "reference")
-_NODE_ALONE = ("node", "output", "ending", "agrees", "same_shape")
-_APART = ("max_abs_diff", "max_rel_diff")
+_NODE_ALONE = ("node", "output", "ending", "agrees", "same_shape", "max_abs_diff", "max_rel_diff", "message")
 
 
 _AS_THEY_ARE = frozenset({str, int, bool})
@@ -131,9 +129,7 @@ def verification_json(verification: Verification) -> dict[str, Any]:
 def drift_json(site: SiteDrift) -> dict[str, Any]:
     """One resize in another runtime; numbers are null where the shapes differ."""
     return {
-        "node": site.node,
-        "output": site.difference.tensor,
-        **fields(site.difference, *_APART),
+        **fields(site, "node", "output", "max_abs_diff", "max_rel_diff"),
         "input_max_rel_diff": _plain(site.input_rel_diff),
         **fields(site, "differs", "first", "rule", "because", "alone"),
     }
@@ -176,12 +172,6 @@ def verdict_json(verdict: Verdict) -> dict[str, Any]:
     }
 
 
-def _node_alone(answer: NodeAnswer) -> dict[str, Any]:
-    """What a runtime made of one node; numbers are null where none says the difference, or it did not run."""
-    apart = fields(answer.difference, *_APART) or dict.fromkeys(_APART)
-    return {**fields(answer, *_NODE_ALONE), **apart, "message": answer.message}
-
-
 def _live_json(live: LiveVerdict) -> dict[str, Any]:
     """What a real parser said; `profile` is what was built with, `chosen` names the inputs without a given range."""
     return {
@@ -190,7 +180,7 @@ def _live_json(live: LiveVerdict) -> dict[str, Any]:
             {"node": error.node, "op": error.op_type, **fields(error, "output", "message")} for error in live.errors
         ],
         **fields(live, "built", "profile", "chosen"),
-        "nodes": [_node_alone(node) for node in live.nodes],
+        "nodes": [fields(node, *_NODE_ALONE) for node in live.nodes],
     }
 
 

@@ -83,7 +83,7 @@ def rows(verification: Verification) -> list[tuple[str, str, str, str]]:
 def site_rows(verification: Verification) -> list[tuple[str, str, str, str]]:
     """A row for each resize in another runtime, as SITE_HEADINGS name its cells: parts of the largest value."""
     return [
-        (printable(site.node), _part(site.input_rel_diff), _part(site.difference.max_rel_diff), _standing(site))
+        (printable(site.node), _part(site.input_rel_diff), _part(site.max_rel_diff), _standing(site))
         for site in verification.sites
     ]
 

@@ -167,9 +167,10 @@ def _show_live(out: Screen, verdict: Verdict) -> None:
     elif live.errors and not resizes:
         out.below(("this error is not about an Upsample or Resize", "dim"))
     for node in live.nodes:
-        if node.agrees and node.difference is not None:
-            far = f"{node.difference.max_rel_diff:.2g}"
-            out.below((f"{printable(node.node)} alone: right, within {far} of the largest value", "dim"))
+        if node.agrees:
+            out.below(
+                (f"{printable(node.node)} alone: right, within {node.max_rel_diff:.2g} of the largest value", "dim")
+            )
     for name, bounds in live.profile.items():
         ranges = " … ".join("x".join(map(str, bounds[bound])) for bound in ("min", "opt", "max"))
         picked = " (chosen here)" if name in live.chosen else ""

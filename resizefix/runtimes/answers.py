@@ -69,6 +69,16 @@ class NodeAnswer:
     agrees: bool = False
     same_shape: bool = True
 
+    @property
+    def max_abs_diff(self) -> float | None:
+        """The largest difference; None: it did not run."""
+        return None if self.difference is None else self.difference.max_abs_diff
+
+    @property
+    def max_rel_diff(self) -> float | None:
+        """That as a part of the largest value; infinite where the shapes differ."""
+        return None if self.difference is None else self.difference.max_rel_diff
+
 
 @dataclass(frozen=True)
 class TimedModel:

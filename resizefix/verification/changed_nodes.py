@@ -35,7 +35,7 @@ from resizefix.verification.extraction import Extraction
 from resizefix.verification.fitting import Fitted
 from resizefix.verification.trial import Outputs, Point, Side, Trial
 from resizefix.verification.verification import Verification
-from resizefix.verification.views import View, view
+from resizefix.verification.views import PlaneView, view
 
 RANDOM = "random values"
 _NEWEST, _SIMPLE = 19, 10  # the opsets of Resize-19, and of the last form that rounds as Upsample does
@@ -83,7 +83,7 @@ class Measured:
     verification: Verification
     nodes: Mapping[int, tuple[TensorDifference, ...]]
     outputs: tuple[TensorDifference, ...]
-    views: tuple[View, ...]
+    views: tuple[PlaneView, ...]
     shapes: Mapping[str, Sequence[int]]
 
 
@@ -133,7 +133,7 @@ class _Work:
         self._first_made: Mapping[str, Value] = {}  # of the first feed, by the model after
         self.nodes: dict[int, list[TensorDifference]] = {}
         self.outputs: list[TensorDifference] = []
-        self.views: list[View] = []
+        self.views: list[PlaneView] = []
         self.shapes: dict[str, Sequence[int]] = {}
         extraction = Extraction(ModelView(before), ModelView(after))
         paths = extraction.common_paths

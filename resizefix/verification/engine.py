@@ -19,13 +19,12 @@ from resizefix.scope_path import Key
 from resizefix.verification.arms import Watched, watched_copy
 from resizefix.verification.compare import compare
 from resizefix.verification.conditions import Conditions, Progress
-from resizefix.verification.declared_shapes import feeds_from_declared_shapes
 from resizefix.verification.feeds import Feeder
 from resizefix.verification.fitting import Fitted, Runner, fit_feeds
 from resizefix.verification.memory_budget import MemoryBudget
 from resizefix.verification.signatures import Feeding
 from resizefix.verification.sizing import Shape
-from resizefix.verification.stored_shapes import StoredShapes
+from resizefix.verification.stored_shapes import StoredShapes, feeds_from_declared_shapes
 from resizefix.verification.verification import Run, Status, Verification
 
 

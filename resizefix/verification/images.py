@@ -19,7 +19,7 @@ from resizefix.verification.bounds import flips
 from resizefix.verification.compare import distances, largest_finite
 from resizefix.verification.engine import DifferenceError, Engine, run_of
 from resizefix.verification.feeds import pictures_like
-from resizefix.verification.trial import Moved, Point, Side, Trial
+from resizefix.verification.trial import BothLevels, Point, Side, Trial
 
 _OTHER_ORDER = 1e-4  # what a sum in another order may differ by, relative to the largest value
 _MOST_LOOKED_AT = 2**26  # elements of all tensors that are looked at to name the node
@@ -76,7 +76,7 @@ def _require_side_by_side(
 
 
 def require_usual_move(
-    engine: Engine, original: Document, moved: Moved, point: Point, of_original: Callable[[], Point]
+    engine: Engine, original: Document, moved: BothLevels, point: Point, of_original: Callable[[], Point]
 ) -> None:
     """Raises DifferenceError where optimising moves a model of another size or batch by more than the original.
 

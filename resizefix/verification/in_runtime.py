@@ -34,7 +34,7 @@ from resizefix.verification.fitting import Fitted, fit_feeds
 from resizefix.verification.memory_budget import MemoryBudget
 from resizefix.verification.signatures import Feeding, NotComparableError, common_inputs, output_names
 from resizefix.verification.verification import Run, SiteDrift, Status, Verification
-from resizefix.verification.views import View, views_of
+from resizefix.verification.views import PlaneView, views_of
 
 RIGHT_WITHIN = 1e-4
 """The largest difference from onnxruntime, as a part of a tensor's largest value, that is called right."""
@@ -187,10 +187,10 @@ class _Pair:
         model = with_outputs(self.after, {name: results[name] for name in tensors}) if tensors else self.after
         return _run(self.runtime, model, [one.feeds for one in self.fitted])
 
-    def _compared(self, whole: RuntimeAnswer) -> tuple[tuple[Run, ...], str | None, tuple[View, ...]]:
+    def _compared(self, whole: RuntimeAnswer) -> tuple[tuple[Run, ...], str | None, tuple[PlaneView, ...]]:
         done: list[Run] = []
         wrong: str | None = None
-        views: tuple[View, ...] = ()
+        views: tuple[PlaneView, ...] = ()
         sides = Sides("in onnxruntime", f"in {whole.runtime}")
         for one, found in zip(self.fitted, whole.results, strict=True):
             before = {name: one.outputs[name] for name in self.renamed.values()}
@@ -209,7 +209,7 @@ class _Pair:
     def _drifts(self, places: Sequence[ResizePlace], results: Sequence[Mapping[str, Value]]) -> tuple[SiteDrift, ...]:
         drifts = [drift for place in places if (drift := self._drift(place, results)) is not None]
         order = {name: at for at, node in enumerate(self.before.proto.graph.node) for name in node.output}
-        drifts.sort(key=lambda drift: order.get(drift.difference.tensor, -1))
+        drifts.sort(key=lambda drift: order.get(drift.output, -1))
         begun = next((at for at, drift in enumerate(drifts) if drift.differs and drift.first), None)
         return tuple(replace(drift, first=at == begun) for at, drift in enumerate(drifts))
 

@@ -23,7 +23,7 @@ from resizefix.verification.conditions import Conditions
 from resizefix.verification.coverage import Picture, require_covered
 from resizefix.verification.engine import DifferenceError, Engine, run_of
 from resizefix.verification.images import require_each_alone, require_usual_move
-from resizefix.verification.touched_nodes import Step
+from resizefix.verification.plan import SizeStep
 from resizefix.verification.trial import Point, Side, Trial
 from resizefix.verification.verification import Status, Verification
 
@@ -70,7 +70,7 @@ def _why_original_fails(before: Document, rules: Conditions) -> tuple[str | None
 
 
 @_refusing
-def prove_plan(engine: Engine, before: Document, at_old: Step) -> None:
+def prove_plan(engine: Engine, before: Document, at_old: SizeStep) -> None:
     """Compare each node for which the plan has other numbers at the old size than the file: its bits must be equal."""
     fitted = engine.fit(before, shapes={}, extra_outputs=at_old.outputs)
     made = engine.run(at_old.after, fitted.feeds, extra_outputs=at_old.outputs)
@@ -99,7 +99,7 @@ def _require_optimised_alike(trial: Trial, point: Point) -> None:
 
 
 @_refusing
-def prove_fixed(engine: Engine, before: Document, step: Step, found: Following, wanted: Mapping[str, int]) -> None:
+def prove_fixed(engine: Engine, before: Document, step: SizeStep, found: Following, wanted: Mapping[str, int]) -> None:
     """Run the model of the new size at both optimisation levels; every output and every changed node's must have the
     derived size."""
     engine.hold(before, step.after)
@@ -126,7 +126,7 @@ def _without(values: Mapping[str, Value], names: Sequence[str]) -> dict[str, Val
 
 
 def _node_differs(
-    step: Step, before: Mapping[str, Value], after: Mapping[str, Value], *, exact: bool
+    step: SizeStep, before: Mapping[str, Value], after: Mapping[str, Value], *, exact: bool
 ) -> tuple[str, str] | None:
     """The first changed node that computes something else, and how; None: there is none. The nodes before it agree, so
     that it has the same operands: no later node can hide it."""
@@ -181,7 +181,7 @@ def prove_covered(
 def prove_any(
     engine: Engine,
     _: Document,
-    step: Step,
+    step: SizeStep,
     found: Following,
     references: Sequence[tuple[Mapping[str, int], Document]],
     exact: bool,

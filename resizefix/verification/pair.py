@@ -19,6 +19,7 @@ from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError, Sess
 from resizefix.scope_path import MAIN, Key, ScopePath
 from resizefix.shapes.stored_shapes import Shapes
 from resizefix.verification.arms import Watched, watched_copy
+from resizefix.verification.bodies_behind import are_held_alike
 from resizefix.verification.bounds import allows, reported, widest, within
 from resizefix.verification.compare import compare
 from resizefix.verification.engine import DifferenceError, Engine, run_of
@@ -29,18 +30,17 @@ from resizefix.verification.jumps import agree_before_jumps, require_agreement_b
 from resizefix.verification.memory_budget import MemoryBudget
 from resizefix.verification.noise import moved_by_noise
 from resizefix.verification.origin import Origin
-from resizefix.verification.same_bodies import are_held_alike
 from resizefix.verification.signatures import Feeding, NotComparableError, common_inputs, output_names, require_types
 from resizefix.verification.trial import Outputs, Point, Trial, moved_by_optimising
 from resizefix.verification.verification import Verification
-from resizefix.verification.views import View, views_of
+from resizefix.verification.views import PlaneView, views_of
 
 _MOST_NAMED = 4
 _RUNS = 4  # of each feed: two models at two levels
 
 
 @dataclass
-class Pair:
+class ModelPair:
     """Two models that are run on the same feeds. Outputs are compared at the paths of `feeding.files`, too
     (`Verification.views`).
 
@@ -62,7 +62,7 @@ class Pair:
     exact: bool = True
     noise: Mapping[Key, float] = field(default_factory=dict)
     stated: float | None = None
-    views: tuple[View, ...] = ()
+    views: tuple[PlaneView, ...] = ()
     _feeder: Feeder | None = None
     _plain: Watched | None = None  # the model before, without optimisation, until it has run
     _first: Point | None = None

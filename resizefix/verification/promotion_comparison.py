@@ -41,7 +41,7 @@ from resizefix.verification.scale_points import (
     sampled_by_sizes,
 )
 from resizefix.verification.trial import Answer, Outputs, Point, Trial, moved_by_optimising
-from resizefix.verification.verification import Reference, Run
+from resizefix.verification.verification import HeldAs, Run
 from resizefix.verification.whole_sizes import follow_whole_sizes, without_whole_sizes
 
 _MOST_COST, _MOST_COST_OF_OPEN = 11.0, 14.0  # forward passes of a proof, where sizes are fixed and where they are open
@@ -257,12 +257,12 @@ class PromotionComparison(PromotedRuns):
         bounds: Mapping[str, ErrorBound] | None,
         level: str,
     ) -> None:
-        reference, from_scales, at = Reference.SCALES, None, point.at
+        reference, from_scales, at = HeldAs.SCALES, None, point.at
         verdict = self._judged(expected, found, bounds)
         if not verdict.same and (by_sizes := point.scales.by_sizes(self._inputs)):
             sized = self._by_computed_sizes(point, {**point.operands, **by_sizes}, bounds is not None)
             if isinstance(sized, Mapping):
-                reference, from_scales = Reference.SIZES, verdict.comparison.max_abs_diff
+                reference, from_scales = HeldAs.SIZES, verdict.comparison.max_abs_diff
                 self._by_sizes.append((point, from_scales))
                 verdict = self._judged(sized, found, bounds)
         comparison = verdict.comparison

@@ -109,7 +109,7 @@ class Trial:
             raise known
         return known
 
-    def moved(self, point: Point, side: Side) -> Moved:
+    def moved(self, point: Point, side: Side) -> BothLevels:
         """How far optimising moves one of the models."""
         return moved_by_optimising(self.made(point, side), self.made(point, side, optimized=True))
 
@@ -192,7 +192,7 @@ def _sharing(point: Point, points: Sequence[Point]) -> list[Point]:
 
 
 @dataclass(frozen=True)
-class Moved:
+class BothLevels:
     """What a model makes at the default level, how far that may be from another model's, and by how much it differs
     from itself without optimisation. An original with stale shapes contradicts itself when it is optimised: then what
     it really computes counts."""
@@ -207,11 +207,11 @@ class Moved:
         return within(self.level, self.bounds)
 
 
-def moved_by_optimising(plain: Outputs, optimized: Outputs) -> Moved:
+def moved_by_optimising(plain: Outputs, optimized: Outputs) -> BothLevels:
     """What two runs of one model, at one point, say of the default level."""
     level = compare(plain, optimized)
     expected = plain if level.max_rel_diff == np.inf else optimized
-    return Moved(expected, default_level_bounds(plain, optimized, level), level)
+    return BothLevels(expected, default_level_bounds(plain, optimized, level), level)
 
 
 @dataclass(frozen=True)
@@ -221,7 +221,7 @@ class AtDefault:
 
     plain: Outputs
     after: Outputs
-    moved: Moved
+    moved: BothLevels
 
     @cached_property
     def differences(self) -> Differences:

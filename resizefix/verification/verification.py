@@ -14,7 +14,7 @@ from resizefix.promotion import Coupling, Freedom
 from resizefix.scope_path import Key
 
 if TYPE_CHECKING:
-    from resizefix.verification.views import View
+    from resizefix.verification.views import PlaneView
 
 
 class Status(str, Enum):
@@ -28,7 +28,7 @@ class Status(str, Enum):
     SKIPPED = "skipped"
 
 
-class Reference(str, Enum):
+class HeldAs(str, Enum):
     """What the original held in a run: the scales that were fed, or the sizes that an integer factor makes of them."""
 
     SCALES = "scales"
@@ -50,7 +50,7 @@ class Run:
     optimized: bool
     differences: Differences
     bound: float = 0.0
-    reference: Reference | None = None
+    reference: HeldAs | None = None
     from_scales: float | None = None
     files: Mapping[str, str] = field(default_factory=dict)
 
@@ -88,6 +88,21 @@ class SiteDrift:
     because: str | None = None
     alone: bool = False
 
+    @property
+    def output(self) -> str:
+        """The name of the output."""
+        return self.difference.tensor
+
+    @property
+    def max_abs_diff(self) -> float:
+        """The largest difference; infinite where no number says it: another shape, NaN."""
+        return self.difference.max_abs_diff
+
+    @property
+    def max_rel_diff(self) -> float:
+        """That as a part of the largest value."""
+        return self.difference.max_rel_diff
+
 
 @dataclass(frozen=True, repr=False)
 class Verification:
@@ -109,7 +124,7 @@ class Verification:
     runtime: str | None = None
     sites: tuple[SiteDrift, ...] = ()
     bitwise_alone: frozenset[Key] = frozenset()
-    views: tuple[View, ...] = ()
+    views: tuple[PlaneView, ...] = ()
     forward_passes: float = field(default=0.0, compare=False)
     tested: tuple[str, ...] = ()
     not_tested: tuple[str, ...] = ()

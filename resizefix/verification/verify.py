@@ -26,12 +26,12 @@ from resizefix.scope_path import Key
 from resizefix.shapes.model_view import ModelView
 from resizefix.verification.compare import compare
 from resizefix.verification.conditions import Conditions
-from resizefix.verification.declared_shapes import feeds_from_declared_shapes
 from resizefix.verification.engine import Engine
 from resizefix.verification.extraction import Extraction, may_be_passed_over
 from resizefix.verification.fitting import Fitted, OverBudgetError
-from resizefix.verification.pair import Pair
+from resizefix.verification.pair import ModelPair
 from resizefix.verification.signatures import Feeding, NotComparableError
+from resizefix.verification.stored_shapes import feeds_from_declared_shapes
 from resizefix.verification.verification import Run, Status, Verification
 
 _BITWISE = ErrorBound()
@@ -59,7 +59,7 @@ def verify(
     if feeding.runs is not None and feeding.runs < 1:
         raise UsageError("verification.no-runs", runs=feeding.runs)
     engine = Engine(conditions or Conditions())
-    return Pair(before, after, engine, feeding, looks=True, exact=allowed.exact).verified(allowed)
+    return ModelPair(before, after, engine, feeding, looks=True, exact=allowed.exact).verified(allowed)
 
 
 def prove_rewrite(
@@ -84,7 +84,7 @@ def prove_rewrite(
     make more of a difference, the nodes that are not exact are run alone; where they differ at all, the exact ones.
     """
     computing = {key: data for key, data in sites.items() if key[1]}  # of others nothing is computed
-    pair, too_large = Pair(before, after, Engine(conditions), Feeding(feeds or {})), False
+    pair, too_large = ModelPair(before, after, Engine(conditions), Feeding(feeds or {})), False
     known = bounds or {}
     pair.noise = {key: bound.bound for key, bound in known.items() if not bound.exact}
     pair.engine.hold(before, after)
@@ -111,7 +111,7 @@ class _Nodes:
 
     def __init__(
         self,
-        pair: Pair,
+        pair: ModelPair,
         sites: Mapping[Key, str],
         allowed: ErrorBound,
         bounds: Mapping[Key, ErrorBound],
@@ -192,7 +192,7 @@ class _Nodes:
         values = {name: value for name, value in self._pair.feeding.values.items() if name in names}
         share = len(parts[0].proto.graph.node) / max(len(self._pair.before.proto.graph.node), 1)
         engine = Engine(replace(self._engine.conditions, shapes={}), part=min(share, 1.0))
-        pair = Pair(*parts, engine, Feeding(values), is_part=True, stated=self._stated([key]))
+        pair = ModelPair(*parts, engine, Feeding(values), is_part=True, stated=self._stated([key]))
         try:
             local = pair.verified(self._allowed)
         except UsageError as error:  # the two are fed differently: no option fixes that
@@ -204,7 +204,7 @@ class _Nodes:
         return local
 
 
-def _fitted(pair: Pair) -> list[Fitted]:
+def _fitted(pair: ModelPair) -> list[Fitted]:
     """The feeds, with what the file says of other inputs that decide a size, if the model before runs at that; and what
     it makes of them."""
     declared = {

@@ -20,7 +20,7 @@ _MOST_OUTPUTS = 8  # with pictures; a page of more would not be read
 
 
 @dataclass(frozen=True)
-class View:
+class PlaneView:
     """A plane of a tensor before and after, as float32[h, w] or float32[h, w, 3]; their difference, float32[h, w].
 
     `node` is the node that makes the tensor, None for an output of the model; `plane` says which part of the tensor it
@@ -37,7 +37,7 @@ class View:
     shrunk: int
 
 
-def view(difference: TensorDifference, node: str | None, before: Value, after: Value) -> View | None:
+def view(difference: TensorDifference, node: str | None, before: Value, after: Value) -> PlaneView | None:
     """The plane in which the two differ most; None where there is nothing to look at: no two axes, or other shapes."""
     if not (isinstance(before, np.ndarray) and isinstance(after, np.ndarray)) or before.shape != after.shape:
         return None
@@ -51,10 +51,10 @@ def view(difference: TensorDifference, node: str | None, before: Value, after: V
         apart = np.abs(two - one)
     apart = apart.max(axis=-1) if apart.ndim == 3 else apart
     small = _by_blocks(one, shrunk, np.mean), _by_blocks(two, shrunk, np.mean), _by_blocks(apart, shrunk, np.max)
-    return View(difference, node, *small, tuple(before.shape), plane, shrunk)
+    return PlaneView(difference, node, *small, tuple(before.shape), plane, shrunk)
 
 
-def views_of(feed: str, before: Mapping[str, Value], after: Mapping[str, Value]) -> tuple[View, ...]:
+def views_of(feed: str, before: Mapping[str, Value], after: Mapping[str, Value]) -> tuple[PlaneView, ...]:
     """What there is to look at of the outputs of two models that were fed the same; `feed` is what that is called."""
     common = [name for name in before if name in after][:_MOST_OUTPUTS]
     pairs = ((measured(feed, name, before[name], after[name]), before[name], after[name]) for name in common)

@@ -1,4 +1,4 @@
-"""The engine that every proof is a set of points of: what runs, how often, and what the default level is held against."""
+"""The engine of every proof: what runs, how often, and what the default level is held against."""
 
 from types import SimpleNamespace
 

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
+from resizefix.difference import TensorDifference
+
 
 class Status(str, Enum):
     """`unchanged`: nothing to do; `refused`: it cannot be done, `reason` says why and what to do instead."""
@@ -23,21 +25,6 @@ class ModelOutcome(str, Enum):
     ALREADY = "already"
     REFUSED = "refused"
     FAILED = "failed"
-
-
-@dataclass(frozen=True)
-class MeasuredDifference:
-    """How far a tensor of the changed model is from the original's, where the change was meant.
-
-    `feed`: what the model was fed, "random values" or the name of a file; `largest`: the largest magnitude before.
-    Infinite where no number says the difference.
-    """
-
-    feed: str
-    tensor: str
-    max_abs_diff: float
-    mean_abs_diff: float
-    largest: float
 
 
 @dataclass(frozen=True)
@@ -65,7 +52,7 @@ class Outcome:
     retry_args: tuple[str, ...] = ()
     fault: str | None = None
     """The faults that were fixed, or the one that cannot be (`repair`)."""
-    node_diffs: tuple[MeasuredDifference, ...] = ()
+    node_diffs: tuple[TensorDifference, ...] = ()
     """The difference at the node alone, given the same input as before (`set`)."""
-    output_diffs: tuple[MeasuredDifference, ...] = ()
+    output_diffs: tuple[TensorDifference, ...] = ()
     """The difference at the outputs of the model, with all selected nodes changed (`set`)."""

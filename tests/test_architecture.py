@@ -28,6 +28,7 @@ FLOORS = (
 WORDS = {
     "beside",
     "diagnostics",
+    "difference",
     "error_bound",
     "errors",
     "interpolation",

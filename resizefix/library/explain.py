@@ -13,7 +13,7 @@ from resizefix.document.document import Document
 from resizefix.errors import UsageError
 from resizefix.interop import Model
 from resizefix.library.bounded import checked
-from resizefix.library.fix_trials import FixTrials, Trial, fed_words, named_target, run, target_of, verdict
+from resizefix.library.fix_trials import FixTrial, FixTrials, fed_words, named_target, run, target_of, verdict
 from resizefix.library.options import CHANGING, call_of, checks_of
 from resizefix.messages.fed_sizes import FedSizes, fed_sizes
 from resizefix.messages.fixes import ANY_SIZE, REPAIR
@@ -134,7 +134,7 @@ class _Candidate(NamedTuple):
     """A fix that changes the model, what it made, and whether the cause of the message is gone."""
 
     fix: Fix
-    made: Trial
+    made: FixTrial
     gone: bool | None
 
 
@@ -210,9 +210,9 @@ def _judge(message: Message, fix: Fix) -> str | None:
     return target
 
 
-def _finishes(fix: Fix, made: Trial, target: str | None) -> bool:
+def _finishes(fix: Fix, made: FixTrial, target: str | None) -> bool:
     """Whether the fix does the rest of the work on what another one made."""
-    after = run(fix, fix[1:], made.model) if FED not in fix else Trial(())
+    after = run(fix, fix[1:], made.model) if FED not in fix else FixTrial(())
     return after.complete and target is not None and verdict(after.model, target) is not False
 
 

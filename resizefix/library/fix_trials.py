@@ -28,7 +28,7 @@ from resizefix.verification.verification import Status
 
 
 @dataclass(frozen=True)
-class Trial:
+class FixTrial:
     """What one fix did: the options it was given, and the model that it made, None where it made none.
 
     `complete`: no node was refused. `retry_args` and `reason` are those of the first node that was.
@@ -47,13 +47,13 @@ class FixTrials:
 
     model: Model
     fed: FedSizes
-    _tried: dict[Fix, Trial] = field(default_factory=dict)
+    _tried: dict[Fix, FixTrial] = field(default_factory=dict)
     _verdicts: dict[str, bool | None] = field(default_factory=dict)
 
-    def trial(self, fix: Fix) -> Trial:
+    def trial(self, fix: Fix) -> FixTrial:
         """The options with which the fix changes every node, else those with which it changes some."""
         if fix not in self._tried:
-            made = list[Trial]()
+            made = list[FixTrial]()
             for words in self._options(fix):
                 made.append(run(fix, words, self.model))
                 # A size is an example, and changes nothing of what is asked for; other options would.
@@ -62,7 +62,7 @@ class FixTrials:
                 if made[-1].complete:
                     break
             working = [one for one in made if one.model is not None]
-            nothing = Trial(fix[1:])
+            nothing = FixTrial(fix[1:])
             self._tried[fix] = next((one for one in working if one.complete), (working or made or [nothing])[0])
         return self._tried[fix]
 
@@ -74,7 +74,7 @@ class FixTrials:
             self._verdicts[target] = verdict(self.model, target)
         return self._verdicts[target]
 
-    def cause_gone(self, fix: Fix, made: Trial, target: str | None, *, at_other_sizes: bool) -> bool | None:
+    def cause_gone(self, fix: Fix, made: FixTrial, target: str | None, *, at_other_sizes: bool) -> bool | None:
         """Whether the cause of the message is gone in what a fix made; None: nothing here can tell.
 
         The target's rules tell where they rejected the model; else a run at the sizes that were fed, at other sizes, or
@@ -155,19 +155,19 @@ def fed_words(fed: FedSizes, document: Document | None = None) -> tuple[str, ...
     return ("any", *batch) if {"height", "width"} & got.keys() else batch
 
 
-def run(fix: Fix, words: tuple[str, ...], model: Model) -> Trial:
+def run(fix: Fix, words: tuple[str, ...], model: Model) -> FixTrial:
     """What the command makes of the model with these options."""
     try:
         result = call_named(fix[0])(model, on_refusal="return", **_options_of(fix[0], words))
     except ResizefixError as error:
-        return Trial(words, reason=str(error))
+        return FixTrial(words, reason=str(error))
     refused = next((one for one in result.outcomes if one.status is Happened.REFUSED), None)
     # A new input size alone changes no node, and is verified.
     works = result.changed or result.verification.status in (Status.PASSED, Status.UNREFUTED)
     made = result.model if works else None
     if refused is None:
-        return Trial(words, made, complete=works, reason=None if works else result.verification.reason)
-    return Trial(words, made, False, refused.retry_args, f"{refused.node}: {refused.reason}")
+        return FixTrial(words, made, complete=works, reason=None if works else result.verification.reason)
+    return FixTrial(words, made, False, refused.retry_args, f"{refused.node}: {refused.reason}")
 
 
 def verdict(model: Model, target: str) -> bool | None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.document.document import Document
+from resizefix.error_bound import ErrorBound
 from resizefix.errors import UsageError
 from resizefix.operations.site import Site
 from resizefix.operations.sites import find_sites
@@ -20,7 +21,6 @@ from resizefix.shapes.model_view import ModelView
 from resizefix.targets.catalogue import TARGETS
 from resizefix.targets.collect_facts import facts_in
 from resizefix.targets.target import Effect, Target, Violation, judge
-from resizefix.verification.bounds import Tolerance
 from resizefix.verification.conditions import Conditions
 from resizefix.verification.in_runtime import (
     RIGHT_WITHIN,
@@ -76,7 +76,7 @@ def verify_in(
     after: Document,
     name: str,
     conditions: Conditions,
-    tolerance: Tolerance,
+    allowed: ErrorBound,
     feeding: Feeding,
     pythons: Pythons | None = None,
 ) -> Verification:
@@ -87,7 +87,7 @@ def verify_in(
     row = runtime_named(name)
     places = places_of(find_sites(before))
     with Runtime(row, python=(pythons or {}).get(row.name), time_limit=seconds_left(conditions)) as runtime:
-        found = verify_in_runtime(before, after, runtime, places, conditions, tolerance, feeding)
+        found = verify_in_runtime(before, after, runtime, places, conditions, allowed, feeding)
         if before is after and not isinstance(found, LiveUnavailable):
             found = with_bodies(found, before, runtime, places, conditions)
     if isinstance(found, LiveUnavailable):

@@ -76,10 +76,10 @@ def _proven(document: Document, made: InOpset, opset: int, rules: Conditions) ->
     from resizefix.verification.verify import first_differing_node, prove_rewrite  # onnxruntime is imported here
 
     view = ModelView(document)
+    places = ((str(path), view.scopes.by_path[path].producers[name], (path, name)) for path, name in made.touched)
     data = {}
-    for path, name in made.touched:
-        scope = view.scopes.by_path[path]
-        inputs = scope.body.node[scope.producers[name]].input
+    for _, index, (path, name) in sorted(places, key=lambda place: (*place[:2], place[2][1])):  # a set has no order
+        inputs = view.scopes.by_path[path].body.node[index].input
         if inputs and inputs[0]:
             data[path, name] = inputs[0]
     changed = [one for one, outcome in zip(find_sites(document), made.outcomes, strict=True) if outcome.after]

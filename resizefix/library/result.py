@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from resizefix.opsets.verdict import Blocker, Step
     from resizefix.origins.input_sizes.questions import Question
     from resizefix.origins.input_sizes.refusal import Assumed
-    from resizefix.verification.views import View
+    from resizefix.verification.views import PlaneView
 
     ModelT = TypeVar("ModelT", default=Any)
 else:
@@ -89,7 +89,7 @@ class Result(InNotebook, Generic[ModelT]):
     """The optimization profile with which TensorRT builds the model (`promote_scales` for TensorRT)."""
     integer_inputs: tuple[IntegerInput, ...] = ()
     """Inputs that hold whole numbers now where they held floats (calls for TensorRT with `shape_inputs`)."""
-    views: tuple[View, ...] = ()
+    views: tuple[PlaneView, ...] = ()
     """Planes of what the changed nodes and the model computed before and after (`set_interpolation`)."""
     resolution: Resolution | None = None
     """The size that was asked for (`input_size`)."""

@@ -27,8 +27,7 @@ from resizefix.outcome import Status as Happened
 from resizefix.scope_path import MAIN
 from resizefix.shapes.model_view import ModelView
 from resizefix.verification.conditions import Conditions
-from resizefix.verification.plan import Plan
-from resizefix.verification.touched_nodes import Step
+from resizefix.verification.plan import Plan, SizeStep
 from resizefix.verification.verification import Status, Verification
 
 _SHOWN = 8
@@ -86,7 +85,7 @@ class SizeWork:
         self._fixed: tuple[Following, dict[str, int]] | None = None
         self._free: Following | None = None
         self._start = document
-        self._steps: list[tuple[Step, Following]] = []
+        self._steps: list[tuple[SizeStep, Following]] = []
         self._numbers: list[Numbers | None] = []
 
     def make(self) -> None:
@@ -201,7 +200,7 @@ class SizeWork:
     ) -> None:
         plan = self._plan(found, made, asked, numbers)
         document = seam.submitted(self.document, made.document, plan)
-        self._steps.append((Step(self.document, document, made.changed), found))
+        self._steps.append((SizeStep(self.document, document, made.changed), found))
         self._numbers.append(numbers)
         self.assumed += [use for use in found.assumed if use not in self.assumed]
         self.approximate += [found.flow.labels[index] for index in sorted(found.approximate)]
@@ -342,13 +341,13 @@ class SizeWork:
             held = self._free.sizes.symbols["batch"]
             prove_each_alone(self._closed, rules, self._start, self.document, axes, held)
 
-    def _at_old_size(self, step: Step, found: Following, *, is_fixed: bool) -> Step | None:
+    def _at_old_size(self, step: SizeStep, found: Following, *, is_fixed: bool) -> SizeStep | None:
         """The model with what is planned for its old size; None where these are the numbers of the file."""
         if not is_fixed:
             return None
         made = resized(step.before, found, found.sizes.symbols)
         nodes = made.changed - found.approximate
-        return Step(step.before, made.document, nodes) if nodes else None
+        return SizeStep(step.before, made.document, nodes) if nodes else None
 
     def operator_of(self, label: str) -> str:
         """The operator of a node of the model as it was."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from resizefix.error_bound import ErrorBound
 from resizefix.errors import UsageError
 from resizefix.interop import Model, opened
 from resizefix.interop.feed_file import read_feeds
@@ -42,7 +43,6 @@ def verify(
     With optimisation disabled every bit must agree unless `atol` or `rtol` allow more. Raises UsageError for names and
     shapes that do not fit the models.
     """
-    from resizefix.verification.bounds import Tolerance
     from resizefix.verification.signatures import Feeding
     from resizefix.verification.verify import verify as run_both
 
@@ -59,11 +59,11 @@ def verify(
 
         return old_values(*documents)
 
-    tolerance, feeding = Tolerance(atol, rtol), Feeding(fed.values, fed.paths, examples, runs)
+    allowed, feeding = ErrorBound.elementwise(atol, rtol), Feeding(fed.values, fed.paths, examples, runs)
     if runtime is None:
-        found = run_both(*documents, rules, tolerance, feeding)
+        found = run_both(*documents, rules, allowed, feeding)
     else:
         from resizefix.library.live_runtimes import verify_in
 
-        found = verify_in(*documents, runtime, rules, tolerance, feeding, runtime_python)
+        found = verify_in(*documents, runtime, rules, allowed, feeding, runtime_python)
     return replace(found, reason=fed.with_notes(found.reason))

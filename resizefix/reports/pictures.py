@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from resizefix.reports.wording import times
-from resizefix.verification.views import View
+from resizefix.verification.views import PlaneView
 
 Plane = npt.NDArray[Any]
 # From no difference to the largest: black, violet, red, orange, pale yellow, even in lightness.
@@ -38,7 +38,7 @@ class Compared(NamedTuple):
     width: int
 
 
-def pictures(view: View, names: tuple[str, str] = ("Before", "After")) -> Compared:
+def pictures(view: PlaneView, names: tuple[str, str] = ("Before", "After")) -> Compared:
     """The two under `names`, and how far they are apart."""
     low, high = common_range(view.before, view.after)
     most = float(np.max(view.apart[np.isfinite(view.apart)], initial=0.0))

@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from operator import attrgetter
 from pathlib import PurePath
 
+from resizefix.difference import TensorDifference
 from resizefix.document.text import counted
-from resizefix.outcome import MeasuredDifference, Outcome
+from resizefix.outcome import Outcome
 from resizefix.printable import printable
 from resizefix.reports.wording import times
 from resizefix.verification.verification import Run, SiteDrift, Status, Verification
@@ -145,7 +146,7 @@ def output_lines(outcomes: Sequence[Outcome]) -> list[str]:
     ]
 
 
-def difference_text(found: MeasuredDifference) -> str:
+def difference_text(found: TensorDifference) -> str:
     """`differs by up to 0.5 (0.16 × the largest value), 0.02 on average`."""
     if not math.isfinite(found.max_abs_diff):
         return "differs in more than numbers"

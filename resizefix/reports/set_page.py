@@ -14,7 +14,7 @@ from resizefix.reports.html import proof_of
 from resizefix.reports.page import page
 from resizefix.reports.pictures import Compared, pictures
 from resizefix.reports.proof import difference_text
-from resizefix.verification.views import View
+from resizefix.verification.views import PlaneView
 
 _MOST_NODES = 12  # with pictures; a page of more would not be read
 
@@ -54,7 +54,7 @@ def _verdict(changed: Sequence[Outcome], result: Result) -> Headline:
     return Headline((what, difference), "care")
 
 
-def _views_of(outcome: Outcome, views: Sequence[View]) -> list[Compared]:
+def _views_of(outcome: Outcome, views: Sequence[PlaneView]) -> list[Compared]:
     """The pictures of a node, but of tensors that are shown as outputs of the model."""
     mine = {(found.feed, found.tensor) for found in outcome.node_diffs}
     mine -= {_key(view) for view in views if view.node is None}
@@ -62,5 +62,5 @@ def _views_of(outcome: Outcome, views: Sequence[View]) -> list[Compared]:
     return list(map(pictures, shown)) if outcome.index < _MOST_NODES else []
 
 
-def _key(view: View) -> tuple[str, str]:
+def _key(view: PlaneView) -> tuple[str, str]:
     return view.difference.feed, view.difference.tensor

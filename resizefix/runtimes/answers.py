@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from resizefix.diagnostics import Diagnostic
+from resizefix.difference import TensorDifference
 from resizefix.document.values import Array
 
 
@@ -56,18 +57,27 @@ class RuntimeAnswer:
 class NodeAnswer:
     """What a runtime made of one node alone. `ending` None: it was not asked, for onnxruntime does not run it either.
 
-    `agrees`: it ran, with onnxruntime's shape and numbers. `max_rel_diff` is relative to the largest value; infinite
-    where the shapes differ.
+    `agrees`: it ran, with onnxruntime's shape and numbers. `difference`: how far it is from onnxruntime's,
+    where it ran.
     """
 
     node: str
     output: str
     ending: Ending | None
     message: str = ""
-    max_abs_diff: float | None = None
-    max_rel_diff: float | None = None
+    difference: TensorDifference | None = None
     agrees: bool = False
     same_shape: bool = True
+
+    @property
+    def max_abs_diff(self) -> float | None:
+        """The largest difference; None: it did not run."""
+        return None if self.difference is None else self.difference.max_abs_diff
+
+    @property
+    def max_rel_diff(self) -> float | None:
+        """That as a part of the largest value; infinite where the shapes differ."""
+        return None if self.difference is None else self.difference.max_rel_diff
 
 
 @dataclass(frozen=True)

@@ -1,18 +1,20 @@
-"""Which bodies of If, Loop and Scan a promotion may change.
+"""Which bodies of If, Loop and Scan a change may reach though no feed ran them.
 
 A model that runs says nothing of a body that it passed over: other data may take it, and another scale break it there.
+Where both models hold it in the same node, which reads the same, it can make no difference.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from resizefix.document.document import Document
-from resizefix.document.scopes import Scope, reads
+from resizefix.document.scopes import Scope, names_read, reads
 from resizefix.document.view import View
 from resizefix.promotion import PromotedInput
 from resizefix.scope_path import Key, ScopePath
 from resizefix.verification.dependence import Dependence
+from resizefix.verification.upstream import Place, Upstream
 
 
 def bodies_behind(document: Document, inputs: Sequence[PromotedInput]) -> dict[ScopePath, frozenset[Key]]:
@@ -52,3 +54,38 @@ def _carried(scope: Scope) -> set[str]:
         names.update(node.input if node.op_type != "If" else ())
         current = current.parent
     return names
+
+
+def are_held_alike(before: Document, after: Document, paths: Iterable[ScopePath]) -> bool:
+    """Whether each of the bodies stands in both models in a node of the same text, and so do all nodes and constants
+    from which that reads anything."""
+    sides = Upstream(before.proto), Upstream(after.proto)
+    for path in paths:
+        texts = [_text(side, path) for side in sides]
+        if texts[0] is None or texts[0] != texts[1]:
+            return False
+    return True
+
+
+def _text(upstream: Upstream, path: ScopePath) -> frozenset[bytes] | None:
+    """The messages of the node that holds a body and of what it is made from; None where there is none."""
+    scope = upstream.scopes.by_path.get(path)
+    if scope is None or scope.parent is None or scope.owner is None:
+        return None
+    holder = scope.parent.body.node[scope.owner]
+    texts = {holder.SerializeToString(deterministic=True)}
+    pending: list[Place] = [(scope.parent, name) for name in names_read(holder)]
+    seen = set(pending)
+    while pending:
+        place = pending.pop()
+        step = upstream.step(place)
+        if step.node is not None:
+            texts.add(step.node.SerializeToString(deterministic=True))
+        elif step.definition is not None and step.definition.tensor is not None:
+            texts.add(step.definition.tensor.SerializeToString(deterministic=True))
+        elif step.definition is not None and step.definition.node is not None:
+            texts.add(step.definition.node.SerializeToString(deterministic=True))
+        new = [source for source in step.sources if source not in seen]
+        seen.update(new)
+        pending += new
+    return frozenset(texts)

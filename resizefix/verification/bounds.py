@@ -8,16 +8,18 @@ With optimisation disabled nothing of this happens, and the demand is equality o
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 
 import numpy as np
 from onnx import TensorProto, helper
 
 from resizefix.diagnostics import Diagnostic
+from resizefix.difference import Differences
 from resizefix.document.document import Document
+from resizefix.error_bound import ErrorBound
 from resizefix.runtimes.inputs import Value
-from resizefix.verification.compare import Comparison, allclose, compare, largest_finite
+from resizefix.verification.compare import allclose, compare, largest_finite
 
+_NO_NOISE: Mapping[str, float] = {}
 FLOAT_BOUND = 2e-5  # of the largest value; measured: ≤ 1.5e-6 from fusing, over 655 models, apart from what follows
 
 _FLIPPED = 1e-3  # of the largest value, on average: where single values of a quantised model round the other way
@@ -28,17 +30,14 @@ HALF = frozenset({TensorProto.FLOAT16, TensorProto.BFLOAT16})
 _UNITS = {np.dtype(np.float16).name: 2 * 2.0**-10, "bfloat16": 2 * 2.0**-7}
 
 
-@dataclass(frozen=True)
-class Bound:
-    """`relative`: the largest difference allowed, as a part of the output's largest value; `because`: why so much."""
-
-    relative: float
-    because: str
+def part(relative: float, because: str) -> ErrorBound:
+    """At most this part of an output's largest value."""
+    return ErrorBound(exact=False, bound=relative, note=because)
 
 
 def default_level_bounds(
-    unoptimized: Mapping[str, Value], optimized: Mapping[str, Value], level: Comparison | None = None
-) -> dict[str, Bound]:
+    unoptimized: Mapping[str, Value], optimized: Mapping[str, Value], level: Differences | None = None
+) -> dict[str, ErrorBound]:
     """A bound for every output, from two runs of the ORIGINAL model on one feed, at the two optimisation levels.
 
     2e-5, or the last bits of a half-precision output; or, where fusing alone moves the original further than that
@@ -47,11 +46,11 @@ def default_level_bounds(
     """
     bounds = {}
     in_another_order = Diagnostic("verification.another-order")
-    usual = Bound(FLOAT_BOUND, in_another_order)
-    for difference in (level or compare(unoptimized, optimized)).differences:
-        value = unoptimized.get(difference.output)
+    usual = part(FLOAT_BOUND, in_another_order)
+    for difference in (level or compare(unoptimized, optimized)).tensors:
+        value = unoptimized.get(difference.tensor)
         if difference.bitwise and isinstance(value, np.ndarray) and value.dtype == np.float32:
-            bounds[difference.output] = usual  # most outputs are so, and a model may have thousands
+            bounds[difference.tensor] = usual  # most outputs are so, and a model may have thousands
             continue
         name = value.dtype.name if isinstance(value, np.ndarray) else ""
         floor = _UNITS.get(name, FLOAT_BOUND)
@@ -61,19 +60,19 @@ def default_level_bounds(
         if floor < moved < np.inf and not is_count:  # no sum in another order makes another size or index
             floor = moved
             because = Diagnostic("verification.original-moves", difference=difference.max_rel_diff)
-        bounds[difference.output] = Bound(floor, because)
+        bounds[difference.tensor] = part(floor, because)
     return bounds
 
 
-def relative_bounds(outputs: Mapping[str, Value], relative: float) -> dict[str, Bound]:
+def relative_bounds(outputs: Mapping[str, Value], relative: float) -> dict[str, ErrorBound]:
     """The bound for rewrites that come near: `relative`, and for half-precision outputs their last bits."""
     found = {}
     for output, value in outputs.items():
         name = value.dtype.name if isinstance(value, np.ndarray) else ""
         if relative < _UNITS.get(name, 0.0):
-            found[output] = Bound(_UNITS[name], Diagnostic("verification.last-place", kind=name))
+            found[output] = part(_UNITS[name], Diagnostic("verification.last-place", kind=name))
         else:
-            found[output] = Bound(relative, Diagnostic("verification.other-operators"))
+            found[output] = part(relative, Diagnostic("verification.other-operators"))
     return found
 
 
@@ -83,10 +82,10 @@ def half_units(elem_types: Iterable[int | None]) -> float:
     return max((_UNITS[name] for name in names), default=0.0)
 
 
-def within(comparison: Comparison, bound: float | Mapping[str, Bound]) -> bool:
+def within(differences: Differences, bound: float | Mapping[str, ErrorBound]) -> bool:
     """Whether no output differs by more than its bound, relative to its largest value. 0: numbers must be equal."""
-    for difference in comparison.differences:
-        allowed = bound if isinstance(bound, (int, float)) else bound[difference.output].relative
+    for difference in differences.tensors:
+        allowed = bound if isinstance(bound, (int, float)) else bound[difference.tensor].bound
         if difference.max_rel_diff > allowed:
             return False
     return True
@@ -106,52 +105,52 @@ def flips(before: Document, plain: Mapping[str, Value], optimized: Mapping[str, 
     return True
 
 
-def widest(bounds: Mapping[str, Bound]) -> Bound:
+def widest(bounds: Mapping[str, ErrorBound]) -> ErrorBound:
     """The largest of the bounds of a model's outputs."""
-    return max(bounds.values(), key=lambda bound: bound.relative, default=Bound(0.0, "no outputs"))
+    return max(bounds.values(), key=lambda bound: bound.bound, default=part(0.0, "no outputs"))
 
 
-@dataclass(frozen=True)
-class Tolerance:
-    """How far two models may be apart: |after - before| ≤ atol + rtol·|before|, or at most the part `relative` of
-    the output's largest value. At the default level the bounds of `default_level_bounds` are enough, too.
+def reported(
+    bound: ErrorBound,
+    before: Mapping[str, Value],
+    differences: Differences,
+    least: float = 0.0,
+    noise: Mapping[str, float] = _NO_NOISE,
+) -> float:
+    """The largest difference that is allowed, as a part of the largest value of an output, `least` at any rate."""
+    parts = [bound.rtol, least, *(each.bound for each in output_bounds(bound, before, noise).values())]
+    if bound.atol:
+        largest = (largest_finite(value) for value in before.values() if isinstance(value, np.ndarray))
+        parts += [bound.rtol + bound.atol / size for size in largest if size]
+    return max(parts)
 
-    `stated` is the part of the largest value within which a run states its difference: it names this as its bound where
-    it holds. `outputs`: what outputs may differ by where that is more than `relative`: twice what noise of a rewrite's
-    size moves them.
+
+def output_bounds(
+    bound: ErrorBound, before: Mapping[str, Value], noise: Mapping[str, float] = _NO_NOISE
+) -> dict[str, ErrorBound]:
+    """The bound for every output; none where every bit must agree, or each number has its own.
+
+    `noise`: what outputs may differ by where that is more: twice what noise of a rewrite's size moves them.
     """
+    if bound.exact or bound.is_elementwise:
+        return {}
+    bounds = relative_bounds(before, bound.bound)
+    for name, far in noise.items():
+        if name in bounds and far > bounds[name].bound:
+            bounds[name] = part(far, Diagnostic("verification.noise-moves", difference=far / 2))
+    return bounds
 
-    atol: float = 0.0
-    rtol: float = 0.0
-    relative: float | None = None
-    stated: float | None = None
-    outputs: Mapping[str, float] = field(default_factory=dict)
 
-    def bound(self, before: Mapping[str, Value], comparison: Comparison, least: float = 0.0) -> float:
-        """The largest difference that is allowed, as a part of the largest value of an output: what is stated where
-        that holds, else what may be, `least` at any rate."""
-        if self.stated is not None and within(comparison, self.stated):
-            return self.stated
-        parts = [self.rtol, least]
-        if self.relative is not None:
-            parts += [bound.relative for bound in relative_bounds(before, self.relative).values()]
-            parts += self.outputs.values()
-        if self.atol:
-            largest = (largest_finite(value) for value in before.values() if isinstance(value, np.ndarray))
-            parts += [self.rtol + self.atol / size for size in largest if size]
-        return max(parts)
-
-    def allows(self, before: Mapping[str, Value], after: Mapping[str, Value], comparison: Comparison) -> bool:
-        """Whether outputs that differ as `comparison` says may be so far apart."""
-        if self.relative is not None:
-            bounds = relative_bounds(before, self.relative)
-            for name, far in self.outputs.items():
-                if name in bounds and far > bounds[name].relative:
-                    bounds[name] = Bound(far, Diagnostic("verification.noise-moves", difference=far / 2))
-            if within(comparison, bounds):
-                return True
-        if self.atol == 0 and self.rtol == 0:
-            return False
+def allows(
+    bound: ErrorBound,
+    before: Mapping[str, Value],
+    after: Mapping[str, Value],
+    differences: Differences,
+    noise: Mapping[str, float] = _NO_NOISE,
+) -> bool:
+    """Whether outputs that differ as `differences` says may be so far apart."""
+    if bound.is_elementwise:
         return before.keys() == after.keys() and all(
-            allclose(before[name], after[name], atol=self.atol, rtol=self.rtol) for name in before
+            allclose(before[name], after[name], atol=bound.atol, rtol=bound.rtol) for name in before
         )
+    return differences.bitwise or (not bound.exact and within(differences, output_bounds(bound, before, noise)))

@@ -18,23 +18,24 @@ from resizefix.dialects.dialect import dialect_of
 from resizefix.dialects.intended import IntendedNode
 from resizefix.dialects.row import Operands
 from resizefix.dialects.write import write
+from resizefix.difference import TensorDifference
 from resizefix.document.document import Document
 from resizefix.document.text import each_of
 from resizefix.errors import RefusedError
 from resizefix.interpolation import Interpolation, NearestMode
-from resizefix.outcome import MeasuredDifference
 from resizefix.runtimes.inputs import Feeds, Value, model_inputs
 from resizefix.runtimes.limits import BrokenOffError
 from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError, only_without_optimisation
 from resizefix.shapes.model_view import ModelView
-from resizefix.verification.bounds import FLOAT_BOUND, default_level_bounds, relative_bounds, widest, within
-from resizefix.verification.compare import compare, largest_finite
+from resizefix.verification.bounds import FLOAT_BOUND, relative_bounds, widest, within
+from resizefix.verification.compare import compare, largest_finite, measured
 from resizefix.verification.conditions import Conditions
 from resizefix.verification.engine import DifferenceError, Engine, run_of, shapes_of_feeds
 from resizefix.verification.extraction import Extraction
 from resizefix.verification.fitting import Fitted
+from resizefix.verification.trial import Outputs, Point, Side, Trial
 from resizefix.verification.verification import Verification
-from resizefix.verification.views import View, measured, view
+from resizefix.verification.views import PlaneView, view
 
 RANDOM = "random values"
 _NEWEST, _SIMPLE = 19, 10  # the opsets of Resize-19, and of the last form that rounds as Upsample does
@@ -80,9 +81,9 @@ class Measured:
     """The verdict; for each changed node, by index, its own difference; that of the outputs; and what to look at."""
 
     verification: Verification
-    nodes: Mapping[int, tuple[MeasuredDifference, ...]]
-    outputs: tuple[MeasuredDifference, ...]
-    views: tuple[View, ...]
+    nodes: Mapping[int, tuple[TensorDifference, ...]]
+    outputs: tuple[TensorDifference, ...]
+    views: tuple[PlaneView, ...]
     shapes: Mapping[str, Sequence[int]]
 
 
@@ -108,6 +109,11 @@ def measure_change(
     return Measured(verification, by_node, tuple(work.outputs), tuple(work.views), work.shapes)
 
 
+def _label(side: Side, optimized: bool) -> str:
+    name = "the model before" if side is Side.BEFORE else "the changed model"
+    return f"{name}, optimised" if optimized else name
+
+
 def _reason(nodes: Sequence[IntendedNode]) -> str:
     kept = sum(node.keeps for node in nodes)
     asked = each_of(len(nodes), "changed")
@@ -125,9 +131,9 @@ class _Work:
         self._before, self._after, self._nodes, self._engine = before, after, nodes, engine
         self._all_exact = all(node.exact for node in nodes)
         self._first_made: Mapping[str, Value] = {}  # of the first feed, by the model after
-        self.nodes: dict[int, list[MeasuredDifference]] = {}
-        self.outputs: list[MeasuredDifference] = []
-        self.views: list[View] = []
+        self.nodes: dict[int, list[TensorDifference]] = {}
+        self.outputs: list[TensorDifference] = []
+        self.views: list[PlaneView] = []
         self.shapes: dict[str, Sequence[int]] = {}
         extraction = Extraction(ModelView(before), ModelView(after))
         paths = extraction.common_paths
@@ -162,39 +168,40 @@ class _Work:
         )
         fitted = self._engine.fit(self._before, feed.values, extra_outputs=list(wanted), label="the model before")
         old = {value.name: fitted.outputs[value.name] for value in graph.output}
+        trial = Trial.of(self._engine, self._before, self._after, "the model before", _label)
         try:
-            self._against(feed, fitted.feeds, old)
-            self._at_other_sizes(fitted, old)
+            self._against(trial, feed, Point(fitted.feeds, before={False: old}), old)
+            self._at_other_sizes(trial, fitted, old)
         except (CannotLoadError, CannotRunError) as error:
             raise DifferenceError("verification.set-does-not-run", why=error) from error
         return {**fitted.feeds, **fitted.outputs}
 
-    def _against(self, feed: Feed, feeds: Feeds, old: Mapping[str, Value]) -> None:
+    def _against(self, trial: Trial, feed: Feed, point: Point, old: Outputs) -> None:
         """What the changed model computes, at both optimisation levels."""
-        new = self._first_made = self._engine.run(self._after, feeds, label="the changed model")
-        self.shapes = self.shapes or dict(shapes_of_feeds(feeds))
+        new = self._first_made = trial.made(point, Side.AFTER)
+        self.shapes = self.shapes or dict(shapes_of_feeds(point.feeds))
         for name, value in old.items():
             difference = measured(feed.name, name, value, new.get(name))
             self.outputs.append(difference)
             self._look(difference, None, value, new.get(name))
         comparison = compare(old, new)
         if self._all_exact:
-            self._engine.runs.append(run_of(comparison, feeds))
+            self._engine.runs.append(run_of(comparison, point.feeds))
             if not within(comparison, relative_bounds(old, 0.0)):
                 raise DifferenceError("verification.set-outputs", why=comparison.reason)
         elif comparison.max_abs_diff == np.inf:
             self._engine.notes.append(Diagnostic("verification.more-than-numbers", why=comparison.reason))
-        self._optimised(feeds, old, new)
+        self._optimised(trial, point)
 
-    def _at_other_sizes(self, first: Fitted, old: Mapping[str, Value]) -> None:
+    def _at_other_sizes(self, trial: Trial, first: Fitted, old: Outputs) -> None:
         """Both models at another batch and size, where the file leaves them open: outputs that kept their shape keep it
         there, too, and stored shapes are held against this run."""
-        for feeds in first.others[:-1]:
+        for point in map(Point, first.others[:-1]):
             try:
-                was = self._engine.run(self._before, feeds, label="the model before")
+                was = trial.made(point, Side.BEFORE)
             except CannotRunError:
                 continue
-            new = self._engine.run(self._after, feeds, label="the changed model")
+            new = trial.made(point, Side.AFTER)
             kept = {name for name in old if _shape(old[name]) == _shape(self._first_made.get(name))}
             moved = [name for name in kept if _shape(was.get(name)) != _shape(new.get(name))]
             comparison = compare({name: was[name] for name in moved or was}, {name: new[name] for name in moved or was})
@@ -202,30 +209,25 @@ class _Work:
                 raise DifferenceError("verification.set-outputs", why=comparison.reason)
             return
 
-    def _optimised(self, feeds: Feeds, old: Mapping[str, Value], new: Mapping[str, Value]) -> None:
+    def _optimised(self, trial: Trial, point: Point) -> None:
         """At the default level the changed model computes what it does without optimisation, as far as the original
         did; and where nothing was to change, what the original computes there."""
-        engine = self._engine
-        fused = engine.run(self._after, feeds, optimized=True, label="the changed model, optimised")
-        level = compare(new, fused)
-        bounds = default_level_bounds(new, fused, level)
-        agrees = within(level, bounds)
-        if agrees and not self._all_exact:
-            engine.runs.append(run_of(level, feeds, optimized=True, bound=widest(bounds).relative))
+        engine, itself = self._engine, trial.moved(point, Side.AFTER)
+        if itself.agrees and not self._all_exact:
+            bound = widest(itself.bounds).bound
+            engine.runs.append(run_of(itself.level, point.feeds, optimized=True, bound=bound))
             return
-        try:
-            was = engine.run(self._before, feeds, optimized=True, label="the model before, optimised")
-        except (CannotLoadError, CannotRunError) as error:
-            engine.notes.append(only_without_optimisation("the model before", error.reason))
+        level = trial.at_default(point)
+        if level is None:
             return
-        if not agrees and level.max_rel_diff > 2 * compare(old, was).max_rel_diff:
-            raise DifferenceError("verification.set-optimised", why=level.reason)
-        bounds = default_level_bounds(old, was)
-        comparison = engine.compared(was, fused, feeds, optimized=True, bound=widest(bounds).relative)
-        if not agrees:
+        if not itself.agrees and itself.level.max_rel_diff > 2 * level.moved.level.max_rel_diff:
+            raise DifferenceError("verification.set-optimised", why=itself.level.reason)
+        bound = widest(level.moved.bounds).bound
+        engine.runs.append(run_of(level.differences, point.feeds, optimized=True, bound=bound))
+        if not itself.agrees:
             engine.notes.append(Diagnostic("verification.original-moves-too"))
-        elif not within(comparison, bounds):
-            raise DifferenceError("verification.set-outputs", why=comparison.reason)
+        elif not level.agrees:
+            raise DifferenceError("verification.set-outputs", why=level.differences.reason)
 
     def _node(self, node: IntendedNode, feed: Feed, values: Mapping[str, Value]) -> None:
         """The node alone, as it was, as it is and as it must be."""
@@ -279,7 +281,7 @@ class _Work:
         self, wanted: Value, found: Value, resized: Feeds, bound: float, *, optimized: bool
     ) -> str | None:
         """How the two differ by more than `bound` times the largest value that is resized; None: they do not."""
-        relative = relative_bounds({"y": wanted}, 0.0)["y"].relative  # half precision: its last bits
+        relative = relative_bounds({"y": wanted}, 0.0)["y"].bound  # half precision: its last bits
         comparison = self._engine.compared(
             {"y": wanted}, {"y": found}, resized, optimized=optimized, bound=max(bound, relative)
         )
@@ -289,7 +291,7 @@ class _Work:
             return None
         return comparison.reason
 
-    def _look(self, difference: MeasuredDifference, node: str | None, before: Value, after: Value) -> None:
+    def _look(self, difference: TensorDifference, node: str | None, before: Value, after: Value) -> None:
         found = view(difference, node, before, after)
         if found is not None:
             self.views.append(found)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from operator import attrgetter, eq
 from typing import Any, NamedTuple, cast
 
 import numpy as np
 
 from resizefix.diagnostics import Diagnostic
+from resizefix.difference import Differences, TensorDifference
 from resizefix.document.text import counted
 from resizefix.document.values import Array
 from resizefix.runtimes.inputs import Value
@@ -19,48 +20,6 @@ _BLOCK = 1 << 20  # elements that are compared at a time
 _NUMBERS = "biufcV"  # kinds of numpy types; V: the types of ml_dtypes
 _MOST_KEYS = 3  # of a map, in a message
 _SMALL = 2**24  # bytes of arrays that are compared as a whole
-
-
-class Difference(NamedTuple):
-    """How one output differs. `reason` is None iff `bitwise`.
-
-    `max_abs_diff` is infinite where no number can say it: other shape, type or length, NaN against a number, infinity
-    against anything but itself. `max_rel_diff` is that relative to the largest finite value of the output before.
-    """
-
-    output: str
-    bitwise: bool = True
-    max_abs_diff: float = 0.0
-    max_rel_diff: float = 0.0
-    reason: str | None = None
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """How all outputs differ, each in `differences`; the rest is their worst."""
-
-    differences: tuple[Difference, ...]
-
-    @cached_property
-    def bitwise(self) -> bool:
-        """Same types, shapes and bytes everywhere. NaNs of equal bits are equal."""
-        return all(difference.bitwise for difference in self.differences)
-
-    @cached_property
-    def max_abs_diff(self) -> float:
-        """The largest difference between two numbers."""
-        return max((difference.max_abs_diff for difference in self.differences), default=0.0)
-
-    @cached_property
-    def max_rel_diff(self) -> float:
-        """The largest difference relative to the largest value of its output."""
-        return max((difference.max_rel_diff for difference in self.differences), default=0.0)
-
-    @property
-    def reason(self) -> str | None:
-        """What is to be said of the output that differs most; None if none does."""
-        differing = [difference for difference in self.differences if not difference.bitwise]
-        return max(differing, key=lambda difference: difference.max_rel_diff).reason if differing else None
 
 
 @dataclass(frozen=True)
@@ -74,7 +33,7 @@ class Sides:
 SIDES = Sides("before", "after")
 
 
-def compare(before: Mapping[str, Value], after: Mapping[str, Value], sides: Sides = SIDES) -> Comparison:
+def compare(before: Mapping[str, Value], after: Mapping[str, Value], sides: Sides = SIDES) -> Differences:
     """Compares outputs by name. An output that only one side has is a difference."""
     alike = before.keys() == after.keys()
     if alike and _are_same_small_arrays(list(before.values()), [after[name] for name in before]):
@@ -85,8 +44,18 @@ def compare(before: Mapping[str, Value], after: Mapping[str, Value], sides: Side
             differences.append(_difference(name, before[name], after[name], sides))
         else:
             side = sides.before if name in before else sides.after
-            differences.append(_incomparable(name, Diagnostic("verification.output-of-one", output=name, side=side)))
-    return Comparison(tuple(differences))
+            reason = Diagnostic("verification.output-of-one", output=name, side=side)
+            differences.append(TensorDifference.beyond_numbers(name, reason))
+    return Differences(tuple(differences))
+
+
+def measured(feed: str, tensor: str, before: Value, after: Value) -> TensorDifference:
+    """How a tensor differs that was meant to; `feed` is what that is called which was fed."""
+    (difference,) = compare({tensor: before}, {tensor: after}).tensors
+    largest = difference.largest
+    if difference.bitwise and isinstance(before, np.ndarray):
+        largest = max((largest_finite(block) for _, block, _ in in_blocks(before, before)), default=0.0)
+    return difference._replace(largest=largest, feed=feed)
 
 
 def allclose(before: Value, after: Value, *, atol: float, rtol: float) -> bool:
@@ -102,13 +71,13 @@ def allclose(before: Value, after: Value, *, atol: float, rtol: float) -> bool:
     )
 
 
-def _difference(output: str, before: Value, after: Value, sides: Sides) -> Difference:
+def _difference(output: str, before: Value, after: Value, sides: Sides) -> TensorDifference:
     pairs = _pairs(before, after)
     if isinstance(pairs, Sides):
         kinds = {"old": pairs.before, "new": pairs.after}
         reason = Diagnostic("verification.output-is-other", output=output, **kinds, **vars(sides))
-        return _incomparable(output, reason)
-    worst = Difference(output)
+        return TensorDifference.beyond_numbers(output, reason)
+    worst = TensorDifference(output)
     for where, b, a in pairs:
         found = _array_difference(output, f"output '{output}'{where}", b, a, sides)
         if not found.bitwise and (worst.bitwise or found.max_rel_diff > worst.max_rel_diff):
@@ -117,9 +86,9 @@ def _difference(output: str, before: Value, after: Value, sides: Sides) -> Diffe
 
 
 @lru_cache(maxsize=64)
-def _none_in(outputs: tuple[str, ...]) -> Comparison:
+def _none_in(outputs: tuple[str, ...]) -> Differences:
     """No difference: the same outputs are compared in run after run."""
-    return Comparison(tuple(map(Difference, outputs)))
+    return Differences(tuple(map(TensorDifference, outputs)))
 
 
 def _are_same_small_arrays(before: Sequence[Value], after: Sequence[Value]) -> bool:
@@ -140,10 +109,6 @@ def _are_same_small_arrays(before: Sequence[Value], after: Sequence[Value]) -> b
 # Called from C: an array of few numbers is compared in the time that a line of Python takes.
 _FORM, _SIZE, _KIND = attrgetter("dtype", "shape"), attrgetter("nbytes"), attrgetter("dtype.kind")
 _KINDS = frozenset("biufc")  # whose bytes can be joined
-
-
-def _incomparable(output: str, reason: str) -> Difference:
-    return Difference(output, False, np.inf, np.inf, reason)
 
 
 class _Part(NamedTuple):
@@ -194,22 +159,23 @@ def _parts(value: Value, where: str = "") -> Iterator[_Part]:
         yield _Part(where, "a tensor", (array.dtype, array.shape), array)
 
 
-def _array_difference(output: str, label: str, before: Array, after: Array, sides: Sides) -> Difference:
+def _array_difference(output: str, label: str, before: Array, after: Array, sides: Sides) -> TensorDifference:
     """`before` and `after` have the same type and shape."""
     if not _has_numbers(before):
         differing = np.asarray(before != after)
         if not differing.any():
-            return Difference(output)
+            return TensorDifference(output)
         at = _place(int(np.argmax(differing)), before)
         values = {"old": repr(before[at]), "new": repr(after[at]), "at": list(at)}
-        return _incomparable(output, Diagnostic("verification.output-differs", label=label, **values, **vars(sides)))
+        reason = Diagnostic("verification.output-differs", label=label, **values, **vars(sides))
+        return TensorDifference.beyond_numbers(output, reason)
     blocks = list(in_blocks(before, after))
     if all(np.array_equal(_bits(b), _bits(a)) for _, b, a in blocks):
-        return Difference(output)
-    largest, worst, unequal, unequal_bits, reference = -1.0, 0, 0, 0, 0.0
+        return TensorDifference(output)
+    largest, worst, unequal, unequal_bits, reference, total = -1.0, 0, 0, 0, 0.0, 0.0
     for start, b, a in blocks:
         distance = distances(b, a)
-        unequal += int(np.count_nonzero(distance))
+        unequal, total = unequal + int(np.count_nonzero(distance)), total + float(distance.sum())
         unequal_bits += int(np.count_nonzero((_bits(b) != _bits(a)).any(axis=-1)))
         reference = max(reference, largest_finite(b))
         if distance.max() > largest:
@@ -217,12 +183,13 @@ def _array_difference(output: str, label: str, before: Array, after: Array, side
     elements = counted(before.size, "element")
     if largest == 0.0:
         reason = Diagnostic("verification.output-differs-in-bits", label=label, bits=unequal_bits, elements=elements)
-        return Difference(output, False, 0.0, 0.0, reason)
+        return TensorDifference(output, False, 0.0, 0.0, reason, largest=reference)
     at = _place(worst, before)
     code = "verification.output-differs-by" if np.isfinite(largest) else "verification.output-differs-in"
     values = {"old": str(before[at]), "new": str(after[at]), "at": list(at)}
     reason = Diagnostic(code, label=label, unequal=unequal, elements=elements, most=largest, **values, **vars(sides))
-    return Difference(output, False, largest, largest / reference if reference else np.inf, reason)
+    relative = largest / reference if reference else np.inf
+    return TensorDifference(output, False, largest, relative, reason, total / before.size, reference)
 
 
 def in_blocks(before: Array, after: Array, size: int = _BLOCK) -> Iterator[tuple[int, Array, Array]]:

@@ -8,6 +8,7 @@ from contextlib import suppress
 import numpy as np
 
 from resizefix.diagnostics import Diagnostic
+from resizefix.difference import Differences
 from resizefix.document.document import Document
 from resizefix.document.text import listed
 from resizefix.errors import DiagnosedError, UsageError
@@ -16,15 +17,14 @@ from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError, Sess
 from resizefix.runtimes.prepared_model import PreparedModel, prepare_for_ort
 from resizefix.scope_path import Key
 from resizefix.verification.arms import Watched, watched_copy
-from resizefix.verification.compare import Comparison, compare
+from resizefix.verification.compare import compare
 from resizefix.verification.conditions import Conditions, Progress
-from resizefix.verification.declared_shapes import feeds_from_declared_shapes
 from resizefix.verification.feeds import Feeder
 from resizefix.verification.fitting import Fitted, Runner, fit_feeds
 from resizefix.verification.memory_budget import MemoryBudget
 from resizefix.verification.signatures import Feeding
 from resizefix.verification.sizing import Shape
-from resizefix.verification.stored_shapes import StoredShapes
+from resizefix.verification.stored_shapes import StoredShapes, feeds_from_declared_shapes
 from resizefix.verification.verification import Run, Status, Verification
 
 
@@ -224,11 +224,11 @@ class Engine:
         *,
         optimized: bool = False,
         bound: float = 0.0,
-    ) -> Comparison:
+    ) -> Differences:
         """How the outputs differ: one more of the runs."""
-        comparison = compare(expected, made)
-        self.runs.append(run_of(comparison, feeds, optimized=optimized, bound=bound))
-        return comparison
+        differences = compare(expected, made)
+        self.runs.append(run_of(differences, feeds, optimized=optimized, bound=bound))
+        return differences
 
     def verdict(self, failure: str | None = None) -> Verification:
         """What the runs come to: failed for the reason given, else passed with the notes, each once; unrefuted where a
@@ -282,11 +282,10 @@ def shapes_of_feeds(feeds: Feeds) -> dict[str, list[int]]:
 
 
 def run_of(
-    comparison: Comparison, feeds: Feeds, *, optimized: bool = False, bound: float = 0.0, fed: Feeding | None = None
+    differences: Differences, feeds: Feeds, *, optimized: bool = False, bound: float = 0.0, fed: Feeding | None = None
 ) -> Run:
-    """A comparison as the run that reports tell of, with the values that were given."""
+    """What a comparison found as the run that reports tell of, with the values that were given."""
     arrays = ((name, feeds.get(name)) for name in (fed.shown if fed else ()))
     values = {name: value.reshape(-1).tolist() for name, value in arrays if isinstance(value, np.ndarray)}
-    differences = comparison.max_abs_diff, comparison.max_rel_diff
     shapes, files = shapes_of_feeds(feeds), fed.files if fed else {}
-    return Run(values, shapes, optimized, comparison.bitwise, *differences, bound, files=files)
+    return Run(values, shapes, optimized, differences, bound, files=files)

@@ -6,7 +6,7 @@ or a tensor inside, that is not these results side by side mixes the images, or 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -14,15 +14,16 @@ from resizefix.document.document import Document
 from resizefix.document.scopes import node_label
 from resizefix.document.values import Array
 from resizefix.origins.input_sizes.refusal import refuse
-from resizefix.runtimes.inputs import Feeds, Value
-from resizefix.verification.bounds import default_level_bounds, flips, within
-from resizefix.verification.compare import compare, distances, largest_finite
-from resizefix.verification.engine import DifferenceError, Engine
+from resizefix.runtimes.inputs import Value
+from resizefix.verification.bounds import flips
+from resizefix.verification.compare import distances, largest_finite
+from resizefix.verification.engine import DifferenceError, Engine, run_of
 from resizefix.verification.feeds import pictures_like
+from resizefix.verification.trial import BothLevels, Point, Side, Trial
 
 _OTHER_ORDER = 1e-4  # what a sum in another order may differ by, relative to the largest value
 _MOST_LOOKED_AT = 2**26  # elements of all tensors that are looked at to name the node
-_LIKE_ONE_IMAGE = 4  # times what optimising moves the model of one image
+_LIKE_THE_ORIGINAL = 4  # times what optimising moves the original
 # What the images of a batch are multiplied by, three of them and two: alike; and far apart, for a normalisation that
 # asks how large the values are, as "divide by 255 if any is above 1". With two alone, a mean and a swap can look alike.
 _BRIGHTNESS = ((1.0, 1.0, 1.0), (1.0, 255.0, 1 / 16), (255.0, 1 / 16))
@@ -68,21 +69,28 @@ def _require_side_by_side(
     made = engine.run(many, together)
     if not all(_is_side_by_side(made[name], [one[name] for one in each], held, is_output=True) for name in made):
         raise refuse(_mixing_node(engine, single, many, together, alone, axes, held), "verification.images-mix")
-    _require_optimised_alike(engine, single, many, feeds, together, made)
+    point = Point(together, after={False: made})
+    moved = Trial.of(engine, single, many).moved(point, Side.AFTER)
+    engine.runs.append(run_of(moved.level, together, optimized=True))
+    require_usual_move(engine, single, moved, point, lambda: Point(feeds))
 
 
-def _require_optimised_alike(
-    engine: Engine, single: Document, many: Document, feeds: Feeds, together: Feeds, made: Mapping[str, Value]
+def require_usual_move(
+    engine: Engine, original: Document, moved: BothLevels, point: Point, of_original: Callable[[], Point]
 ) -> None:
-    """At the default level the images together give what they give without optimisation, as far as one image does."""
-    fused = engine.run(many, together, optimized=True)
-    level = engine.compared(made, fused, together, optimized=True)
-    if within(level, default_level_bounds(made, fused, level)):
+    """Raises DifferenceError where optimising moves a model of another size or batch by more than the original.
+
+    `point` is the one at which the model `moved`; `of_original` gives one at which the original runs.
+    """
+    if moved.agrees:
         return
-    plain = engine.run(single, feeds)
-    moved = compare(plain, engine.run(single, feeds, optimized=True))
-    if level.max_rel_diff > _LIKE_ONE_IMAGE * moved.max_rel_diff and not flips(single, made, fused):
-        raise DifferenceError("verification.input-size-optimized", reason=level.reason)
+    usual = Trial.of(engine, original, original).moved(of_original(), Side.BEFORE).level.max_rel_diff
+    plain, fused = (point.after[optimized] for optimized in (False, True))
+    assert isinstance(plain, Mapping)
+    assert isinstance(fused, Mapping)
+    # A quantised model moves when it is optimised, as the original does.
+    if moved.level.max_rel_diff > _LIKE_THE_ORIGINAL * usual and not flips(original, plain, fused):
+        raise DifferenceError("verification.input-size-optimized", reason=moved.level.reason)
 
 
 def _brighter(value: Value, factor: float) -> Value:

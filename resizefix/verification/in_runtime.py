@@ -7,7 +7,6 @@ its sizes, and fed what onnxruntime fed it.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -15,8 +14,10 @@ import numpy as np
 from onnx import ModelProto, helper
 
 from resizefix.diagnostics import Diagnostic
+from resizefix.difference import Differences, TensorDifference
 from resizefix.document.document import Document
 from resizefix.document.edits import set_shape
+from resizefix.error_bound import ErrorBound
 from resizefix.runtimes.answers import Ending, LiveUnavailable, NodeAnswer, RuntimeAnswer
 from resizefix.runtimes.inputs import Feeds, TensorInput, Value, model_inputs
 from resizefix.runtimes.limits import BrokenOffError
@@ -24,8 +25,8 @@ from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError
 from resizefix.runtimes.runtime import Runtime
 from resizefix.scope_path import Key
 from resizefix.shapes.model_view import ModelView
-from resizefix.verification.bounds import Tolerance
-from resizefix.verification.compare import SIDES, Comparison, Difference, Sides, compare
+from resizefix.verification.bounds import allows, part
+from resizefix.verification.compare import SIDES, Sides, compare
 from resizefix.verification.conditions import Conditions
 from resizefix.verification.engine import Engine, run_of
 from resizefix.verification.extraction import Extraction
@@ -33,11 +34,11 @@ from resizefix.verification.fitting import Fitted, fit_feeds
 from resizefix.verification.memory_budget import MemoryBudget
 from resizefix.verification.signatures import Feeding, NotComparableError, common_inputs, output_names
 from resizefix.verification.verification import Run, SiteDrift, Status, Verification
-from resizefix.verification.views import View, views_of
+from resizefix.verification.views import PlaneView, views_of
 
 RIGHT_WITHIN = 1e-4
 """The largest difference from onnxruntime, as a part of a tensor's largest value, that is called right."""
-_RIGHT = Tolerance(relative=RIGHT_WITHIN)
+_RIGHT = part(RIGHT_WITHIN, Diagnostic("verification.other-operators"))
 
 
 @dataclass(frozen=True)
@@ -123,13 +124,13 @@ def verify_in_runtime(
     runtime: Runtime,
     places: Sequence[ResizePlace],
     conditions: Conditions,
-    tolerance: Tolerance | None = None,
+    allowed: ErrorBound = _RIGHT,
     feeding: Feeding | None = None,
 ) -> Verification | LiveUnavailable:
     """Whether `after` computes in the runtime what `before` does in onnxruntime; they may be one document.
 
     `places` are the resizes of `before`; those in the main graph whose tensors `after` has too are compared one by one.
-    A `tolerance` of absolute or relative differences takes the place of `RIGHT_WITHIN`.
+    What is `allowed` of absolute or relative differences takes the place of `RIGHT_WITHIN`.
     Inputs and outputs go together as in `verify`. A model that one of the two does not run fails with that as the
     reason. Raises UsageError for names, shapes and feeds that do not fit.
     """
@@ -142,8 +143,8 @@ def verify_in_runtime(
         fitted = watched_runs(before, tensors, inputs, hints, conditions, feeding.runs or 1)
     except (NotComparableError, CannotLoadError, CannotRunError, BrokenOffError) as error:
         return Verification(Status.FAILED, str(error), sessions=conditions.spent.sessions)
-    tolerance = tolerance if tolerance and (tolerance.atol or tolerance.rtol) else _RIGHT
-    pair = _Pair(before, after, runtime, renamed, fitted, tolerance, feeding)
+    allowed = allowed if allowed.is_elementwise else _RIGHT
+    pair = _Pair(before, after, runtime, renamed, fitted, allowed, feeding)
     return pair.verification(places, tensors)
 
 
@@ -154,7 +155,7 @@ class _Pair:
     runtime: Runtime
     renamed: Mapping[str, str]
     fitted: Sequence[Fitted]
-    tolerance: Tolerance
+    allowed: ErrorBound
     feeding: Feeding
 
     def verification(self, places: Sequence[ResizePlace], tensors: Sequence[str]) -> Verification | LiveUnavailable:
@@ -186,10 +187,10 @@ class _Pair:
         model = with_outputs(self.after, {name: results[name] for name in tensors}) if tensors else self.after
         return _run(self.runtime, model, [one.feeds for one in self.fitted])
 
-    def _compared(self, whole: RuntimeAnswer) -> tuple[tuple[Run, ...], str | None, tuple[View, ...]]:
+    def _compared(self, whole: RuntimeAnswer) -> tuple[tuple[Run, ...], str | None, tuple[PlaneView, ...]]:
         done: list[Run] = []
         wrong: str | None = None
-        views: tuple[View, ...] = ()
+        views: tuple[PlaneView, ...] = ()
         sides = Sides("in onnxruntime", f"in {whole.runtime}")
         for one, found in zip(self.fitted, whole.results, strict=True):
             before = {name: one.outputs[name] for name in self.renamed.values()}
@@ -199,8 +200,8 @@ class _Pair:
             comparison = compare_values(before, after, sides)
             done.append(run_of(comparison, one.feeds, bound=RIGHT_WITHIN, fed=self.feeding))
             if wrong is None and not all(
-                is_right(difference, before[difference.output], after[difference.output], self.tolerance)
-                for difference in comparison.differences
+                is_right(difference, before[difference.tensor], after[difference.tensor], self.allowed)
+                for difference in comparison.tensors
             ):
                 wrong = comparison.reason
         return tuple(done), wrong, views
@@ -221,14 +222,12 @@ class _Pair:
         given, entered = self._differences(place.data, results)
         worst = max(made, key=lambda difference: difference.max_rel_diff)
         of_input = max((difference.max_rel_diff for difference in given), default=0.0)
-        return SiteDrift(
-            place.label, output, worst.max_abs_diff, worst.max_rel_diff, of_input, not right, first=entered
-        )
+        return SiteDrift(place.label, worst._replace(tensor=output), of_input, not right, first=entered)
 
-    def _differences(self, name: str, results: Sequence[Mapping[str, Value]]) -> tuple[list[Difference], bool]:
+    def _differences(self, name: str, results: Sequence[Mapping[str, Value]]) -> tuple[list[TensorDifference], bool]:
         """How a tensor differs on each feed on which the runtime gave it, and whether it is right on all."""
         pairs = zip(self.fitted, results, strict=True)
-        made = [judged(name, one.outputs[name], found[name], self.tolerance) for one, found in pairs if name in found]
+        made = [judged(name, one.outputs[name], found[name], self.allowed) for one, found in pairs if name in found]
         return [difference for difference, _ in made], all(right for _, right in made)
 
 
@@ -243,19 +242,19 @@ def _reason(wrong: str, drifts: Sequence[SiteDrift], runtime: str, looked: bool)
     return Diagnostic("verification.no-resize-begins-difference", runtime=runtime, why=wrong)
 
 
-def judged(name: str, before: Value, after: Value, tolerance: Tolerance = _RIGHT) -> tuple[Difference, bool]:
+def judged(name: str, before: Value, after: Value, allowed: ErrorBound = _RIGHT) -> tuple[TensorDifference, bool]:
     """How one tensor differs, and whether it is right."""
-    (difference,) = compare_values({name: before}, {name: after}).differences
-    return difference, is_right(difference, before, after, tolerance)
+    (difference,) = compare_values({name: before}, {name: after}).tensors
+    return difference, is_right(difference, before, after, allowed)
 
 
-def is_right(difference: Difference, before: Value, after: Value, tolerance: Tolerance = _RIGHT) -> bool:
+def is_right(difference: TensorDifference, before: Value, after: Value, allowed: ErrorBound = _RIGHT) -> bool:
     """Whether a tensor that differs so is right."""
-    pair = {difference.output: before}, {difference.output: after}
-    return difference.bitwise or tolerance.allows(*pair, Comparison((difference,)))
+    pair = {difference.tensor: before}, {difference.tensor: after}
+    return difference.bitwise or allows(allowed, *pair, Differences((difference,)))
 
 
-def compare_values(before: Mapping[str, Value], after: Mapping[str, Value], sides: Sides = SIDES) -> Comparison:
+def compare_values(before: Mapping[str, Value], after: Mapping[str, Value], sides: Sides = SIDES) -> Differences:
     """`compare`, with the numbers of `after` in the types of `before`: 1.0 for 1 is no difference."""
     return compare(before, {name: _as_type(before.get(name), value) for name, value in after.items()}, sides)
 
@@ -312,15 +311,14 @@ def with_bodies(
     drifts = tuple(
         SiteDrift(
             answer.node,
-            answer.output,
-            math.inf if answer.max_abs_diff is None else answer.max_abs_diff,
-            math.inf if answer.max_rel_diff is None else answer.max_rel_diff,
+            answer.difference,
             0.0,
             not answer.agrees,
             first=answer is wrong and not begun,
             alone=True,
         )
         for answer in ran
+        if answer.difference is not None
     )
     found = replace(found, sites=(*found.sites, *drifts))
     if found.passed and wrong is not None:
@@ -351,9 +349,8 @@ def _alone(
         return NodeAnswer(label, output, answer.ending, answer.message)
     before, after = run.outputs[output], answer.results[0][output]
     difference, right = judged(output, before, after)
-    apart = difference.max_abs_diff, difference.max_rel_diff
     same_shape = isinstance(before, np.ndarray) and before.shape == after.shape
-    return NodeAnswer(label, output, answer.ending, difference.reason or "", *apart, right, same_shape)
+    return NodeAnswer(label, output, answer.ending, difference.reason or "", difference, right, same_shape)
 
 
 def _run(runtime: Runtime, model: Document, feeds: Sequence[Feeds]) -> RuntimeAnswer | LiveUnavailable:

@@ -14,21 +14,21 @@ from resizefix.document.text import counted, each_of
 from resizefix.errors import UsageError
 from resizefix.origins.input_sizes.following import Following
 from resizefix.origins.input_sizes.refusal import refuse
-from resizefix.runtimes.inputs import Feeds, Value
+from resizefix.runtimes.inputs import Value
 from resizefix.runtimes.limits import BrokenOffError
-from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError, only_without_optimisation
-from resizefix.verification.bounds import default_level_bounds, flips, relative_bounds, widest, within
+from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError
+from resizefix.verification.bounds import default_level_bounds, relative_bounds, widest, within
 from resizefix.verification.compare import compare
 from resizefix.verification.conditions import Conditions
 from resizefix.verification.coverage import Picture, require_covered
 from resizefix.verification.engine import DifferenceError, Engine, run_of
-from resizefix.verification.images import require_each_alone
-from resizefix.verification.touched_nodes import Step
+from resizefix.verification.images import require_each_alone, require_usual_move
+from resizefix.verification.plan import SizeStep
+from resizefix.verification.trial import Point, Side, Trial
 from resizefix.verification.verification import Status, Verification
 
 P = ParamSpec("P")
 _LABEL = Diagnostic("verification.model-of-new-size")
-_LIKE_THE_ORIGINAL = 4  # times what optimising moves the original
 _OTHER_ORDER = 1e-5  # what a sum in another order may differ by, relative to the largest value
 
 
@@ -70,7 +70,7 @@ def _why_original_fails(before: Document, rules: Conditions) -> tuple[str | None
 
 
 @_refusing
-def prove_plan(engine: Engine, before: Document, at_old: Step) -> None:
+def prove_plan(engine: Engine, before: Document, at_old: SizeStep) -> None:
     """Compare each node for which the plan has other numbers at the old size than the file: its bits must be equal."""
     fitted = engine.fit(before, shapes={}, extra_outputs=at_old.outputs)
     made = engine.run(at_old.after, fitted.feeds, extra_outputs=at_old.outputs)
@@ -78,51 +78,42 @@ def prove_plan(engine: Engine, before: Document, at_old: Step) -> None:
     if wrong is not None:
         raise DifferenceError("verification.input-size-plan", node=wrong[0], reason=wrong[1])
     engine.compared(fitted.outputs, made, fitted.feeds)
-    plain = _without(fitted.outputs, at_old.outputs)
-    _require_optimised_alike(engine, before, at_old.after, fitted.feeds, plain, _without(made, at_old.outputs))
+    plain, after = (_without(values, at_old.outputs) for values in (fitted.outputs, made))
+    point = Point(fitted.feeds, before={False: plain}, after={False: after})
+    _require_optimised_alike(Trial.of(engine, before, at_old.after), point)
 
 
-def _require_optimised_alike(
-    engine: Engine,
-    before: Document,
-    after: Document,
-    feeds: Feeds,
-    plain: Mapping[str, Value],
-    made_plain: Mapping[str, Value],
-) -> None:
+def _require_optimised_alike(trial: Trial, point: Point) -> None:
     """Compare the default level of two models that agree without optimisation."""
-    made = engine.run(after, feeds, optimized=True)
-    try:
-        fused = engine.run(before, feeds, optimized=True)
-    except (CannotLoadError, CannotRunError) as error:
-        engine.notes.append(only_without_optimisation("the original", error.reason))
-        level = engine.compared(made_plain, made, feeds, optimized=True)
-        if not within(level, default_level_bounds(made_plain, made, level)):
-            raise DifferenceError("verification.input-size-optimized", reason=level.reason) from error
+    engine, level = trial.engine, trial.at_default(point)
+    if level is None:
+        moved = trial.moved(point, Side.AFTER)
+        engine.runs.append(run_of(moved.level, point.feeds, optimized=True))
+        if not moved.agrees:
+            raise DifferenceError("verification.input-size-optimized", reason=moved.level.reason)
         return
-    bounds = default_level_bounds(plain, fused)
-    level = engine.compared(fused, made, feeds, optimized=True)
-    if not within(level, bounds) and not within(compare(plain, made), bounds):
-        raise DifferenceError("verification.differs-optimised", why=level.reason, bound=widest(bounds))
+    engine.runs.append(run_of(level.differences, point.feeds, optimized=True))
+    if not (level.agrees or level.is_near_plain):
+        bound = widest(level.moved.bounds)
+        raise DifferenceError("verification.differs-optimised", why=level.differences.reason, bound=bound)
 
 
 @_refusing
-def prove_fixed(engine: Engine, before: Document, step: Step, found: Following, wanted: Mapping[str, int]) -> None:
+def prove_fixed(engine: Engine, before: Document, step: SizeStep, found: Following, wanted: Mapping[str, int]) -> None:
     """Run the model of the new size at both optimisation levels; every output and every changed node's must have the
     derived size."""
     engine.hold(before, step.after)
     fitted = engine.fit(step.after, extra_outputs=step.outputs)
     _require_shapes(found, wanted, fitted.outputs)
-    whole = _without(fitted.outputs, step.outputs)
-    optimized = engine.run(step.after, fitted.feeds, optimized=True)
-    level = compare(whole, optimized)
-    if not within(level, default_level_bounds(whole, optimized, level)):
-        # A quantised model moves when it is optimised, as the original does.
+    point = Point(fitted.feeds, after={False: _without(fitted.outputs, step.outputs)})
+    moved = Trial.of(engine, before, step.after).moved(point, Side.AFTER)
+
+    def of_original() -> Point:
         old = engine.fit(before, shapes={})
-        moved = compare(old.outputs, engine.run(before, old.feeds, optimized=True)).max_rel_diff * _LIKE_THE_ORIGINAL
-        if level.max_rel_diff > moved and not flips(before, whole, optimized):
-            raise DifferenceError("verification.input-size-optimized", reason=level.reason)
-    engine.runs.append(run_of(level, fitted.feeds, optimized=True))
+        return Point(old.feeds, before={False: old.outputs})
+
+    require_usual_move(engine, before, moved, point, of_original)
+    engine.runs.append(run_of(moved.level, fitted.feeds, optimized=True))
     engine.notes.append(
         Diagnostic("verification.input-size-fixed", nodes=counted(len(step.nodes), "changed node"))
         if step.nodes
@@ -135,7 +126,7 @@ def _without(values: Mapping[str, Value], names: Sequence[str]) -> dict[str, Val
 
 
 def _node_differs(
-    step: Step, before: Mapping[str, Value], after: Mapping[str, Value], *, exact: bool
+    step: SizeStep, before: Mapping[str, Value], after: Mapping[str, Value], *, exact: bool
 ) -> tuple[str, str] | None:
     """The first changed node that computes something else, and how; None: there is none. The nodes before it agree, so
     that it has the same operands: no later node can hide it."""
@@ -159,7 +150,8 @@ def prove_same(engine: Engine, before: Document, after: Document) -> None:
     level = engine.compared(plain, fitted.outputs, fitted.feeds)
     if level.reason is not None:
         raise DifferenceError(level.reason)
-    _require_optimised_alike(engine, before, after, fitted.feeds, plain, fitted.outputs)
+    point = Point(fitted.feeds, before={False: plain}, after={False: fitted.outputs})
+    _require_optimised_alike(Trial.of(engine, before, after), point)
 
 
 @_refusing
@@ -189,7 +181,7 @@ def prove_covered(
 def prove_any(
     engine: Engine,
     _: Document,
-    step: Step,
+    step: SizeStep,
     found: Following,
     references: Sequence[tuple[Mapping[str, int], Document]],
     exact: bool,

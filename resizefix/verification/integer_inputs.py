@@ -191,6 +191,6 @@ def _judge(engine: Engine, point: Point, inputs: Sequence[Numerators], *, optimi
         return
     moved = moved_by_optimising(plain, before)
     bound = widest(moved.bounds)
-    engine.runs.append(run_of(comparison, point.feeds, optimized=True, bound=bound.relative, fed=fed))
+    engine.runs.append(run_of(comparison, point.feeds, optimized=True, bound=bound.bound, fed=fed))
     if not within(comparison, moved.bounds) and not within(compare(plain, made), moved.bounds):
         raise DifferenceError("verification.differs-optimised", why=comparison.reason, bound=bound)

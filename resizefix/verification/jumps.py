@@ -117,14 +117,14 @@ def require_agreement_before(
         return None
     read = [name for name in jumps.read if name in before and name in after]
     comparison = compare({name: before[name] for name in read}, {name: after[name] for name in read})
-    differing = {one.output: one for one in comparison.differences if not one.bitwise}
+    differing = {one.tensor: one for one in comparison.differing}
     if not differing:
         return None
     bounds = relative_bounds({name: before[name] for name in read}, relative)
     if not within(comparison, bounds):
         allowed = moved(list(differing))
         for name, difference in differing.items():
-            if difference.max_rel_diff > max(allowed.get(name, 0.0), bounds[name].relative):
+            if difference.max_rel_diff > max(allowed.get(name, 0.0), bounds[name].bound):
                 raise DifferenceError("verification.differs-before-jump", name=name, why=comparison.reason)
     behind = {
         node.op_type: None

@@ -23,7 +23,7 @@ from resizefix.scope_path import Key
 from resizefix.verification.dependence import Dependence
 from resizefix.verification.reference_model import ReferenceModels
 from resizefix.verification.scale_points import ScalePoint
-from resizefix.verification.turns import fed_back
+from resizefix.verification.upstream import fed_back
 
 _REMEMBERED = 4
 _FEW = 200  # nodes

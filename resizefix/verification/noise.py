@@ -49,9 +49,9 @@ def moved_by_noise(
                 noise[_noise(name)] = generator.uniform(-size, size, value.shape).astype(np.float32)
             made = engine.run(_noisy(original, names), {**feeds, **noise}, extra_outputs=list(inner))
             moved = compare(outputs, {name: made[name] for name in shown})
-            for difference in moved.differences:
+            for difference in moved.tensors:
                 far = _TIMES * difference.max_rel_diff
-                allowed[difference.output] = max(allowed.get(difference.output, 0.0), far)
+                allowed[difference.tensor] = max(allowed.get(difference.tensor, 0.0), far)
     except (CannotLoadError, CannotRunError):
         return {}
     return {name: far for name, far in allowed.items() if np.isfinite(far)}

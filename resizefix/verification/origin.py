@@ -16,10 +16,10 @@ from resizefix.document.values import Array
 from resizefix.runtimes.inputs import Value
 from resizefix.shapes.critical_sizes import OpenAxis, critical_sizes
 from resizefix.shapes.model_view import ModelView
-from resizefix.verification.deciding_inputs import deciding_inputs
 from resizefix.verification.edges import Edges, edges
 from resizefix.verification.feeds import Feeder
 from resizefix.verification.sizing import Shape
+from resizefix.verification.upstream import deciding_inputs
 
 LIGHT = 2**18  # numbers that a model holds, is fed and gives: up to here a run takes 1 ms
 _CRITICAL_SIZES = 32  # at which it begins to do something else

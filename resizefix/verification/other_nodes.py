@@ -12,8 +12,7 @@ from resizefix.diagnostics import Diagnostic
 from resizefix.document.scopes import DEFAULT_DOMAINS, Scope, node_label
 from resizefix.scope_path import FunctionName
 from resizefix.shapes.signatures import schema_of, since_version
-from resizefix.verification.same_messages import bare, made_by, same_message
-from resizefix.verification.seen_change import Seen, unplanned
+from resizefix.verification.seen_change import Seen, bare, made_by, same_message, unplanned
 
 
 def other_nodes(seen: Seen, old: Scope, new: Scope) -> Iterator[Diagnostic]:

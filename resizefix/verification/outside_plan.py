@@ -14,8 +14,7 @@ from resizefix.verification.other_nodes import other_nodes
 from resizefix.verification.other_values import other_values
 from resizefix.verification.plan import Plan
 from resizefix.verification.restored_inputs import restored
-from resizefix.verification.same_messages import same_field
-from resizefix.verification.seen_change import Seen, unplanned
+from resizefix.verification.seen_change import Seen, same_field, unplanned
 
 
 def outside_plan(before: Document, candidate: Document, plan: Plan) -> Diagnostic | None:

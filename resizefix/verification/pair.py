@@ -10,14 +10,17 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from resizefix.diagnostics import Diagnostic
+from resizefix.difference import Differences
 from resizefix.document.document import Document
+from resizefix.error_bound import ErrorBound
 from resizefix.runtimes.inputs import Feeds
 from resizefix.runtimes.limits import BrokenOffError
 from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError, Session
 from resizefix.scope_path import MAIN, Key, ScopePath
 from resizefix.shapes.stored_shapes import Shapes
 from resizefix.verification.arms import Watched, watched_copy
-from resizefix.verification.bounds import Tolerance, widest, within
+from resizefix.verification.bodies_behind import are_held_alike
+from resizefix.verification.bounds import allows, reported, widest, within
 from resizefix.verification.compare import compare
 from resizefix.verification.crossings import Crossings
 from resizefix.verification.edges import edges
@@ -29,11 +32,10 @@ from resizefix.verification.jumps import agree_before_jumps, require_agreement_b
 from resizefix.verification.memory_budget import MemoryBudget
 from resizefix.verification.noise import moved_by_noise
 from resizefix.verification.origin import Origin
-from resizefix.verification.same_bodies import are_held_alike
 from resizefix.verification.signatures import Feeding, NotComparableError, common_inputs, output_names, require_types
 from resizefix.verification.trial import Outputs, Point, Trial, moved_by_optimising
 from resizefix.verification.verification import Verification
-from resizefix.verification.views import View, views_of
+from resizefix.verification.views import PlaneView, views_of
 
 _MOST_NAMED = 4
 _MOST_TARGETS = 24  # tensors inside a model with a number that they are to pass
@@ -41,13 +43,14 @@ _RUNS = 4  # of each feed: two models at two levels
 
 
 @dataclass
-class Pair:
+class ModelPair:
     """Two models that are run on the same feeds. Outputs are compared at the paths of `feeding.files`, too
     (`Verification.views`).
 
     `looks`: bodies that no feed ran are looked for, and named. `exact`: feeds are drawn also where the last bits of a
     number decide, and of sizes that no tolerance was given for. `noise`: by how much nodes of the model after may
     differ from those they replaced, as a part of the largest value; what such noise does to outputs is allowed twice.
+    `stated`: what the report says that they differ by; a run names it as its bound where it holds.
 
     `is_part`: the models are nodes extracted from files. Outputs without any element pass if the file fixes all sizes,
     with the note that only types and shapes were compared; and no option gives their inputs shapes.
@@ -61,7 +64,8 @@ class Pair:
     looks: bool = False
     exact: bool = True
     noise: Mapping[Key, float] = field(default_factory=dict)
-    views: tuple[View, ...] = ()
+    stated: float | None = None
+    views: tuple[PlaneView, ...] = ()
     _feeder: Feeder | None = None
     _plain: Watched | None = None  # the model before, without optimisation, until it has run
     _first: Point | None = None
@@ -72,14 +76,14 @@ class Pair:
     _types: dict[str, str] = field(default_factory=dict)  # of the model before
     _unseen: dict[str, frozenset[ScopePath]] = field(default_factory=dict)  # bodies that did not run, by side
 
-    def verified(self, tolerance: Tolerance, fitted: Sequence[Fitted] | None = None) -> Verification:
+    def verified(self, bound: ErrorBound, fitted: Sequence[Fitted] | None = None) -> Verification:
         """The verdict on feeds that the model before runs with: those that were `fitted`, where they are given."""
         engine, failure, wanted = self.engine, None, math.inf
         try:
             given = self.fit() if fitted is None else fitted
             wanted = len(given)
             self._require_outputs(given)
-            self._require_equal(given, tolerance)
+            self._require_equal(given, bound)
         except DifferenceError as error:
             failure = error.diagnostic
             if self._random:
@@ -202,7 +206,7 @@ class Pair:
             raise NotComparableError("verification.all-empty-fixed" if fixed else "verification.all-empty")
         self.engine.notes = [Diagnostic("verification.types-compared")]
 
-    def _require_equal(self, fitted: Sequence[Fitted], tolerance: Tolerance) -> None:
+    def _require_equal(self, fitted: Sequence[Fitted], bound: ErrorBound) -> None:
         """Compare at both levels. Raises DifferenceError with the first disagreement."""
         self._plain = None  # before the next one is opened: each maps or holds all weights
         after = self._watched("AFTER", self.after)
@@ -214,7 +218,7 @@ class Pair:
             self.engine,
             lambda _, optimized: self._open("BEFORE", self.before, optimized=optimized),
             lambda optimized: self._open("AFTER", self.after, optimized=optimized),
-            lambda point, optimized: self._judge(point, optimized, tolerance),
+            lambda point, optimized: self._judge(point, optimized, bound),
             lambda session, point: None if self._is_brief else _too_large(budget, session, point),
             "the model before",
         )
@@ -229,7 +233,7 @@ class Pair:
         self._name_what_is_not_compared()
         trial.optimised([*points, *more])
 
-    def _judge(self, point: Point, optimized: bool, tolerance: Tolerance) -> None:
+    def _judge(self, point: Point, optimized: bool, allowed: ErrorBound) -> None:
         made, before, plain = point.after[optimized], point.before[optimized], point.before[False]
         self.engine.progress.done("running the model after")
         if not isinstance(made, Mapping):
@@ -240,29 +244,43 @@ class Pair:
             raise before if isinstance(before, Exception) else AssertionError("what was fitted runs")
         after = {self._renamed[name]: value for name, value in made.items()}
         if optimized:
-            self._judge_optimised(point, plain, before, after, tolerance)
+            self._judge_optimised(point, plain, before, after, allowed)
             return
         if self.feeding.files and point is self._first:
             self.views = views_of(", ".join(self.feeding.files.values()), before, after)
         comparison = compare(before, after)
-        bound = tolerance.bound(before, comparison)
+        bound = self._reported(allowed, before, comparison)
         self.engine.runs.append(run_of(comparison, point.feeds, bound=bound, fed=self.feeding))
         if comparison.bitwise:
             return
-        if tolerance.allows(before, after, comparison):
-            self._look_before_jumps(point.feeds, tolerance)
+        if allows(allowed, before, after, comparison):
+            self._look_before_jumps(point.feeds, allowed)
             return
-        wider = replace(tolerance, outputs=self._moved_by_noise(point.feeds))
-        if wider.outputs and wider.allows(before, after, comparison):
-            self.engine.runs[-1] = replace(self.engine.runs[-1], bound=wider.bound(before, comparison))
-            self._look_before_jumps(point.feeds, tolerance)
-        elif not (self.noise and self._only_jumps(point.feeds, tolerance.relative)):
+        noise = self._moved_by_noise(point.feeds)
+        if noise and allows(allowed, before, after, comparison, noise):
+            bound = self._reported(allowed, before, comparison, noise=noise)
+            self.engine.runs[-1] = replace(self.engine.runs[-1], bound=bound)
+            self._look_before_jumps(point.feeds, allowed)
+        elif not (self.noise and self._only_jumps(point.feeds, allowed.bound)):
             raise DifferenceError("verification.differs-unoptimised", why=comparison.reason)
+
+    def _reported(
+        self,
+        allowed: ErrorBound,
+        before: Outputs,
+        differences: Differences,
+        least: float = 0.0,
+        noise: Mapping[str, float] | None = None,
+    ) -> float:
+        """The bound that a run names: what is stated of the nodes where that holds, else what is allowed."""
+        if self.stated is not None and within(differences, self.stated):
+            return self.stated
+        return reported(allowed, before, differences, least, noise or {})
 
     def _moved_by_noise(self, feeds: Feeds, inner: Sequence[str] = ()) -> dict[str, float]:
         return moved_by_noise(self.engine, self.before, self.noise, feeds, inner) if self.noise else {}
 
-    def _look_before_jumps(self, feeds: Feeds, tolerance: Tolerance) -> None:
+    def _look_before_jumps(self, feeds: Feeds, allowed: ErrorBound) -> None:
         """Compare what operators read that jump behind a change exact only to a bound; a note names them."""
         if not self.noise:
             return
@@ -272,7 +290,7 @@ class Pair:
             documents,
             lambda side, optimized, names: self.engine.open(documents[side], optimized=optimized, extra_outputs=names),
             feeds,
-            max(tolerance.relative or 0.0, tolerance.stated or 0.0),
+            max(allowed.bound, self.stated or 0.0),
             lambda names: self._moved_by_noise(feeds, names),
         )
         self.engine.notes += [] if why is None else [why]
@@ -292,17 +310,17 @@ class Pair:
         return why is not None
 
     def _judge_optimised(
-        self, point: Point, plain: Outputs, before: Outputs, after: Outputs, tolerance: Tolerance
+        self, point: Point, plain: Outputs, before: Outputs, after: Outputs, allowed: ErrorBound
     ) -> None:
         moved, comparison = moved_by_optimising(plain, before), compare(before, after)
-        bound = tolerance.bound(before, comparison, widest(moved.bounds).relative)
+        bound = self._reported(allowed, before, comparison, widest(moved.bounds).bound)
         self.engine.runs.append(run_of(comparison, point.feeds, optimized=True, bound=bound, fed=self.feeding))
-        if within(comparison, moved.bounds) or tolerance.allows(before, after, comparison):
+        if within(comparison, moved.bounds) or allows(allowed, before, after, comparison):
             return
         if moved.expected is not before and within(compare(plain, after), moved.bounds):
             return
-        wider = replace(tolerance, outputs=self._moved_by_noise(point.feeds))
-        if not (wider.outputs and wider.allows(before, after, comparison)) and not self._only_jumps(point.feeds):
+        noise = self._moved_by_noise(point.feeds)
+        if not (noise and allows(allowed, before, after, comparison, noise)) and not self._only_jumps(point.feeds):
             raise DifferenceError("verification.differs-optimised", why=comparison.reason, bound=widest(moved.bounds))
 
     def _reaching_after(self, after: Watched, first: Fitted) -> list[Fitted]:

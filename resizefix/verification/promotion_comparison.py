@@ -13,16 +13,18 @@ from itertools import pairwise
 import numpy as np
 
 from resizefix.diagnostics import Diagnostic
+from resizefix.difference import Differences
 from resizefix.document.document import Document
 from resizefix.document.text import counted, listed
+from resizefix.error_bound import ErrorBound
 from resizefix.promotion import Coupling, Freedom, PromotedInput
 from resizefix.runtimes.inputs import Value
 from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError, Session
 from resizefix.runtimes.prepared_model import prepare_for_ort
 from resizefix.scope_path import Key, ScopePath
 from resizefix.verification.bodies_behind import bodies_behind
-from resizefix.verification.bounds import Bound, relative_bounds, within
-from resizefix.verification.compare import Comparison, compare
+from resizefix.verification.bounds import relative_bounds, within
+from resizefix.verification.compare import compare
 from resizefix.verification.engine import DifferenceError, shapes_of_feeds
 from resizefix.verification.jumps import agree_before_jumps
 from resizefix.verification.probe import Prober
@@ -39,7 +41,7 @@ from resizefix.verification.scale_points import (
     sampled_by_sizes,
 )
 from resizefix.verification.trial import Answer, Outputs, Point, Trial, moved_by_optimising
-from resizefix.verification.verification import Reference, Run
+from resizefix.verification.verification import HeldAs, Run
 from resizefix.verification.whole_sizes import follow_whole_sizes, without_whole_sizes
 
 _MOST_COST, _MOST_COST_OF_OPEN = 11.0, 14.0  # forward passes of a proof, where sizes are fixed and where they are open
@@ -247,20 +249,24 @@ class PromotionComparison(PromotedRuns):
         self._against(point, expected, found, bounds, level)
 
     def _against(
-        self, point: PromotedPoint, expected: Outputs, found: Outputs, bounds: Mapping[str, Bound] | None, level: str
+        self,
+        point: PromotedPoint,
+        expected: Outputs,
+        found: Outputs,
+        bounds: Mapping[str, ErrorBound] | None,
+        level: str,
     ) -> None:
-        reference, from_scales, at = Reference.SCALES, None, point.at
+        reference, from_scales, at = HeldAs.SCALES, None, point.at
         verdict = self._judged(expected, found, bounds)
         if not verdict.same and (by_sizes := point.scales.by_sizes(self._inputs)):
             sized = self._by_computed_sizes(point, {**point.operands, **by_sizes}, bounds is not None)
             if isinstance(sized, Mapping):
-                reference, from_scales = Reference.SIZES, verdict.comparison.max_abs_diff
+                reference, from_scales = HeldAs.SIZES, verdict.comparison.max_abs_diff
                 self._by_sizes.append((point, from_scales))
                 verdict = self._judged(sized, found, bounds)
         comparison = verdict.comparison
-        apart = comparison.bitwise, comparison.max_abs_diff, comparison.max_rel_diff
         of = point.values, shapes_of_feeds(point.feeds), bounds is not None
-        run = Run(*of, *apart, verdict.bound, reference, from_scales)
+        run = Run(*of, comparison, verdict.bound, reference, from_scales)
         self.engine.runs.append(run)
         why, held = comparison.reason, reference.value
         if not verdict.same and not (bounds is not None and self._only_jumps(point)):
@@ -293,7 +299,7 @@ class PromotionComparison(PromotedRuns):
             return error
         return self._safely(session, point.feeds, point.cost)
 
-    def _judged(self, expected: Outputs, found: Outputs, bounds: Mapping[str, Bound] | None) -> _Judged:
+    def _judged(self, expected: Outputs, found: Outputs, bounds: Mapping[str, ErrorBound] | None) -> _Judged:
         """Whether the outputs are the same: bit for bit without `bounds`, else within them; or but for the last bits of
         half precision."""
         comparison = compare(expected, found)
@@ -302,8 +308,8 @@ class PromotionComparison(PromotedRuns):
         if not same:
             wider = relative_bounds(expected, half_units_of(self._original, self._inputs))
             wider = {name: max(bound, (bounds or wider)[name], key=_relative) for name, bound in wider.items()}
-            differing = (difference.output for difference in comparison.differences if not difference.bitwise)
-            same = last_bits = within(comparison, wider) and all(wider[name].relative for name in differing)
+            differing = (difference.tensor for difference in comparison.differing)
+            same = last_bits = within(comparison, wider) and all(wider[name].bound for name in differing)
             bounds = wider if same else bounds
         return _Judged(comparison, same, last_bits, max(map(_relative, (bounds or {}).values()), default=0.0))
 
@@ -326,11 +332,11 @@ class PromotionComparison(PromotedRuns):
 class _Judged:
     """A comparison, whether it passes, whether only as half precision may differ, and the bound that it passes by."""
 
-    comparison: Comparison
+    comparison: Differences
     same: bool
     last_bits: bool
     bound: float
 
 
-def _relative(bound: Bound) -> float:
-    return bound.relative
+def _relative(bound: ErrorBound) -> float:
+    return bound.bound

@@ -23,17 +23,17 @@ from resizefix.document.values import Array
 from resizefix.errors import UsageError
 from resizefix.runtimes.inputs import Feeds, Value
 from resizefix.runtimes.limits import BrokenOffError
-from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError, only_without_optimisation
+from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError
 from resizefix.scope_path import MAIN, Key
 from resizefix.shapes.model_view import ModelView
-from resizefix.verification.bounds import FLOAT_BOUND, default_level_bounds, relative_bounds, within
+from resizefix.verification.bounds import FLOAT_BOUND, relative_bounds, within
 from resizefix.verification.changed_nodes import intended_model
 from resizefix.verification.compare import compare
 from resizefix.verification.conditions import Conditions
 from resizefix.verification.engine import DifferenceError, Engine, run_of
 from resizefix.verification.extraction import Extraction
 from resizefix.verification.fitting import Fitted
-from resizefix.verification.trial import moved_by_optimising
+from resizefix.verification.trial import Outputs, Point, Side, Trial
 from resizefix.verification.verification import Status, Verification
 
 _DTYPES = {"roi": np.float32, "scales": np.float32, "sizes": np.int64}
@@ -77,59 +77,72 @@ def prove_repair(repair: Repair, conditions: Conditions) -> tuple[Verification, 
     return Verification(Status.FAILED, why, sessions=engine.sessions), 0.0
 
 
+def _label(side: Side, optimized: bool) -> str | None:
+    return "the file" if side is Side.BEFORE else None
+
+
 def _compared_with_intended(repair: Repair, engine: Engine) -> float:
     """By how much the repaired model computes something else than the file, where that was to be.
 
     Raises DifferenceError where a comparison fails, CannotLoadError, CannotRunError, BrokenOffError.
     """
-    after, nodes, notes = repair.after, repair.nodes, engine.notes
-    fitted = engine.fit(after)
-    feeds, found = fitted.feeds, fitted.outputs
-    optimized = engine.run(after, feeds, optimized=True)
-    level = engine.compared(found, optimized, feeds, optimized=True)
-    if not within(level, default_level_bounds(found, optimized, level)):
-        failed = DifferenceError("verification.repair-optimised", why=level.reason)
-        # Optimised, nodes of a quantised model compute in integers; the repaired ones must do what they should.
-        if level.max_rel_diff == np.inf or not nodes or not _is_quantised(after):
-            raise failed
-        try:
-            _require_intended(repair, engine, feeds, optimized=True)
-        except DifferenceError as error:
-            raise failed from error
-        notes.append(Diagnostic("verification.quantised-moves", difference=level.max_rel_diff))
-    _require_intended(repair, engine, feeds, optimized=False)
+    nodes, notes = repair.nodes, engine.notes
+    trial = Trial.of(engine, repair.before, repair.after, "the file", _label)
+    fitted = engine.fit(repair.after)
+    first = Point(fitted.feeds, after={False: fitted.outputs})
+    _require_alike_levels(repair, trial, first)
+    _require_intended(repair, engine, first.feeds, optimized=False)
     notes.append(
         Diagnostic("verification.repaired-alone", nodes=each_of(len(nodes), "repaired"))
         if nodes
         else Diagnostic("verification.repaired-none-alone")
     )
     try:
-        old = engine.run(repair.before, feeds, label="the file")
+        old = trial.made(first, Side.BEFORE)
     except (CannotLoadError, CannotRunError) as error:
         notes.append(Diagnostic("verification.broken-does-not-run", why=error.reason))
-        _at_other_sizes(repair, engine, fitted, runs_before=False)
+        _at_other_sizes(repair, trial, fitted, runs_before=False)
         return 0.0
-    _at_other_sizes(repair, engine, fitted, runs_before=True)
-    comparison = compare(old, found)
+    _at_other_sizes(repair, trial, fitted, runs_before=True)
+    comparison = compare(old, fitted.outputs)
     if repair.keeps_numbers or comparison.bitwise:
-        engine.runs.append(run_of(comparison, feeds))
-    if repair.keeps_numbers:
-        _require_as_optimised(repair, engine, feeds, old, optimized)
+        engine.runs.append(run_of(comparison, first.feeds))
+    if repair.keeps_numbers and (level := trial.at_default(first)) is not None:
+        engine.runs.append(run_of(level.differences, first.feeds, optimized=True))
+        if not (level.agrees or level.is_near_plain):
+            raise DifferenceError("verification.repair-optimised", why=level.differences.reason)
     if comparison.bitwise:
         notes.append(Diagnostic("verification.as-before"))
         return 0.0
-    if repair.keeps_numbers and not within(comparison, relative_bounds(found, 0.0)):
+    if repair.keeps_numbers and not within(comparison, relative_bounds(fitted.outputs, 0.0)):
         raise DifferenceError("verification.repair-differs", why=comparison.reason)
     notes.append(Diagnostic("verification.broken-computed-otherwise", why=comparison.reason))
     return comparison.max_abs_diff  # what the repair is for: no run that had to agree
 
 
-def _at_other_sizes(repair: Repair, engine: Engine, first: Fitted, *, runs_before: bool) -> None:
-    """The same at another batch and size, where the file leaves them open and the repaired model takes them, and with
+def _require_alike_levels(repair: Repair, trial: Trial, first: Point) -> None:
+    """The repaired model gives at the default level what it gives without optimisation."""
+    moved = trial.moved(first, Side.AFTER)
+    trial.engine.runs.append(run_of(moved.level, first.feeds, optimized=True))
+    if moved.agrees:
+        return
+    failed = DifferenceError("verification.repair-optimised", why=moved.level.reason)
+    # Optimised, nodes of a quantised model compute in integers; the repaired ones must do what they should.
+    if moved.level.max_rel_diff == np.inf or not repair.nodes or not _is_quantised(repair.after):
+        raise failed
+    try:
+        _require_intended(repair, trial.engine, first.feeds, optimized=True)
+    except DifferenceError as error:
+        raise failed from error
+    trial.engine.notes.append(Diagnostic("verification.quantised-moves", difference=moved.level.max_rel_diff))
+
+
+def _at_other_sizes(repair: Repair, trial: Trial, first: Fitted, *, runs_before: bool) -> None:
+    """Points of another batch and size, where the file leaves them open and the repaired model takes them, and with
     other sizes or scales of every axis where these are fed; it must take what the file takes. Its stored shapes are
     held against these runs, too."""
     for tried in (first.others[:-1], _with_operands_moved(repair, first.feeds)):
-        next((feeds for feeds in tried if _holds_at(repair, engine, feeds, runs_before=runs_before)), None)
+        next((feeds for feeds in tried if _holds_at(repair, trial, Point(feeds), runs_before=runs_before)), None)
 
 
 def _with_operands_moved(repair: Repair, feeds: Feeds) -> list[dict[str, Value]]:
@@ -151,39 +164,24 @@ def _moved(extent: Array) -> Array:
     return np.array([*(2 * number for number in kept), *other], extent.dtype)
 
 
-def _holds_at(repair: Repair, engine: Engine, feeds: Feeds, *, runs_before: bool) -> bool:
-    """Whether the repaired model runs with these feeds. Raises DifferenceError where it computes something else."""
-    old: Mapping[str, Value] | None = None
+def _holds_at(repair: Repair, trial: Trial, point: Point, *, runs_before: bool) -> bool:
+    """Whether the repaired model runs at this point. Raises DifferenceError where it computes something else."""
+    old: Outputs | None = None
     if runs_before:
         with suppress(CannotRunError):
-            old = engine.run(repair.before, feeds, label="the file")
+            old = trial.made(point, Side.BEFORE)
     try:
-        found = engine.run(repair.after, feeds)
+        found = trial.made(point, Side.AFTER)
     except CannotRunError as error:
         if old is not None:
             raise DifferenceError("verification.repair-differs", why=error.reason) from error
         return False
-    _require_intended(repair, engine, feeds, optimized=False)
+    _require_intended(repair, trial.engine, point.feeds, optimized=False)
     if old is not None and repair.keeps_numbers:
-        comparison = engine.compared(old, found, feeds)
+        comparison = trial.engine.compared(old, found, point.feeds)
         if not within(comparison, relative_bounds(found, 0.0)):
             raise DifferenceError("verification.repair-differs", why=comparison.reason)
     return True
-
-
-def _require_as_optimised(
-    repair: Repair, engine: Engine, feeds: Feeds, old: Mapping[str, Value], optimized: Mapping[str, Value]
-) -> None:
-    """At the default level the repaired model computes what the file does there, or what it really computes."""
-    try:
-        was = engine.run(repair.before, feeds, optimized=True, label="the file")
-    except (CannotLoadError, CannotRunError) as error:
-        engine.notes.append(only_without_optimisation("the file", error.reason))
-        return
-    moved = moved_by_optimising(old, was)
-    comparison = engine.compared(moved.expected, optimized, feeds, optimized=True)
-    if not within(comparison, moved.bounds) and not within(compare(old, optimized), moved.bounds):
-        raise DifferenceError("verification.repair-optimised", why=comparison.reason)
 
 
 def _require_intended(repair: Repair, engine: Engine, feeds: Feeds, *, optimized: bool) -> None:

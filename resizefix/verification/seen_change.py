@@ -1,11 +1,13 @@
-"""A change and its plan: what the comparison of every part of two models asks."""
+"""A change and its plan: what the comparison of every part of two models asks, byte by byte."""
 
 from __future__ import annotations
 
 from functools import cached_property
+from typing import Any
 
 import numpy as np
-from onnx import TensorProto
+from google.protobuf.message import Message
+from onnx import NodeProto, TensorProto
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.document.document import Document
@@ -14,7 +16,6 @@ from resizefix.document.view import View
 from resizefix.scope_path import MAIN, Key
 from resizefix.shapes.dependents import Dependents
 from resizefix.verification.plan import Plan
-from resizefix.verification.same_messages import made_by, same_message
 
 
 def unplanned(what: str, name: str) -> Diagnostic:
@@ -112,3 +113,42 @@ class Seen:
             if reader.node is None or not (planned or self.names.isdisjoint(made)):
                 return True
         return False
+
+
+def same_message(one: Message, other: Message) -> bool:
+    """Whether two messages have the same bytes."""
+    # NaN is not equal to itself, but its bytes are.
+    return bool(one == other or _bytes(one) == _bytes(other))
+
+
+def _bytes(message: Message) -> bytes:
+    serialized: bytes = message.SerializeToString(deterministic=True)
+    return serialized
+
+
+def same_field(one: Any, other: Any, name: str) -> bool:
+    """Whether a field of two messages has the same bytes."""
+    was, now = getattr(one, name), getattr(other, name)
+    if was == now:
+        return True
+    if isinstance(was, Message):
+        return same_message(was, now)
+    listed = not isinstance(was, (str, bytes, float)) and hasattr(was, "__len__") and len(was) == len(now)
+    return listed and all(
+        isinstance(old, Message) and same_message(old, new) for old, new in zip(was, now, strict=True)
+    )
+
+
+def bare(node: NodeProto) -> NodeProto:
+    """The node without its bodies, which are scopes of their own."""
+    copy = NodeProto()
+    copy.CopyFrom(node)
+    for attribute in copy.attribute:
+        attribute.ClearField("g")
+        attribute.ClearField("graphs")
+    return copy
+
+
+def made_by(node: NodeProto) -> str:
+    """The first tensor that the node makes: what it is known by."""
+    return next((name for name in node.output if name), "")

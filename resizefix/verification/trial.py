@@ -1,17 +1,23 @@
 """One trial: two models are run at the same points at both optimisation levels, and compared.
 
-Without optimisation every node runs as it stands; at the default level stored shapes are folded and nodes are fused,
-and what the model before does there says how much that moves it.
+Every proof is a set of points and a judge of them: promotions, rewrites, repairs, nodes changed on purpose, other sizes
+and batches. Without optimisation every node runs as it stands; at the default level stored shapes are folded and nodes
+are fused, and what the model before does there says how much that moves it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import Enum
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
 
+from resizefix.difference import Differences
+from resizefix.document.document import Document
+from resizefix.error_bound import ErrorBound
 from resizefix.runtimes.inputs import Feeds, Value
 from resizefix.runtimes.limits import OutOfMemoryError
 from resizefix.runtimes.ort_session import (
@@ -19,8 +25,8 @@ from resizefix.runtimes.ort_session import (
     CannotRunError,
     only_without_optimisation,
 )
-from resizefix.verification.bounds import Bound, default_level_bounds
-from resizefix.verification.compare import Comparison, compare
+from resizefix.verification.bounds import default_level_bounds, within
+from resizefix.verification.compare import compare
 from resizefix.verification.engine import Engine
 from resizefix.verification.fitting import Runner
 
@@ -38,6 +44,13 @@ class Opened(Runner, Protocol):
 Answer = Outputs | CannotRunError | CannotLoadError  # what a model makes, or why it makes nothing
 
 
+class Side(Enum):
+    """One of the two models."""
+
+    BEFORE = "before"
+    AFTER = "after"
+
+
 @dataclass
 class Point:
     """What both models are fed, and what they make of it at each level.
@@ -53,6 +66,10 @@ class Point:
     before: dict[bool, Answer] = field(default_factory=dict)
     after: dict[bool, Answer] = field(default_factory=dict)
 
+    def side(self, side: Side) -> dict[bool, Answer]:
+        """What one of the models made of it, by level."""
+        return self.after if side is Side.AFTER else self.before
+
     @property
     def runs(self) -> bool:
         """Whether the model after runs at it without optimisation."""
@@ -62,14 +79,60 @@ class Point:
 @dataclass
 class Trial:
     """`open_before` opens the model that a point is compared with, `open_after` the other one, each at one level;
-    `judge` looks at what both made of a point, and raises DifferenceError. `which` is the model before in words."""
+    `judge` looks at what both made of a point, and raises DifferenceError. `which` is the model before in words.
+
+    `run` makes all comparisons, one level after the other; `made` and `at_default` what a proof asks for one by one."""
 
     engine: Engine
     open_before: Callable[[Point, bool], Opened]
     open_after: Callable[[bool], Opened]
-    judge: Callable[[Point, bool], None]
+    judge: Callable[[Point, bool], None] = lambda point, optimized: None
     too_large: Callable[[Runner, Point], CannotRunError | None] = lambda session, point: None
     which: str = "the original"
+
+    @classmethod
+    def of(
+        cls,
+        engine: Engine,
+        before: Document,
+        after: Document,
+        which: str = "the original",
+        label: Callable[[Side, bool], str | None] = lambda side, optimized: None,
+    ) -> Trial:
+        """Two models as they are; `label` is what errors call one of them at a level."""
+        return cls(
+            engine,
+            lambda _, optimized: engine.open(before, optimized=optimized, label=label(Side.BEFORE, optimized)),
+            lambda optimized: engine.open(after, optimized=optimized, label=label(Side.AFTER, optimized)),
+            which=which,
+        )
+
+    def made(self, point: Point, side: Side, *, optimized: bool = False) -> Outputs:
+        """What one of the models makes of a point at one level, where it is run once. Raises what opening and running
+        it raise."""
+        answers = point.side(side)
+        known = answers.get(optimized)
+        if known is None:
+            session = self.open_after(optimized) if side is Side.AFTER else self.open_before(point, optimized)
+            known = answers[optimized] = self.engine.made(session, point.feeds, point.cost)
+        if not isinstance(known, Mapping):
+            raise known
+        return known
+
+    def moved(self, point: Point, side: Side) -> BothLevels:
+        """How far optimising moves one of the models."""
+        return moved_by_optimising(self.made(point, side), self.made(point, side, optimized=True))
+
+    def at_default(self, point: Point) -> AtDefault | None:
+        """What the models make of a point at the default level; None, with a note, where the model before does not run
+        there."""
+        after = self.made(point, Side.AFTER, optimized=True)
+        try:
+            moved = self.moved(point, Side.BEFORE)
+        except (CannotLoadError, CannotRunError) as error:
+            self.engine.notes.append(only_without_optimisation(self.which, error.reason))
+            return None
+        return AtDefault(self.made(point, Side.BEFORE), after, moved)
 
     def run(self, points: Sequence[Point]) -> None:
         """Compare at every point, without optimisation first. Raises what `judge` raises, and BrokenOffError."""
@@ -79,7 +142,7 @@ class Trial:
     def optimised(self, points: Sequence[Point]) -> None:
         """Compare at the default level, at points that were compared without optimisation. Where the model before does
         not run there, a note says so."""
-        self._make(_sharing(points[0], points), "before", optimized=True)
+        self._make(_sharing(points[0], points), Side.BEFORE, optimized=True)
         answer = points[0].before[True]
         if isinstance(answer, (CannotLoadError, CannotRunError)):
             self.engine.notes.append(only_without_optimisation(self.which, answer.reason))
@@ -89,18 +152,18 @@ class Trial:
     def level(self, points: Sequence[Point], *, optimized: bool, after: Runner | None = None) -> None:
         """Compare at one level; `after` is a session of the model after that is open already."""
         self._make(
-            [point for point in points if optimized not in point.after], "after", optimized=optimized, runner=after
+            [point for point in points if optimized not in point.after], Side.AFTER, optimized=optimized, runner=after
         )
         for point in points:
             if optimized not in point.before:
                 alike = [other for other in _sharing(point, points) if optimized not in other.before]
-                self._make(alike, "before", optimized=optimized)
+                self._make(alike, Side.BEFORE, optimized=optimized)
             self.judge(point, optimized)
             point.after.pop(optimized)  # what the model before made says how much optimising moves it
             if optimized:
                 point.before.clear()
 
-    def _make(self, points: Sequence[Point], side: str, *, optimized: bool, runner: Runner | None = None) -> None:
+    def _make(self, points: Sequence[Point], side: Side, *, optimized: bool, runner: Runner | None = None) -> None:
         """Run one side at points that share a session, which goes before another is opened: each maps or holds all
         weights."""
         if not points:
@@ -108,15 +171,16 @@ class Trial:
         session = runner
         try:
             if session is None:
-                opened = self.open_after(optimized) if side == "after" else self.open_before(points[0], optimized)
+                is_after = side is Side.AFTER
+                opened = self.open_after(optimized) if is_after else self.open_before(points[0], optimized)
                 self.engine.notes += [note for note in opened.notes if note not in self.engine.notes and optimized]
                 session = opened
         except CannotLoadError as error:
             for point in points:
-                getattr(point, side)[optimized] = error
+                point.side(side)[optimized] = error
             return
         for point in points:
-            getattr(point, side)[optimized] = self._answer(session, point)
+            point.side(side)[optimized] = self._answer(session, point)
 
     def _answer(self, session: Runner, point: Point) -> Answer:
         error = self.too_large(session, point)
@@ -138,18 +202,48 @@ def _sharing(point: Point, points: Sequence[Point]) -> list[Point]:
 
 
 @dataclass(frozen=True)
-class Moved:
-    """What the model before makes at the default level, how far that may be from another model's, and by how much it
-    differs from itself without optimisation. An original with stale shapes contradicts itself when it is optimised:
-    then what it really computes counts."""
+class BothLevels:
+    """What a model makes at the default level, how far that may be from another model's, and by how much it differs
+    from itself without optimisation. An original with stale shapes contradicts itself when it is optimised: then what
+    it really computes counts."""
 
     expected: Outputs
-    bounds: Mapping[str, Bound]
-    level: Comparison
+    bounds: Mapping[str, ErrorBound]
+    level: Differences
+
+    @property
+    def agrees(self) -> bool:
+        """Whether the model gives at both levels what sums in another order allow."""
+        return within(self.level, self.bounds)
 
 
-def moved_by_optimising(plain: Outputs, optimized: Outputs) -> Moved:
-    """What two runs of the model before, at one point, say of the default level."""
+def moved_by_optimising(plain: Outputs, optimized: Outputs) -> BothLevels:
+    """What two runs of one model, at one point, say of the default level."""
     level = compare(plain, optimized)
     expected = plain if level.max_rel_diff == np.inf else optimized
-    return Moved(expected, default_level_bounds(plain, optimized, level), level)
+    return BothLevels(expected, default_level_bounds(plain, optimized, level), level)
+
+
+@dataclass(frozen=True)
+class AtDefault:
+    """What the model after makes at the default level, held against the model before: what that makes there, and
+    `plain`, without optimisation."""
+
+    plain: Outputs
+    after: Outputs
+    moved: BothLevels
+
+    @cached_property
+    def differences(self) -> Differences:
+        """How the two differ there."""
+        return compare(self.moved.expected, self.after)
+
+    @property
+    def agrees(self) -> bool:
+        """Whether that is within what optimising moves the model before."""
+        return within(self.differences, self.moved.bounds)
+
+    @property
+    def is_near_plain(self) -> bool:
+        """Whether the model after computes there what the one before does without optimisation."""
+        return within(compare(self.plain, self.after), self.moved.bounds)

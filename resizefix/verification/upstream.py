@@ -1,14 +1,19 @@
-"""From a tensor back to what it is made of, through bodies and calls: towards the inputs of the model."""
+"""From a tensor back to what it is made of, through bodies and calls; and what that says of a model.
+
+Which inputs decide a size or a count: they are given modest values, since others take any memory or time. Which sites a
+Loop feeds back to themselves: what one turn enlarges the next one enlarges again.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
-from onnx import FunctionProto, GraphProto, ModelProto, NodeProto
+from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, ValueInfoProto
 
-from resizefix.document.scopes import Definition, DefinitionKind, Scope, is_operator
+from resizefix.document.scopes import DEFAULT_DOMAINS, Definition, DefinitionKind, Scope, is_operator
 from resizefix.document.view import View
+from resizefix.scope_path import Key
 
 Place = tuple[Scope, str]
 _OUTPUTS_BEFORE = {"Loop": 1}  # of a body, which are no outputs of the node: whether to go on
@@ -81,3 +86,99 @@ class Upstream:
 def _outputs(scope: Scope) -> list[str]:
     body: GraphProto | FunctionProto = scope.body
     return [value if isinstance(value, str) else value.name for value in body.output]
+
+
+def fed_back(model: ModelProto, sites: Collection[Key]) -> frozenset[Key]:
+    """Those of the sites whose own output is among what their input is made of."""
+    inside = [key for key in sites if key[0].is_body]
+    if not inside:
+        return frozenset()
+    upstream = Upstream(model)
+    scopes = upstream.scopes
+    return frozenset(
+        (path, output)
+        for path, output in inside
+        if path in scopes.by_path and _feeds_itself(upstream, scopes.by_path[path], output)
+    )
+
+
+def _feeds_itself(upstream: Upstream, scope: Scope, output: str) -> bool:
+    start = upstream.scopes.definition(scope, output)
+    if start is None or start.node is None:
+        return False
+    pending = [(scope, name) for name in start.node.input[:1]]
+    seen = {(scope.path, name) for _, name in pending}
+    for place in pending:
+        step = upstream.step(place)
+        if step.definition is not None and step.definition.key == start.key:
+            return True
+        for source in step.sources:
+            if (source[0].path, source[1]) not in seen:
+                seen.add((source[0].path, source[1]))
+                pending.append(source)
+    return False
+
+
+# The operands of ai.onnx operators that say how large an output is, or how often something is done.
+DECIDING: dict[str, tuple[int, ...]] = {
+    "AffineGrid": (1,),
+    "BlackmanWindow": (0,),
+    "CenterCropPad": (1,),
+    "Col2Im": (1, 2),
+    "ConstantOfShape": (0,),
+    "DFT": (1,),
+    "Expand": (1,),
+    "HammingWindow": (0,),
+    "HannWindow": (0,),
+    "Loop": (0, 1),  # a condition that stays true never ends
+    "MaxUnpool": (2,),
+    "MelWeightMatrix": (0, 1, 2),
+    "NonMaxSuppression": (2,),
+    "OneHot": (1,),
+    "Pad": (1,),
+    "Range": (0, 1, 2),
+    "Reshape": (1,),
+    "Resize": (1, 2, 3),
+    "STFT": (1, 3),
+    "Split": (1,),
+    "SplitToSequence": (1,),
+    "Tile": (1, 2),
+    "TopK": (1,),
+    "Upsample": (1,),
+}
+# Whose results hold the size of what they read, not its values.
+SIZE_ONLY = frozenset({"Shape", "Size", "SequenceLength"})
+
+
+def deciding_inputs(model: ModelProto) -> frozenset[str]:
+    """The names of the inputs whose values reach such an operand."""
+    upstream = Upstream(model)
+    pending = _operands(upstream)
+    seen = set(pending)
+    deciding = set()
+    while pending:
+        step = upstream.step(pending.pop())
+        if step.graph_input is not None:
+            deciding.add(step.graph_input)
+        if step.node is not None and step.node.op_type in SIZE_ONLY:
+            continue
+        new = [place for place in step.sources if place not in seen]
+        seen.update(new)
+        pending += new
+    return frozenset(deciding)
+
+
+def _operands(upstream: Upstream) -> list[Place]:
+    """Every operand that decides, and what tells a Loop to go on."""
+    places: list[Place] = []
+    for scope in upstream.scopes.all:
+        for node in scope.body.node:
+            if node.domain in DEFAULT_DOMAINS:
+                positions = DECIDING.get(node.op_type, ())
+                places += [(scope, node.input[at]) for at in positions if at < len(node.input) and node.input[at]]
+        holder = None if scope.parent is None or scope.owner is None else scope.parent.body.node[scope.owner]
+        if is_operator(holder, "Loop"):
+            places += [
+                (scope, value.name) for value in list(scope.body.output)[:1] if isinstance(value, ValueInfoProto)
+            ]
+    return places

@@ -8,13 +8,14 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
+from resizefix.difference import Differences, TensorDifference
 from resizefix.notebook import InNotebook
 from resizefix.printable import summary
 from resizefix.promotion import Coupling, Freedom
 from resizefix.scope_path import Key
 
 if TYPE_CHECKING:
-    from resizefix.verification.views import View
+    from resizefix.verification.views import PlaneView
 
 
 class Status(str, Enum):
@@ -28,7 +29,7 @@ class Status(str, Enum):
     SKIPPED = "skipped"
 
 
-class Reference(str, Enum):
+class HeldAs(str, Enum):
     """What the original held in a run: the scales that were fed, or the sizes that an integer factor makes of them."""
 
     SCALES = "scales"
@@ -39,44 +40,69 @@ class Reference(str, Enum):
 class Run:
     """One feed, run with both models at one optimisation level.
 
-    `values` are what inputs were fed that were given values, `shapes` the shapes of all fed tensors. `max_abs_diff` is
-    infinite where no number says the difference. `bound` is the largest difference allowed, relative to an output's
-    largest value: 0 where every bit must agree. `from_scales`, where `reference` is sizes: the largest difference from
-    the original that holds the scales. `files`: by input the path of the file that it was fed from.
+    `values` are what inputs were fed that were given values, `shapes` the shapes of all fed tensors. `bound` is the
+    largest difference allowed, relative to an output's largest value: 0 where every bit must agree. `from_scales`,
+    where `reference` is sizes: the largest difference from the original that holds the scales. `files`: by input the
+    path of the file that it was fed from.
     """
 
     values: Mapping[str, Sequence[Any]]
     shapes: Mapping[str, Sequence[int]]
     optimized: bool
-    bitwise: bool
-    max_abs_diff: float
-    max_rel_diff: float = 0.0
+    differences: Differences
     bound: float = 0.0
-    reference: Reference | None = None
+    reference: HeldAs | None = None
     from_scales: float | None = None
     files: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def bitwise(self) -> bool:
+        """Whether all outputs are equal bit for bit."""
+        return self.differences.bitwise
+
+    @property
+    def max_abs_diff(self) -> float:
+        """The largest difference between two numbers; infinite where no number says it."""
+        return self.differences.max_abs_diff
+
+    @property
+    def max_rel_diff(self) -> float:
+        """The largest difference relative to the largest value of its output."""
+        return self.differences.max_rel_diff
 
 
 @dataclass(frozen=True)
 class SiteDrift:
-    """How far the output of one resize in another runtime is from onnxruntime's.
+    """How far the output of one resize in another runtime is from onnxruntime's: the `difference`.
 
-    Differences are infinite where no number says them: another shape, NaN. `input_rel_diff` is that of the tensor that
-    it resizes. `differs`: by more than is allowed; `first`: it is the first in the graph's order to differ, while its
-    input does not. `rule` is the target's rule that foresees it, where one does, and `because` what that says. `alone`:
-    it stands in a body, and was run alone.
+    `input_rel_diff` is that of the tensor that it resizes. `differs`: by more than is allowed; `first`: it is the first
+    in the graph's order to differ, while its input does not. `rule` is the target's rule that foresees it, where one
+    does, and `because` what that says. `alone`: it stands in a body, and was run alone.
     """
 
     node: str
-    output: str
-    max_abs_diff: float
-    max_rel_diff: float
+    difference: TensorDifference
     input_rel_diff: float
     differs: bool
     first: bool = False
     rule: str | None = None
     because: str | None = None
     alone: bool = False
+
+    @property
+    def output(self) -> str:
+        """The name of the output."""
+        return self.difference.tensor
+
+    @property
+    def max_abs_diff(self) -> float:
+        """The largest difference; infinite where no number says it: another shape, NaN."""
+        return self.difference.max_abs_diff
+
+    @property
+    def max_rel_diff(self) -> float:
+        """That as a part of the largest value."""
+        return self.difference.max_rel_diff
 
 
 @dataclass(frozen=True, repr=False)
@@ -98,7 +124,7 @@ class Verification(InNotebook):
     runtime: str | None = None
     sites: tuple[SiteDrift, ...] = ()
     bitwise_alone: frozenset[Key] = frozenset()
-    views: tuple[View, ...] = ()
+    views: tuple[PlaneView, ...] = ()
     forward_passes: float = field(default=0.0, compare=False)
     tested: tuple[str, ...] = ()
     not_tested: tuple[str, ...] = ()

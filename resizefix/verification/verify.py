@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from onnx import NodeProto
 
@@ -24,27 +24,28 @@ from resizefix.runtimes.ort_session import (
 )
 from resizefix.scope_path import Key
 from resizefix.shapes.model_view import ModelView
-from resizefix.verification.bounds import Tolerance
 from resizefix.verification.compare import compare
 from resizefix.verification.conditions import Conditions
-from resizefix.verification.declared_shapes import feeds_from_declared_shapes
 from resizefix.verification.engine import Engine
 from resizefix.verification.extraction import Extraction, may_be_passed_over
 from resizefix.verification.fitting import Fitted, OverBudgetError
-from resizefix.verification.pair import Pair
+from resizefix.verification.pair import ModelPair
 from resizefix.verification.signatures import Feeding, NotComparableError
+from resizefix.verification.stored_shapes import feeds_from_declared_shapes
 from resizefix.verification.verification import Run, Status, Verification
+
+_BITWISE = ErrorBound()
 
 
 def verify(
     before: Document,
     after: Document,
     conditions: Conditions | None = None,
-    tolerance: Tolerance | None = None,
+    allowed: ErrorBound = _BITWISE,
     feeding: Feeding | None = None,
 ) -> Verification:
     """Whether `after` computes what `before` does, on each feed at two levels: with optimisation disabled every bit
-    must agree, or as `tolerance` says.
+    must agree, or as `allowed` says.
 
     Inputs of one name get one value. An input that only one model has needs a default or a value in `feeding`. Outputs
     go by name, or by position if no name is common. Sizes that the files leave open are those of the conditions, else
@@ -57,9 +58,8 @@ def verify(
     feeding = feeding or Feeding()
     if feeding.runs is not None and feeding.runs < 1:
         raise UsageError("verification.no-runs", runs=feeding.runs)
-    tolerance = tolerance or Tolerance()
-    exact = not (tolerance.atol or tolerance.rtol)
-    return Pair(before, after, Engine(conditions or Conditions()), feeding, looks=True, exact=exact).verified(tolerance)
+    engine = Engine(conditions or Conditions())
+    return ModelPair(before, after, engine, feeding, looks=True, exact=allowed.exact).verified(allowed)
 
 
 def prove_rewrite(
@@ -84,8 +84,9 @@ def prove_rewrite(
     make more of a difference, the nodes that are not exact are run alone; where they differ at all, the exact ones.
     """
     computing = {key: data for key, data in sites.items() if key[1]}  # of others nothing is computed
-    pair, too_large = Pair(before, after, Engine(conditions), Feeding(feeds or {})), False
-    pair.noise = {key: bound.bound for key, bound in (bounds or {}).items() if not bound.exact}
+    pair, too_large = ModelPair(before, after, Engine(conditions), Feeding(feeds or {})), False
+    known = bounds or {}
+    pair.noise = {key: bound.bound for key, bound in known.items() if not bound.exact}
     pair.engine.hold(before, after)
     why_local: str | None = None
     fitted: Sequence[Fitted] = ()
@@ -99,47 +100,26 @@ def prove_rewrite(
         why_local = str(error)
     except (BrokenOffError, NotComparableError) as error:
         return pair.engine.verdict(str(error))
-    nodes = _Nodes(pair, computing, _Allowed(relative, bounds or {}), open_sizes=too_large)
+    nodes = _Nodes(pair, computing, ErrorBound(exact=False, bound=relative), known, open_sizes=too_large)
     found = nodes.beside_the_whole(fitted) if why_local is None else nodes.alone(why_local)
     return replace(found, bitwise_alone=frozenset(nodes.bitwise) if found.passed else frozenset())
 
 
-@dataclass(frozen=True)
-class _Allowed:
-    """How far models may be apart, and each of the nodes."""
-
-    relative: float
-    bounds: Mapping[Key, ErrorBound]
-
-    def stated(self, keys: Collection[Key]) -> float | None:
-        """What the report says of these nodes; None: nothing, of one of them."""
-        known = [self.bounds[key] for key in keys if key in self.bounds]
-        return max((bound.bound for bound in known), default=None) if len(known) == len(keys) else None
-
-    def tolerance(self, keys: Collection[Key]) -> Tolerance:
-        """How far models may be apart in which these nodes differ."""
-        return Tolerance(relative=self.relative, stated=self.stated(keys))
-
-    def to_run_alone(self, runs: Sequence[Run], keys: Collection[Key]) -> set[Key]:
-        """The nodes of which these runs of the whole model do not show that they are as near as is said."""
-        plain = [run for run in runs if not run.optimized]
-        if all(run.bitwise for run in plain) or all(self.is_exact(key) for key in keys):
-            return set()
-        stated = self.stated(keys)
-        is_near = stated is not None and all(run.max_rel_diff <= stated for run in plain)
-        return {key for key in keys if key in self.bounds and (self.is_exact(key) or not is_near)}
-
-    def is_exact(self, key: Key) -> bool:
-        """Whether the node gives every bit."""
-        return key in self.bounds and self.bounds[key].exact
-
-
 class _Nodes:
     """Two models and the rewritten nodes, around each of which they can be compared; `bitwise` are those that then gave
-    every bit."""
+    every bit. `allowed` is how far models may be apart, `bounds` how near the nodes come."""
 
-    def __init__(self, pair: Pair, sites: Mapping[Key, str], allowed: _Allowed, *, open_sizes: bool) -> None:
-        self._pair, self._sites, self._allowed, self._open_sizes = pair, sites, allowed, open_sizes
+    def __init__(
+        self,
+        pair: ModelPair,
+        sites: Mapping[Key, str],
+        allowed: ErrorBound,
+        bounds: Mapping[Key, ErrorBound],
+        *,
+        open_sizes: bool,
+    ) -> None:
+        self._pair, self._sites, self._open_sizes = pair, sites, open_sizes
+        self._allowed, self._bounds = allowed, bounds
         self._engine = pair.engine
         self._extraction = Extraction(ModelView(pair.before), ModelView(pair.after))
         self.bitwise: set[Key] = set()
@@ -166,11 +146,12 @@ class _Nodes:
     def beside_the_whole(self, fitted: Sequence[Fitted]) -> Verification:
         """The verification of the whole model, and around each node of which it does not show enough: one in a body,
         which need not have run when the whole model did, and one that may be nearer than the model's outputs are."""
-        whole = self._pair.verified(self._allowed.tolerance(self._sites), fitted)
+        self._pair.stated = self._stated(self._sites)
+        whole = self._pair.verified(self._allowed, fitted)
         if not whole.passed:
             return whole
         notes = self._engine.notes
-        nearer = self._allowed.to_run_alone(whole.runs, self._sites)
+        nearer = self._to_run_alone(whole.runs)
         wanted = [key for key in self._sites if key in nearer or may_be_passed_over(key)]
         paths = self._extraction.common_paths if wanted else set()
         for key in wanted:
@@ -186,6 +167,21 @@ class _Nodes:
                 notes.append(Diagnostic("verification.if-its-body-ran", label=key[1], why=local.reason))
         return self._engine.verdict()
 
+    def _stated(self, keys: Collection[Key]) -> float | None:
+        """What the report says that these nodes differ by; None: nothing, of one of them."""
+        known = [self._bounds[key].bound for key in keys if key in self._bounds]
+        return max(known, default=None) if len(known) == len(keys) else None
+
+    def _to_run_alone(self, runs: Sequence[Run]) -> set[Key]:
+        """The nodes of which these runs of the whole model do not show that they are as near as is said."""
+        plain = [run for run in runs if not run.optimized]
+        exact = {key for key in self._sites if key in self._bounds and self._bounds[key].exact}
+        if all(run.bitwise for run in plain) or len(exact) == len(self._sites):
+            return set()
+        stated = self._stated(self._sites)
+        is_near = stated is not None and all(run.max_rel_diff <= stated for run in plain)
+        return exact if is_near else exact | (self._sites.keys() & self._bounds.keys())
+
     def _around(self, key: Key) -> Verification:
         """What comparing the two models around one node comes to."""
         if not self._extraction.is_common(key):
@@ -194,10 +190,11 @@ class _Nodes:
         parts = self._extraction.extract({key: self._sites[key]}, open_sizes=self._open_sizes, sizes_stay=sizes_stay)
         names = {value.name for document in parts for value in document.proto.graph.input}
         values = {name: value for name, value in self._pair.feeding.values.items() if name in names}
-        engine = Engine(replace(self._engine.conditions, shapes={}))
-        pair = Pair(*parts, engine, Feeding(values), is_part=True)
+        share = len(parts[0].proto.graph.node) / max(len(self._pair.before.proto.graph.node), 1)
+        engine = Engine(replace(self._engine.conditions, shapes={}), part=min(share, 1.0))
+        pair = ModelPair(*parts, engine, Feeding(values), is_part=True, stated=self._stated([key]))
         try:
-            local = pair.verified(self._allowed.tolerance([key]))
+            local = pair.verified(self._allowed)
         except UsageError as error:  # the two are fed differently: no option fixes that
             return Verification(Status.FAILED, str(error))
         self._engine.runs.extend(local.runs)
@@ -207,7 +204,7 @@ class _Nodes:
         return local
 
 
-def _fitted(pair: Pair) -> list[Fitted]:
+def _fitted(pair: ModelPair) -> list[Fitted]:
     """The feeds, with what the file says of other inputs that decide a size, if the model before runs at that; and what
     it makes of them."""
     declared = {
@@ -240,7 +237,7 @@ def first_differing_node(before: Document, after: Document, conditions: Conditio
         found = compare(fitted.outputs, engine.run(after, fitted.feeds, extra_outputs=hidden))
     except (CannotLoadError, CannotRunError, BrokenOffError, UsageError):
         return None
-    differing = {difference.output for difference in found.differences if not difference.bitwise}
+    differing = {difference.tensor for difference in found.differing}
     nodes: Sequence[NodeProto] = before.proto.graph.node
     parting = (node for node in nodes if differing & set(node.output) and not differing & set(node.input))
     return next(parting, None)

@@ -10,25 +10,24 @@ from typing import Any
 import numpy as np
 
 from resizefix.diagnostics import Diagnostic
+from resizefix.difference import TensorDifference
 from resizefix.document.values import Array
-from resizefix.outcome import MeasuredDifference
 from resizefix.runtimes.inputs import Value
-from resizefix.verification.compare import distances, in_blocks, largest_finite
+from resizefix.verification.compare import measured
 
 _MOST = 512  # samples of an axis; more are averaged
 _MOST_OUTPUTS = 8  # with pictures; a page of more would not be read
-_BLOCK = 1 << 22  # elements that are compared at a time
 
 
 @dataclass(frozen=True)
-class View:
+class PlaneView:
     """A plane of a tensor before and after, as float32[h, w] or float32[h, w, 3]; their difference, float32[h, w].
 
     `node` is the node that makes the tensor, None for an output of the model; `plane` says which part of the tensor it
     is, `shrunk` by how much it was averaged; of the difference each place shows the largest.
     """
 
-    difference: MeasuredDifference
+    difference: TensorDifference
     node: str | None
     before: Array
     after: Array
@@ -38,21 +37,7 @@ class View:
     shrunk: int
 
 
-def measured(feed: str, tensor: str, before: Value, after: Value) -> MeasuredDifference:
-    """The largest and the mean difference; infinite for tensors of other shapes or types, and for what is no tensor."""
-    if not (isinstance(before, np.ndarray) and isinstance(after, np.ndarray)):
-        return MeasuredDifference(feed, tensor, math.inf, math.inf, 0.0)
-    if before.shape != after.shape or before.dtype != after.dtype or before.dtype.kind in "OSU":
-        return MeasuredDifference(feed, tensor, math.inf, math.inf, 0.0)
-    most, total, largest = 0.0, 0.0, 0.0
-    for _, b, a in in_blocks(before, after, _BLOCK):
-        apart = distances(b, a)
-        most, total = max(most, float(apart.max())), total + float(apart.sum())
-        largest = max(largest, largest_finite(b))
-    return MeasuredDifference(feed, tensor, most, total / max(before.size, 1), largest)
-
-
-def view(difference: MeasuredDifference, node: str | None, before: Value, after: Value) -> View | None:
+def view(difference: TensorDifference, node: str | None, before: Value, after: Value) -> PlaneView | None:
     """The plane in which the two differ most; None where there is nothing to look at: no two axes, or other shapes."""
     if not (isinstance(before, np.ndarray) and isinstance(after, np.ndarray)) or before.shape != after.shape:
         return None
@@ -66,10 +51,10 @@ def view(difference: MeasuredDifference, node: str | None, before: Value, after:
         apart = np.abs(two - one)
     apart = apart.max(axis=-1) if apart.ndim == 3 else apart
     small = _by_blocks(one, shrunk, np.mean), _by_blocks(two, shrunk, np.mean), _by_blocks(apart, shrunk, np.max)
-    return View(difference, node, *small, tuple(before.shape), plane, shrunk)
+    return PlaneView(difference, node, *small, tuple(before.shape), plane, shrunk)
 
 
-def views_of(feed: str, before: Mapping[str, Value], after: Mapping[str, Value]) -> tuple[View, ...]:
+def views_of(feed: str, before: Mapping[str, Value], after: Mapping[str, Value]) -> tuple[PlaneView, ...]:
     """What there is to look at of the outputs of two models that were fed the same; `feed` is what that is called."""
     common = [name for name in before if name in after][:_MOST_OUTPUTS]
     pairs = ((measured(feed, name, before[name], after[name]), before[name], after[name]) for name in common)

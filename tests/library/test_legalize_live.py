@@ -9,6 +9,7 @@ from fixture_models import FIXTURES
 
 import resizefix
 from resizefix.diagnostics import Diagnostic
+from resizefix.difference import Differences, TensorDifference
 from resizefix.document.document import Document
 from resizefix.errors import UsageError
 from resizefix.library import live_runtimes
@@ -24,11 +25,11 @@ from resizefix.verification.verification import Run, SiteDrift, Status, Verifica
 MODEL = FIXTURES / "bisenet_x8_linear_opset10.onnx"
 UP = "(float[1,1,4,5] x) => (float[1,1,8,10] y) <float[4] s = {1, 1, 2, 2}> { y = Resize <%s> (x, , s) }"
 CUBIC = onnx_text.model(UP % 'mode = "cubic", exclude_outside = 1')
-RAN = Run(values={}, shapes={}, optimized=False, bitwise=True, max_abs_diff=0.0)
+RAN = Run(values={}, shapes={}, optimized=False, differences=Differences(()))
 
 
 def drift(differs, input_rel_diff=0.0):
-    return SiteDrift("Resize", "y", 1.0, 1.0, input_rel_diff, differs)
+    return SiteDrift("Resize", TensorDifference("y", False, 1.0, 1.0, "why"), input_rel_diff, differs)
 
 
 def proof_of(monkeypatch, *answers, target="openvino"):

@@ -196,10 +196,10 @@ def test_the_outputs_of_a_cast_model_may_have_other_types():
 
 def test_the_last_bits_of_half_precision_are_right():
     before = np.array([2.25, 1.0], np.float16)
-    difference = compare_values({"y": before}, {"y": before + np.float16(0.002)}).differences[0]
+    difference = compare_values({"y": before}, {"y": before + np.float16(0.002)}).tensors[0]
     assert is_right(difference, before, before)
     wide = before.astype(np.float32)
-    difference = compare_values({"y": wide}, {"y": wide + 0.002}).differences[0]
+    difference = compare_values({"y": wide}, {"y": wide + 0.002}).tensors[0]
     assert not is_right(difference, wide, wide)
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from report_models import FED, PLAIN, document, many
 
+from resizefix.difference import Differences, TensorDifference
 from resizefix.document.document import Document
 from resizefix.operations.diff import diff
 from resizefix.reports.comparison import compare
@@ -21,11 +22,13 @@ from resizefix.verification.verification import Run, Status, Verification
 
 CHROMIUM = shutil.which("chromium", path="/usr/bin")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no /usr/bin/chromium here")
+NEARLY = TensorDifference("y", False, 1e-7, 1e-7, "why")
 VERIFICATION = Verification(
     Status.FAILED,
     f"what differs is {'long' * 40}",
     tuple(
-        Run({"t" * 60: [1.0, 1.0, 2.5, 2.5]}, {"x": [1, 3, 8, 8]}, level, False, 1e-7, 1e-7) for level in (False, True)
+        Run({"t" * 60: [1.0, 1.0, 2.5, 2.5]}, {"x": [1, 3, 8, 8]}, level, Differences((NEARLY,)))
+        for level in (False, True)
     ),
 )
 DARK = ["--blink-settings=preferredColorScheme=0"]

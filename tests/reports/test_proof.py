@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from page_checks import check_page
 from report_models import FED, HOSTILE, PLAIN, document
 
+from resizefix.difference import Differences, TensorDifference
 from resizefix.operations.diff import diff
 from resizefix.reports import proof
 from resizefix.reports.comparison import compare
@@ -16,10 +17,13 @@ from resizefix.reports.html import diff_page
 from resizefix.reports.markdown import diff_markdown
 from resizefix.verification.verification import Run, Status, Verification
 
-PLAINLY = Run({}, {"x": [1, 3, 8, 8], "n": []}, optimized=False, bitwise=True, max_abs_diff=0.0)
-FUSED = Run(
-    {"t": [1.0, 1.0, 2.5, 3.0], "b": [True]}, {"t": [4]}, True, False, max_abs_diff=2e-6, max_rel_diff=1e-6, bound=3e-6
-)
+
+def apart(most, relative):
+    return Differences((TensorDifference("y", False, most, relative, "why"),))
+
+
+PLAINLY = Run({}, {"x": [1, 3, 8, 8], "n": []}, optimized=False, differences=Differences(()))
+FUSED = Run({"t": [1.0, 1.0, 2.5, 3.0], "b": [True]}, {"t": [4]}, True, apart(2e-6, 1e-6), bound=3e-6)
 BOTH = Verification(Status.PASSED, None, (PLAINLY, FUSED))
 
 
@@ -38,7 +42,7 @@ def test_a_run_is_a_row():
 
 
 def test_many_values_are_cut_short_and_a_difference_that_no_number_says_is_inf():
-    run = Run({"t": [float(number) for number in range(9)]}, {}, False, False, math.inf, math.inf)
+    run = Run({"t": [float(number) for number in range(9)]}, {}, False, apart(math.inf, math.inf))
     ((_, _, fed, result),) = proof.rows(Verification(Status.FAILED, "why", (run,)))
     assert fed == "t = 0, 1, 2, 3, 4, 5, 6, 7, …"
     assert result == "differs in more than numbers"
@@ -53,8 +57,8 @@ def test_the_words_say_what_the_verdict_rests_on():
 
 
 RUNS = st.builds(
-    Run, st.just({}), st.just({}), st.booleans(), st.booleans(),
-    max_abs_diff=st.sampled_from([0.0, 4.5e-08, math.inf]), max_rel_diff=st.sampled_from([0.0, 4.5e-08, math.inf]),
+    Run, st.just({}), st.just({}), st.booleans(),
+    st.just(Differences(())) | st.builds(apart, *[st.sampled_from([0.0, 4.5e-08, math.inf])] * 2),
     bound=st.sampled_from([0.0, 2e-05]),
 )  # fmt: skip
 
@@ -95,7 +99,7 @@ def test_without_a_run_there_is_a_reason_and_no_table():
 
 
 def test_hostile_names_are_text_and_nothing_else():
-    run = Run({HOSTILE: [1.0]}, {HOSTILE: [1]}, False, True, 0.0)
+    run = Run({HOSTILE: [1.0]}, {HOSTILE: [1]}, False, Differences(()))
     html, markdown = pages(Verification(Status.FAILED, HOSTILE, (run,)))
     check_page(html)
     assert "<script>alert" not in html

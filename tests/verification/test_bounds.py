@@ -4,7 +4,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from resizefix.verification.bounds import FLOAT_BOUND, Bound, default_level_bounds, within
+from resizefix.verification.bounds import FLOAT_BOUND, default_level_bounds, part, within
 from resizefix.verification.compare import compare
 
 
@@ -26,7 +26,7 @@ def floats(*values: float) -> np.ndarray:
 )
 def test_the_bound_is_that_of_the_outputs_type(value, relative):
     bound = default_level_bounds({"y": value}, {"y": value})["y"]
-    assert bound.relative == relative
+    assert bound.bound == relative
 
 
 @pytest.mark.parametrize(
@@ -41,14 +41,14 @@ def test_the_bound_is_that_of_the_outputs_type(value, relative):
 )
 def test_an_original_that_moves_when_it_is_optimised_lends_its_move_twice(plain, optimised, relative):
     bound = default_level_bounds({"y": plain}, {"y": optimised})["y"]
-    assert bound.relative == relative
+    assert bound.bound == relative
     if optimised[-1] == np.float32(1.001):
-        assert bound.because == "optimising moves the original itself by 0.001 of its largest value"
+        assert bound.note == "optimising moves the original itself by 0.001 of its largest value"
 
 
 def test_within_holds_every_output_to_its_own_bound():
     comparison = compare({"a": floats(1), "b": floats(1)}, {"a": floats(1.5), "b": floats(1)})
-    tight, loose = Bound(0.1, ""), Bound(0.5, "")
+    tight, loose = part(0.1, ""), part(0.5, "")
     assert within(comparison, {"a": loose, "b": tight})
     assert not within(comparison, {"a": tight, "b": loose})
     assert within(comparison, 0.5)

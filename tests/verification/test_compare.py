@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from onnx import TensorProto, helper
 
-from resizefix.verification.compare import Comparison, allclose, compare
+from resizefix.difference import Differences
+from resizefix.verification.compare import allclose, compare
 
 NAN, INF = math.nan, math.inf
 OTHER_NAN = np.array([0x7FC00001], np.uint32).view(np.float32)[0]
@@ -19,7 +20,7 @@ def floats(*values: float) -> np.ndarray:
     return np.array(values, np.float32)
 
 
-def difference(before: object, after: object) -> Comparison:
+def difference(before: object, after: object) -> Differences:
     return compare({"y": before}, {"y": after})
 
 

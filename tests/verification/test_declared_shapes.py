@@ -7,7 +7,7 @@ from onnx_text import model
 from resizefix.document.document import Document
 from resizefix.library.promote_scales import promote_scales
 from resizefix.library.rewrite import legalize
-from resizefix.verification.declared_shapes import feeds_from_declared_shapes
+from resizefix.verification.stored_shapes import feeds_from_declared_shapes
 
 
 def made_of(inputs: str, node: str, opset: int = 18, shape: str = "1,3,6,2") -> onnx.ModelProto:

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from onnx_text import document
 
-from resizefix.verification.deciding_inputs import DECIDING, deciding_inputs
 from resizefix.verification.draws import FLOATS
 from resizefix.verification.edges import EDGES, edges
+from resizefix.verification.upstream import DECIDING, deciding_inputs
 
 
 def named(graph: str, opset: int = 18, name: str = "x") -> list[float]:

@@ -9,8 +9,8 @@ import onnx_text
 import pytest
 
 from resizefix.document.document import Document
+from resizefix.error_bound import ErrorBound
 from resizefix.errors import UsageError
-from resizefix.verification.bounds import Tolerance
 from resizefix.verification.conditions import Conditions
 from resizefix.verification.signatures import Feeding
 from resizefix.verification.verification import Status, Verification
@@ -32,9 +32,9 @@ def document(graph: str) -> Document:
 def verified(
     before: str, after: str, *, feeds: Mapping[str, object] | None = None, runs: int = 1, **options: Any
 ) -> Verification:
-    tolerance = Tolerance(options.pop("atol", 0.0), options.pop("rtol", 0.0))
+    allowed = ErrorBound.elementwise(options.pop("atol", 0.0), options.pop("rtol", 0.0))
     feeding = Feeding(feeds or {}, runs=runs)
-    return verify(document(before), document(after), Conditions(**options), tolerance, feeding)
+    return verify(document(before), document(after), Conditions(**options), allowed, feeding)
 
 
 def test_a_model_equals_itself_at_both_levels():
@@ -207,8 +207,8 @@ def test_neither_document_is_changed():
 def test_every_run_says_what_it_allowed_as_a_part_of_the_largest_value():
     one = document("(float[1,1,4,4] x) => (float[1,1,4,4] y) { y = Abs (x) }")
     assert {run.bound for run in verify(one, one).runs} == {0.0, 2e-5}
-    assert all(run.bound == 0.5 for run in verify(one, one, tolerance=Tolerance(rtol=0.5)).runs)
-    for run in verify(one, one, tolerance=Tolerance(atol=0.5)).runs:
+    assert all(run.bound == 0.5 for run in verify(one, one, allowed=ErrorBound.elementwise(0.0, 0.5)).runs)
+    for run in verify(one, one, allowed=ErrorBound.elementwise(0.5, 0.0)).runs:
         assert 0.1 < run.bound < 1  # unit-normal values: the largest of 16 is about 2
 
 

@@ -254,8 +254,8 @@ def _of_torch(node: ResizeNode, preferences: Preferences) -> dict[str, Any] | No
 
 def _needed_opset(node: ResizeNode) -> int | None:
     if node.node.op_type == "Upsample":
-        value = node.operands[1].value if 1 in node.operands else None
-        shrinks = value is not None and value.dtype.kind == "f" and value.size > 0 and 0 < float(value.min()) < 0.999
+        extent = node.extent_at()  # computed scales, too
+        shrinks = extent is not None and extent[1].size > 0 and 0 < float(extent[1].min()) < 0.999
         if set(node.attributes) & SINCE_11 and not _says_what_resize_10_says(node):
             return 11
         return 10 if node.opset == 9 and shrinks else None

@@ -208,7 +208,7 @@ class ResizeNode:
         return self.view.value(self.scope, name)
 
     def extent_at(self, length: int | None = None) -> tuple[str, Array] | None:
-        """"scales" or "sizes", and their numbers at the sizes that the file fixes; with `length`, that is every size
+        """ "scales" or "sizes", and their numbers at the sizes that the file fixes; with `length`, that is every size
         it leaves open. None where they are not known, or both are there."""
         scales, sizes = self.extents
         operand = scales if sizes is None else sizes if scales is None else None

@@ -148,8 +148,11 @@ def kernel_of(dense: Floats, factors: Sequence[int]) -> list[tuple[Recovered, li
 def _scales(lengths: Sequence[tuple[int, int]]) -> Iterator[tuple[tuple[float, ...], bool]]:
     """The scales that may stand behind the lengths: those that somebody typed, then the quotients."""
     for factor in _TYPED:
-        if all(every_rule_gives(float(np.float32(factor)), size, out) for size, out in lengths):
-            yield (float(np.float32(factor)),) * len(lengths), True
+        near = float(np.float32(factor)), float(np.nextafter(np.float32(factor), np.float32(np.inf)))
+        fitting = [next((one for one in near if every_rule_gives(one, *axis)), None) for axis in lengths]
+        typed = tuple(scale for scale in fitting if scale is not None)
+        if len(typed) == len(lengths):
+            yield typed, True
     whole = all(out % size == 0 or size % out == 0 for size, out in lengths)
     quotients = tuple(sampled_scale(size, out) for size, out in lengths)
     rules = all(every_rule_gives(scale, size, out) for scale, (size, out) in zip(quotients, lengths, strict=True))

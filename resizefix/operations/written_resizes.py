@@ -31,7 +31,8 @@ class WrittenResize:
     """Nodes of one scope that compute `y` from `x` as a resize would.
 
     `alternatives` are all interpolations that have these constants, the assumed one first. `axes` are the axes that
-    change, `rank` is that of both tensors, and `operators` names the operators.
+    change, from `sizes` to `lengths`; `rank` is that of both tensors, `whole` the output's shape where all of it is
+    fixed, and `operators` names the operators.
     """
 
     scope: Scope
@@ -43,6 +44,7 @@ class WrittenResize:
     axes: tuple[int, ...]
     sizes: tuple[int, ...]
     lengths: tuple[int, ...]
+    whole: tuple[int, ...] | None
     alternatives: tuple[Recovered, ...]
 
     @property
@@ -112,12 +114,13 @@ def _picked(view: ModelView, scope: Scope, index: int) -> tuple[WrittenResize, s
     return None
 
 
-def _is_no_resize(axis: Sampled) -> bool:
-    """A slice, with a stride or without; one sample; or an order in which samples go back."""
+def _is_no_resize(axis: Sampled, *, strides: bool) -> bool:
+    """A slice, with a stride (unless `strides` are taken for resizes) or without; one sample; or samples that go
+    back."""
     steps = np.diff(axis.indices)
-    return (
-        axis.size < 2 or len(steps) < 1 or bool(np.any(steps < 0)) or (bool(np.all(steps == steps[0])) and steps[0] > 0)
-    )
+    if axis.size < 2 or len(steps) < 1 or np.any(steps < 0):
+        return True
+    return bool(np.all(steps == steps[0])) and int(steps[0]) in ((1,) if strides else range(1, axis.size))
 
 
 def _made(
@@ -135,8 +138,12 @@ def _made(
     if not len(sizes) == len(lengths) == len(axes):
         return None
     label = scope.body.node[index].name or y
+    fixed = tuple(size for size in after if isinstance(size, int))
+    whole = fixed if len(fixed) == len(after) else None
     operators = tuple(node.op_type for node in nodes)
-    made = WrittenResize(scope, label, operators, x, y, len(before), tuple(axes), sizes, lengths, tuple(alternatives))
+    made = WrittenResize(
+        scope, label, operators, x, y, len(before), tuple(axes), sizes, lengths, whole, tuple(alternatives)
+    )
     return made, set(part)
 
 
@@ -158,11 +165,9 @@ def _chain(view: ModelView, scope: Scope, index: int, operators: frozenset[str])
         definition = view.scopes.definition(scope, nodes[chain[-1]].output[0])
         readers = [] if definition is None else view.scopes.readers(definition)
         after = readers[0].node_index if len(readers) == 1 and readers[0].scope is scope else None
-        if (
-            after is None
-            or not is_operator(nodes[after], *operators)
-            or not _reads(view, scope, nodes, after, chain[-1])
-        ):
+        if after is None or not is_operator(nodes[after], *operators):
+            break
+        if _data(view, scope, nodes[after]) != nodes[chain[-1]].output[0]:
             break
         chain.append(after)
     return chain

@@ -15,7 +15,7 @@ def command(model: str, **options: Any) -> Answer:
     """Show every Upsample/Resize of MODEL: what it computes, where its scales come from, what can be done with it."""
     reports = report_files_of(options, model)
     from resizefix.document.document import Document
-    from resizefix.reports.json import resolution_json, site_json
+    from resizefix.reports.json import resolution_json, site_json, written_json
     from resizefix.reports.survey import Survey
 
     survey = Survey(Document.open(model))
@@ -31,6 +31,7 @@ def command(model: str, **options: Any) -> Answer:
         "ir_version": survey.ir_version,
         "resolution": resolution_json(survey.resolution),
         "sites": [site_json(surveyed.site, surveyed.faults) for surveyed in survey.sites],
+        "written": [written_json(place) for place in survey.written],
         **written,
     }
     return Answer(fields, reports.announcing(show))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import reduce
-from itertools import product
+from itertools import islice, product
 from typing import NamedTuple
 
 import numpy as np
@@ -26,6 +26,8 @@ WITHIN = 1e-5
 _TYPED = tuple(sorted({tenths / 10 for tenths in range(1, 81)} | {quarters / 4 for quarters in range(1, 33)}))
 NEAREST_EXACT = (_C.HALF_PIXEL, _N.ROUND_PREFER_CEIL)
 """What torch's nearest-exact is: floor((i + 0.5) · in/out)."""
+_TYPED_32 = tuple(float(np.float32(factor)) for factor in _TYPED)
+_MOST_COMBINED = 16
 _FORMS = (
     (_C.ASYMMETRIC, _N.FLOOR),
     (_C.HALF_PIXEL, _N.ROUND_PREFER_FLOOR),
@@ -153,6 +155,9 @@ def _scales(lengths: Sequence[tuple[int, int]]) -> Iterator[tuple[tuple[float, .
         typed = tuple(scale for scale in fitting if scale is not None)
         if len(typed) == len(lengths):
             yield typed, True
+    fitting_each = [[one for one in _TYPED_32 if every_rule_gives(one, *axis)] for axis in lengths]
+    for typed in islice(product(*fitting_each), _MOST_COMBINED):
+        yield typed, True
     whole = all(out % size == 0 or size % out == 0 for size, out in lengths)
     quotients = tuple(sampled_scale(size, out) for size, out in lengths)
     rules = all(every_rule_gives(scale, size, out) for scale, (size, out) in zip(quotients, lengths, strict=True))

@@ -48,6 +48,11 @@ def places(view: ModelView) -> list[WrittenResize | ForeignResize]:
     return [*written_resizes(view), *foreign_resizes(view)]
 
 
+def operators_of(place: WrittenResize | ForeignResize) -> tuple[str, ...]:
+    """The operators that compute it, each once."""
+    return (place.operator,) if isinstance(place, ForeignResize) else tuple(dict.fromkeys(place.operators))
+
+
 def meaning_of(place: WrittenResize | ForeignResize) -> Interpolation:
     """The interpolation that the Resize gets."""
     return place.meaning.interpolation if isinstance(place, ForeignResize) else place.assumed.interpolation
@@ -96,8 +101,7 @@ def write_as_resize(document: Document, patterns: Sequence[str], first_index: in
 def _reason(place: WrittenResize | ForeignResize) -> Diagnostic:
     if isinstance(place, ForeignResize):
         return Diagnostic("operations.resize-of-source", operator=place.operator, source=place.source)
-    operators = ", ".join(dict.fromkeys(place.operators))
-    return Diagnostic("operations.resize-again", operators=operators, assumed=assumed_text(place))
+    return Diagnostic("operations.resize-again", operators=", ".join(operators_of(place)), assumed=assumed_text(place))
 
 
 def assumed_text(place: WrittenResize) -> str:
@@ -134,7 +138,8 @@ def _written(
             np.array(values, np.float32 if by_scales else np.int64), "scales" if by_scales else "sizes"
         )
     else:
-        assert isinstance(place, ForeignResize) and place.meaning.sizes is not None
+        assert isinstance(place, ForeignResize)
+        assert place.meaning.sizes is not None
         extent = place.meaning.sizes(builder)
     node = _node(meaning, place, dialect, extent, builder, by_scales=by_scales)
     builder.append(node)

@@ -1,6 +1,6 @@
-"""Resizes of other domains than ai.onnx whose meaning is published: plugins of TensorRT, and operators of old exporters.
+"""Resizes of other domains whose meaning is published: plugins of TensorRT, and operators of old exporters.
 
-No runtime here runs them: what each computes is read from its source, which the row names, and is not verified by a run.
+No runtime here runs them: what each computes is read from its source, which the row names. No run verifies it.
 """
 
 from __future__ import annotations

@@ -16,6 +16,8 @@ from resizefix.operations.moved_elements import Moves, constant_of, spatial_samp
 from resizefix.shapes.model_view import ModelView
 from resizefix.shapes.operand import attribute_of
 
+MOST_WEIGHTS = 1 << 20
+"""Larger constants are weights of layers, which stay on disk."""
 _Group = tuple[int, ...]
 _NOTHING: tuple[tuple[int, ...], list[Recovered]] = ((), [])
 
@@ -26,7 +28,7 @@ def multiplied(
     """The axes of `x` that the nodes change by matrices, and the interpolations that have these; none where axes end
     in another order, or the matrices are of no interpolation."""
     dims = view.dims(scope, x)
-    if dims is None or len(dims) < 3:
+    if dims is None or len(dims) < 4:  # of three axes it may be a layer's own matrix, which stays on disk
         return _NOTHING
     axes = _Axes([size if isinstance(size, int) else None for size in dims])
     for node in nodes:
@@ -57,7 +59,7 @@ class _Axes:
         if node.op_type == "Reshape":
             shape = constant_of(view, scope, node.input[1])
             return shape is not None and self._reshape([int(size) for size in shape.reshape(-1)])
-        left, right = (constant_of(view, scope, name) for name in node.input[:2])
+        left, right = (constant_of(view, scope, name, MOST_WEIGHTS) for name in node.input[:2])
         if right is not None and left is None:
             return self._multiply(-1, right.T) if right.ndim == 2 else False
         return self._multiply(-2, left) if left is not None and left.ndim == 2 else False
@@ -104,7 +106,7 @@ def deconvolved(view: ModelView, scope: Scope, node: NodeProto) -> tuple[str, tu
     Nearest has a kernel of ones, as large as the stride. Linear and cubic read repeated edges before it.
     """
     nothing: tuple[str, tuple[int, ...], list[Recovered]] = ("", (), [])
-    weights = constant_of(view, scope, node.input[1])
+    weights = constant_of(view, scope, node.input[1], MOST_WEIGHTS)
     if weights is None or weights.dtype != np.float32 or weights.ndim < 3 or weights.shape[1] != 1:
         return nothing
     spatial = weights.ndim - 2

@@ -20,8 +20,8 @@ MOST_MOVED = 1 << 24
 _DEPTH = 24
 
 
-def constant_of(view: ModelView, scope: Scope, name: str) -> Array | None:
-    """The numbers of an initializer or Constant node, also of a large one; None for anything else."""
+def constant_of(view: ModelView, scope: Scope, name: str, most: int = MOST_MOVED) -> Array | None:
+    """The numbers of an initializer or Constant node, of up to `most` elements; None for anything else."""
     definition = view.scopes.definition(scope, name) if name else None
     if definition is None:
         return None
@@ -30,7 +30,7 @@ def constant_of(view: ModelView, scope: Scope, name: str) -> Array | None:
         tensor = next((one.t for one in definition.node.attribute if one.name == "value"), None)
     if tensor is None:
         return view.value(scope, name)
-    return view.document.array(tensor) if longest_extent(tensor.dims) <= MOST_MOVED else None
+    return view.document.array(tensor) if longest_extent(tensor.dims) <= most else None
 
 
 class Moves:

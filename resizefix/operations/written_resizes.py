@@ -16,7 +16,7 @@ from onnx import NodeProto
 from resizefix.document.scopes import Scope, is_operator
 from resizefix.interpolation import Interpolation
 from resizefix.lowerings.recovered import NEAREST_EXACT, Recovered, Sampled, nearest_of
-from resizefix.operations.linear_chains import deconvolved, multiplied
+from resizefix.operations.linear_chains import MOST_WEIGHTS, deconvolved, multiplied
 from resizefix.operations.moved_elements import Moves, constant_of, spatial_samples
 from resizefix.scope_path import Key
 from resizefix.shapes.model_view import ModelView
@@ -175,5 +175,5 @@ def _chain(view: ModelView, scope: Scope, index: int, operators: frozenset[str])
 
 def _data(view: ModelView, scope: Scope, node: NodeProto) -> str:
     """What a node computes with, beside constants."""
-    is_left = is_operator(node, *_PRODUCTS) and constant_of(view, scope, node.input[0]) is not None
+    is_left = is_operator(node, *_PRODUCTS) and constant_of(view, scope, node.input[0], MOST_WEIGHTS) is not None
     return str(node.input[1 if is_left else 0])

@@ -20,6 +20,8 @@ if TYPE_CHECKING:  # not every report has verdicts, or pictures
     from resizefix.library.plans import Plans
     from resizefix.library.resolution import InputResolution
     from resizefix.library.verdict import Verdict
+    from resizefix.operations.foreign_resizes import ForeignResize
+    from resizefix.operations.written_resizes import WrittenResize
     from resizefix.reports.neighbourhood import Neighbourhood
     from resizefix.reports.surroundings import MarkOf, Surroundings
     from resizefix.targets.target import Effect, Target, Violation
@@ -124,6 +126,13 @@ class Survey:
         from resizefix.library.resolution import resolution_of
 
         return resolution_of(self._view)
+
+    @cached_property
+    def written(self) -> list[WrittenResize | ForeignResize]:
+        """Resizes that are written as other operators, or as operators of other domains."""
+        from resizefix.operations.as_resize import places
+
+        return places(self._view)
 
     @cached_property
     def plans(self) -> Plans:

@@ -23,6 +23,7 @@ from resizefix.lowerings.matmul import matrix
 _C, _N = CoordinateTransformationMode, NearestMode
 WITHIN = 1e-5
 """Weights that differ by no more, summed over a row, are those of the interpolation, computed in another order."""
+_LAST_BITS = 2e-6
 _TYPED = tuple(sorted({tenths / 10 for tenths in range(1, 81)} | {quarters / 4 for quarters in range(1, 33)}))
 NEAREST_EXACT = (_C.HALF_PIXEL, _N.ROUND_PREFER_CEIL)
 """What torch's nearest-exact is: floor((i + 0.5) · in/out)."""
@@ -83,7 +84,7 @@ def _copies(axis: Sampled, form: tuple[_C, _N], scale: float) -> bool:
 
 
 def weighted_of(matrices: Sequence[Floats]) -> list[Recovered]:
-    """Every interpolation whose weights float32[out, size] these are, on each axis, the nearest first."""
+    """Every interpolation whose weights float32[out, size] these are, on each axis, those within last bits first."""
     tables = [_one_sample_each(weights) for weights in matrices]
     copied = [table for table in tables if table is not None]
     if len(copied) == len(matrices):
@@ -95,7 +96,7 @@ def weighted_of(matrices: Sequence[Floats]) -> list[Recovered]:
             error = _error(matrices, interpolation, scales)
             if error is not None:
                 found.append(Recovered(interpolation, scales, is_by_scales, error))
-    return sorted(found, key=lambda one: one.error)
+    return sorted(found, key=lambda one: one.error > _LAST_BITS)
 
 
 def _one_sample_each(weights: Floats) -> Sampled | None:

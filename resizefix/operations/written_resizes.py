@@ -13,9 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 from onnx import NodeProto
 
+from resizefix.dialects.dialect import dialect_of
 from resizefix.document.scopes import Scope, is_operator
 from resizefix.interpolation import Interpolation
 from resizefix.lowerings.recovered import NEAREST_EXACT, Recovered, Sampled, nearest_of
+from resizefix.operations.blended_samples import blended
 from resizefix.operations.linear_chains import MOST_WEIGHTS, deconvolved, multiplied
 from resizefix.operations.moved_elements import Moves, constant_of, spatial_samples
 from resizefix.scope_path import Key
@@ -24,6 +26,7 @@ from resizefix.shapes.model_view import ModelView
 _PICKING = ("Gather", "GatherND")
 _PRODUCTS = ("MatMul",)
 _LONGEST_CHAIN = 8
+_FIRST_WITH_COORDINATES = 11
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,6 +74,14 @@ def written_resizes(view: ModelView) -> list[WrittenResize]:
         if scope.in_function:
             continue
         taken: set[int] = set()
+        for index, node in enumerate(scope.body.node):
+            blend = blended(view, scope, node) if is_operator(node, "Add") and len(node.input) == 2 else None
+            if blend is not None:
+                x, axis, places, alternatives = blend
+                one = _made(view, scope, index, [*sorted(set(places)), index], x, (axis,), alternatives)
+                if one is not None:
+                    taken |= one[1]
+                    found.append(one[0])
         for index, node in enumerate(scope.body.node):
             if index not in taken and is_operator(node, *_PICKING, *_PRODUCTS, "ConvTranspose"):
                 one = _written(view, scope, index)
@@ -127,6 +138,9 @@ def _made(
     view: ModelView, scope: Scope, index: int, part: Sequence[int], x: str, axes: Sequence[int],
     alternatives: Sequence[Recovered],
 ) -> tuple[WrittenResize, set[int]] | None:  # fmt: skip
+    if scope.opset >= _FIRST_WITH_COORDINATES:
+        said = dialect_of("Resize", scope.opset).coordinate_transformation_modes
+        alternatives = [one for one in alternatives if one.interpolation.coordinate_transformation_mode in said]
     nodes = [scope.body.node[place] for place in part]
     y = nodes[-1].output[0]
     before, after = view.dims(scope, x), view.dims(scope, y)

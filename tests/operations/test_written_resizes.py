@@ -180,6 +180,29 @@ def test_a_plugin_that_takes_the_size_of_a_tensor_computes_it():
     assert opened(made, optimized=False).run(None, feeds)[0].shape == (1, 2, 9, 15)
 
 
+@pytest.mark.parametrize("mode", [C.HALF_PIXEL, C.ALIGN_CORNERS])
+def test_samples_that_are_blended_along_an_axis_are_linear(mode):
+    meaning = Interpolation(Mode.LINEAR, mode)
+    weights = matrix(meaning, 9, 16, float(np.float32(16) / np.float32(9)))
+    low = np.array([np.flatnonzero(row)[0] for row in weights])
+    high = np.minimum(low + 1, 8)
+    part = np.where(low == high, 0, weights[np.arange(16), high]).astype(np.float32)
+    nodes = [
+        helper.make_node("Gather", ["x", "low"], ["a"], axis=2),
+        helper.make_node("Gather", ["x", "high"], ["b"], axis=2),
+        helper.make_node("Sub", ["b", "a"], ["d"]),
+        helper.make_node("Mul", ["d", "part"], ["m"]),
+        helper.make_node("Add", ["a", "m"], ["y"]),
+    ]
+    before = graph(nodes, {"low": low, "high": high, "part": part}, [1, 2, 9], [1, 2, 16])
+    (place,) = places(before)
+    assert meaning in [one.interpolation for one in place.alternatives]
+    result = resizefix.set_interpolation(before, form="resize")
+    assert result.verification.passed
+    assert [node.op_type for node in result.model.graph.node] == ["Resize"]
+    same(before, result.model, (1, 2, 9), atol=1e-5)
+
+
 def test_a_name_that_selects_nothing_is_a_usage_error():
     with pytest.raises(UsageError, match="no node of that name"):
         resizefix.set_interpolation(of_grid(exact(21, 24), exact(14, 16)), form="resize", node=["other"])

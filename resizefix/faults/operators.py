@@ -27,13 +27,18 @@ SINCE_18 = frozenset({"antialias", "axes", "keep_aspect_ratio_policy"})
 SCALES_ATTRIBUTES = frozenset({"scales", "height_scale", "width_scale"})
 
 
-def upsample_beyond_9(node: ResizeNode, _: Preferences) -> Fault | None:
+def upsample_beyond_9(node: ResizeNode, preferences: Preferences) -> Fault | None:
     """Upsample in a model of opset 10 or later, where the operator is deprecated."""
     if node.node.op_type != "Upsample" or node.opset < 10:
         return None
     because = Diagnostic("faults.upsample-deprecated", opset=node.opset)
     if SINCE_11 & set(node.attributes):
-        change = Change(node.rewritten(op_type="Resize"))
+        # An Upsample samples asymmetrically, and a Resize that names no coordinates at half_pixel.
+        is_open = "coordinate_transformation_mode" not in node.attributes and node.opset > 10
+        if is_open and preferences.coordinates is None:
+            return _two_coordinates(node, because)._replace(name=WRONG_OPSET)
+        put = {"coordinate_transformation_mode": preferences.coordinates} if is_open else {}
+        change = Change(node.rewritten(op_type="Resize", put=put))
         return Fault(WRONG_OPSET, because, Diagnostic("faults.name-it-resize"), change)
     scales = scales_attribute(node)
     initializers = []

@@ -22,12 +22,12 @@ MESSAGES = (
         "ncnn",
         ("Unsupported Upsample scales !", "Unsupported Resize scales !"),
         "onnx2ncnn reads scales from a Constant or an initializer only. Other nodes compute the scales of this model.",
-        "unsupported-upsample-scales",
+        "scales-must-be-constant",
         (FREEZE, legalize("ncnn")),
     ),
     row(
         "ncnn",
-        "layer-resize-not-exists-or-registered",
+        "coordinates-and-rounding",
         "pnnx left the resize as it was, so ncnn has no layer for it. Its scales are not constant, or ncnn lacks its mode.",
         "layer Resize not exists or registered",
         "layer F.interpolate not exists or registered",
@@ -45,7 +45,7 @@ MESSAGES = (
     ),
     row(
         "ncnn",
-        "unsupported-upsample-scales",
+        "scales-must-be-constant",
         "The converter found neither scales nor sizes as constants. Other nodes compute them, or they are missing.",
         "Unsupported Resize scales and sizes are all empty!",
         frozen=True,
@@ -60,7 +60,7 @@ MESSAGES = (
     ),
     row(
         "mnn",
-        "all-axes-values-should-less-than-input-rank",
+        "axes-and-rank",
         "MNN cannot compute the size of this resize. Its scales or sizes are in a form that MNN does not read.",
         "Compute Shape Error for",
         "MNN Converter NOT_SUPPORTED_OP: [ Resize ]",
@@ -68,7 +68,7 @@ MESSAGES = (
     ),
     row(
         "mnn",
-        "all-axes-values-should-less-than-input-rank",
+        "axes-and-rank",
         "MNN expects two sizes, and the node names others. Scales for every axis, or other operators, mean the same.",
         "Tensorflow's interp's shape should be length two",
     ),
@@ -91,7 +91,7 @@ MESSAGES = (
     ),
     row(
         "mnn",
-        "either-sizes-or-scales-must-be-provided",
+        "broken-by-a-converter",
         "Some releases of MNN take a Resize with two or four inputs alone, and this one has three. Sizes instead of scales are a fourth input.",
         "Onnx Resize should have 4 or 2 inputs!",
         "Onnx Resize should have 2/3/4 inputs!",
@@ -112,7 +112,7 @@ MESSAGES = (
     ),
     row(
         "tract",
-        "either-sizes-or-scales-must-be-provided",
+        "broken-by-a-converter",
         "The node has neither scales nor sizes that are constant, or both. ONNX wants one of them.",
         "Resize with neither scales nor sizes",
         "Resize sizes must not be empty",
@@ -127,13 +127,13 @@ MESSAGES = (
     ),
     row(
         "tvm",
-        "either-sizes-or-scales-must-be-provided",
+        "broken-by-a-converter",
         "TVM counts an operand that is there but empty as given. The empty operand must go.",
         "Only one of scales and sizes can be provided in Resize.",
     ),
     row(
         "tvm",
-        "all-axes-values-should-less-than-input-rank",
+        "axes-and-rank",
         "TVM takes scales or sizes of all axes, and this node lists some of them. Numbers for every axis mean the same.",
         "Resize2D expects the given output image size to be a 2-dim shape",
         "Error converting operator Resize, with inputs",
@@ -156,7 +156,7 @@ MESSAGES = (
     ),
     row(
         "tvm",
-        "either-sizes-or-scales-must-be-provided",
+        "broken-by-a-converter",
         "TVM counts an operand that is there but empty as given. The empty operand must go.",
         "One of scale or size should be passed, not both.",
     ),
@@ -185,7 +185,7 @@ MESSAGES = (
     ),
     elsewhere(
         "candle",
-        "either-sizes-or-scales-must-be-provided",
+        "broken-by-a-converter",
         "The node has both scales and sizes, or neither. An empty operand counts as given.",
         "Scales and sizes cannot both be set for Resize operation",
         "Either scales or sizes should be present",
@@ -232,7 +232,7 @@ MESSAGES = (
     computed("migraphx", "PARSE_RESIZE: dynamic output size is not supported!"),
     row(
         "migraphx",
-        "exclude-outside-is-not-supported",
+        "cubic-and-other-attributes",
         "MIGraphX does not have exclude_outside. Other operators compute the same at a fixed size.",
         "PARSE_RESIZE: exclude_outside 1 is not supported!",
         "PARSE_RESIZE exclude_outside 1 is not supported!",
@@ -250,13 +250,13 @@ MESSAGES = (
     ),
     row(
         "migraphx",
-        "only-stretch-is-supported",
+        "cubic-and-other-attributes",
         "MIGraphX takes no aspect ratio policy. The sizes that the policy gives can be written instead.",
         'PARSE_RESIZE: keep_aspect_ratio_policy="…" is not supported (only "stretch" is accepted)',
     ),
     row(
         "migraphx",
-        "either-sizes-or-scales-must-be-provided",
+        "broken-by-a-converter",
         "Resize takes one number for each axis of the image, and this node has more or fewer, or both scales and sizes. One of them is enough.",
         "PARSE_RESIZE: ranks of input and scale are different!",
         "RESIZE: One and only one of sizes or scales attributes must be given",
@@ -269,7 +269,7 @@ MESSAGES = (
         ("CONCAT: Non-axis dimensions should match", "CONCAT: all input dimensions should match along axis"),
         "A resized tensor meets another one of a different size. MIGraphX compiles for one size: give the input a fixed one "
         "that every halving divides, or let the resize take the size of the tensor that it meets.",
-        "non-concat-axis-dimensions-must-match",
+        "sizes-that-differ",
         (ANY_SIZE, PARTNER, TOGETHER, FREEZE),
         target="migraphx",
         at_other_sizes=True,

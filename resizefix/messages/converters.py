@@ -5,8 +5,8 @@ from __future__ import annotations
 from resizefix.messages.fixes import FREEZE, LEGACY, OTHER_OPERATORS, REPAIR
 from resizefix.messages.message import Fix, Message
 
-_COORDINATES = "coordinate-transformation-mode-is-not-supported"
-_WITHOUT = "unimplemented-upsample-totypedtranslator"
+_COORDINATES = "coordinates-and-rounding"
+_WITHOUT = "missing-kernel"
 
 
 def _row(runtime: str, page: str, cause: str, *texts: str, fixes: tuple[Fix, ...] = OTHER_OPERATORS) -> Message:
@@ -16,7 +16,7 @@ def _row(runtime: str, page: str, cause: str, *texts: str, fixes: tuple[Fix, ...
 MESSAGES = (
     _row(
         "onnx",
-        "no-adapter-from-version-for-resize",
+        "old-tensorrt",
         "onnx.version_converter lowers no Resize below opset 11. resizefix lowers it where the old form says the same.",
         "No Adapter From Version $11 for Resize",
         "No Adapter From Version $…for Resize",
@@ -28,7 +28,7 @@ MESSAGES = (
     ),
     _row(
         "onnx",
-        "no-adapter-from-version-for-resize",
+        "old-tensorrt",
         "Opset 17 has no axes, no antialias, no policy and no half_pixel_symmetric, and onnx.version_converter drops none of them. "
         "A form without them means the same where one exists.",
         "Resize axes is not supported when converting from opset 18 to opset 17.",
@@ -87,7 +87,7 @@ MESSAGES = (
     ),
     _row(
         "onnx2tf",
-        "ninputs-in-function-getmemoryshapes",
+        "axes-and-rank",
         "onnx2tf resizes tensors of four and five axes alone. Other operators compute the same for other ranks.",
         "Currently, Resize operations other than 4D and 5D are not supported.",
     ),
@@ -108,7 +108,7 @@ MESSAGES = (
     ),
     _row(
         "onnx-coreml",
-        "attribute-not-found-height-scale",
+        "old-tensorrt",
         "onnx-coreml reads the scales of Upsample from an attribute, and the file has them as an input. "
         "The file needs the form of opset 7 or 8.",
         "This ONNX upsample layer has 'scales' provided as an input. CoreML upsample requires 'scales' as an attribute of the layer.",
@@ -118,7 +118,7 @@ MESSAGES = (
     ),
     _row(
         "onnx-coreml",
-        "neither-sizes-nor-scales-makes-sense",
+        "scales-must-be-constant",
         "onnx-coreml wants constant scales or sizes, and other nodes compute those of this model. Make them constant.",
         "Error while converting op of type: Resize.",
         "in _convert_resize",

@@ -15,8 +15,8 @@ from resizefix.messages.fixes import (
 )
 from resizefix.messages.message import Fix, Message
 
-_STALE = "stale-shape-after-setting-the-scales"
-_EXTENTS = "either-sizes-or-scales-must-be-provided"
+_STALE = "sizes-that-differ"
+_EXTENTS = "broken-by-a-converter"
 
 
 def _row(
@@ -38,20 +38,20 @@ MESSAGES = (
         "Type 'tensor(float16)' of input parameter (…) of operator (Resize) in node (…) is invalid",
         "Type 'tensor(…)' of input parameter (…) of operator (Resize) in node (…) is invalid",
         "Type 'tensor(…)' of input parameter (…) of operator (Upsample) in node (…) is invalid",
-        page="type-tensor-float16-of-input-parameter",
+        page="broken-by-a-converter",
     ),
     _row(
         "The node has both scales and sizes, or neither, and ONNX wants one of them. "
         "An empty operand behind a Cast counts as given.",
         "Either 'sizes' or 'scales' must be provided, but not both of them",
         "Only one of scales or sizes must be provided as input.",
-        page="either-sizes-or-scales-must-be-provided",
+        page="broken-by-a-converter",
         fixes=(REPAIR, ("repair", "--prefer", "sizes")),
     ),
     _row(
         "Opset 11 wants a tensor for roi, and the node has an empty name there. Opset 13 made it optional.",
         "input 1 is marked single but has an empty string in the graph",
-        page="input-1-is-marked-single",
+        page="broken-by-a-converter",
     ),
     _row(
         "onnxruntime interpolates linearly along the last two or three axes, or along the middle ones of NHWC. "
@@ -61,7 +61,7 @@ MESSAGES = (
         "'Linear' mode and 'Cubic' mode only support 2-D inputs ('Bilinear', 'Bicubic') or 4-D inputs",
         "linear mode upsample only support bilinear with 4 dimension",
         "4-D inputs with the corresponding outermost 2 scale values being 1",
-        page="linear-mode-only-supports",
+        page="broken-by-a-converter",
         fixes=(ORT, REPAIR),
     ),
     _row(
@@ -70,7 +70,7 @@ MESSAGES = (
         "'Cubic' mode only support 2-D inputs ('Bicubic') or 4-D inputs with the corresponding outermost 2 scale values "
         "being 1",
         "'Cubic' mode only supports:",
-        page="linear-mode-only-supports",
+        page="broken-by-a-converter",
         fixes=(ORT, REPAIR),
     ),
     _row(
@@ -79,18 +79,18 @@ MESSAGES = (
         "Scale value should be greater than 0",
         "Scale value should be greater than or equal to 1",
         "scales size should be greater than 0.",
-        page="scale-value-should-be-greater",
+        page="broken-by-a-converter",
     ),
     _row(
         "The mode has a name of another framework. ONNX calls bilinear and trilinear `linear`, and bicubic `cubic`.",
         "mode attribute is bilinear. It can only be nearest(default) or linear or cubic",
         "mode attribute is … It can only be nearest(default) or linear or cubic",
-        page="mode-attribute-is-bilinear",
+        page="broken-by-a-converter",
     ),
     _row(
         "Upsample ends with opset 9, and the model imports a later one. Somebody raised the opset and left the node.",
         "Op registered for Upsample is deprecated in domain_version of 11",
-        page="upsample-is-deprecated",
+        page="broken-by-a-converter",
     ),
     _row(
         "The node has an attribute that its opset does not have. It comes from another opset or another framework.",
@@ -109,7 +109,7 @@ MESSAGES = (
         "Could not find an implementation for Upsample(1) node",
         "Could not find an implementation for the node …:Resize(11)",
         "Could not find an implementation for the node …:Upsample(9)",
-        page="unimplemented-upsample-totypedtranslator",
+        page="missing-kernel",
         fixes=(REPAIR, ORT),
     ),
     _row(
@@ -189,7 +189,7 @@ MESSAGES = (
         "A stored shape is that of another scale, or a skip connection holds the other tensor at its size.",
         "Attempting to broadcast an axis by a dimension other than 1. 10 by 15",
         "Attempting to broadcast an axis",
-        page="stale-shape-after-setting-the-scales",
+        page="sizes-that-differ",
         fixes=(PROMOTE, TOGETHER, PARTNER, REPAIR, ANY_SIZE),
         at_other_sizes=True,
     ),
@@ -198,7 +198,7 @@ MESSAGES = (
         "Two branches that are both resized must share one input; beside a skip connection, feed a larger image instead.",
         "Non concat axis dimensions must match",
         "[ShapeInferenceError] Can't merge shape info. Both source and target dimension have values but they differ.",
-        page="non-concat-axis-dimensions-must-match",
+        page="sizes-that-differ",
         fixes=(TOGETHER, PROMOTE, PARTNER, ANY_SIZE),
         at_other_sizes=True,
     ),
@@ -206,7 +206,7 @@ MESSAGES = (
         "The file fixes the size of its input, and you feed another. The input and constants that follow its size must change.",
         "Got invalid dimensions for input: … Got: 364 Expected: 518",
         "Got invalid dimensions for input",
-        page="got-invalid-dimensions-for-input",
+        page="another-input-size",
         fixes=(FED_SIZE, ANY_SIZE, REPAIR),
         at_other_sizes=True,
     ),
@@ -216,7 +216,7 @@ MESSAGES = (
         "--at 2.5: … takes only whole numbers",
         "…takes only whole numbers, so 2.5 cannot be fed; add --denominator 2",
         "…holds whole numbers, and 2.5 is not one; add --denominator 2",
-        page="fractional-factors-for-tensorrt",
+        page="tensorrt-runtime-factor",
         fixes=((*FOR_TENSORRT, "--denominator", "2"),),
         runtime="resizefix",
     ),
@@ -225,7 +225,7 @@ MESSAGES = (
         "Such constants must change with the input.",
         "The input tensor cannot be reshaped to the requested shape. Input shape:{…}, requested shape:{…}",
         "The input tensor cannot be reshaped to the requested shape",
-        page="got-invalid-dimensions-for-input",
+        page="another-input-size",
         fixes=(ANY_SIZE, ("input-size", "any", "--batch", "any"), REPAIR),
         at_other_sizes=True,
     ),
@@ -256,33 +256,33 @@ MESSAGES = (
         "In the other modes it changes nothing, and can go.",
         "exclude_outside can be set to 1 when (1 mode is CUBIC.",
         "exclude_outside can be set to 1 only when mode is CUBIC",
-        page="exclude-outside-is-not-supported",
+        page="cubic-and-other-attributes",
         fixes=(REPAIR, ORT),
     ),
     _row(
         "ONNX defines antialias for the modes linear and cubic alone, and this node has another. "
         "In mode nearest there is nothing to smooth: the attribute can go.",
         "when anti-aliasing is set, Resize only supports mode `LINEAR` and `CUBIC`.",
-        page="antialiasing-is-not-supported-currently",
+        page="cubic-and-other-attributes",
         fixes=(REPAIR, ORT),
     ),
     _row(
         "Scales and an aspect ratio policy contradict each other: a policy goes with sizes. "
         "With scales, the policy can only be stretch.",
         'Providing `scales` is incompatible with a `keep_aspect_ratio_policy` other than "stretch".',
-        page="only-stretch-is-supported",
+        page="cubic-and-other-attributes",
         fixes=(REPAIR, ORT),
     ),
     _row(
         "Scales must be float32, and a converter wrote another type. Converters to float16 and to double do this.",
         "Input 'scales' must have float element type.",
-        page="type-tensor-float16-of-input-parameter",
+        page="broken-by-a-converter",
     ),
     _row(
         "This is a warning: ONNX has dropped tf_half_pixel_for_nn, and onnxruntime still computes it. "
         "Another form computes the same.",
         "`tf_half_pixel_for_nn` is deprecated since opset 13",
-        page="round-prefer-floor-in-tf-half-pixel-for-nn",
+        page="coordinates-and-rounding",
         fixes=(("legalize", "--target", "tensorrt-10"), *OTHER_OPERATORS),
     ),
     _row(

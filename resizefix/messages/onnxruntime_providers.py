@@ -20,7 +20,7 @@ MESSAGES = (
     ),
     row(
         "qnn",
-        "antialiasing-is-not-supported-currently",
+        "cubic-and-other-attributes",
         "QNN has no antialiasing. Enlarging needs none, and shrinking at a fixed size can be a matrix product.",
         "QNN EP: Resize doesn't support anti-aliasing.",
     ),
@@ -63,7 +63,7 @@ MESSAGES = (
     ),
     row(
         "coreml",
-        "requires-the-h-and-w-dimensions-to-have-fixed-values",
+        "another-input-size",
         "CoreML wants a fixed height and width where a node has scales, and this model leaves them open. Fix the input's size first.",
         "Resize with 'scales' requires the H and W dimensions to have fixed values",
     ),
@@ -98,7 +98,7 @@ MESSAGES = (
     ),
     row(
         "nnapi",
-        "exclude-outside-is-not-supported",
+        "cubic-and-other-attributes",
         "These providers do not have exclude_outside. Other operators compute the same at a fixed size.",
         "Resize does not support exclude_outside for now",
         runtime="CoreML and NNAPI",
@@ -115,7 +115,7 @@ MESSAGES = (
     ),
     row(
         "nnapi",
-        "antialiasing-is-not-supported-currently",
+        "cubic-and-other-attributes",
         "NNAPI has none of the attributes that Resize got with opset 18. Where they change nothing, the node can be written without.",
         "Resize 18+ antialias feature is not currently supported by NNAPI.",
         "Resize 18+ axes attribute is not currently supported by NNAPI EP.",
@@ -123,7 +123,7 @@ MESSAGES = (
     ),
     row(
         "coreml",
-        "fracpart-in-function-get",
+        "missing-kernel",
         "CoreML enlarges by whole numbers alone, and shrinks where the size divides. Other operators compute the other scales.",
         "Resize: scale_h: … is not a whole number",
         "Resize: scale_w: … is not a whole number",
@@ -146,7 +146,7 @@ MESSAGES = (
     ),
     elsewhere(
         _WEB,
-        "input-1-is-marked-single",
+        "broken-by-a-converter",
         "Older WebGL backends take no empty name among the inputs of Resize. An empty tensor for roi, or other operators, avoid it.",
         "unrecognized input '' for node: Resize",
         "unrecognized input '' for node: …Resize",
@@ -163,7 +163,7 @@ MESSAGES = (
     ),
     elsewhere(
         _WEB,
-        "linear-mode-only-supports",
+        "broken-by-a-converter",
         "The WebGPU backend interpolates linearly and cubically along two axes of an image of two or four axes alone. "
         "Other operators compute the rest.",
         "Resize requires scales input size to be 2 or 4 for linear mode",
@@ -171,7 +171,7 @@ MESSAGES = (
     ),
     elsewhere(
         _WEB,
-        "all-axes-values-should-less-than-input-rank",
+        "axes-and-rank",
         "The WebGPU backend counts the scales or sizes and finds another number than axes. One number for every axis means the same.",
         "Resize requires axes input values to be positive and less than rank",
         "Resize requires sizes input size to be same as input rank or axes size for opset 18 and up",

@@ -44,14 +44,14 @@ MESSAGES = (
     ),
     row(
         "opencv-4",
-        "fracpart-in-function-get",
+        "missing-kernel",
         "OpenCV reads the scales of Upsample as whole numbers, and these are not. Another form computes the same.",
         "fracpart == 0.0 in function 'get<long int>'",
         "fracpart == 0.0 in function 'get",
     ),
     row(
         "opencv-5",
-        "cannot-be-loaded-with-the-new-parser",
+        "cubic-and-other-attributes",
         "OpenCV 5 has two parsers, and the new one refuses this model. The old one computes some resizes otherwise.",
         "cannot be loaded with the new parser. Trying the older parser.",
     ),
@@ -66,7 +66,7 @@ MESSAGES = (
         ("Inconsistent shape for ConcatLayer", "Inconsistent shape for ConcatLayer in function 'getMemoryShapes'"),
         "A resized tensor meets another one of a different size: constant sizes stay as they are when the image has another size. "
         "Scales, or the size of the other tensor, follow it.",
-        "non-concat-axis-dimensions-must-match",
+        "sizes-that-differ",
         (ANY_SIZE, PARTNER, legalize("opencv-4")),
         target="opencv-4",
         at_other_sizes=True,

@@ -14,7 +14,7 @@ MESSAGES = (
     ),
     row(
         "openvino",
-        "all-axes-values-should-less-than-input-rank",
+        "axes-and-rank",
         "OpenVINO takes no negative numbers in `axes`. Axes counted from the front mean the same.",
         "All axes values should less than input rank: 4",
         "std::all_of(axes.cbegin(), axes.cend(), ov::cmp::Less<size_t>(rank))",
@@ -58,20 +58,20 @@ MESSAGES = (
     ),
     row(
         "openvino",
-        "mode-attribute-is-bilinear",
+        "broken-by-a-converter",
         "OpenVINO does not know the mode of this node. It is misspelt, or an Upsample has a mode that only Resize has.",
         "this type of interpolation mode is not supported. Choose one of the following modes",
     ),
     row(
         "openvino",
-        "either-sizes-or-scales-must-be-provided",
+        "broken-by-a-converter",
         "Upsample wants one scale for each axis, and this node has more or fewer. Some converters write height and width alone.",
         "Input tensor's rank is required to be the same as number of elements of 'scales' attribute.",
         "Input tensor is required to be 4D.",
     ),
     row(
         "openvino",
-        "type-tensor-float16-of-input-parameter",
+        "broken-by-a-converter",
         "OpenVINO interpolates no tensor of this element type. Casts around the node change that where they lose nothing.",
         "Input element type must be f32, f16, bf16, i8, u8, i64, i32",
     ),

@@ -10,12 +10,12 @@ RUNTIMES = {
     "openvino": "OpenVINO", "opencv-4": "OpenCV", "opencv-5": "OpenCV", "ncnn": "ncnn", "mnn": "MNN", "tract": "tract",
     "tvm": "TVM", "rknn": "RKNN", "qnn": "QNN", "coreml": "CoreML", "nnapi": "NNAPI", "migraphx": "MIGraphX",
 }  # fmt: skip
-COORDINATES = "coordinate-transformation-mode-is-not-supported"
-CONSTANT = "neither-sizes-nor-scales-makes-sense"
-CUBIC = "interpolation-is-cubic"
-RANK = "ninputs-in-function-getmemoryshapes"
-SPATIAL = "only-supports-resize-on-spatial-dimensions"
-WITHOUT = "unimplemented-upsample-totypedtranslator"
+COORDINATES = "coordinates-and-rounding"
+CONSTANT = "scales-must-be-constant"
+CUBIC = "cubic-and-other-attributes"
+RANK = "axes-and-rank"
+SPATIAL = "axes-and-rank"
+WITHOUT = "missing-kernel"
 
 
 def row(target: str, page: str, cause: str, *texts: str, frozen: bool = False, runtime: str | None = None) -> Message:

@@ -35,29 +35,47 @@ RUNTIME_CLAUSE = re.compile(rf"; [^;\n]*(?:{RULES_ONLY}|computes the same, withi
 
 @dataclass(frozen=True)
 class Block:
-    """What is typed; `line` is where its fence opens."""
+    """What is typed; `line` is where its fence opens, `section` the heading that it stands under."""
 
     language: str
     text: str
     line: int
+    section: str
 
 
 def blocks(page: Path) -> list[Block]:
     text = page.read_text(encoding="utf-8")
     found = re.finditer(r"^```(\w+)\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
-    return [Block(one[1], one[2], text.count("\n", 0, one.start()) + 1) for one in found]
+    return [
+        Block(one[1], one[2], text.count("\n", 0, one.start()) + 1, _heading_before(text[: one.start()]))
+        for one in found
+    ]
+
+
+def _heading_before(text: str) -> str:
+    """The last heading of level 1 or 2; a comment of a block is none."""
+    prose = re.sub(r"(?ms)^```.*?^```$", "", text)
+    return re.findall(r"^##? (.*)$", prose, re.MULTILINE)[-1]
+
+
+def messages_of(page: Path) -> list[str]:
+    """The error messages that a how-to page explains: its headings of level 2, or its title where it has none."""
+    prose = re.sub(r"(?ms)^```.*?^```$", "", page.read_text(encoding="utf-8"))
+    return re.findall(r"^## (.*)$", prose, re.MULTILINE) or [title(page)]
 
 
 def title(page: Path) -> str:
     return re.search(r"^# (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)[1]
 
 
-def type_page(page: Path, capsys: pytest.CaptureFixture[str]) -> str:
-    """All that was printed, and the Python that ran: what it asserts was said."""
+def type_page(page: Path, capsys: pytest.CaptureFixture[str], only: str | None = None) -> str:
+    """All that was printed, and the Python that ran: what it asserts was said. `only`: the heading of one section."""
     told: dict[str, object] = {"__name__": page.stem}
     printed: str | None = None
     seen = ""
     for block in blocks(page):
+        if only not in (None, block.section):
+            continue
         where = f"{page.name}, line {block.line}"
         missing = [name for name in OPTIONAL if re.search(rf"\b{name}(\.| as )", block.text)]
         missing = [name for name in (*missing, *asked_live(block.text)) if not find_spec(name)]
@@ -67,7 +85,7 @@ def type_page(page: Path, capsys: pytest.CaptureFixture[str]) -> str:
             print(f"{where}: not typed here: {missing or block.language}")
         elif block.language == "console":
             for command in commands(block):
-                printed = type_command(command, where, title(page), capsys)
+                printed = type_command(command, where, block.section, capsys)
                 seen += printed
             continue
         else:

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
-from page import ROOT
+from page import ROOT, messages_of
 
 from resizefix.messages.plain_text import plain_text
 from resizefix.messages.table import messages_in
@@ -37,7 +37,7 @@ def quoted() -> dict[str, str]:
             continue
         found += [(one[0] or one[1], where) for row in LISTED.findall(text) for one in SPAN.findall(row)]
         if page.name not in NOT_A_MESSAGE:
-            found.append((re.search(r"^# (.*)$", text, re.MULTILINE)[1], where))
+            found += [(message, where) for message in messages_of(page)]
     torch = DOCS / "reference" / "torch-interpolate.md"
     found += [(one, torch.name) for one in TORCH.findall(torch.read_text(encoding="utf-8"))]
     made = (DOCS / "reference" / "messages.md").read_text(encoding="utf-8")

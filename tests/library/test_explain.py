@@ -202,7 +202,7 @@ def test_the_command_line_answers_and_an_unknown_message_says_what_to_send(call,
     code, said, _ = call("explain", "Resize scales must be an initializer!")
     assert code == 0
     assert "TensorRT 6.0 to 8.2 takes scales from an initializer" in said
-    assert "read more: docs/how-to/resize-scales-must-be-an-initializer.md" in said
+    assert "read more: docs/how-to/scales-must-be-constant.md" in said
     document = answered("explain", "no such thing")
     assert (document["exit_code"], document["matches"]) == (1, [])
     assert "no such thing" in document["report"]

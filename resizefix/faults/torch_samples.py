@@ -31,7 +31,7 @@ class Lengths(NamedTuple):
     size: int
     out: int
     scale: float
-    factor: np.float32
+    factor: float
 
 
 def lengths_of(node: ResizeNode, length: int | None = None) -> list[Lengths] | None:
@@ -59,17 +59,17 @@ def lengths_of(node: ResizeNode, length: int | None = None) -> list[Lengths] | N
     return lengths
 
 
-def _factor(size: int, out: int, scale: float, *, quotient: bool) -> np.float32:
+def _factor(size: int, out: int, scale: float, *, quotient: bool) -> float:
     """What torch multiplies by: constant scales with few decimals are the scale_factor of the call."""
     typed = float(str(np.float32(scale)))
     if quotient or round(typed, _DECIMALS) != typed:
-        return np.float32(size) / np.float32(out)
-    return np.float32(1.0 / typed)
+        return float(np.float32(size) / np.float32(out))
+    return float(np.float32(1.0 / typed))
 
 
 def torch_indices(axis: Lengths) -> Indices:
     """The pixel that torch takes for each output."""
-    at = np.floor(np.arange(axis.out, dtype=np.float32) * axis.factor).astype(np.int64)
+    at = np.floor(np.arange(axis.out, dtype=np.float32) * np.float32(axis.factor)).astype(np.int64)
     return np.minimum(at, axis.size - 1)
 
 

@@ -21,7 +21,6 @@ from resizefix.lowerings.conditions import (
 )
 from resizefix.lowerings.lowering import Lowering
 
-
 _MOST_POSITIONS = 1 << 24  # LONGEST_CHECKED times the largest scale of other forms than repetition
 
 

@@ -56,7 +56,9 @@ class Recovered(NamedTuple):
     error: float = 0.0
 
 
-def nearest_of(axes: Sequence[Sampled], first: tuple[_C, _N] = _FORMS[0]) -> list[Recovered]:
+def nearest_of(
+    axes: Sequence[Sampled], first: tuple[CoordinateTransformationMode, NearestMode] = _FORMS[0]
+) -> list[Recovered]:
     """Every interpolation of mode nearest that copies these samples, in onnxruntime of today and of before; `first` is
     preferred to the others."""
     found: list[Recovered] = []
@@ -71,11 +73,11 @@ def nearest_of(axes: Sequence[Sampled], first: tuple[_C, _N] = _FORMS[0]) -> lis
     return preferred + [one for one in found if _form(one) != first]
 
 
-def _form(one: Recovered) -> tuple[_C, _N | None]:
+def _form(one: Recovered) -> tuple[CoordinateTransformationMode, NearestMode | None]:
     return one.interpolation.coordinate_transformation_mode, one.interpolation.nearest_mode
 
 
-def _copies(axis: Sampled, form: tuple[_C, _N], scale: float) -> bool:
+def _copies(axis: Sampled, form: tuple[CoordinateTransformationMode, NearestMode], scale: float) -> bool:
     out = len(axis.indices)
     return all(
         np.array_equal(nearest_indices(form, scale, axis.size, out, tolerance), axis.indices)

@@ -86,7 +86,10 @@ class Replacement:
 
 
 def subject_of(site: Site, largest_scale: float = LARGEST_SCALE) -> ResizeSpec:
-    """The site as equivalences see it; `largest_scale` limits that of an axis of unknown length. Raises RefusedError where its extent is not constant or it cannot be read."""
+    """The site as equivalences see it; `largest_scale` limits that of an axis of unknown length.
+
+    Raises RefusedError where its extent is not constant or it cannot be read.
+    """
     site = site.read
     if site.extent.values is None and site.origin.kind is OriginKind.GRAPH_INPUT:
         why = Diagnostic("operations.fed-at-run-time", extent=site.extent.kind.value, name=repr(site.origin.name))

@@ -70,7 +70,8 @@ def _factor(size: int, out: int, scale: float, *, quotient: bool) -> float:
 def torch_indices(axis: Lengths) -> Indices:
     """The pixel that torch takes for each output."""
     at = np.floor(np.arange(axis.out, dtype=np.float32) * np.float32(axis.factor)).astype(np.int64)
-    return np.minimum(at, axis.size - 1)
+    indices: Indices = np.minimum(at, axis.size - 1)
+    return indices
 
 
 def scales_of_torch(lengths: list[Lengths]) -> Array | None:

@@ -63,7 +63,7 @@ def set_interpolation(
     """Change the interpolation of the selected resizes on purpose, and measure what that changes.
 
     Values are those of the ONNX specification ("linear", "half_pixel", …); `form` is "scales", "sizes", "axes", or a
-    lowering by name ("gather", "matmul", "conv-transpose", …); "resize" writes other operators as Resize again. A
+    lowering by name ("gather", "matmul", "conv-transpose", …). The form "resize" writes other operators as Resize. A
     change that keeps what a node computes at its sizes is verified bit for bit, or within the bound that its outcome
     states. For any other change, each outcome says how far
     the node is from what it was (`max_abs_diff`, `node_diffs`), and how far the outputs are (`output_diffs`). They are

@@ -105,7 +105,3 @@ def row(call: Call, verdict: Judged) -> dict[str, Any]:
     """A call and what became of it, as JSON holds it, without what is empty."""
     stated = {name: value for name, value in asdict(verdict).items() if value not in (None, ())}
     return {**asdict(call), **({} if verdict.refused is not None else {"verdict": verdict.verdict}), **stated}
-        **asdict(call),
-        **verdict_word,
-        **{name: value for name, value in asdict(verdict).items() if value not in (None, ())},
-    }

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
+from onnx import NodeProto
+
 from resizefix.document.document import Document
 from resizefix.faults.fault import Fault
 from resizefix.faults.table import faults_in
@@ -25,6 +27,17 @@ if TYPE_CHECKING:  # not every report has verdicts, or pictures
     from resizefix.reports.neighbourhood import Neighbourhood
     from resizefix.reports.surroundings import MarkOf, Surroundings
     from resizefix.targets.target import Effect, Target, Violation
+
+
+_PICK_OR_MIX = frozenset({"GatherND", "MatMul", "ConvTranspose"})
+
+
+def _may_resize(node: NodeProto) -> bool:
+    """Whether a node may be a part of a resize that is written otherwise; a Gather of the first axis reads a shape."""
+    if node.op_type == "Gather":
+        return any(attribute.name == "axis" and attribute.i not in (0, 1) for attribute in node.attribute)
+    is_foreign = node.domain not in ("", "ai.onnx") or node.op_type.startswith("ResizeNearest")
+    return node.op_type in _PICK_OR_MIX or is_foreign
 
 
 class Broken(NamedTuple):
@@ -130,7 +143,9 @@ class Survey:
     @cached_property
     def written(self) -> list[WrittenResize | ForeignResize]:
         """Resizes that are written as other operators, or as operators of other domains."""
-        from resizefix.operations.as_resize import places
+        if not any(_may_resize(node) for scope in self._view.scopes.all for node in scope.body.node):
+            return []
+        from resizefix.operations.as_resize import places  # few models have such nodes
 
         return places(self._view)
 

@@ -25,6 +25,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--measure", action="store_true", help="measure every cell again; needs torch and onnxscript")
     parser.add_argument("--older", type=Path, metavar="FOLDER", help="read the files of older exporters again")
+    parser.add_argument("--exports", type=Path, metavar="FOLDER", help="judge the files that exports.py wrote again")
     options = parser.parse_args()
     data = load() if DATA.exists() else {"versions": {}, "cells": [], "older": []}
     if options.measure:
@@ -41,6 +42,11 @@ def main() -> None:
         from benchmarks.torch_interpolate.older import nodes_in
 
         data["older"] = nodes_in(options.older)
+    if options.exports is not None:
+        from benchmarks.torch_interpolate.judging import judged, row
+        from benchmarks.torch_interpolate.tally import tally
+
+        data["exports"] = tally(row(call, verdict) for call, verdict in judged(options.exports))
     write(data)
 
 

@@ -29,7 +29,13 @@ def page(data: dict[str, Any], words: Words = ENGLISH) -> str:
             title = f"### {words.exporter[exporter]}{words.sizes[open_sizes]}"
             parts.append(f"{title}\n\n{_verdicts(cells, exporter, open_sizes, words, notes)}")
     said = "\n".join(f"{number}. `{note}`" for number, note in enumerate(notes, start=1))
-    parts += [f"{words.messages}\n\n{said}", words.older, _older(data["older"], words), words.fix]
+    parts += [
+        f"{words.messages}\n\n{said}",
+        _exports(data["exports"], words),
+        words.older,
+        _older(data["older"], words),
+        words.fix,
+    ]
     return "\n\n".join(parts) + "\n"
 
 
@@ -116,6 +122,15 @@ def _verdict(found: Found, words: Words, notes: list[str]) -> str:
     }[found.verdict]
     where = "" if found.written_opset is None else f" ({words.written.format(opset=found.written_opset)})"
     return f"{said} {extent}".strip() + where
+
+
+def _exports(rows: Sequence[dict[str, Any]], words: Words) -> str:
+    """How many exports differ, and what repair brings, for the modes and exporters that wrote any."""
+    shown = [row for row in rows if row["exports"]]
+    counts = ("exports", "differ", "wrong", "undecided", "other", "repaired", "left")
+    lines = [[f"`{row['mode']}`", row["exporter"], *(str(row[name]) for name in counts)] for row in shown]
+    total = {name: sum(row[name] for row in rows) for name in (*counts, "refused")}
+    return f"{words.exports.format(**total)}\n\n{_rows(words.counted, lines)}\n\n{words.why_left}"
 
 
 def _older(rows: Sequence[dict[str, Any]], words: Words) -> str:

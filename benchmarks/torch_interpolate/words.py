@@ -13,6 +13,9 @@ class Words:
     head: str
     cells: str
     messages: str
+    exports: str
+    counted: tuple[str, ...]
+    why_left: str
     older: str
     fix: str
     mode: str
@@ -80,6 +83,24 @@ Where opsets are grouped, their version of the operator may differ and the meani
 
 *scales* and *sizes* say what the node reads; *computed* means that other nodes compute it from the input's shape.""",
     messages="## The messages",
+    exports="""## What inspect says, and what repair brings
+
+{exports} exports in one to three dimensions, growing and shrinking, by scale and by size, were held against torch; {refused} more
+are refused by the exporters. `inspect` is wrong of {wrong} of them. To make them again, with torch:
+`python -m benchmarks.torch_interpolate.exports FOLDER`, then `--exports FOLDER`.
+
+*Undecided*: the file holds sizes, and admits a `scale_factor` that it does not name. *No Resize*: other operators.
+*Brought*: within 1e-5 after `repair --prefer pytorch`.""",
+    counted=("mode", "exporter", "exports", "differ", "named wrongly", "undecided", "no Resize", "brought", "left"),
+    why_left="""Those left, and why:
+
+- `nearest` by size: torch samples by float32(in/out), onnxruntime by float32(out/in). Where the quotient is no float32, no scale has
+  both the length and the pixels of torch.
+- `nearest` at opset 10 with computed scales that shrink: no later opset rounds both ways. Export at opset 11 or later.
+- Antialias by sizes whose factor is lost: `resizefix set IN OUT scale=0.5` writes the factor that the call had.
+- dynamo writes `nearest-exact` and linear in one dimension as GatherND. Of fixed sizes, `resizefix set IN OUT form=resize` makes all
+  45 files Resize: nearest-exact bitwise, linear within 2e-6. Of open sizes their tables are computed, and stay.
+- `area` is no interpolation: it averages windows of unequal lengths. Of open sizes dynamo writes files that differ or do not run.""",
     older="""## Older exporters
 
 Read from files that these versions wrote. Each resize ran in its own file, and today's `F.interpolate` was called on the same
@@ -145,6 +166,20 @@ CHINESE = Words(
 
 scales 和 sizes 说明节点读取哪一个；“计算的”表示由其它节点根据输入的形状算出。""",
     messages="## 消息原文",
+    exports="""## inspect 说什么，repair 修复什么
+
+一维到三维、放大与缩小、按倍数与按尺寸的 {exports} 个导出文件与 torch 逐一比较；另有 {refused} 个被导出器拒绝。
+`inspect` 说错的有 {wrong} 个。重新导出（需要 torch）：`python -m benchmarks.torch_interpolate.exports FOLDER`，然后 `--exports FOLDER`。
+
+*无法判定*：文件只有尺寸，可能丢失了 `scale_factor`。*无 Resize*：由其他算子组成。*已修复*：`repair --prefer pytorch` 之后差别不超过 1e-5。""",
+    counted=("模式", "导出器", "文件", "不同", "说错", "无法判定", "无 Resize", "已修复", "保留"),
+    why_left="""保留的文件及原因：
+
+- 按尺寸的 `nearest`：torch 用 float32(in/out) 采样，onnxruntime 用 float32(out/in)。商不能用 float32 精确表示时，没有一个倍数能同时给出 torch 的长度和像素。
+- opset 10 中倍数由计算得出并缩小的 `nearest`：之后的 opset 都不按两个方向取整。请用 opset 11 或更高版本导出。
+- 按尺寸的抗锯齿，倍数已丢失：`resizefix set IN OUT scale=0.5` 写入调用时的倍数。
+- dynamo 把 `nearest-exact` 和一维线性插值写成 GatherND。尺寸固定时，`resizefix set IN OUT form=resize` 把全部 45 个文件写成 Resize：nearest-exact 逐位相同，线性不超过 2e-6。尺寸开放时索引表是计算出来的，保持不变。
+- `area` 不是插值：它对长度不等的窗口求平均。尺寸开放时 dynamo 写出的文件结果不同或不能运行。""",
     older="""## 较早的导出器
 
 取自这些版本写出的文件。每个节点都在自己的文件里运行，再对同一个张量按尺寸和按倍率调用今天的 `F.interpolate`。最后一列是对所有这些节点都相差不超过 1e-5 的调用。""",

@@ -15,7 +15,7 @@ def command(model: str, **options: Any) -> Answer:
     """Show every Upsample/Resize of MODEL: what it computes, where its scales come from, what can be done with it."""
     reports = report_files_of(options, model)
     from resizefix.document.document import Document
-    from resizefix.reports.json import fault_json, resolution_json, site_json
+    from resizefix.reports.json import fault_json, resolution_json, site_json, written_json
     from resizefix.reports.survey import Survey
 
     survey = Survey(Document.open(model))
@@ -32,6 +32,7 @@ def command(model: str, **options: Any) -> Answer:
         "resolution": resolution_json(survey.resolution),
         "faults": [{"name": one.name, **fault_json(one.fault)} for one in survey.reused_names],
         "sites": [site_json(surveyed.site, surveyed.faults) for surveyed in survey.sites],
+        "written": [written_json(place) for place in survey.written],
         **written,
     }
     return Answer(fields, reports.announcing(show))

@@ -27,13 +27,18 @@ SINCE_18 = frozenset({"antialias", "axes", "keep_aspect_ratio_policy"})
 SCALES_ATTRIBUTES = frozenset({"scales", "height_scale", "width_scale"})
 
 
-def upsample_beyond_9(node: ResizeNode, _: Preferences) -> Fault | None:
+def upsample_beyond_9(node: ResizeNode, preferences: Preferences) -> Fault | None:
     """Upsample in a model of opset 10 or later, where the operator is deprecated."""
     if node.node.op_type != "Upsample" or node.opset < 10:
         return None
     because = Diagnostic("faults.upsample-deprecated", opset=node.opset)
     if SINCE_11 & set(node.attributes):
-        change = Change(node.rewritten(op_type="Resize"))
+        # An Upsample samples asymmetrically, and a Resize that names no coordinates at half_pixel.
+        is_open = "coordinate_transformation_mode" not in node.attributes and node.opset > 10
+        if is_open and preferences.coordinates is None:
+            return _two_coordinates(node, because)._replace(name=WRONG_OPSET)
+        put = {"coordinate_transformation_mode": preferences.coordinates} if is_open else {}
+        change = Change(node.rewritten(op_type="Resize", put=put))
         return Fault(WRONG_OPSET, because, Diagnostic("faults.name-it-resize"), change)
     scales = scales_attribute(node)
     initializers = []
@@ -254,8 +259,8 @@ def _of_torch(node: ResizeNode, preferences: Preferences) -> dict[str, Any] | No
 
 def _needed_opset(node: ResizeNode) -> int | None:
     if node.node.op_type == "Upsample":
-        value = node.operands[1].value if 1 in node.operands else None
-        shrinks = value is not None and value.dtype.kind == "f" and value.size > 0 and 0 < float(value.min()) < 0.999
+        extent = node.extent_at()  # computed scales, too
+        shrinks = extent is not None and extent[1].size > 0 and 0 < float(extent[1].min()) < 0.999
         if set(node.attributes) & SINCE_11 and not _says_what_resize_10_says(node):
             return 11
         return 10 if node.opset == 9 and shrinks else None

@@ -1,6 +1,6 @@
 """One Upsample or Resize node as it is written, valid or not, with what is known of its operands."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -13,7 +13,9 @@ from resizefix.document.scopes import DEFAULT_DOMAINS, Definition, Scope, is_ope
 from resizefix.document.values import Array, Dims, known_types
 from resizefix.faults import output_sizes
 from resizefix.scope_path import Key, ScopePath
+from resizefix.shapes.fixed_sizes import fixed_values
 from resizefix.shapes.model_view import ModelView
+from resizefix.shapes.values import Values
 
 FLOAT, FLOAT16, INT64 = TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.INT64
 # Operators whose output has the type of their first input (the ONNX operator schemas: one type variable T).
@@ -47,6 +49,22 @@ class Operand(NamedTuple):
         return self.value.size == 0 if self.value is not None else self.dims == (0,)
 
 
+class _Every(Mapping[str, int]):
+    """One size for every name of a size."""
+
+    def __init__(self, length: int) -> None:
+        self._length = length
+
+    def __getitem__(self, name: str) -> int:
+        return self._length
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(())
+
+    def __len__(self) -> int:
+        return 0
+
+
 class Surroundings:
     """What all resize nodes of one state of a model share."""
 
@@ -55,6 +73,7 @@ class Surroundings:
         self._stored: dict[ScopePath, dict[str, TypeProto]] = {}
         self._types: dict[Key, int | None] = {}
         self._raised: dict[int, str | None] = {}
+        self._at_sizes: dict[int | None, Values] = {}
         self.sound: set[tuple[object, ...]] = set()
         """Operators, each with its version and attributes, of which no attribute is at fault: many nodes have them."""
 
@@ -62,6 +81,13 @@ class Surroundings:
     def names(self) -> FreshNames:
         """Gives out names that are free in the model; the fixes of few faults ask for one."""
         return FreshNames(names_in(self.view.model))
+
+    def at_sizes(self, length: int | None = None) -> Values:
+        """The values that follow from the sizes that the file fixes; with `length`, that is every size it leaves
+        open."""
+        if length not in self._at_sizes:
+            self._at_sizes[length] = fixed_values(self.view, None if length is None else _Every(length))
+        return self._at_sizes[length]
 
     def stored(self, scope: Scope) -> dict[str, TypeProto]:
         """The types that the file states for the tensors of a scope, by name."""
@@ -180,6 +206,19 @@ class ResizeNode:
     def value_of(self, name: str) -> Array | None:
         """The value of a tensor that nothing at run time can change; None of any other."""
         return self.view.value(self.scope, name)
+
+    def extent_at(self, length: int | None = None) -> tuple[str, Array] | None:
+        """ "scales" or "sizes", and their numbers at the sizes that the file fixes; with `length`, that is every size
+        it leaves open. None where they are not known, or both are there."""
+        scales, sizes = self.extents
+        operand = scales if sizes is None else sizes if scales is None else None
+        if operand is None:
+            return None
+        value = operand.value
+        if value is None:
+            value = self.surroundings.at_sizes(length).array(self.scope, operand.name)
+        is_vector = value is not None and value.ndim == 1 and value.dtype.kind == ("f" if sizes is None else "i")
+        return ("scales" if sizes is None else "sizes", value) if value is not None and is_vector else None
 
     def definition(self, name: str) -> Definition | None:
         """Where a name that the node can see gets its value."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from resizefix.document.document import Document
 from resizefix.document.text import node_text
+from resizefix.errors import UsageError
 from resizefix.interop.feed_file import read_feeds
 from resizefix.library import seam
 from resizefix.library.advice import Asked, Words
@@ -19,7 +20,7 @@ from resizefix.library.raising import raised, require_raised_alike
 from resizefix.library.result import Result, failed, not_verified, skipped
 from resizefix.operations.set_interpolation import Changed
 from resizefix.operations.set_interpolation import set_interpolation as make
-from resizefix.operations.settings import Settings, settings_of
+from resizefix.operations.settings import RESIZE, Settings, settings_of
 from resizefix.operations.sites import find_sites, select
 from resizefix.outcome import Outcome, Status
 from resizefix.runtimes.inputs import model_inputs
@@ -63,8 +64,9 @@ def set_interpolation(
     """Change the interpolation of the selected resizes on purpose, and measure what that changes.
 
     Values are those of the ONNX specification ("linear", "half_pixel", …); `form` is "scales", "sizes", "axes", or a
-    lowering by name ("gather", "matmul", "conv-transpose", …). A change that keeps what a node computes at its sizes is
-    verified bit for bit, or within the bound that its outcome states. For any other change, each outcome says how far
+    lowering by name ("gather", "matmul", "conv-transpose", …). The form "resize" writes other operators as Resize. A
+    change that keeps what a node computes at its sizes is verified bit for bit, or within the bound that its outcome
+    states. For any other change, each outcome says how far
     the node is from what it was (`max_abs_diff`, `node_diffs`), and how far the outputs are (`output_diffs`). They are
     measured on random values and on those of `feed`: for each input an array, numbers, or the path of a .npy file or a
     picture. `result.views` holds planes of the tensors to look at. `opset` raises the model first; `inline`
@@ -97,6 +99,12 @@ def set_interpolation(
         from resizefix.library.set_extent import set_extent  # a change of another kind
 
         return set_extent(document, settings, node, opset, feed, run, verify=verify, allow_inexact=allow_inexact)
+    if settings.form == RESIZE:
+        from resizefix.library.set_resize import set_resize  # of nodes that are no resizes
+
+        if len([value for value in vars(settings).values() if value is not None]) > 1:
+            raise UsageError("operations.set-extent-alone", key="form=resize")
+        return set_resize(document, node, opset, run, verify=verify)
     base, made = _made(document, settings, node, opset)
     fed = read_feeds(feed or {}, model_inputs(document.proto))
     if not made.intended:

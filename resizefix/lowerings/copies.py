@@ -21,11 +21,14 @@ from resizefix.lowerings.conditions import (
 )
 from resizefix.lowerings.lowering import Lowering
 
+_MOST_POSITIONS = 1 << 24  # LONGEST_CHECKED times the largest scale of other forms than repetition
+
 
 def index_map(subject: ResizeSpec, axis: Axis, tie_tolerance: float = TIE_TOLERANCES[0]) -> Indices:
     """The sample each output position copies along an axis of known scale; a dynamic axis as if it were the longest."""
     assert axis.scale is not None
-    size = LONGEST_CHECKED if axis.size is None else axis.size
+    longest = min(LONGEST_CHECKED, max(1, int(_MOST_POSITIONS // axis.scale)))
+    size = longest if axis.size is None else axis.size
     out = int(np.float32(axis.scale) * np.float32(size)) if axis.out is None else axis.out
     return nearest_indices(subject.form, axis.scale, size, out, tie_tolerance)
 

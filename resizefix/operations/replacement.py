@@ -41,6 +41,7 @@ Fresh = Callable[[str], str]
 LONGEST_AXIS = 1 << 19
 # An axis of unknown length is looked at as if it were long (lowerings/copies.py), times its scale.
 LARGEST_SCALE = 256
+LARGEST_REPEAT = 1 << 12  # where samples are repeated, no position is looked at
 
 
 @dataclass(frozen=True)
@@ -87,8 +88,11 @@ class Replacement:
         return site.outcome(Status.CHANGED, reason, after=after, **how_near)
 
 
-def subject_of(site: Site) -> ResizeSpec:
-    """The site as equivalences see it. Raises RefusedError where its extent is not constant or it cannot be read."""
+def subject_of(site: Site, largest_scale: float = LARGEST_SCALE) -> ResizeSpec:
+    """The site as equivalences see it; `largest_scale` limits that of an axis of unknown length.
+
+    Raises RefusedError where its extent is not constant or it cannot be read.
+    """
     site = site.read
     if site.extent.values is None and site.origin.kind is OriginKind.GRAPH_INPUT:
         why = Diagnostic("operations.fed-at-run-time", extent=site.extent.kind.value, name=repr(site.origin.name))
@@ -104,7 +108,7 @@ def subject_of(site: Site) -> ResizeSpec:
     if longest > LONGEST_AXIS:
         raise RefusedError("operations.axis-too-long", longest=longest)
     largest = max([1.0, *(axis.scale for axis in subject.listed if axis.size is None and axis.scale is not None)])
-    if largest > LARGEST_SCALE:
+    if largest > largest_scale:
         raise RefusedError("operations.scale-too-large", largest=largest)
     return subject
 

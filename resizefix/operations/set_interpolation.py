@@ -21,9 +21,12 @@ from resizefix.equivalences.resize_spec import ResizeSpec
 from resizefix.errors import RefusedError
 from resizefix.interpolation import ExtentKind, Interpolation
 from resizefix.lowerings.conditions import why_not_native
+from resizefix.lowerings.copies import REPEAT
 from resizefix.lowerings.table import BY_NAME
 from resizefix.operations.node_attributes import Edited, edited, with_attributes
 from resizefix.operations.replacement import (
+    LARGEST_REPEAT,
+    LARGEST_SCALE,
     Allowance,
     Fresh,
     Replacement,
@@ -139,7 +142,8 @@ def _plan(
         return _Plan(made, _intended(site, new, kept, 0.0), is_reshaped=False)
     assert settings.form is not None
     _require_constant(site, settings.form)
-    form = _formed(replace(subject_of(site), interpolation=new.meaning), site, settings.form, fresh)
+    subject = subject_of(site, LARGEST_REPEAT if settings.form == REPEAT.name else LARGEST_SCALE)
+    form = _formed(replace(subject, interpolation=new.meaning), site, settings.form, fresh)
     bound = None if kept.bound is None or form.bound is None else kept.bound + form.bound
     kept = replace(kept, exact=kept.exact and form.exact, bound=bound)
     how = "; ".join(part for part in (new.description, form.description or form.how) if part)

@@ -17,6 +17,8 @@ from resizefix.lowerings.table import BY_NAME
 from resizefix.near_words import nearest, proposal
 
 SCALES, SIZES, AXES = "scales", "sizes", "axes"
+RESIZE = "resize"
+"""The form of nodes that other operators stand for (operations/as_resize.py)."""
 PARTNER = "partner"
 """The sizes of the tensor that the result meets, at run time."""
 _EXTENTS = ("scale", SCALES, SIZES)
@@ -33,7 +35,7 @@ _MODES = {
 _COORDINATES = {member.value: member for member in CoordinateTransformationMode}
 _NEAREST_MODES = {member.value: member for member in NearestMode if member is not NearestMode.SIMPLE}
 _SWITCHES = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
-_FORMS = {name: name for name in (SCALES, SIZES, AXES, *BY_NAME)}
+_FORMS = {name: name for name in (SCALES, SIZES, AXES, RESIZE, *BY_NAME)}
 
 
 @dataclass(frozen=True)

@@ -19,8 +19,10 @@ if TYPE_CHECKING:  # what a command does not answer with it need not import
     from resizefix.library.tensorrt_profile import Range
     from resizefix.library.verdict import Verdict
     from resizefix.operations.diff import Change
+    from resizefix.operations.foreign_resizes import ForeignResize
     from resizefix.operations.integer_inputs import IntegerInput
     from resizefix.operations.site import Site
+    from resizefix.operations.written_resizes import WrittenResize
     from resizefix.opsets.verdict import Blocker, Step
     from resizefix.outcome import Outcome
     from resizefix.promotion import PromotedInput
@@ -208,6 +210,22 @@ def resolution_json(found: InputResolution) -> dict[str, Any]:
         "nodes": list(found.nodes[:100]),
         "node_count": len(found.nodes),
         "reason": None if found.reason is None else str(found.reason),
+    }
+
+
+def written_json(place: WrittenResize | ForeignResize) -> dict[str, Any]:
+    """A resize that is written as other operators, and what `set form=resize` makes of it."""
+    from resizefix.operations.as_resize import assumed_text, meaning_of, operators_of
+
+    is_foreign = not hasattr(place, "alternatives")
+    return {
+        "node": place.label,
+        "operators": list(operators_of(place)),
+        "scope": list(place.scope.path.steps),
+        "input": place.x,
+        "output": place.y,
+        "interpolation": fields(meaning_of(place), *_INTERPOLATION),
+        "assumed": None if is_foreign else str(assumed_text(place)),  # type: ignore[arg-type]
     }
 
 

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
+from onnx import NodeProto
+
 from resizefix.document.document import Document
 from resizefix.faults.fault import Fault
 from resizefix.faults.table import faults_in
@@ -21,9 +23,22 @@ if TYPE_CHECKING:  # not every report has verdicts, or pictures
     from resizefix.library.plans import Plans
     from resizefix.library.resolution import InputResolution
     from resizefix.library.verdict import Verdict
+    from resizefix.operations.foreign_resizes import ForeignResize
+    from resizefix.operations.written_resizes import WrittenResize
     from resizefix.reports.neighbourhood import Neighbourhood
     from resizefix.reports.surroundings import MarkOf, Surroundings
     from resizefix.targets.target import Effect, Target, Violation
+
+
+_PICK_OR_MIX = frozenset({"GatherND", "MatMul", "ConvTranspose"})
+
+
+def _may_resize(node: NodeProto) -> bool:
+    """Whether a node may be a part of a resize that is written otherwise; a Gather of the first axis reads a shape."""
+    if node.op_type == "Gather":
+        return any(attribute.name == "axis" and attribute.i not in (0, 1) for attribute in node.attribute)
+    is_foreign = node.domain not in ("", "ai.onnx") or node.op_type.startswith("ResizeNearest")
+    return node.op_type in _PICK_OR_MIX or is_foreign
 
 
 class Broken(NamedTuple):
@@ -132,6 +147,15 @@ class Survey:
         from resizefix.faults.dimension_names import known_names
 
         return known_names(self._view.document)
+
+    @cached_property
+    def written(self) -> list[WrittenResize | ForeignResize]:
+        """Resizes that are written as other operators, or as operators of other domains."""
+        if not any(_may_resize(node) for scope in self._view.scopes.all for node in scope.body.node):
+            return []
+        from resizefix.operations.as_resize import places  # few models have such nodes
+
+        return places(self._view)
 
     @cached_property
     def plans(self) -> Plans:

@@ -48,6 +48,7 @@ def show_survey(model: str, survey: Survey, *, verbose: bool = False) -> None:
     out = screen(len(f"#{len(survey.sites)} "))
     if not survey.sites:
         out.line("no Upsample or Resize node in this model")
+        _show_written(out, survey)
         _show_resolution(out, survey)
         return
     sites = [surveyed.site for surveyed in survey.sites]
@@ -64,6 +65,7 @@ def show_survey(model: str, survey: Survey, *, verbose: bool = False) -> None:
     coupled = [one.site for one in survey.sites if standing(one.site) is Standing.COUPLED]
     for advice in dict.fromkeys(filter(None, map(coupling_advice, coupled))):
         out.wrapped(f"coupled nodes: {advice}")
+    _show_written(out, survey)
     out.line()
     for one in survey.reused_names:
         said = f"{one.name}: {one.fault.because}; {one.fault.fix}"
@@ -71,6 +73,18 @@ def show_survey(model: str, survey: Survey, *, verbose: bool = False) -> None:
     out.wrapped(_summary(survey))
     _show_resolution(out, survey)
     show_step(next_step(model, survey))
+
+
+def _show_written(out: Screen, survey: Survey) -> None:
+    """Resizes that are written as other operators, one line each."""
+    if not survey.written:
+        return
+    from resizefix.operations.as_resize import meaning_of, operators_of, spelled
+
+    for one in survey.written:
+        operators = ", ".join(operators_of(one))
+        out.wrapped(printable(f"resize written as {operators}: {one.label}: {spelled(meaning_of(one))}"))
+    out.wrapped("resizefix set IN OUT form=resize writes them as Resize")
 
 
 def _show_resolution(out: Screen, survey: Survey) -> None:

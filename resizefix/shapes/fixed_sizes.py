@@ -41,7 +41,7 @@ def know_fixed_sizes(view: ModelView) -> None:
 def fixed_values(view: ModelView, supposed: Mapping[str, int] | None = None) -> Values:
     """What holds at the sizes that the file fixes. `supposed`: the sizes that symbols are taken to have."""
     know_fixed_sizes(view)
-    at = supposed or {}
+    at = {} if supposed is None else supposed
 
     def sizes(definition: Definition) -> Sequence[Expression]:
         dims = view.shapes.dims(definition.key)

@@ -101,9 +101,17 @@ def test_a_model_without_a_known_fault_is_returned_only_if_onnxruntime_takes_it(
 def test_scales_computed_below_1_are_refused_with_the_message_of_the_upsample():
     nodes = "h = Shape (x) f = Cast <to = 1> (h) s = Div (k, f) y = Upsample (x, s)"
     with pytest.raises(resizefix.RefusedError, match=r"greater than or equal to 1.*That is the resize #0") as caught:
-        resizefix.repair(resizing(nodes, "float[4] k = {1, 3, 4, 4}", opset=9))
+        resizefix.repair(resizing(nodes, "float[4] k = {1, 3, 4, 4}", "float[1, 3, H, W] x", opset=9))
     assert caught.value.node == "#0"
-    assert "Upsample-9 takes none below 1" in str(caught.value)
+    assert "Scale value" in str(caught.value)
+
+
+def test_scales_computed_below_1_at_the_sizes_of_the_file_raise_the_model():
+    nodes = "h = Shape (x) f = Cast <to = 1> (h) s = Div (k, f) y = Upsample (x, s)"
+    result = resizefix.repair(resizing(nodes, "float[4] k = {1, 3, 4, 4}", "float[1, 3, 8, 8] x", opset=9))
+    assert [outcome.fault for outcome in result.outcomes] == ["wrong-opset"]
+    assert result.model.opset_import[0].version == 10
+    assert result.verification.passed
 
 
 def test_a_run_that_its_feeds_may_spoil_refuses_nothing():

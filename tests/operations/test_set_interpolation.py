@@ -121,7 +121,7 @@ def test_sensible_aliases_are_taken(given, key, value):
         ({"nearest_mode": "simple"}, "give round_prefer_floor, round_prefer_ceil, floor, ceil"),
         ({"cubic_coeff_a": "inf"}, "cubic_coeff_a=inf: give a number"),
         ({"antialias": "2"}, "antialias=2: give 0 or 1"),
-        ({"form": "lanczos"}, "form=lanczos: give scales, sizes, axes, identity"),
+        ({"form": "lanczos"}, "form=lanczos: give scales, sizes, axes, resize, identity"),
         ({"mode": "linear", "nearest_mode": "floor"}, "nearest_mode is read with mode=nearest alone"),
         ({"mode": "nearest", "cubic_coeff_a": -0.5}, "cubic_coeff_a is read with mode=cubic alone"),
         ({"mode": "nearest", "antialias": 1}, "antialias is read with mode=linear or cubic alone"),

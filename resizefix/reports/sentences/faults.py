@@ -22,6 +22,13 @@ SENTENCES = {
     # what the framework computed
     "faults.torch-half-pixel": "PyTorch samples at half_pixel, and its exporter could not say so before opset 11: measured, other numbers by up to 0.86 of values from 0 to 1",
     "faults.torch-rounds-down": "PyTorch rounds down where an axis shrinks, and Resize-10 rounds up: measured, other pixels at 80 to 96 % of the places",
+    "faults.torch-floors": "PyTorch rounds down",
+    "faults.torch-other-pixels": "PyTorch samples by float32({size}/{out}) and onnxruntime by float32({out}/{size}): from {size} to {out}, other pixels at some places",
+    "faults.torch-some-lengths": "PyTorch samples by float32(in/out) and onnxruntime by float32(out/in): other pixels at {count} of the {tried} lengths from {first} to {last}, as from {size} to {out}",
+    "faults.no-scales-of-torch": "no scales take the pixels of PyTorch, so it stays",
+    "faults.fix-size-for-torch": "no Resize takes the pixels of PyTorch at every length: fix the input's size with input-size, then repair with --prefer pytorch",
+    "faults.torch-factor-lost": "the file holds sizes and not the factor: if the export had scale_factor={factor:g} without recompute_scale_factor, PyTorch computes other numbers, measured up to 0.53 of values from 0 to 1",
+    "faults.set-scale": "repair leaves it: the file does not tell which it was; resizefix set IN OUT scale={factor:g} writes the factor",
     "faults.torch-antialias": "PyTorch leaves out what lies outside, with cubic_coeff_a=-0.5 for cubic, and its exporter did not say so: measured, other numbers by up to 0.079 of values from 0 to 1",
     "faults.raised-as-torch": "the model imports opset {opset}, and the node samples as PyTorch does ({attributes})",
     "faults.written-as-torch": "it gets {attributes}",

@@ -1,0 +1,49 @@
+"""`set form=resize`: interpolation that is written as other operators becomes Resize, verified against the original."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from resizefix.diagnostics import Diagnostic
+from resizefix.document.document import Document
+from resizefix.errors import UsageError
+from resizefix.library import seam
+from resizefix.library.raising import raised
+from resizefix.library.result import NOT_VERIFIED, Result, failed, skipped
+from resizefix.library.rewrite import LOWERED_BOUND
+from resizefix.operations.as_resize import write_as_resize
+from resizefix.operations.sites import find_sites
+from resizefix.outcome import Status
+from resizefix.verification.conditions import ChangeOptions, conditions
+from resizefix.verification.plan import Plan
+
+
+def set_resize(
+    document: Document, node: Sequence[str], opset: int | None, run: ChangeOptions, *, verify: bool
+) -> Result[Document]:
+    """The document with Resize nodes in the place of the selected nodes. Raises UsageError for a pattern that selects
+    none, VerificationFailedError where the result computes other numbers."""
+    base = raised(document, opset)
+    made = write_as_resize(base, node, len(find_sites(base)))
+    if node and not made.outcomes:
+        raise UsageError("library.no-written-resize", pattern=", ".join(node))
+    if not any(outcome.status is Status.CHANGED for outcome in made.outcomes):
+        return Result(document, made.outcomes, (), skipped("library.nothing-changed"))
+    changed = seam.submitted(base, made.document, Plan(frozenset(made.data)))
+    rules = conditions(**run)
+    if not verify:
+        return Result(changed, made.outcomes, (), NOT_VERIFIED)
+    if made.unrun:
+        return Result(changed, made.outcomes, (), skipped("library.resize-not-run"))
+    from resizefix.verification.verify import prove_rewrite  # onnxruntime is imported where it runs
+
+    exact = all(outcome.exact for outcome in made.outcomes if outcome.status is Status.CHANGED)
+    near = max((bound.bound for bound in made.bounds.values()), default=0.0)
+    allowed = 0.0 if exact or not near else max(LOWERED_BOUND, near)
+    verification = prove_rewrite(document, changed, made.data, allowed, rules, bounds=made.bounds)
+    if not verification.passed:
+        raise failed(Result(document, made.outcomes, (), verification), why=verification.reason)
+    if exact and not all(run.bitwise for run in verification.runs if not run.optimized):
+        why = Diagnostic("library.raised-bits-somewhere")
+        raise failed(Result(document, made.outcomes, (), verification), why=why)
+    return Result(changed, made.outcomes, (), verification)

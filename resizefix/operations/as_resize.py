@@ -1,0 +1,194 @@
+"""Interpolation that is written as other operators, written as Resize again (`set form=resize`)."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from onnx import NodeProto
+
+from resizefix.diagnostics import Diagnostic
+from resizefix.dialects.dialect import Dialect, Operands, dialect_of
+from resizefix.dialects.write import write
+from resizefix.document.document import Document
+from resizefix.document.edits import add_initializer, remove_unread, replace_nodes
+from resizefix.document.node_builder import FreshNames, NodeBuilder
+from resizefix.document.scopes import names_in
+from resizefix.document.text import node_text, numbers_text
+from resizefix.equivalences.resize_spec import ResizeSpec
+from resizefix.error_bound import ErrorBound
+from resizefix.errors import RefusedError
+from resizefix.interpolation import ExtentKind, Interpolation
+from resizefix.lowerings.lowering import FINITE, rounding
+from resizefix.operations.foreign_resizes import ForeignResize, foreign_resizes
+from resizefix.operations.written_resizes import WrittenResize, written_resizes
+from resizefix.outcome import Outcome, Status
+from resizefix.scope_path import Key
+from resizefix.shapes.model_view import ModelView
+
+_FIRST_WITH_SIZES = 11
+
+
+@dataclass(frozen=True, eq=False)
+class Rewritten:
+    """The changed document, what happened to each place, and of each changed one what is resized and how near the
+    Resize comes. `unrun` are the places whose operators no runtime here runs."""
+
+    document: Document
+    outcomes: tuple[Outcome, ...]
+    data: dict[Key, str]
+    bounds: dict[Key, ErrorBound]
+    unrun: tuple[Key, ...]
+
+
+def places(view: ModelView) -> list[WrittenResize | ForeignResize]:
+    """Every place where something else is a resize."""
+    return [*written_resizes(view), *foreign_resizes(view)]
+
+
+def operators_of(place: WrittenResize | ForeignResize) -> tuple[str, ...]:
+    """The operators that compute it, each once."""
+    return (place.operator,) if isinstance(place, ForeignResize) else tuple(dict.fromkeys(place.operators))
+
+
+def meaning_of(place: WrittenResize | ForeignResize) -> Interpolation:
+    """The interpolation that the Resize gets."""
+    return place.meaning.interpolation if isinstance(place, ForeignResize) else place.assumed.interpolation
+
+
+def write_as_resize(document: Document, patterns: Sequence[str], first_index: int) -> Rewritten:
+    """A copy in which the places that the patterns name (all without any) are Resize nodes; `first_index` is the index
+    of the first outcome, behind the resizes that the model has."""
+    view = ModelView(document)
+    made = document.copy()
+    fresh = FreshNames(names_in(view.model)).fresh
+    scopes = ModelView(made).scopes
+    outcomes: list[Outcome] = []
+    data: dict[Key, str] = {}
+    bounds: dict[Key, ErrorBound] = {}
+    unrun: list[Key] = []
+    unread: list[Key] = []
+    for index, place in enumerate(places(view), start=first_index):
+        if patterns and not any(fnmatch.fnmatchcase(place.label, pattern) for pattern in patterns):
+            continue
+        old = place.scope.body.node[place.scope.producers[place.y]]
+        before = Outcome(index, place.label, Status.UNCHANGED, before=node_text(old))
+        try:
+            builder, error = _written(view, place, NodeBuilder(fresh, place.scope.opset, place.y))
+        except RefusedError as refusal:
+            outcomes.append(replace(before, status=Status.REFUSED, reason=refusal.diagnostic))
+            continue
+        scope = scopes.by_path[place.scope.path]
+        unread += [one.key for one in scopes.sources(scope, scope.body.node[scope.producers[place.y]])]
+        for tensor in builder.initializers:
+            add_initializer(made.proto, tensor)
+        replace_nodes(scope.body, {place.y: builder.nodes})
+        scopes = ModelView(made).scopes
+        data[place.key], bounds[place.key] = place.x, error
+        unrun += [place.key] if isinstance(place, ForeignResize) else []
+        after = tuple(node_text(node) for node in builder.nodes)
+        outcomes.append(
+            replace(
+                before, status=Status.CHANGED, reason=_reason(place), after=after, exact=error.exact, bound=error.bound
+            )
+        )
+    remove_unread(made.proto, unread)
+    return Rewritten(made, tuple(outcomes), data, bounds, tuple(unrun))
+
+
+def _reason(place: WrittenResize | ForeignResize) -> Diagnostic:
+    if isinstance(place, ForeignResize):
+        return Diagnostic("operations.resize-of-source", operator=place.operator, source=place.source)
+    return Diagnostic("operations.resize-again", operators=", ".join(operators_of(place)), assumed=assumed_text(place))
+
+
+def assumed_text(place: WrittenResize) -> str:
+    """What is assumed, and what computes the same at these sizes."""
+    one = place.assumed
+    how = numbers_text(np.array(one.scales, np.float32)) if one.is_by_scales else list(place.lengths)
+    extent = Diagnostic("operations.by-scales" if one.is_by_scales else "operations.by-sizes", numbers=how)
+    text = f"{spelled(one.interpolation)}, {extent}"
+    if not place.others:
+        return text
+    more = spelled(place.others[0])
+    return Diagnostic("operations.assumed-among", assumed=text, count=len(place.others), other=more)
+
+
+def spelled(meaning: Interpolation) -> str:
+    """`nearest half_pixel round_prefer_ceil`."""
+    words = [meaning.mode.value, meaning.coordinate_transformation_mode.value]
+    words += [meaning.nearest_mode.value] if meaning.nearest_mode is not None else []
+    words += ["antialias"] if meaning.antialias else []
+    return " ".join(words)
+
+
+def _written(
+    view: ModelView, place: WrittenResize | ForeignResize, builder: NodeBuilder
+) -> tuple[NodeBuilder, ErrorBound]:
+    """The nodes that take the place's place. Raises RefusedError where its opset has no word for it."""
+    opset = place.scope.opset
+    if opset < _FIRST_WITH_SIZES:
+        raise RefusedError("operations.resize-needs-opset", opset=opset, needed=_FIRST_WITH_SIZES)
+    dialect, meaning = dialect_of("Resize", opset), meaning_of(place)
+    by_scales, values = _extent(place)
+    if values is not None:
+        extent = builder.value(
+            np.array(values, np.float32 if by_scales else np.int64), "scales" if by_scales else "sizes"
+        )
+    else:
+        assert isinstance(place, ForeignResize)
+        assert place.meaning.sizes is not None
+        extent = place.meaning.sizes(builder)
+    node = _node(meaning, place, dialect, extent, builder, by_scales=by_scales)
+    builder.append(node)
+    node = builder.nodes[-1]
+    node.output[0] = place.y
+    return builder, _error(view, place, values, by_scales)
+
+
+def _extent(place: WrittenResize | ForeignResize) -> tuple[bool, list[float] | None]:
+    """Whether scales are given, and the number of each axis; None: they are computed."""
+    if isinstance(place, ForeignResize):
+        scales = place.meaning.scales
+        return place.meaning.extent is ExtentKind.SCALES, None if scales is None else list(scales)
+    one = place.assumed
+    if one.is_by_scales:
+        values = [1.0] * place.rank
+        for axis, scale in zip(place.axes, one.scales, strict=True):
+            values[axis] = scale
+        return True, values
+    if place.whole is None:
+        raise RefusedError("operations.resize-of-open-batch")
+    return False, [float(size) for size in place.whole]
+
+
+def _node(
+    meaning: Interpolation, place: WrittenResize | ForeignResize, dialect: Dialect, extent: str, builder: NodeBuilder,
+    *, by_scales: bool,
+) -> NodeProto:  # fmt: skip
+    empty = None
+    if dialect.roi_input is not None and not dialect.inputs[dialect.roi_input].optional:
+        empty = builder.value(np.zeros(0, np.float32), "no_roi")
+    scales = extent if by_scales else empty
+    operands = Operands(place.x, roi=empty, scales=scales, sizes=None if by_scales else extent)
+    return write(meaning, operands, dialect, name=place.label, output=place.y)
+
+
+def _error(
+    view: ModelView, place: WrittenResize | ForeignResize, values: Sequence[float] | None, by_scales: bool
+) -> ErrorBound:
+    if isinstance(place, ForeignResize):
+        return ErrorBound()
+    if meaning_of(place).nearest_mode is not None:
+        is_copy = not {"MatMul", "ConvTranspose"} & set(place.operators)
+        return ErrorBound() if is_copy else ErrorBound(exact=False, conditions=(FINITE,))
+    dims = view.dims(place.scope, place.x) or ()
+    shape = tuple(size if isinstance(size, int) else None for size in dims)
+    kind = ExtentKind.SCALES if by_scales else ExtentKind.SIZES
+    subject = ResizeSpec(meaning_of(place), kind, tuple(values or ()), shape, view.elem_type(place.scope, place.x))
+    gains = [2.0] * len(place.axes)
+    return ErrorBound(
+        False, rounding(subject, gains, 16 * len(place.axes)) + 4 * place.assumed.error, conditions=(FINITE,)
+    )

@@ -1,0 +1,160 @@
+"""Which element of a tensor stands where after nodes that move elements: positions go through the nodes as numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from onnx import NodeProto
+
+from resizefix.document.scopes import DefinitionKind, Scope, is_operator
+from resizefix.document.values import Array, longest_extent
+from resizefix.equivalences.index_map import Indices
+from resizefix.lowerings.recovered import Sampled
+from resizefix.shapes.model_view import ModelView
+from resizefix.shapes.moving_values import slice_positions
+from resizefix.shapes.operand import MISFITS, attribute_of
+
+MOST_MOVED = 1 << 24
+"""Tensors with more elements are not followed."""
+_DEPTH = 24
+
+
+def constant_of(view: ModelView, scope: Scope, name: str, most: int = MOST_MOVED) -> Array | None:
+    """The numbers of an initializer or Constant node, of up to `most` elements; None for anything else."""
+    definition = view.scopes.definition(scope, name) if name else None
+    if definition is None:
+        return None
+    tensor = definition.tensor if definition.kind is DefinitionKind.INITIALIZER else None
+    if tensor is None and is_operator(definition.node, "Constant"):
+        tensor = next((one.t for one in definition.node.attribute if one.name == "value"), None)
+    if tensor is None:
+        return view.value(scope, name)
+    return view.document.array(tensor) if longest_extent(tensor.dims) <= most else None
+
+
+class Moves:
+    """The elements of the tensor `x`, followed through the nodes of one scope."""
+
+    OPERATORS = frozenset({"Concat", "Expand", "Gather", "GatherND", "Identity", "Pad", "Reshape", "Slice", "Squeeze"}
+                          | {"Tile", "Transpose", "Unsqueeze"})  # fmt: skip
+
+    BY_LENGTHS = frozenset({"Expand", "Reshape", "Tile"})
+    """Those of them whose constants may hold the size of any axis."""
+
+    def __init__(self, view: ModelView, scope: Scope, x: str, *, thin: bool) -> None:
+        """`thin`: one channel of one image stands for all, which is less to follow; not among nodes `BY_LENGTHS`."""
+        self._view, self._scope, self._x = view, scope, x
+        dims = view.dims(scope, x)
+        shape = None if dims is None else tuple(_length(axis, size, thin) for axis, size in enumerate(dims))
+        self._shape = None if shape is None or None in shape else tuple(size for size in shape if size is not None)
+
+    def of(self, name: str) -> tuple[Indices | None, tuple[int, ...]]:
+        """The position in `x`, flattened, of each element of a tensor, and the shape of `x`; None where it is not
+        known. A batch of open size is taken to hold one image."""
+        if self._shape is None or longest_extent(self._shape) > MOST_MOVED:
+            return None, ()
+        try:
+            return self._followed(name, _DEPTH), self._shape
+        except MISFITS:
+            return None, ()
+
+    def _followed(self, name: str, depth: int) -> Indices | None:
+        if name == self._x:
+            assert self._shape is not None
+            return np.arange(int(np.prod(self._shape)), dtype=np.int64).reshape(self._shape)
+        place = self._scope.producers.get(name)
+        node = None if place is None else self._scope.body.node[place]
+        if node is None or depth == 0 or not is_operator(node, *self.OPERATORS):
+            return None
+        data = self._followed(node.input[0], depth - 1)
+        if data is None:
+            return None
+        if node.op_type == "Concat":
+            others = [self._followed(other, depth - 1) for other in node.input[1:]]
+            parts = [data, *(part for part in others if part is not None)]
+            return np.concatenate(parts, attribute_of(node, "axis")) if len(parts) == len(node.input) else None
+        moved = self._moved(node, data)
+        return moved if moved is None or moved.size <= MOST_MOVED else None
+
+    def _moved(self, node: NodeProto, data: Indices) -> Indices | None:
+        operator = node.op_type
+        if operator == "Identity":
+            return data
+        if operator == "Transpose":
+            return np.transpose(data, attribute_of(node, "perm"))
+        if operator in ("Unsqueeze", "Squeeze"):
+            axes = self._integers(node, 1, "axes")
+            if axes is None:
+                return None
+            return np.expand_dims(data, tuple(axes)) if operator == "Unsqueeze" else np.squeeze(data, tuple(axes))
+        if operator == "Slice":
+            return self._sliced(node, data)
+        if operator == "Pad":
+            return self._padded(node, data)
+        numbers = constant_of(self._view, self._scope, node.input[1]) if len(node.input) > 1 else None
+        if numbers is None or numbers.dtype.kind != "i":
+            return None
+        if operator == "Gather":
+            return np.take(data, numbers, attribute_of(node, "axis", 0))
+        if operator == "GatherND":
+            return data[tuple(np.moveaxis(numbers, -1, 0))] if not attribute_of(node, "batch_dims", 0) else None
+        if int(np.prod(np.maximum(numbers, 1).astype(np.float64))) > MOST_MOVED:
+            return None
+        if operator == "Tile":
+            return np.tile(data, numbers)
+        if operator == "Expand":
+            return np.broadcast_to(data, np.broadcast_shapes(data.shape, tuple(numbers.tolist())))
+        zero = attribute_of(node, "allowzero", 0)
+        shape = [data.shape[axis] if not size and not zero else size for axis, size in enumerate(numbers.tolist())]
+        return data.reshape(shape)
+
+    def _sliced(self, node: NodeProto, data: Indices) -> Indices | None:
+        starts, ends = self._integers(node, 1, "starts"), self._integers(node, 2, "ends")
+        if starts is None or ends is None:
+            return None
+        axes = self._integers(node, 3, "axes") or list(range(len(starts)))
+        steps = self._integers(node, 4, "steps") or [1] * len(starts)
+        for start, end, axis, step in zip(starts, ends, axes, steps, strict=True):
+            data = np.take(data, list(slice_positions(start, end, step, data.shape[axis])), axis)
+        return data
+
+    def _padded(self, node: NodeProto, data: Indices) -> Indices | None:
+        pads = self._integers(node, 1, "pads")
+        if pads is None or attribute_of(node, "mode", b"constant") != b"edge" or len(node.input) > 3:
+            return None
+        rank = data.ndim
+        return np.pad(data, list(zip(pads[:rank], pads[rank:], strict=True)), mode="edge")
+
+    def _integers(self, node: NodeProto, position: int, name: str) -> list[int] | None:
+        """Numbers that stand in an input, or before in an attribute."""
+        if position < len(node.input) and node.input[position]:
+            value = constant_of(self._view, self._scope, node.input[position])
+            return None if value is None else [int(number) for number in value.reshape(-1)]
+        stated = attribute_of(node, name)
+        return None if stated is None else [int(number) for number in stated]
+
+
+def _length(axis: int, size: int | str | None, thin: bool) -> int | None:
+    if isinstance(size, int) and not (thin and axis < 2):
+        return size
+    return 1 if axis < 2 else None
+
+
+def spatial_samples(positions: Indices, shape: Sequence[int]) -> dict[int, Sampled] | None:
+    """By axis, the sample that each position along it copies, for the axes that change; None where the tensor is no
+    grid of samples, or its first two axes change."""
+    if positions.ndim != len(shape) or positions.ndim < 3 or not positions.size:
+        return None
+    found: dict[int, Sampled] = {}
+    for axis, copied in enumerate(np.unravel_index(positions, tuple(shape))):
+        first = tuple(slice(None) if other == axis else slice(0, 1) for other in range(positions.ndim))
+        line = copied[first]
+        if not np.array_equal(copied, np.broadcast_to(line, copied.shape)):
+            return None
+        indices = line.reshape(-1).astype(np.int64)
+        if not np.array_equal(indices, np.arange(shape[axis])):
+            if axis < 2:
+                return None
+            found[axis] = Sampled(shape[axis], indices)
+    return found

@@ -1,0 +1,193 @@
+"""Interpolation that is written as other operators: nodes that pick or mix samples of spatial axes by constants.
+
+What moves elements (Gather, GatherND, Transpose, Reshape and so on) is followed element by element: positions of the
+input go through the nodes, and what comes out says which sample each output position copies. Slices and strides are no
+resizes, and only axes behind the first two count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from onnx import NodeProto
+
+from resizefix.dialects.dialect import dialect_of
+from resizefix.document.scopes import Scope, is_operator
+from resizefix.interpolation import Interpolation
+from resizefix.lowerings.recovered import NEAREST_EXACT, Recovered, Sampled, nearest_of
+from resizefix.operations.blended_samples import blended
+from resizefix.operations.linear_chains import MOST_WEIGHTS, deconvolved, multiplied
+from resizefix.operations.moved_elements import Moves, constant_of, spatial_samples
+from resizefix.scope_path import Key
+from resizefix.shapes.model_view import ModelView
+
+_PICKING = ("Gather", "GatherND")
+_PRODUCTS = ("MatMul",)
+_LONGEST_CHAIN = 8
+_FIRST_WITH_COORDINATES = 11
+
+
+@dataclass(frozen=True, eq=False)
+class WrittenResize:
+    """Nodes of one scope that compute `y` from `x` as a resize would.
+
+    `alternatives` are all interpolations that have these constants, the assumed one first. `axes` are the axes that
+    change, from `sizes` to `lengths`; `rank` is that of both tensors, `whole` the output's shape where all of it is
+    fixed, and `operators` names the operators.
+    """
+
+    scope: Scope
+    label: str
+    operators: tuple[str, ...]
+    x: str
+    y: str
+    rank: int
+    axes: tuple[int, ...]
+    sizes: tuple[int, ...]
+    lengths: tuple[int, ...]
+    whole: tuple[int, ...] | None
+    alternatives: tuple[Recovered, ...]
+
+    @property
+    def key(self) -> Key:
+        """The output, by which the nodes are known."""
+        return self.scope.path, self.y
+
+    @property
+    def assumed(self) -> Recovered:
+        """The interpolation that is taken."""
+        return self.alternatives[0]
+
+    @property
+    def others(self) -> tuple[Interpolation, ...]:
+        """The interpolations that compute the same here, and other numbers at other sizes."""
+        own = self.assumed.interpolation
+        return tuple(dict.fromkeys(one.interpolation for one in self.alternatives if one.interpolation != own))
+
+
+def written_resizes(view: ModelView) -> list[WrittenResize]:
+    """All of them outside local functions, in the order of the file."""
+    found: list[WrittenResize] = []
+    for scope in view.scopes.all:
+        if scope.in_function:
+            continue
+        taken: set[int] = set()
+        for index, node in enumerate(scope.body.node):
+            blend = blended(view, scope, node) if is_operator(node, "Add") and len(node.input) == 2 else None
+            if blend is not None:
+                x, axis, places, alternatives = blend
+                one = _made(view, scope, index, [*sorted(set(places)), index], x, (axis,), alternatives)
+                if one is not None:
+                    taken |= one[1]
+                    found.append(one[0])
+        for index, node in enumerate(scope.body.node):
+            if index not in taken and is_operator(node, *_PICKING, *_PRODUCTS, "ConvTranspose"):
+                one = _written(view, scope, index)
+                if one is not None:
+                    taken |= one[1]
+                    found.append(one[0])
+    return found
+
+
+def _written(view: ModelView, scope: Scope, index: int) -> tuple[WrittenResize, set[int]] | None:
+    node = scope.body.node[index]
+    if node.op_type in _PICKING:
+        return _picked(view, scope, index)
+    if node.op_type == "ConvTranspose":
+        return _made(view, scope, index, [index], *deconvolved(view, scope, node))
+    chain = _chain(view, scope, index, frozenset({*_PRODUCTS, "Transpose", "Reshape", "Identity"}))
+    for start, end in _spans(chain.index(index), len(chain)):
+        part = chain[start : end + 1]
+        x = _data(view, scope, scope.body.node[part[0]])
+        axes, alternatives = multiplied(view, scope, [scope.body.node[place] for place in part], x)
+        if alternatives:
+            return _made(view, scope, index, part, x, axes, alternatives)
+    return None
+
+
+def _picked(view: ModelView, scope: Scope, index: int) -> tuple[WrittenResize, set[int]] | None:
+    chain = _chain(view, scope, index, Moves.OPERATORS)
+    strides = scope.body.node[index].op_type == "GatherND"  # a slice with a stride is no list of pairs
+    nodes = scope.body.node
+    for start, end in _spans(chain.index(index), len(chain)):
+        x, y = nodes[chain[start]].input[0], nodes[chain[end]].output[0]
+        thin = not Moves.BY_LENGTHS & {nodes[place].op_type for place in chain[start : end + 1]}
+        positions, shape = Moves(view, scope, x, thin=thin).of(y)
+        samples = None if positions is None else spatial_samples(positions, shape)
+        if not samples or any(_is_no_resize(one, strides=strides) for one in samples.values()):
+            continue
+        is_torch = view.model.producer_name == "pytorch" and nodes[index].op_type == "GatherND"
+        alternatives = nearest_of(list(samples.values()), *([NEAREST_EXACT] if is_torch else []))
+        if alternatives:
+            return _made(view, scope, index, chain[start : end + 1], x, tuple(samples), alternatives)
+    return None
+
+
+def _is_no_resize(axis: Sampled, *, strides: bool) -> bool:
+    """A slice, with a stride (unless `strides` are taken for resizes) or without; one sample; or samples that go
+    back."""
+    steps = np.diff(axis.indices)
+    if axis.size < 2 or len(steps) < 1 or np.any(steps < 0):
+        return True
+    return bool(np.all(steps == steps[0])) and int(steps[0]) in ((1,) if strides else range(1, axis.size))
+
+
+def _made(
+    view: ModelView, scope: Scope, index: int, part: Sequence[int], x: str, axes: Sequence[int],
+    alternatives: Sequence[Recovered],
+) -> tuple[WrittenResize, set[int]] | None:  # fmt: skip
+    if scope.opset >= _FIRST_WITH_COORDINATES:
+        said = dialect_of("Resize", scope.opset).coordinate_transformation_modes
+        alternatives = [one for one in alternatives if one.interpolation.coordinate_transformation_mode in said]
+    nodes = [scope.body.node[place] for place in part]
+    y = nodes[-1].output[0]
+    before, after = view.dims(scope, x), view.dims(scope, y)
+    if not alternatives or before is None or after is None or len(before) != len(after):
+        return None
+    pairs = [(before[axis], after[axis]) for axis in axes]
+    sizes = tuple(size for size, _ in pairs if isinstance(size, int))
+    lengths = tuple(length for _, length in pairs if isinstance(length, int))
+    if not len(sizes) == len(lengths) == len(axes):
+        return None
+    label = scope.body.node[index].name or y
+    fixed = tuple(size for size in after if isinstance(size, int))
+    whole = fixed if len(fixed) == len(after) else None
+    operators = tuple(node.op_type for node in nodes)
+    made = WrittenResize(
+        scope, label, operators, x, y, len(before), tuple(axes), sizes, lengths, whole, tuple(alternatives)
+    )
+    return made, set(part)
+
+
+def _spans(anchor: int, length: int) -> Iterator[tuple[int, int]]:
+    """Parts of a chain that hold the anchor, the longest first."""
+    spans = [(start, end) for start in range(anchor + 1) for end in range(anchor, length)]
+    yield from sorted(spans, key=lambda span: span[0] - span[1])
+
+
+def _chain(view: ModelView, scope: Scope, index: int, operators: frozenset[str]) -> list[int]:
+    """The nodes around one, each of which reads the one before and nothing else but constants."""
+    nodes, chain = scope.body.node, [index]
+    while len(chain) < _LONGEST_CHAIN:
+        before = scope.producers.get(_data(view, scope, nodes[chain[0]]))
+        if before is None or not is_operator(nodes[before], *operators):
+            break
+        chain.insert(0, before)
+    while len(chain) < 2 * _LONGEST_CHAIN:
+        definition = view.scopes.definition(scope, nodes[chain[-1]].output[0])
+        readers = [] if definition is None else view.scopes.readers(definition)
+        after = readers[0].node_index if len(readers) == 1 and readers[0].scope is scope else None
+        if after is None or not is_operator(nodes[after], *operators):
+            break
+        if _data(view, scope, nodes[after]) != nodes[chain[-1]].output[0]:
+            break
+        chain.append(after)
+    return chain
+
+
+def _data(view: ModelView, scope: Scope, node: NodeProto) -> str:
+    """What a node computes with, beside constants."""
+    is_left = is_operator(node, *_PRODUCTS) and constant_of(view, scope, node.input[0], MOST_WEIGHTS) is not None
+    return str(node.input[1 if is_left else 0])

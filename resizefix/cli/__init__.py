@@ -13,6 +13,7 @@ from collections.abc import Sequence
 
 import click
 
+from resizefix.addresses import address
 from resizefix.cli.envelope import Invocation, emit_error, emit_usage_error, why_unforeseen
 from resizefix.cli.streams import Streams
 from resizefix.diagnostics import Diagnostic
@@ -58,6 +59,14 @@ class _Commands(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl(list(_COMMANDS.items()))
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        documentation, issues = address("Documentation"), address("Issues")
+        formatter.write_paragraph()
+        if documentation is None or issues is None:
+            formatter.write_text(Diagnostic("cli.read-more"))
+        else:
+            formatter.write_text(Diagnostic("cli.read-more-at", documentation=documentation, issues=issues))
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})

@@ -10,6 +10,8 @@ import inspect
 import json
 import re
 import sys
+from collections import Counter
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -28,12 +30,12 @@ from resizefix.targets.described import QUOTED
 from resizefix.targets.described_computation import PROPERTIES
 from resizefix.targets.described_conditions import CONDITIONS
 from resizefix.targets.described_schema import schema as file_schema
-from resizefix.targets.target import Effect
+from resizefix.targets.target import Effect, Target
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 import message_tables  # noqa: E402
-from feature_matrix import tables  # noqa: E402
+from feature_matrix import section, tables  # noqa: E402
 
 NOTE = "<!-- Made by docs/reference/make_reference.py out of the code; edit that. -->\n"
 CALLS = (
@@ -155,6 +157,10 @@ def _cli() -> str:
         "a 2, but where OUT is written: then it is a 0. A closed stdout is no other.\n"
     )
     context = click.Context(group, info_name="resizefix", **group.context_settings)
+    shared = _shared_options(context)
+    text.append("## Options of several commands\n\n| option | what it does |\n|---|---|")
+    text.extend(f"| `{_cell(names)}` | {_cell(what)} |" for names, what in shared)
+    text.append("")
     for name in group.list_commands(context):
         command = group.get_command(context, name)
         assert command is not None
@@ -165,11 +171,32 @@ def _cli() -> str:
         text.append(f"{inspect.cleandoc(command.help or '')}\n")
         options = [param for param in command.get_params(inner) if isinstance(param, click.Option)]
         rows = [record for option in options if (record := option.get_help_record(inner))]
-        text.append("| option | what it does |\n|---|---|")
-        text.extend(f"| `{_cell(names)}` | {_cell(what)} |" for names, what in rows)
+        own = [row for row in rows if row not in shared]
+        if own:
+            text.append("| option | what it does |\n|---|---|")
+            text.extend(f"| `{_cell(names)}` | {_cell(what)} |" for names, what in own)
+        others = ", ".join(f"`{_long_name(names)}`" for names, _ in rows if (names, _) in shared)
+        text.append(f"\n[Shared options](#options-of-several-commands): {others}.")
         if command.epilog:
             text.append(f"\n{command.epilog.replace('Example: ', 'Example: `', 1)}`\n")
     return "\n".join(text).rstrip() + "\n"
+
+
+def _shared_options(context: click.Context) -> list[tuple[str, str]]:
+    """The options that at least three commands have with the same words."""
+    counts: Counter[tuple[str, str]] = Counter()
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert command is not None
+        inner = click.Context(command, info_name=name, parent=context)
+        options = [param for param in command.get_params(inner) if isinstance(param, click.Option)]
+        counts.update(record for option in options if (record := option.get_help_record(inner)))
+    return [record for record, count in counts.items() if count >= 3]
+
+
+def _long_name(names: str) -> str:
+    """ "--json" of "--json", "--node" of "-n, --node PATTERN"."""
+    return next(word.rstrip(",") for word in names.split() if word.startswith("--"))
 
 
 def _api() -> str:
@@ -208,16 +235,35 @@ def _targets() -> str:
         "What `check` judges by and `legalize` aims at. A rule's source is where it was read or measured. Measured\n"
         "were onnxruntime and four releases of TensorRT-RTX, which stands in for TensorRT 10 and which `check --live`\n"
         "asks; the older cores are closed and no longer given out, so their rules are read in the source of the\n"
-        "parsers, which is open, at the commits named, and held to a table of nodes that were read beside it.\n"
+        "parsers, which is open, at the commits named. `check MODEL --target TARGET` prints why a rule rejects a\n"
+        "node, and how to fix it.\n"
     )
     text.append(f"## What each target does with which resize\n\n{MATRIX_LEGEND[0]}\n")
     text += tables()
+    releases = [target for target in TARGETS if target.runtime == "tensorrt"][::-1]
+    text.append("## TensorRT\n\n| release | parser |\n|---|---|")
+    text += [f"| `{target.name}` | {_cell(target.parser)} |" for target in releases]
+    text.append("\n| rule | effect | releases | source |\n|---|---|---|---|")
+    text += [
+        f"| `{name}` | {effect} | {', '.join(target.name.removeprefix('tensorrt-') for target in having)} | {source} |"
+        for (name, effect, source), having in _rules_of(releases).items()
+    ]
     for target in TARGETS:
-        text.append(f"## {target.name}\n\n{target.parser}\n\n| rule | effect | source | fix |\n|---|---|---|---|")
-        for rule in target.rules:
-            text.append(f"| `{rule.name}` | {rule.effect.value} | {_cell(rule.source)} | {_cell(rule.fix)} |")
-        text.append("")
+        if target.runtime != "tensorrt":
+            text.append(f"\n## {target.name}\n\n{target.parser}\n\n| rule | effect | source |\n|---|---|---|")
+            text += [f"| `{name}` | {effect} | {source} |" for name, effect, source in _rules_of([target])]
     return "\n".join(text).rstrip() + "\n"
+
+
+def _rules_of(targets: list[Target]) -> dict[tuple[str, str, str], list[Target]]:
+    """Each rule, as a row of the page shows it, with the targets that have it; `check` prints how to fix a node."""
+    rows: dict[tuple[str, str, str], list[Target]] = {}
+    for target in targets:
+        for rule in target.rules:
+            having = rows.setdefault((rule.name, rule.effect.value, _cell(rule.source)), [])
+            if target not in having:
+                having.append(target)
+    return rows
 
 
 def _chinese_targets() -> str:
@@ -226,11 +272,18 @@ def _chinese_targets() -> str:
     text.append("`check` 按这些规则判断，`legalize` 以它们为目标。规则的来源和改法逐条写在英文页面上。\n")
     text.append(f"## 各目标如何处理各种缩放\n\n{MATRIX_LEGEND[1]}\n")
     text += tables(chinese=True)
-    for target in TARGETS:
-        effects = [rule.effect for rule in target.rules]
-        counts = "，".join(f"{word} {effects.count(effect)} 条" for effect, word in CHINESE_EFFECTS.items())
-        link = f"../../reference/targets.md#{target.name.replace('.', '')}"
-        text.append(f"## {target.name}\n\n共 {len(effects)} 条规则：{counts}。[逐条列出（英文）]({link})\n")
+    shown = [target for target in TARGETS if target.runtime == "tensorrt"][::-1]
+    shown += [target for target in TARGETS if target.runtime != "tensorrt"]
+    for heading, targets in groupby(shown, key=section):
+        text.append(f"## {'TensorRT' if heading == 'tensorrt' else heading}\n")
+        text.append(
+            f"| 目标 | 规则 | {' | '.join(CHINESE_EFFECTS.values())} |\n|---|---|{'---|' * len(CHINESE_EFFECTS)}"
+        )
+        for target in targets:
+            effects = [rule.effect for rule in target.rules]
+            counts = " | ".join(str(effects.count(effect)) for effect in CHINESE_EFFECTS)
+            text.append(f"| `{target.name}` | {len(effects)} | {counts} |")
+        text.append(f"\n[逐条列出（英文）](../../reference/targets.md#{heading})\n")
     return "\n".join(text).rstrip() + "\n"
 
 
@@ -305,22 +358,19 @@ def _json() -> str:
 
 
 def _layout() -> str:
-    """The page as it stands, with a line for every file of the package: the first sentence of its docstring."""
+    """The page with a row for every room of the package: the first sentence of its docstring, and its files."""
     page = (HERE.parent / "layout.md").read_text(encoding="utf-8")
     before, _, rest = page.partition(FILES[0])
     package = Path(resizefix.__file__).parent
     rooms: dict[str, list[Path]] = {}
     for path in sorted(package.rglob("*.py")):
         rooms.setdefault(path.relative_to(package).parent.as_posix(), []).append(path)
-    text = []
+    text = ["| room | what it is for | files |\n|---|---|---|"]
     for room in sorted(rooms, key=lambda name: ([*ROOMS, name].index(name.split("/")[0]), name)):
         head = "resizefix/" if room == "." else f"resizefix/{room}/"
-        text.append(
-            f"### {head}\n\n{_first_sentence(package / room / '__init__.py')}\n\n| file | what it does |\n|---|---|"
-        )
-        files = [path for path in rooms[room] if path.name != "__init__.py"]
-        text += [f"| `{path.name}` | {_cell(_first_sentence(path))} |" for path in files]
-        text[-1] += "\n"
+        files = ", ".join(f"`{path.stem}`" for path in rooms[room] if path.name != "__init__.py")
+        text.append(f"| `{head}` | {_cell(_first_sentence(package / room / '__init__.py'))} | {files} |")
+    text[-1] += "\n"
     return f"{before}{FILES[0]}\n{chr(10).join(text)}{FILES[1]}{rest.partition(FILES[1])[2]}"
 
 

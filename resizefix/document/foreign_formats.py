@@ -43,9 +43,7 @@ _PICKLES = tuple(b"\x80" + bytes((version,)) for version in range(2, 6))
 # The first row that matches is the answer.
 _FORMATS = (
     _Format("a Git LFS pointer", _starts_with(b"version https://git-lfs"), "run `git lfs pull` to get the file itself"),
-    _Format(
-        "a zip archive (PyTorch, TorchScript, Keras?)", _starts_with(_ZIP), "export the model to ONNX, or unpack it"
-    ),
+    _Format("a zip archive, such as a PyTorch checkpoint", _starts_with(_ZIP), "export it to ONNX"),
     _Format("a Python pickle (PyTorch checkpoint?)", _starts_with(*_PICKLES), "export the model to ONNX"),
     _Format("an HDF5 file (Keras model?)", _starts_with(b"\x89HDF"), "convert the model with tf2onnx"),
     _Format("a TensorFlow Lite model", lambda head: head[4:8] == b"TFL3", "convert the original with tf2onnx"),

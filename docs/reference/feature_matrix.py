@@ -128,7 +128,7 @@ FEATURES: tuple[Feature, ...] = (
     ),
     Feature(
         "linear, sizes computed from the input's shape",
-        "linear，由输入的 shape 算出 sizes",
+        "linear，由输入的形状算出 sizes",
         f'h = Shape (x) z = Mul (h, f) y = Resize <{_LINEAR}> (x, "", "", z)',
         "int64[4] f = {1, 1, 2, 2}",
         image="float[n,2,h,w]",

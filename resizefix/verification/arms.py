@@ -1,7 +1,7 @@
 """Which bodies of a model ran: branches of If, bodies of Loop and Scan, at whatever depth, in local functions too.
 
-A copy of the model computes it: every body adds its own number to a vector that its holder hands on, and the main graph
-has that vector as one more output. Nothing else changes, and onnxruntime computes the rest as before where it does not
+A copy of the model computes it: every body counts itself in a vector that its holder hands on, and the main graph has
+that vector as one more output. Nothing else changes, and onnxruntime computes the rest as before where it does not
 optimise.
 """
 
@@ -24,18 +24,19 @@ from resizefix.scope_path import ScopePath
 _MOST = 1000  # bodies of one model
 _DEEPEST = 60  # bodies in bodies: what walks them is recursive
 _SCAN_SINCE = 9  # before, a Scan had another signature
-_SINCE = 6  # before, Max had another signature
+_SINCE = 6  # before, Sum had another signature
 
 
 class Watched:
-    """A session that notes which bodies ran: `ran` in the last run, `seen` in any. `arms`: the paths of the bodies that
-    are watched."""
+    """A session that notes which bodies ran: `ran` in the last run, `seen` in any. `turns`: how often one of them did
+    in the last run, at least 1. `arms`: the paths of the bodies that are watched."""
 
     def __init__(self, session: Session, arms: Sequence[ScopePath] = (), flag: str | None = None) -> None:
         self.session = session
         self.arms = arms
         self.ran: frozenset[ScopePath] = frozenset()
         self.seen: frozenset[ScopePath] = frozenset()
+        self.turns = 1
         self._flag = flag
 
     @property
@@ -68,12 +69,13 @@ class Watched:
         if isinstance(flags, np.ndarray):
             self.ran = frozenset(self.arms[int(at)] for at in np.flatnonzero(flags))
             self.seen |= self.ran
+            self.turns = max(1, int(flags.max()))
         return outputs
 
 
 def watched_copy(document: Document) -> tuple[Document, tuple[ScopePath, ...], str] | None:
-    """A copy with one more output, a number for each body that is watched, 0 where it did not run; the paths of the
-    bodies, and the name of the output. None where there is no body to watch, or too many."""
+    """A copy with one more output, how often each body ran; the paths of the bodies, and the name of the output. None
+    where there is no body to watch, or too many."""
     copy = document.copy()
     scopes = View(copy.proto).scopes
     arms = [scope for scope in scopes.all if scope.parent is not None and _is_watched(scope)]
@@ -127,7 +129,7 @@ class _Watch:
         if not parts:
             return None
         name = self._fresh()
-        last = helper.make_node("Max" if len(parts) > 1 else "Identity", parts, [name])
+        last = helper.make_node("Sum" if len(parts) > 1 else "Identity", parts, [name])
         insert_nodes(scope.body, len(scope.body.node), [last])
         insert_nodes(scope.body, 0, first)
         return name
@@ -146,7 +148,7 @@ class _Watch:
         return self._out(node, len(node.output))
 
     def _holder(self, node: NodeProto, bodies: Sequence[Scope], first: list[NodeProto]) -> str:
-        """One more output of an If, Loop or Scan and of its bodies. Between turns the larger one is carried."""
+        """One more output of an If, Loop or Scan and of its bodies. The sum is carried between turns."""
         flags = [(body, self.flagged(body)) for body in bodies]
         if node.op_type == "If":
             for body, flag in flags:
@@ -163,7 +165,7 @@ class _Watch:
             at_input = at_output = at_result = len(node.input) - scanned
         before, joined = self._fresh(), self._fresh()
         graph.input.insert(at_input, self.declared(before))
-        graph.node.append(helper.make_node("Max", [flag or "", before], [joined]))
+        graph.node.append(helper.make_node("Sum", [flag or "", before], [joined]))
         graph.output.insert(at_output, self.declared(joined))
         node.input.insert(at_input, self._constant(first, None))
         return self._out(node, at_result)

@@ -66,25 +66,16 @@ class Progress:
 
 @dataclass
 class Spent:
-    """What a verification took: sessions of onnxruntime, and `seconds` of the processor in runs. One run of the whole
-    original at its own size takes `forward` of them; 0: it is not run. `passes` is what runs were expected to cost, by
-    the elements that they compute."""
+    """What a verification took: sessions of onnxruntime, and its runs in `passes`: runs of the whole original at its
+    own size, by the elements that they compute."""
 
     sessions: int = 0
     passes: float = 0.0
-    seconds: float = 0.0
-    forward: float = 0.0
-
-    @property
-    def forward_passes(self) -> float:
-        """All runs, in runs of the whole original at its own size."""
-        return self.seconds / self.forward if self.forward else self.passes
 
     def add(self, other: Spent) -> None:
         """What was spent beside it."""
         self.sessions += other.sessions
         self.passes += other.passes
-        self.seconds += other.seconds
 
 
 @dataclass(frozen=True)

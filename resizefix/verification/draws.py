@@ -12,6 +12,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import count
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -111,7 +112,7 @@ def _near_edges(generator: Generator, wanted: Wanted) -> Array:
 def _edge_and_side(generator: Generator, wanted: Wanted) -> tuple[Array, Array]:
     """An edge for each number, and where it stands: -1 below, 0 on it, 1 above. Of a row that is about one, the first
     number and most others are about that."""
-    named = np.array([0.0, 1.0, *wanted.edges])
+    named = _named(wanted)
     chosen, side = generator.choice(named, wanted.shape), generator.choice([-1.0, 0.0, 1.0], wanted.shape)
     if wanted.edge is not None:
         others = np.asarray(generator.random(wanted.shape) < 1 / 4)
@@ -121,9 +122,16 @@ def _edge_and_side(generator: Generator, wanted: Wanted) -> tuple[Array, Array]:
     return chosen, side
 
 
+def _named(wanted: Wanted) -> Array:
+    """The numbers that a row may be about, each once."""
+    return np.array(sorted({0.0, 1.0, *wanted.edges}))
+
+
 def _in_turn(named: Array, turn: int) -> float:
-    """One of the numbers for each turn: however few turns there are, they spread evenly over all numbers."""
-    return float(named[::-1][int(turn * _GOLDEN % 1 * len(named))])
+    """One of the numbers for each turn: each comes once in as many turns as there are numbers, and fewer turns spread
+    evenly over them."""
+    step = next(step for step in count(round(_GOLDEN * len(named)) or 1) if math.gcd(step, len(named)) == 1)
+    return float(named[::-1][turn * step % len(named)])
 
 
 def _beyond_edges(generator: Generator, wanted: Wanted) -> Array:
@@ -135,7 +143,7 @@ def _beyond_edges(generator: Generator, wanted: Wanted) -> Array:
 
 def _on_one_side(generator: Generator, wanted: Wanted) -> Array:
     """All numbers on one side of one edge: what a limit on the largest of them, or on several inputs at once, needs."""
-    named = np.array([0.0, 1.0, *wanted.edges])
+    named = _named(wanted)
     edge = _in_turn(named, wanted.edge or 0)
     if wanted.dtype.kind in "iu":
         return _within_type(np.round(edge) + wanted.side * generator.integers(1, 3, wanted.shape), wanted)

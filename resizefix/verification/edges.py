@@ -2,6 +2,7 @@
 
 `Clip(x * 255, 0, 200)` names 0 and 200/255 for `x`. The walk goes from the node back to the inputs and undoes what
 operators with a constant operand do; others pass the value on as it is, which still says how large numbers should be.
+Where they are no mere copies (`behind`), feeds that give the value are searched for (`crossings.py`).
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from onnx import AttributeProto, NodeProto, TensorProto
+from onnx import NodeProto, TensorProto
 
 from resizefix.document.document import Document
 from resizefix.document.scopes import DEFAULT_DOMAINS, DefinitionKind, Scope
@@ -20,6 +21,7 @@ from resizefix.document.values import Array
 from resizefix.errors import ResizefixError
 from resizefix.shapes.constant_node import value_of_node
 from resizefix.shapes.values import Values
+from resizefix.verification.undone import LIMITS_OF_A_TYPE, Asked, held, is_undone, undone
 from resizefix.verification.upstream import Place, Upstream
 
 _MOST_NUMBERS = 64  # of a constant that names values; larger ones are weights
@@ -31,81 +33,53 @@ _LARGEST = 3e38  # exporters write larger numbers for "no limit"
 
 
 class Edges(NamedTuple):
-    """The numbers by input, and all texts that nodes compare with or look up."""
+    """The numbers by input, and all texts that nodes compare with or look up. `behind`: tensors of the main graph, with
+    a number for each that follows from no one number of an input."""
 
     numbers: Mapping[str, tuple[float, ...]]
     texts: tuple[str, ...] = ()
+    behind: tuple[tuple[str, float], ...] = ()
 
 
-class _Asked(NamedTuple):
-    """A node, with the constants among its operands (None: no constant) and its attributes."""
-
-    node: NodeProto
-    constants: list[tuple[float, ...] | None]
-    attributes: Mapping[str, AttributeProto]
-
-    def number(self, name: str, default: float) -> float:
-        """An attribute that is one number."""
-        return float(self.attributes[name].f) if name in self.attributes else default
-
-    def operands(self, first: int = 0) -> list[float]:
-        """The numbers of all constant operands, from one on."""
-        return [number for constant in self.constants[first:] for number in constant or ()]
-
-
-def _clip(asked: _Asked) -> list[float]:
+def _clip(asked: Asked) -> list[float]:
     names = [name for name in ("min", "max") if name in asked.attributes]
     return [asked.attributes[name].f for name in names] + asked.operands(1)
 
 
-def _hard_sigmoid(asked: _Asked) -> list[float]:
+def _hard_sigmoid(asked: Asked) -> list[float]:
     alpha, beta = asked.number("alpha", 0.2), asked.number("beta", 0.5)
     return [-beta / alpha, (1 - beta) / alpha] if alpha else []
 
 
-def _shrink(asked: _Asked) -> list[float]:
+def _shrink(asked: Asked) -> list[float]:
     return [asked.number("lambd", 0.5), -asked.number("lambd", 0.5)]
 
 
-def _quantized(asked: _Asked) -> list[float]:
-    """Where a quantised number begins to be the least, the largest, 0 and the zero point."""
-    scales, zeros = ((asked.constants[at : at + 1] or [None])[0] or () for at in (1, 2))
-    steps = {step - zero for zero in (zeros or (0,))[:2] for step in _QUANTIZED_EDGES} | {-0.5, 0.5}
-    return [scale * step for scale in scales[:2] for step in sorted(steps)]
+def _quantized(asked: Asked) -> list[float]:
+    """Where a quantised number is the least, the largest, 0 and the zero point, and half a step beside these, where it
+    begins to be so."""
+    steps = {step - zero for zero in asked.operand(2) or (0.0,) for step in (0.0, zero, *held(asked))}
+    beside = sorted(step + half for step in steps for half in (-0.5, 0.0, 0.5))
+    return [scale * step for scale in asked.operand(1) for step in beside]
 
 
-def _cast(asked: _Asked) -> list[float]:
+def _cast(asked: Asked) -> list[float]:
     to = asked.attributes["to"].i if "to" in asked.attributes else TensorProto.UNDEFINED
-    return [float(limit) for limit in _LIMITS_OF_A_TYPE.get(to, ())]
+    return [float(limit) for limit in LIMITS_OF_A_TYPE.get(to, ())]
 
 
-def _thresholds(asked: _Asked) -> list[float]:
+def _thresholds(asked: Asked) -> list[float]:
     named = np.unique(np.asarray(asked.attributes["nodes_values"].floats if "nodes_values" in asked.attributes else ()))
     return [float(named[at]) for at in _spread(len(named), _MOST_OF_A_TREE)]
 
 
-def _others(asked: _Asked) -> list[float]:
+def _others(asked: Asked) -> list[float]:
     return asked.operands()
 
 
-# Half steps beside the least and largest numbers of quantised types, and beside 0.
-_QUANTIZED_EDGES = (-127.5, -0.5, 0.5, 126.5, 254.5)
-# What a Cast keeps: the range of an integer type; the whole numbers up to which a floating-point type has them all.
-_LIMITS_OF_A_TYPE: dict[int, tuple[int, ...]] = {
-    TensorProto.INT8: (-(2**7), 2**7 - 1),
-    TensorProto.INT16: (-(2**15), 2**15 - 1),
-    TensorProto.INT32: (-(2**31), 2**31 - 1),
-    TensorProto.UINT8: (0, 2**8 - 1),
-    TensorProto.UINT16: (0, 2**16 - 1),
-    TensorProto.UINT32: (0, 2**32 - 1),
-    TensorProto.FLOAT: (-(2**24), 2**24),
-    TensorProto.DOUBLE: (-(2**53), 2**53),
-    TensorProto.FLOAT16: (-(2**11), 2**11),
-    TensorProto.BFLOAT16: (-(2**8), 2**8),
-}
-
-# What each operator does otherwise below and above. 0 is an edge of every model, and not named here.
-EDGES: dict[str, Callable[[_Asked], list[float]]] = {
+# What each operator does otherwise below and above. 0 is an edge of every input; it is named where an operator does
+# something else at 0 alone, for behind an offset that is another number of the input.
+EDGES: dict[str, Callable[[Asked], list[float]]] = {
     "Cast": _cast,
     "Clip": _clip,
     "Equal": _others,
@@ -118,10 +92,11 @@ EDGES: dict[str, Callable[[_Asked], list[float]]] = {
     "Max": _others,
     "Min": _others,
     "Mod": _others,
-    "DequantizeLinear": lambda asked: [*((asked.constants[2:3] or [None])[0] or ())],  # becomes 0
+    "DequantizeLinear": lambda asked: [*asked.operand(2)],  # becomes 0
     "QuantizeLinear": _quantized,
     "SequenceAt": lambda asked: [position + 1 if position >= 0 else -position for position in asked.operands(1)],
     "Shrink": _shrink,
+    "Sign": lambda asked: [0.0],
     "ThresholdedRelu": lambda asked: [asked.number("alpha", 1.0)],
     "TreeEnsembleClassifier": _thresholds,
     "TreeEnsembleRegressor": _thresholds,
@@ -130,25 +105,6 @@ _DOMAINS = frozenset({*DEFAULT_DOMAINS, "ai.onnx.ml"})
 # Attributes that are a text which the node compares with, or where it splits.
 _TEXTS = frozenset({("Constant", "value_string"), ("StringSplit", "delimiter"), ("RegexFullMatch", "pattern")})
 
-# For each operator the operand that gives `out`, `c` being the constant beside it; `first`: the operand is the first.
-_UNDONE: dict[str, Callable[[float, float, bool], float]] = {
-    "Add": lambda out, c, first: out - c,
-    "Div": lambda out, c, first: out * c if first else c / out,
-    "Mul": lambda out, c, first: out / c,
-    "Pow": lambda out, c, first: math.pow(out, 1 / c) if first else math.log(out, c),
-    "Sub": lambda out, c, first: out + c if first else c - out,
-}
-_UNDONE_ALONE: dict[str, Callable[[float], float]] = {
-    "Atan": math.tan,
-    "Exp": math.log,
-    "Log": math.exp,
-    "Neg": lambda out: -out,
-    "Reciprocal": lambda out: 1 / out,
-    "Sigmoid": lambda out: math.log(out / (1 - out)),
-    "Softplus": lambda out: math.log(math.exp(out) - 1),
-    "Sqrt": lambda out: out * out,
-    "Tanh": math.atanh,
-}
 _TRUTHS = {"And", "Equal", "Greater", "GreaterOrEqual", "IsInf", "IsNaN", "Less", "LessOrEqual", "Not", "Or", "Xor"}
 _WITHOUT_VALUES = frozenset({"Shape", "Size", "NonZero", "ArgMax", "ArgMin", "ConstantOfShape", *_TRUTHS})
 
@@ -156,7 +112,8 @@ _WITHOUT_VALUES = frozenset({"Shape", "Size", "NonZero", "ArgMax", "ArgMin", "Co
 def edges(document: Document) -> Edges:
     """What the nodes of the model name."""
     walk = _Walk(document)
-    return Edges({name: tuple(sorted(numbers)) for name, numbers in walk.numbers().items()}, tuple(walk.texts()))
+    numbers = {name: tuple(sorted(numbers)) for name, numbers in walk.numbers().items()}
+    return Edges(numbers, tuple(walk.texts()), tuple(walk.behind))
 
 
 class _Walk:
@@ -165,14 +122,15 @@ class _Walk:
         self._upstream = Upstream(document.proto)
         self._computed = Values(document.array, self._upstream.scopes)
         self._constants: dict[Place, Array | None] = {}
+        self.behind: dict[tuple[str, float], None] = {}
 
     def numbers(self) -> dict[str, set[float]]:
-        """The edges of every input."""
+        """The edges of every input. Fills `behind`."""
         found: dict[str, set[float]] = {}
-        pending = deque(self._named())
+        pending = deque((place, value, True) for place, value in self._named())
         seen: set[tuple[Place, float]] = set()
         while pending and len(seen) < _MOST_STEPS:
-            place, value = pending.popleft()
+            place, value, exact = pending.popleft()
             if (place, value) in seen or not math.isfinite(value):
                 continue
             seen.add((place, value))
@@ -180,9 +138,16 @@ class _Walk:
             if step.graph_input is not None and len(found.setdefault(step.graph_input, set())) < _MOST_EDGES:
                 found[step.graph_input].add(value)
             if step.node is None:
-                pending += [(source, value) for source in step.sources]
+                pending += [(source, value, exact) for source in step.sources]
             elif step.node.op_type not in _WITHOUT_VALUES:
-                pending += self._undone(step.node, step.sources, value)
+                asked = self._asked(step.node, step.sources)
+                if exact and not is_undone(asked):
+                    exact = False
+                    self.behind |= {(place[1], value): None} if place[0] is self._upstream.scopes.main else {}
+                numbers = undone(asked, value) if step.node.domain in DEFAULT_DOMAINS else []
+                read = zip(step.sources, asked.constants, strict=True)
+                sources = [source for source, constant in read if constant is None]
+                pending += [(source, number, exact) for source in sources for number in numbers]
         return found
 
     def texts(self) -> list[str]:
@@ -209,31 +174,17 @@ class _Walk:
                 if rule is None:
                     continue
                 places = [(scope, name) for name in node.input if name]
-                attributes = {attribute.name: attribute for attribute in node.attribute}
-                asked = _Asked(node, [self._numbers_of(place) for place in places], attributes)
+                asked = self._asked(node, places)
                 named = [value for value in rule(asked) if abs(value) < _LARGEST]
                 for place, constant in zip(places, asked.constants, strict=True):
                     if constant is None:
                         yield from ((place, float(value)) for value in named)
 
-    def _undone(self, node: NodeProto, sources: Sequence[Place], out: float) -> list[tuple[Place, float]]:
-        """The values of a node's operands for which it gives `out`."""
-        constants = [self._numbers_of(source) for source in sources]
-        open_sources = [source for source, constant in zip(sources, constants, strict=True) if constant is None]
-        undone = []
-        try:
-            if node.op_type in _UNDONE and len(sources) == 2 and len(open_sources) == 1:
-                first = constants[0] is None
-                undone = [_UNDONE[node.op_type](out, c, first) for c in constants[1 if first else 0] or ()]
-            elif node.op_type in _UNDONE_ALONE:
-                undone = [_UNDONE_ALONE[node.op_type](out)]
-            elif node.op_type == "Abs":
-                undone = [out, -out]
-            elif node.op_type == "Cast" or node.domain in DEFAULT_DOMAINS:
-                undone = [out]
-        except (ValueError, ZeroDivisionError, OverflowError):  # it never gives that
-            return []
-        return [(source, float(value)) for source in open_sources for value in undone if isinstance(value, float)]
+    def _asked(self, node: NodeProto, places: Sequence[Place]) -> Asked:
+        constants = [self._numbers_of(place) for place in places]
+        arrays = [self._constants[place] for place in places]
+        types = [None if array is None else array.dtype for array in arrays]
+        return Asked(node, constants, types, {attribute.name: attribute for attribute in node.attribute})
 
     def _numbers_of(self, place: Place) -> tuple[float, ...] | None:
         """The numbers of a constant, a few of many; () for one of weights or texts; None for what is no constant."""

@@ -33,7 +33,6 @@ class DifferenceError(DiagnosedError):
 
 
 _MOST_NAMED = 3
-_BRIEF = 0.1  # seconds of a run
 
 
 class Engine:
@@ -51,7 +50,6 @@ class Engine:
         self._part = part
         self._whole = 0.0  # elements that the first run was fed
         self._cost = 1.0  # of the run that is made, in forward passes
-        self._last = 0.0  # seconds of the last run
         self.label = label
         self.progress = Progress(conditions.tell)
         self.runs: list[Run] = []
@@ -115,35 +113,17 @@ class Engine:
         finally:
             self._cost = 1.0
 
-    def _count(self, seconds: float) -> None:
-        """A run for which the processor worked so long."""
-        self._last = seconds
-        self.conditions.spent.seconds += seconds
+    def _count(self) -> None:
+        """One more run."""
         self.conditions.spent.passes += self._part * self._cost
 
-    def start_from(self, fitted: Fitted, session: Runner) -> None:
+    def start_from(self, fitted: Fitted) -> None:
         """Count the run that was just made on these feeds as one forward pass, and name the inputs whose sizes had to
         be equal."""
         self._whole = _elements(fitted.feeds)
-        self._measure(session, fitted.feeds)
         if fitted.equal:
             names = listed(list(map(repr, fitted.equal[:_MOST_NAMED])))
             self.not_tested.append(Diagnostic("verification.equal-sizes", names=names))
-
-    def _measure(self, session: Runner, feeds: Feeds) -> None:
-        """The run that was just made on these feeds is a forward pass. The first run of a session takes longer than
-        others: a brief one is made again."""
-        self.is_forward_pass()
-        if self._part == 1 and self._last < _BRIEF:
-            with suppress(CannotRunError):
-                session.run(session.taken(feeds))
-                self.is_forward_pass()
-
-    def is_forward_pass(self) -> None:
-        """The last run computed what the original does at its own size."""
-        if self._part == 1:
-            spent = self.conditions.spent
-            spent.forward = min(spent.forward or self._last, self._last)
 
     def hold(self, before: Document, candidate: Document, rederived: frozenset[Key] = frozenset()) -> None:
         """From here on the shapes that the candidate stores are held against every run of it, and the verdict fails
@@ -222,10 +202,7 @@ class Engine:
         session = session or self.open(document, optimized=optimized, extra_outputs=extra_outputs, label=label)
         feeder = self.feeder(session.inputs, hints, shapes=shapes)
         budget = MemoryBudget(document, self.conditions.limits)
-        fitted = fit_feeds(session, feeder, budget=budget, is_part=shapes is not None)
-        if shapes is None and not self.conditions.spent.forward:
-            self._measure(session, fitted.feeds)
-        return fitted
+        return fit_feeds(session, feeder, budget=budget, is_part=shapes is not None)
 
     def fit_as_declared(
         self, document: Document, session: Session, budget: MemoryBudget, *, is_part: bool = False
@@ -265,7 +242,7 @@ class Engine:
             reason,
             tuple(self.runs),
             sessions=self.sessions,
-            forward_passes=round(self.conditions.spent.forward_passes, 1),
+            forward_passes=round(self.conditions.spent.passes, 1),
             tested=(*_tested(self.runs), *dict.fromkeys(self.tested)),
             not_tested=tuple(dict.fromkeys((*_not_tested(self.runs), *self.not_tested))),
         )

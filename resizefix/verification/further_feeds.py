@@ -18,6 +18,7 @@ from resizefix.runtimes.inputs import InputKind, TensorInput, Value
 from resizefix.runtimes.ort_session import CannotRunError
 from resizefix.scope_path import ScopePath
 from resizefix.verification.arms import Watched
+from resizefix.verification.crossings import Crossings
 from resizefix.verification.draws import SMALL, Drawer
 from resizefix.verification.feed_rows import ROWS_OF_A_TURN, Row, looking_row, row
 from resizefix.verification.feeds import Feeder
@@ -34,10 +35,11 @@ OF_LIGHT = (
     (2**15, 48),
     (LIGHT, 32),
 )
-# Seconds: a model of few numbers that loops is as dear as one of many. What a first run imports is in it.
-_SLOW = 1.0
+# Elements that a run computes, which takes a tenth of a second: a model of few numbers may make many of them, or loop.
+_MOST_COMPUTED = 2**27
 OF_ANY = 2  # the rows of usual numbers
 _OTHER_SIZES = 5  # of a light model with open sizes
+_MOST_TURNS = 40  # of rows, for a model that names many numbers
 _ROWS_OF_A_SIZE = 3  # that are drawn at each of those
 _FIRST_CRITICAL = 500  # the number of the first row that is drawn for it
 _SIZINGS = (*SMALL_SIZINGS, *SIZINGS[:6])
@@ -56,8 +58,8 @@ _ROOM = 6  # times what a run takes that must be free before sizes are drawn
 class FurtherFeeds:
     """Draws feeds for a model that runs as `runner`. `feeder` knows the inputs.
 
-    `first` is the feed that it is known to run with; finding it took so many `seconds` of the processor. `tried`: how
-    often the model was run for further ones; `ran`: the bodies that ran on the feeds that were kept.
+    `first` is the feed that it is known to run with, and was run with last. `tried`: how often the model was run for
+    further ones; `ran`: the bodies that ran on the feeds that were kept.
     """
 
     runner: Watched
@@ -65,7 +67,6 @@ class FurtherFeeds:
     first: Fitted
     origin: Origin
     budget: MemoryBudget
-    seconds: float = 0.0
     bases: list[Fitted] = field(default_factory=list)
     tried: int = 0
     ran: frozenset[ScopePath] = frozenset()
@@ -77,6 +78,7 @@ class FurtherFeeds:
         self.bases = [self.first]
         self._seen.add(_identity(self.first.feeds))
         self.budget.reject_reason(self.runner.taken(self.first.feeds))  # so that it knows what the first run takes
+        self._computed = self.budget.computed(self.runner.taken(self.first.feeds)) * self.runner.turns
         self._drawer = Drawer(self.feeder.seed, self.origin.edges, self.origin.deciding)
         room = self.budget.has_room(self.runner.taken(self.first.feeds), ScalePoint(()), _ROOM)
         self._drawn = [entry for entry in self.feeder.drawn if room or entry.name not in self.origin.deciding]
@@ -95,7 +97,7 @@ class FurtherFeeds:
     @property
     def is_light(self) -> bool:
         """Whether a run costs next to nothing."""
-        return self._weight <= LIGHT and self.seconds < _SLOW
+        return self._weight <= LIGHT and self._computed <= _MOST_COMPUTED
 
     @property
     def is_brief(self) -> bool:
@@ -110,9 +112,15 @@ class FurtherFeeds:
             return OF_ANY
         for most, feeds in OF_LIGHT if self.is_light else ():
             if self._weight <= most:
-                return feeds
+                return max(feeds, self._until_every_edge) if self.is_brief else feeds
         usual = (self._usual(self.first, entry) for entry in self._drawn)
         return 1 + any(_elements(value) <= SMALL for value in usual)
+
+    @property
+    def _until_every_edge(self) -> int:
+        """So many rows that every number that the model names for an input is stood on, and passed on both sides."""
+        turns = max((len({*named, 0, 1}) for named in self.origin.edges.numbers.values()), default=0)
+        return ROWS_OF_A_TURN * min(turns, _MOST_TURNS)
 
     def at_other_sizes(self) -> list[Fitted]:
         """The usual feeds at a few other sizes that the file leaves open, where the model runs with them, the smallest
@@ -192,6 +200,15 @@ class FurtherFeeds:
             ends = [self._run(moved(one.feeds, by), same_sizes=True) for by in (-most, most)]
             if ends[0] is not None and ends[1] is not None:
                 found += self._border(ends[0], ends[1])
+        return found
+
+    def crossing(self, crossings: Crossings) -> list[Fitted]:
+        """Feeds next to each other between which a tensor inside one of the models passes a number that it names."""
+        found: list[Fitted] = []
+        for feeds in crossings.between([self.first, *(one for one, _ in self._ran_on)]):
+            fitted = self._run(feeds, same_sizes=True)
+            if fitted is not None and not fitted.vacuous:
+                self._keep(found, fitted)
         return found
 
     def _border(self, one: Fitted, other: Fitted) -> list[Fitted]:

@@ -28,6 +28,7 @@ from resizefix.verification.turns import fed_back
 _REMEMBERED = 4
 _FEW = 200  # nodes
 _LIGHT = 2**20  # elements that are computed
+_OF_A_NODE = 2**11  # elements: it takes about two microseconds
 _TURNS = 4  # of a Loop: how many it makes is seldom known
 _KEPT = 8  # times what nodes alone make: both models', at the old scales and two others, which are a half larger
 _AS_IT_IS = ScalePoint(())
@@ -100,6 +101,13 @@ class MemoryBudget:
         hands on to its next turn grows with each."""
         made, turned = self._by_elements(feeds, scales), self.turned(scales)
         return made if turned is None else max(turned, made or 1.0)
+
+    def computed(self, feeds: Mapping[str, Value]) -> float:
+        """What a run on these feeds computes, as far as inference was asked: elements made of one or a few others, and
+        for each node what calling it costs. At least what is fed."""
+        own = self._as_it_is.get(_sorted(_shapes(feeds)))
+        made = sum(math.prod(shape) for shape in _shapes(feeds).values()) if own is None else sum(own.work)
+        return made + _OF_A_NODE * len(self._original.proto.graph.node)
 
     def turned(self, scales: ScalePoint) -> float | None:
         """How many times larger the turns of Loops make what they hand on; None where nothing grows so."""

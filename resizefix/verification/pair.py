@@ -19,6 +19,8 @@ from resizefix.shapes.stored_shapes import Shapes
 from resizefix.verification.arms import Watched, watched_copy
 from resizefix.verification.bounds import Tolerance, widest, within
 from resizefix.verification.compare import compare
+from resizefix.verification.crossings import Crossings
+from resizefix.verification.edges import edges
 from resizefix.verification.engine import DifferenceError, Engine, run_of
 from resizefix.verification.feeds import Feeder
 from resizefix.verification.fitting import Fitted, OverBudgetError, Runner, fit_feeds, with_shapes_to_give
@@ -34,6 +36,7 @@ from resizefix.verification.verification import Verification
 from resizefix.verification.views import View, views_of
 
 _MOST_NAMED = 4
+_MOST_TARGETS = 24  # tensors inside a model with a number that they are to pass
 _RUNS = 4  # of each feed: two models at two levels
 
 
@@ -99,11 +102,11 @@ class Pair:
         feeder = self._feeder = self.engine.feeder(inputs, hints)
         self.engine.progress.expect(4)
         budget = MemoryBudget(self.before, self.engine.conditions.limits)
-        began, used = time.monotonic(), time.process_time()
+        began = time.monotonic()
         first = self._fitted_first(session, feeder, budget)
-        seconds, used = time.monotonic() - began, time.process_time() - used
+        seconds = time.monotonic() - began
         if not self.is_part:
-            self.engine.start_from(first, session)
+            self.engine.start_from(first)
         self.engine.progress.done("running the model before")
         self._unseen = {"BEFORE": session.arms_watched - session.ran}
         if not self.looks:
@@ -111,7 +114,7 @@ class Pair:
         if self.feeding.runs == 1:
             return [first]
         self._origin = self._named_by_both
-        further = FurtherFeeds(session, feeder, first, self._origin, budget, used)
+        further = FurtherFeeds(session, feeder, first, self._origin, budget)
         self._is_brief = session.session.brief = further.is_brief
         wanted = further.enough(exact=self.exact) if self.feeding.runs is None else self.feeding.runs - 1
         left = self.engine.conditions.limits.left()
@@ -125,10 +128,26 @@ class Pair:
         if not further.is_light and not tells(first) and any(map(tells, fitted)):
             fitted = [*fitted[1:], *further.rows(1)]
         fitted += further.reaching(self._unseen["BEFORE"] - further.ran)
-        fitted += further.borders() if self.exact and self.feeding.runs is None else ()
+        if self.exact and self.feeding.runs is None:
+            fitted += further.borders()
+            fitted += self._at_crossings(further)
         self._unseen["BEFORE"] -= further.ran
         self.engine.progress.done("running the model before", further.tried)
         self.engine.progress.expect(3 * (len(fitted) - 1))
+        return fitted
+
+    def _at_crossings(self, further: FurtherFeeds) -> list[Fitted]:
+        """Feeds at which a tensor inside either model passes a number that the model names."""
+        fitted: list[Fitted] = []
+        for document in (self.before, self.after) if further.is_light else ():
+            targets = edges(document).behind[:_MOST_TARGETS]
+            if not targets:
+                continue
+            with suppress(CannotLoadError):
+                names = list(dict.fromkeys(name for name, _ in targets))
+                session = self.engine.open(document, optimized=False, extra_outputs=names)
+                session.brief = self._is_brief
+                fitted += further.crossing(Crossings(session, targets))
         return fitted
 
     def _fitted_first(self, session: Watched, feeder: Feeder, budget: MemoryBudget) -> Fitted:

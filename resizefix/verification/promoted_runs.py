@@ -70,7 +70,7 @@ class PromotedRuns:
         session = self._open(original, optimized=False)
         fitted = self.engine.fit_as_declared(original, session, self._budget, is_part=self._is_alone)
         self._feeds, self._made = fitted.feeds, fitted.outputs
-        self.engine.start_from(fitted, session)
+        self.engine.start_from(fitted)
         self._budget.start_from(fitted.feeds)
         self._others = list(fitted.others)  # feeds of other sizes and other values
         self._is_open = len(fitted.others) > 1  # sizes are

@@ -44,7 +44,8 @@ from resizefix.verification.whole_sizes import follow_whole_sizes, without_whole
 
 _MOST_COST, _MOST_COST_OF_OPEN = 11.0, 14.0  # forward passes of a proof, where sizes are fixed and where they are open
 _OPTIMISED = 4.5  # of these for the default level: both models, at the old scales and at others
-_MOST_PROBED, _LITTLE = 6.0, 0.25  # forward passes of the runs that tell which sites are free, or seconds
+_MOST_PROBED = 6.0  # forward passes of the runs that tell which sites are free; or
+_LITTLE = 2**27  # what these compute in all, which takes a fraction of a second
 _CHEAP = 0.75  # forward passes of a run that need not be cheaper
 
 
@@ -95,8 +96,6 @@ class PromotionComparison(PromotedRuns):
         )
         first = self._point(old, self._feeds)
         first.before[False], first.after[False] = self._made, self._answer(old, self._feeds)
-        if first.runs:
-            self.engine.is_forward_pass()
         points = [first, *self._moved(coupling or {}), *self._at_broken_sizes(old)]
         self._probed = None
         self.engine.progress.expect(sum(2 - point.is_plain for point in points))
@@ -175,8 +174,8 @@ class PromotionComparison(PromotedRuns):
 
     def _affords_probing(self) -> bool:
         """Whether another run that only tells which sites are free is within the cost of a proof, or takes no time."""
-        spent = self.engine.conditions.spent
-        return spent.seconds < _LITTLE or spent.seconds < _MOST_PROBED * spent.forward
+        passes = self.engine.conditions.spent.passes
+        return passes < _MOST_PROBED or passes * self._budget.computed(self._feeds) < _LITTLE
 
     def _affords(self, point: PromotedPoint, times: int = 1) -> bool:
         """Whether so many runs of the point are within the cost of a proof, with those that will follow."""

@@ -85,9 +85,8 @@ class Verification:
     `runtime` is what the second model ran in, with its version, where that was not onnxruntime without optimisation;
     `sites` is what it made of each resize. `bitwise_alone`: the changed nodes that gave every bit when they were
     compared alone, without optimisation. `views` are planes of the outputs to look at, where a file was fed.
-    `forward_passes`: what the runs cost, in runs of the whole original at its own size, by the time that the processor
-    worked: two equal verifications may differ in it. `tested` is what had a chance to disprove the result, `not_tested`
-    what had none.
+    `forward_passes`: what the runs cost, in runs of the whole original at its own size, by the elements that they
+    compute. `tested` is what had a chance to disprove the result, `not_tested` what had none.
     """
 
     status: Status

@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,6 +15,10 @@ from resizefix.verification.edges import EDGES, edges
 
 def named(graph: str, opset: int = 18, name: str = "x") -> list[float]:
     return [round(value, 4) for value in edges(document(graph, opset, "own")).numbers.get(name, ())]
+
+
+# In steps of a half: the least number of uint8, which is 0, the largest, and the zero point 11, each with its sides.
+QUANTISED = [-5.75, -5.5, -5.25, -0.25, 0, 0.25, 121.75, 122, 122.25]
 
 
 @pytest.mark.parametrize(
@@ -37,6 +42,10 @@ def named(graph: str, opset: int = 18, name: str = "x") -> list[float]:
         ("y = own.f(x)", [9]),
         ("y = Cast<to = 3>(x)", [-128, 127]),
         ("y = Cast<to = 10>(x)", [-2048, 2048]),
+        ("s = Add(x, b) y = Cast<to = 9>(s)", [-20]),
+        ("s = Mul(x, b) t = Sub(s, a) y = Sign(t)", [-0.3]),
+        ("q = QuantizeLinear(x, h, z) f = Cast<to = 1>(q) y = Min(f, b)", [*QUANTISED, 4.5]),
+        ("d = DequantizeLinear(q, h, z) y = Min(d, b)", []),
         ("c = Mul(b, b) y = Min(x, c)", [400]),
         ("""c = Greater(x, a) d = Squeeze(c)
             y = If(d) <then_branch = t () => (float[2] u) { u = Max(x, b) }, else_branch = e () => (float[2] v)
@@ -44,11 +53,27 @@ def named(graph: str, opset: int = 18, name: str = "x") -> list[float]:
     ],
 )  # fmt: skip
 def test_a_node_names_values_for_the_input(nodes, values):
-    constants = "<float a = {-6.0}, float b = {20.0}, float far = {3e38}>"
+    constants = (
+        "<float a = {-6.0}, float b = {20.0}, float far = {3e38}, float h = {0.5}, uint8 z = {11}, uint8[1] q = {7}>"
+    )
     function = (
         '<domain: "own", opset_import: ["" : 18]> f (p) => (q) { k = Constant<value_float = 9.0>() q = Max(p, k) }'
     )
-    assert named(f"(float[1] x) => (y) {constants} {{ {nodes} }} {function}") == values
+    assert named(f"(float[1] x) => (y) {constants} {{ {nodes} }} {function}") == sorted(values)
+
+
+@given(st.sampled_from(["uint8", "int8", "uint16", "int16"]), st.floats(2**-6, 8, width=32), st.data())
+def test_a_quantised_number_is_at_its_limits_0_and_its_zero_point_on_edges_of_the_input(dtype, scale, data):
+    limits = np.iinfo(dtype)
+    zero = data.draw(st.integers(int(limits.min), int(limits.max)))
+    graph = f"(float[3] x) => (y) <float s = {{{scale}}}, {dtype} z = {{{zero}}}> {{ y = QuantizeLinear(x, s, z) }}"
+    values = np.array(edges(document(graph, 21)).numbers["x"])
+    quantised = np.clip(np.round(np.float32(values) / np.float32(scale)) + zero, limits.min, limits.max)
+    wanted = {limits.min, limits.max, zero, 0}
+    assert wanted <= set(quantised.tolist())
+    for number in wanted - {limits.min, limits.max}:  # the numbers next to it begin half a step from it
+        assert np.isclose(values, scale * (number - zero + 0.5)).any()
+        assert np.isclose(values, scale * (number - zero - 0.5)).any()
 
 
 @given(st.floats(-100, 100, width=32), st.floats(0.125, 100, width=32), st.floats(-100, 100, width=32))

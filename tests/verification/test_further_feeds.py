@@ -70,6 +70,20 @@ def test_rows_stand_on_both_sides_of_a_value_that_the_model_names(seed, edge):
     assert ((values > edge) & (values < edge + near)).any()
 
 
+@settings(max_examples=20, deadline=None)
+@given(SEEDS, st.lists(st.integers(-50, 50), min_size=1, max_size=20, unique=True), st.booleans())
+def test_a_small_model_is_fed_every_number_that_it_names_and_both_sides_of_it(seed, named, is_scalar):
+    nodes = "".join(f"y{at} = ThresholdedRelu<alpha = {edge + 0.5}>(x) " for at, edge in enumerate(named))
+    outputs = ", ".join(f"y{at}" for at in range(len(named)))
+    feeds = further(f"(float{'' if is_scalar else '[3]'} x) => ({outputs}) {{ {nodes} }}", seed)
+    first = np.array([fitted.feeds["x"].flat[0] for fitted in feeds.rows(feeds.enough())])
+    for edge in np.array(named) + 0.5:
+        near = 1.2 * abs(edge)
+        assert (first == edge).any()
+        assert ((first < edge) & (first > edge - near)).any()
+        assert ((first > edge) & (first < edge + near)).any()
+
+
 def test_an_image_is_smooth_and_has_edges_and_bytes_go_to_255():
     entry = TensorInput("x", TensorProto.FLOAT, (1, 3, 32, 48))
     image = Drawer(0).value(entry, np.ones(entry.shape, np.float32), row(0))

@@ -1,0 +1,109 @@
+"""Feeds at which a tensor inside a model passes a number that a node behind it names: found by halving.
+
+Where a threshold stands behind a reduction, a product with weights or a normalisation, no number of an input says where
+it is (`edges.py`). Of two feeds of the same shapes between which the tensor passes the number, one half is kept until
+they are next to each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+import numpy as np
+
+from resizefix.document.values import Array
+from resizefix.runtimes.inputs import Value
+from resizefix.runtimes.ort_session import CannotRunError, Session
+from resizefix.verification.fitting import Fitted
+from resizefix.verification.moved_feeds import half_way
+
+_MOST_FEEDS = 64  # that are looked at for two to begin with
+_MOST_SHAPES = 2  # of feeds: those with most numbers, where reductions differ most, and the usual ones
+_MOST_RUNS = 800  # in all
+_HALVINGS = 40  # until float32 numbers are next to each other
+_YIELDED = (8, 16)  # before that: what is computed behind the tensor may round a last bit the other way
+_ELEMENTS = 3  # of the tensor, each of which is taken for itself
+
+
+def shapes_of(feeds: Mapping[str, Value]) -> tuple[object, ...]:
+    """The shapes of all tensors that are fed."""
+    return tuple((name, value.shape) for name, value in feeds.items() if isinstance(value, np.ndarray))
+
+
+def numbers_fed(feeds: Mapping[str, Value]) -> int:
+    """How many numbers all tensors have."""
+    return sum(value.size for value in feeds.values() if isinstance(value, np.ndarray))
+
+
+@dataclass
+class Crossings:
+    """Searches with a session that gives the tensors of `targets`, each with the number that it is to pass."""
+
+    session: Session
+    targets: Sequence[tuple[str, float]]
+    _runs: int = 0
+
+    def between(self, fitted: Sequence[Fitted]) -> Iterator[dict[str, Value]]:
+        """Feeds on both sides of each number, nearer and nearer to each other."""
+        groups: dict[object, list[dict[str, Value]]] = {}
+        for one in fitted:
+            groups.setdefault(shapes_of(one.feeds), []).append(one.feeds)
+        largest = max(groups, key=lambda shapes: numbers_fed(groups[shapes][0]))
+        for shapes in list(dict.fromkeys([largest, *groups]))[:_MOST_SHAPES]:
+            feeds = groups[shapes][:_MOST_FEEDS]
+            tensors = [self._tensors_of(one) for one in feeds]
+            for name, number in self.targets:
+                values = [one.get(name) if one is not None else None for one in tensors]
+                for at, low, high in _two_sides(values, number):
+                    yield from self._narrowed(name, number, at, feeds[low], feeds[high])
+
+    def _narrowed(
+        self, name: str, number: float, at: int, low: dict[str, Value], high: dict[str, Value]
+    ) -> Iterator[dict[str, Value]]:
+        for halving in range(_HALVINGS):
+            if halving in _YIELDED:
+                yield from (low, high)
+            middle = half_way(low, high)
+            if _same(middle, low) or _same(middle, high):
+                break
+            tensors = self._tensors_of(middle)
+            values = None if tensors is None else tensors.get(name)
+            if values is None or values.size <= at:
+                break
+            if values.flat[at] >= number:
+                high = middle
+            else:
+                low = middle
+        yield from (low, high)
+
+    def _tensors_of(self, feeds: Mapping[str, Value]) -> dict[str, Array] | None:
+        """The tensors for these feeds as float64; None where the model does not run or has run often enough."""
+        if self._runs >= _MOST_RUNS:
+            return None
+        self._runs += 1
+        names = {name for name, _ in self.targets}
+        with suppress(CannotRunError):
+            outputs = self.session.run(self.session.taken(feeds))
+            values = ((name, outputs[name]) for name in names)
+            numbers = ((name, value) for name, value in values if isinstance(value, np.ndarray))
+            return {name: value.astype(np.float64) for name, value in numbers if value.dtype.kind in "iufV"}
+        return None
+
+
+def _two_sides(values: Sequence[Array | None], number: float) -> Iterator[tuple[int, int, int]]:
+    """An element of the tensor, and the positions of two feeds where it is nearest below and above the number."""
+    sizes = [value.size for value in values if value is not None]
+    for at in range(min(min(sizes, default=0), _ELEMENTS)):
+        numbers = np.array([np.nan if value is None else value.flat[at] for value in values])
+        below, above = (np.where(side, numbers, np.nan) for side in (numbers < number, numbers >= number))
+        if np.isfinite(below).any() and np.isfinite(above).any():
+            yield at, int(np.nanargmax(below)), int(np.nanargmin(above))
+
+
+def _same(one: Mapping[str, Value], other: Mapping[str, Value]) -> bool:
+    return all(
+        not isinstance(value, np.ndarray) or np.array_equal(value, other[name])  # type: ignore[arg-type]
+        for name, value in one.items()
+    )

@@ -29,7 +29,18 @@ def on_page_context(context: dict[str, Any], page: Page, config: MkDocsConfig, n
     shown.homepage = homes[_CHINESE] if is_chinese else nav.homepage
     context["nav"] = shown
     config.theme["language"] = "zh" if is_chinese else "en"
+    config.extra["alternate"] = _switch(page, {item.url: item for item in nav.pages})
     return context
+
+
+def _switch(page: Page, pages: dict[str, Page]) -> list[dict[str, str]]:
+    """The theme's switch of languages: this page in each, or the first page where a language lacks it."""
+    english = page.url.removeprefix(_CHINESE) or "./"
+    chinese = _CHINESE + english.removeprefix("./")
+    return [
+        {"name": "English", "lang": "en", "link": english if english in pages or english == "./" else "./"},
+        {"name": "简体中文", "lang": "zh", "link": chinese if chinese in pages else _CHINESE},
+    ]
 
 
 def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:

@@ -26,6 +26,7 @@ FLOORS = (
     ("__main__",),
 )
 WORDS = {
+    "addresses",
     "beside",
     "diagnostics",
     "difference",

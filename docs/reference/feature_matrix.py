@@ -14,7 +14,7 @@ from resizefix.interop import opened
 from resizefix.shapes.model_view import ModelView
 from resizefix.targets.catalogue import TARGETS
 from resizefix.targets.collect_facts import facts_in
-from resizefix.targets.target import Effect, judge
+from resizefix.targets.target import Effect, Target, judge
 
 ACCEPTED, DIFFERENT, REJECTED = "✓", "≠", "✗"
 _TWO = "float[4] s = {1, 1, 2, 2}"
@@ -128,7 +128,7 @@ FEATURES: tuple[Feature, ...] = (
     ),
     Feature(
         "linear, sizes computed from the input's shape",
-        "linear，由输入的 shape 算出 sizes",
+        "linear，由输入的形状算出 sizes",
         f'h = Shape (x) z = Mul (h, f) y = Resize <{_LINEAR}> (x, "", "", z)',
         "int64[4] f = {1, 1, 2, 2}",
         image="float[n,2,h,w]",
@@ -202,15 +202,21 @@ def cells(feature: Feature) -> list[str]:
     ]
 
 
+def section(target: Target) -> str:
+    """The anchor of the rules of a target: the releases of TensorRT share a table."""
+    return "tensorrt" if target.runtime == "tensorrt" else target.name.replace(".", "")
+
+
 def tables(*, chinese: bool = False) -> list[str]:
     """Two Markdown tables, with a heading each: the releases of TensorRT, and the other targets."""
     rows = [cells(feature) for feature in FEATURES]
-    heads = ("TensorRT 的各个版本", "其他目标") if chinese else ("TensorRT, by release", "Other targets")
+    heads = ("TensorRT，新版本在前", "其他目标") if chinese else ("TensorRT, the newest first", "Other targets")
     text = []
     for title, is_tensorrt in zip(heads, (True, False), strict=True):
         shown = [at for at, target in enumerate(TARGETS) if (target.runtime == "tensorrt") is is_tensorrt]
-        names = [TARGETS[at].name for at in shown]
-        links = [f"[{name.removeprefix('tensorrt-')}](#{name.replace('.', '')})" for name in names]
+        if is_tensorrt:
+            shown.reverse()  # the newest first: a narrow screen shows those
+        links = [f"[{TARGETS[at].name.removeprefix('tensorrt-')}](#{section(TARGETS[at])})" for at in shown]
         text.append(f"### {title}\n")
         text.append(f"| {'特性' if chinese else 'feature'} | {' | '.join(links)} |\n|---|{':-:|' * len(shown)}")
         for feature, row in zip(FEATURES, rows, strict=True):

@@ -10,6 +10,7 @@ import inspect
 import json
 import re
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -24,17 +25,15 @@ from resizefix.equivalences.resize_spec import ResizeSpec
 from resizefix.equivalences.table import EQUIVALENCES
 from resizefix.interpolation import CoordinateTransformationMode, ExtentKind, Interpolation, Mode
 from resizefix.library.model_outcome import RULES
-from resizefix.targets.catalogue import TARGETS
 from resizefix.targets.described import QUOTED
 from resizefix.targets.described_computation import PROPERTIES
 from resizefix.targets.described_conditions import CONDITIONS
 from resizefix.targets.described_schema import schema as file_schema
-from resizefix.targets.target import Effect
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 import message_tables  # noqa: E402
-from feature_matrix import tables  # noqa: E402
+import target_tables  # noqa: E402
 
 NOTE = "<!-- Made by docs/reference/make_reference.py out of the code; edit that. -->\n"
 CALLS = (
@@ -61,15 +60,6 @@ ERRORS = (
     "RefusedError",
     "VerificationFailedError",
 )
-
-MATRIX_LEGEND = (
-    "Each cell is what the target's rules say of a small model with this resize: ✓ accepted, ≠ accepted and computed\n"
-    "otherwise without an error, ✗ rejected. Where nothing else is said, the node is Resize-13 and the input's size\n"
-    "is fixed. A model with ≠ or ✗ is what `legalize` rewrites.",
-    "每一格是该目标的规则对一个只含这种缩放的小模型的判断：✓ 接受，≠ 接受但算出别的结果而不报错，✗ 拒绝。"
-    "没有另外说明时，节点是 Resize-13，输入尺寸固定。遇到 ≠ 或 ✗，`legalize` 会改写模型。",
-)
-CHINESE_EFFECTS = {Effect.REJECTED: "拒绝", Effect.DIFFERENT: "结果不同", Effect.NOTED: "仅作提示"}
 
 # The rooms from the top down: a file imports from its own room and those below.
 ROOMS = (
@@ -109,8 +99,8 @@ def pages() -> dict[str, str]:
     return {
         "cli.md": _cli(),
         "api.md": _api(),
-        "targets.md": _targets(),
-        "../zh/reference/targets.md": _chinese_targets(),
+        "targets.md": f"{NOTE}\n{target_tables.page()}",
+        "../zh/reference/targets.md": f"{NOTE}\n{target_tables.chinese_page()}",
         "equivalences.md": _equivalences(),
         "json.md": _json(),
         "messages.md": f"{NOTE}\n{message_tables.page()}",
@@ -156,6 +146,10 @@ def _cli() -> str:
         "a 2, but where OUT is written: then it is a 0. A closed stdout is no other.\n"
     )
     context = click.Context(group, info_name="resizefix", **group.context_settings)
+    shared = _shared_options(context)
+    text.append("## Options of several commands\n\n| option | what it does |\n|---|---|")
+    text.extend(f"| `{_cell(names)}` | {_cell(what)} |" for names, what in shared)
+    text.append("")
     for name in group.list_commands(context):
         command = group.get_command(context, name)
         assert command is not None
@@ -166,8 +160,12 @@ def _cli() -> str:
         text.append(f"{inspect.cleandoc(command.help or '')}\n")
         options = [param for param in command.get_params(inner) if isinstance(param, click.Option)]
         rows = [record for option in options if (record := option.get_help_record(inner))]
-        text.append("| option | what it does |\n|---|---|")
-        text.extend(f"| `{_cell(names)}` | {_cell(what)} |" for names, what in rows)
+        own = [row for row in rows if row not in shared]
+        if own:
+            text.append("| option | what it does |\n|---|---|")
+            text.extend(f"| `{_cell(names)}` | {_cell(what)} |" for names, what in own)
+        others = ", ".join(f"`{_long_name(names)}`" for names, _ in rows if (names, _) in shared)
+        text.append(f"\n[Shared options](#options-of-several-commands): {others}.")
         if command.epilog:
             text.append(f"\n{command.epilog.replace('Example: ', 'Example: `', 1)}`\n")
     return "\n".join([*text, *_outcomes()]).rstrip() + "\n"
@@ -189,6 +187,23 @@ def _outcomes() -> list[str]:
         "`failed` in `verify` and `diff`. Unusable arguments or input have no outcome (`null`), and are counted as\n"
         "`unusable`.\n",
     ]
+
+
+def _shared_options(context: click.Context) -> list[tuple[str, str]]:
+    """The options that at least three commands have with the same words."""
+    counts: Counter[tuple[str, str]] = Counter()
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert command is not None
+        inner = click.Context(command, info_name=name, parent=context)
+        options = [param for param in command.get_params(inner) if isinstance(param, click.Option)]
+        counts.update(record for option in options if (record := option.get_help_record(inner)))
+    return [record for record, count in counts.items() if count >= 3]
+
+
+def _long_name(names: str) -> str:
+    """ "--json" of "--json", "--node" of "-n, --node PATTERN"."""
+    return next(word.rstrip(",") for word in names.split() if word.startswith("--"))
 
 
 def _api() -> str:
@@ -219,38 +234,6 @@ def _parameters(call: object) -> list[str]:
     found = [re.sub(r": '([^']*)'", r": \1", str(parameter)) for parameter in parameters]
     first = next((at for at, one in enumerate(parameters) if one.kind is one.KEYWORD_ONLY), len(found))
     return [*found[:first], "*", *found[first:]] if first < len(found) else found
-
-
-def _targets() -> str:
-    text = [NOTE, "# Targets and their rules\n", "English | [简体中文](../zh/reference/targets.md)\n"]
-    text.append(
-        "What `check` judges by and `legalize` aims at. A rule's source is where it was read or measured. Measured\n"
-        "were onnxruntime and four releases of TensorRT-RTX, which stands in for TensorRT 10 and which `check --live`\n"
-        "asks; the older cores are closed and no longer given out, so their rules are read in the source of the\n"
-        "parsers, which is open, at the commits named, and held to a table of nodes that were read beside it.\n"
-    )
-    text.append(f"## What each target does with which resize\n\n{MATRIX_LEGEND[0]}\n")
-    text += tables()
-    for target in TARGETS:
-        text.append(f"## {target.name}\n\n{target.parser}\n\n| rule | effect | source | fix |\n|---|---|---|---|")
-        for rule in target.rules:
-            text.append(f"| `{rule.name}` | {rule.effect.value} | {_cell(rule.source)} | {_cell(rule.fix)} |")
-        text.append("")
-    return "\n".join(text).rstrip() + "\n"
-
-
-def _chinese_targets() -> str:
-    """The matrix in Chinese, and for each target how many rules it has; the rules themselves are in English."""
-    text = [NOTE, "# 目标及其规则\n", "[English](../../reference/targets.md) | 简体中文\n"]
-    text.append("`check` 按这些规则判断，`legalize` 以它们为目标。规则的来源和改法逐条写在英文页面上。\n")
-    text.append(f"## 各目标如何处理各种缩放\n\n{MATRIX_LEGEND[1]}\n")
-    text += tables(chinese=True)
-    for target in TARGETS:
-        effects = [rule.effect for rule in target.rules]
-        counts = "，".join(f"{word} {effects.count(effect)} 条" for effect, word in CHINESE_EFFECTS.items())
-        link = f"../../reference/targets.md#{target.name.replace('.', '')}"
-        text.append(f"## {target.name}\n\n共 {len(effects)} 条规则：{counts}。[逐条列出（英文）]({link})\n")
-    return "\n".join(text).rstrip() + "\n"
 
 
 def _equivalences() -> str:
@@ -324,22 +307,19 @@ def _json() -> str:
 
 
 def _layout() -> str:
-    """The page as it stands, with a line for every file of the package: the first sentence of its docstring."""
+    """The page with a row for every room of the package: the first sentence of its docstring, and its files."""
     page = (HERE.parent / "layout.md").read_text(encoding="utf-8")
     before, _, rest = page.partition(FILES[0])
     package = Path(resizefix.__file__).parent
     rooms: dict[str, list[Path]] = {}
     for path in sorted(package.rglob("*.py")):
         rooms.setdefault(path.relative_to(package).parent.as_posix(), []).append(path)
-    text = []
+    text = ["| room | what it is for | files |\n|---|---|---|"]
     for room in sorted(rooms, key=lambda name: ([*ROOMS, name].index(name.split("/")[0]), name)):
         head = "resizefix/" if room == "." else f"resizefix/{room}/"
-        text.append(
-            f"### {head}\n\n{_first_sentence(package / room / '__init__.py')}\n\n| file | what it does |\n|---|---|"
-        )
-        files = [path for path in rooms[room] if path.name != "__init__.py"]
-        text += [f"| `{path.name}` | {_cell(_first_sentence(path))} |" for path in files]
-        text[-1] += "\n"
+        files = ", ".join(f"`{path.stem}`" for path in rooms[room] if path.name != "__init__.py")
+        text.append(f"| `{head}` | {_cell(_first_sentence(package / room / '__init__.py'))} | {files} |")
+    text[-1] += "\n"
     return f"{before}{FILES[0]}\n{chr(10).join(text)}{FILES[1]}{rest.partition(FILES[1])[2]}"
 
 

@@ -1,11 +1,11 @@
-"""Every message that `explain` knows, by runtime: each row of resizefix/messages with its cause, page and command.
+"""Every message that `explain` knows, by runtime: each row of resizefix/messages with its page and command.
 
 make_reference.py makes messages.md of it, in English and in Chinese.
 """
 
 from __future__ import annotations
 
-from resizefix.library.explain import cause_of, explain
+from resizefix.library.explain import explain
 from resizefix.messages.message import Message
 from resizefix.messages.table import MESSAGES
 
@@ -13,16 +13,17 @@ ENGLISH = (
     "# Messages\n\nEnglish | [简体中文](../zh/reference/messages.md)\n",
     "What `resizefix explain` knows, {count} wordings of {rows} messages. `…` stands for any name, path or shape, and\n"
     "a number mostly for any number. The command is the first that is tried; with your model after the message, the\n"
-    "one that helps is found. A message that is not here is answered with the nearest, and a text to report it.\n",
-    "| message | cause | first command |\n|---|---|---|",
+    "one that helps is found, and `explain` prints the cause. A message that is not here is answered with the\n"
+    "nearest, and a text to report it.\n",
+    "| message | page | first command |\n|---|---|---|",
     "More",
 )
 CHINESE = (
     "# 报错信息\n\n[English](../../reference/messages.md) | 简体中文\n",
     "`resizefix explain` 认识的报错：{rows} 条，共 {count} 种写法。`…` 代表任意名称、路径或形状，数字大多代表任意数字。"
     "表中的命令是最先尝试的一个；在报错后面给出模型，就能找到真正有用的那个。表中没有的报错，会得到最接近的几条，"
-    "以及可用来报告的文字。原因在各页面上，英文页面还逐条列出。\n",
-    "| 报错 | 原因与解决办法 | 最先尝试的命令 |\n|---|---|---|",
+    "以及可用来报告的文字。原因由 `explain` 打印，也写在各页面上。\n",
+    "| 报错 | 页面 | 最先尝试的命令 |\n|---|---|---|",
     "详情",
 )
 
@@ -36,7 +37,7 @@ def page(*, chinese: bool = False) -> str:
         runtimes.setdefault(row.runtime, []).append(row)
     for runtime, rows in runtimes.items():
         text.append(f"## {runtime}\n\n{head}")
-        text += [f"| {_texts(row)} | {_cause(row, more, chinese)} | {_command(row)} |" for row in rows]
+        text += [f"| {_texts(row)} | {_page_of(row, more)} | {_command(row)} |" for row in rows]
         text.append("")
     return "\n".join(text).rstrip() + "\n"
 
@@ -45,10 +46,9 @@ def _texts(row: Message) -> str:
     return "<br>".join(f"`` {_in_a_cell(wording.text)} ``" for wording in row.wordings)
 
 
-def _cause(row: Message, more: str, chinese: bool) -> str:
+def _page_of(row: Message, more: str) -> str:
     """With the page; every page that a row names is there in both languages, at the same place."""
-    link = f"[{more}](../{row.page.removeprefix('docs/')})"
-    return link if chinese else f"{_in_a_cell(cause_of(row))} {link}"
+    return f"[{more}](../{row.page.removeprefix('docs/')})"
 
 
 def _command(row: Message) -> str:

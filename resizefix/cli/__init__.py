@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import click
 
+from resizefix.addresses import address
 from resizefix.cli.envelope import Invocation, emit_error, emit_usage_error, why_unforeseen
 from resizefix.cli.streams import Streams
 from resizefix.diagnostics import Diagnostic, for_command_line
@@ -73,6 +74,14 @@ class _Commands(click.Group):
         for title, rows in groupby(_ROWS, lambda row: row.group):
             with formatter.section(title):
                 formatter.write_dl([(row.name.ljust(longest), row.help) for row in rows])
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        documentation, issues = address("Documentation"), address("Issues")
+        formatter.write_paragraph()
+        if documentation is None or issues is None:
+            formatter.write_text(Diagnostic("cli.read-more"))
+        else:
+            formatter.write_text(Diagnostic("cli.read-more-at", documentation=documentation, issues=issues))
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})

@@ -113,7 +113,7 @@ OPTIONS: tuple[Option, ...] = (
     Option("fastest", kinds.FLAG, ("legalize",),
         "Time every form that computes the same in TARGET (default: onnxruntime); keep the fastest.", False),
     Option("hybrid", kinds.FLAG, ("trt-legacy",),
-        "Import opset 9 beside the attribute, as old tutorials do; the file is not valid ONNX.", False),
+        "Import opset 9 and keep the attribute, as old tutorials do; the file is not valid ONNX.", False),
     Option("prefer", kinds.PREFERENCES, ("repair",),
         "Use this reading where scales and sizes disagree, or where no coordinates are stated (once for each); "
         "pytorch: the numbers of PyTorch where its export computes others.",
@@ -206,7 +206,7 @@ OPTIONS: tuple[Option, ...] = (
     Option("verify", kinds.FLAG, CHANGING, "Write the result without running the models.", True, ("--no-verify",)),
     program("copy_unchanged", kinds.FLAG, CHANGING, "If nothing needs to change, copy IN to OUT.", False, rare=True),
     program("strict", kinds.FLAG, CHANGING, "Exit with 1 if nothing needs to change.", False, rare=True),
-    program("save_as_external_data", kinds.FLAG, CHANGING, "Put large tensors into a file OUT.data beside OUT.", False,
+    program("save_as_external_data", kinds.FLAG, CHANGING, "Put large tensors into a file OUT.data next to OUT.", False,
         rare=True),
     Option("timeout", kinds.SECONDS, _BOUNDED,
         f"Stop after this time; nothing is written.  [default: {DEFAULT_TIMEOUT:g}]", rare=True),

@@ -182,8 +182,8 @@ class SizeWork:
         self._name_as_before(made.document)
         self._free, self._start = found, self.document
         rule = found.rule(free)
-        steps = [f"{name} {step}" for name, step in rule.steps.items() if step > 1]
-        self.rule = Diagnostic("library.input-size-rule", steps=", ".join(steps)) if steps else ""
+        steps = [f"{step} ({name})" for name, step in rule.steps.items() if step > 1]
+        self.rule = Diagnostic("library.input-size-rule", steps=" and ".join(steps)) if steps else ""
         self._keep(found, made, dict.fromkeys(free))
 
     def _name_as_before(self, made: Document) -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from resizefix.addresses import address, page_address
 from resizefix.beside import operand
 from resizefix.diagnostics import Diagnostic
-from resizefix.messages.report_place import ADDRESS
 from resizefix.printable import printable
 from resizefix.reports.screen import Screen, screen
 from resizefix.shell_words import quoted
@@ -30,7 +30,7 @@ def show_explanations(found: Sequence[Explanation], model: str | None, findings:
             out.line("")
         out.wrapped((one.runtime, "bold"), f": {one.message}")
         out.below(one.cause)
-        out.below(Diagnostic("cli.explain-page", page=one.page))
+        out.below(_page(one.page))
         out.below(_found(one, None if model is None else printable(model)))
         if one.tried and _is_accepted(one):
             out.below(Diagnostic("cli.explain-tried-too"))
@@ -79,9 +79,17 @@ def report_text(message: str, runtime: str | None, findings: Findings | None) ->
 
 
 def _where() -> str:
-    if ADDRESS is None:
+    issues = address("Issues")
+    if issues is None:
         return Diagnostic("cli.explain-report-nowhere")
-    return Diagnostic("cli.explain-report-at", address=ADDRESS)
+    return Diagnostic("cli.explain-report-at", address=issues)
+
+
+def _page(page: str) -> str:
+    published = page_address(page)
+    if published is None:
+        return Diagnostic("cli.explain-page", page=page)
+    return Diagnostic("cli.explain-page-at", address=published)
 
 
 def _show_findings(out: Screen, findings: Findings, model: str) -> None:

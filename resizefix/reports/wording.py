@@ -144,7 +144,7 @@ def coupling_advice(site: Site) -> str | None:
     assert site.coupling is not None
     if site.coupling.shared:
         return "use --shared: one input then scales all of them"
-    return None if site.coupling.partner is None else "for another output size, give the model an input of another size"
+    return None if site.coupling.partner is None else "for another output size, use `resizefix input-size`"
 
 
 def tensor(dims: Dims | None, elem_type: int | None) -> str:

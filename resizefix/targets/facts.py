@@ -33,7 +33,7 @@ class OperandSource(str, Enum):
     INTEGER_INPUT = "an integer graph input"  # a small int32/int64 graph input, fed straight to the node
     INTEGER_INPUT_COMPUTED = "nodes that compute with an integer graph input"
     INTEGER_INPUT_DIVIDED = "the quotient of an integer graph input"  # Cast to float, then divided by a constant
-    OTHER_INPUT = "a graph input that is neither int32 nor int64"  # of rank ≤1
+    OTHER_INPUT = "a graph input that is not int32 or int64"  # of rank ≤1
     DATA = "the values of a tensor"
     # An input of a loop's body, or of a local function that is called in several ways.
     UNKNOWN = "a value that is not known here"

@@ -358,7 +358,7 @@ MNN = targets_of(
         differs(
             name="cubic-before-the-first-sample",
             holds=_reads_before_the_first,
-            because="a coordinate below 0 is cut off for the samples and rounded down for the weights of cubic",
+            because="below coordinate 0, samples are read from 0 on, but the cubic weights are those below 0",
             source=_KERNEL,
         ),
         shared.factors_are_not_known(*_BEFORE, _linear_without_a_mode, _nearest).read_in(_KERNEL),

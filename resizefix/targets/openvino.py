@@ -127,7 +127,8 @@ OPENVINO = targets_of(
         shared.INTEGERS_ARE_ROUNDED,
         shared.factors_are_not_known(*_BEFORE, _UPSAMPLED, _copied).read_in(_UPSAMPLE),
         shared.FED_AXES.saying(
-            "batch, and channels of five axes, are not resized; lengths of fractions are rounded otherwise"
+            "the batch, and the channels of a tensor with five axes, are not resized; fractional sizes are rounded "
+            "another way"
         ),
     ),
     source=f"measured on {_RELEASE}",

@@ -108,7 +108,7 @@ FORM = (
     Rule(
         name="no-empty-sizes-beside-scales",
         holds=lambda f: not f.empty_sizes,
-        because="a `sizes` tensor without elements stands beside the scales, and the parser takes it for the output "
+        because="a `sizes` tensor without elements stands next to the scales, and the parser takes it for the output "
         "size",
         source="onnx-tensorrt 84b5be1 … 96e7811, importer of Resize; measured on TensorRT-RTX 1.7.1",
         fix="leave the input out",
@@ -116,7 +116,7 @@ FORM = (
     Rule(
         name="no-empty-constant-node",
         holds=lambda f: not f.empty_constant,
-        because="an input is the output, without elements, of a Constant node, which this parser forgets "
+        because="an input is an empty Constant, which this parser loses "
         '("Assertion failed: ctx->tensors().count(inputName)")',
         source="onnx-tensorrt 84b5be1, ModelImporter.cpp (fixed by ba53ee5); NVIDIA/TensorRT#284",
         fix="make it an initializer",
@@ -168,8 +168,8 @@ EXTENT = (
     Rule(
         name="scales-are-weights",
         holds=lambda f: not f.by_scales or f.source in WEIGHTS | {S.ATTRIBUTE},
-        because="the scales come from {f.source.value}; this parser takes an initializer or a Constant node with "
-        '`value` alone ("Resize scales must be an initializer!"; of an Upsample "Assertion failed: '
+        because="the scales come from {f.source.value}; this parser takes only an initializer or a Constant node "
+        'with `value` ("Resize scales must be an initializer!"; of an Upsample "Assertion failed: '
         'scales_input.is_weights()")',
         source="onnx-tensorrt 8b52755 … 85e79f6, importers of Upsample and Resize",
         fix="make the scales an initializer",
@@ -179,7 +179,7 @@ EXTENT = (
         holds=lambda f: (
             not f.by_scales or f.source in WEIGHTS | {S.ATTRIBUTE} or (f.source is S.CONSTANT_LIST and f.opset >= 12)
         ),
-        because="the scales come from {f.source.value}; this parser takes an initializer or a Constant node alone "
+        because="the scales come from {f.source.value}; this parser takes only an initializer or a Constant node "
         '("Resize scales must be an initializer!")',
         source="onnx-tensorrt 8fea430 … 85e79f6, importers of Upsample, Resize and Constant",
         fix="make the scales an initializer",

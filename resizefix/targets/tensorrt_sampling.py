@@ -118,7 +118,7 @@ SAMPLING: tuple[Rule, ...] = (
         name="coordinates-survive-align-corners",
         holds=_agrees_7_1,
         because="this parser has one switch, alignCorners, and sets it for asymmetric and align_corners alike: "
-        "{f.mode} with {f.coordinate_transformation_mode} by {f.extent_name} is taken and may be sampled otherwise",
+        "{f.mode} with {f.coordinate_transformation_mode} by {f.extent_name} loads, but may pick other pixels",
         source="onnx-tensorrt 1cf89dd, importer of Resize; onnxruntime#4841",
         fix="use nearest+asymmetric+floor or linear+half_pixel, both by scales",
     ).only(since="7.1", until="7.1"),

@@ -124,7 +124,7 @@ TVM = targets_of(
         Rule(
             name="one-extent",
             holds=lambda f: not f.by_sizes or not f.has_coordinates or f.unnamed_scales,
-            because='a tensor, though empty, stands in the place of scales beside its sizes ("Only one of scales and '
+            because='a tensor, though empty, stands in the place of scales next to its sizes ("Only one of scales and '
             'sizes can be provided in Resize.")',
             source=_FRONTEND,
             fix="write scales, or name no tensor there (from opset 13 on)",

@@ -65,6 +65,20 @@ def test_each_language_has_its_own_navigation_and_words(site, page, language, se
     assert elsewhere not in navigation
 
 
+@pytest.mark.parametrize(
+    ("page", "links"),
+    [
+        ("index.html", ["./", "zh/"]),
+        ("tutorial/index.html", ["./", "../zh/tutorial/"]),
+        ("zh/how-to/a-lost-pixel/index.html", ["../../../how-to/a-lost-pixel/", "./"]),
+        ("lossless/index.html", ["./", "../zh/"]),  # a page without a Chinese one
+    ],
+)
+def test_the_header_switches_the_language_of_the_page(site, page, links):
+    built = (site / page).read_text(encoding="utf-8")
+    assert re.findall(r'href="([^"]*)" hreflang="(?:en|zh)" class="md-select__link"', built) == links
+
+
 def test_each_language_has_its_own_search(site):
     english, chinese = (
         json.loads((site / folder / "search" / "search_index.json").read_text(encoding="utf-8"))

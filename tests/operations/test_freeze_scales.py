@@ -201,7 +201,7 @@ def test_up_to_ir_3_a_frozen_input_stays_listed():
 ANY_NUMBER = "float[1,3,8,8] x, float[n] s"
 OF_ANOTHER = one("k = Shape (z) y = Resize (x, , , k)", x="float[n,3,h,w] x, float[n,3,u,v] z")
 IMPOSSIBLE = "its scales would be [1.0, 1.0, SCALE, 2.0]; each must be finite and above 0"
-SHRUNK = "its scales would be [1.0, 1.0, 0.5, 1.0], and an Upsample takes none below 1"
+SHRUNK = "its scales would be [1.0, 1.0, 0.5, 1.0], and an Upsample needs at least 1"
 OTHER_SIZE = "its sizes follow the size of 'z', so no constant can replace them"
 TWO = "its scales would be 2 numbers, for"
 LISTED = one("y = Resize <axes = [1, 2, 3]> (x, , s)", x=ANY_NUMBER, opset=18)

@@ -106,7 +106,7 @@ def test_of_coupled_sites_the_node_and_the_partner_are_named_and_no_promotion_is
         "   another scale here alone breaks the model at '/Concat', where the size must equal that of "
         "'/down2/down2.2/Relu_output_0'\n"
     ) in text
-    assert text.count("coupled nodes: for another output size, give the model an input of another size\n") == 1
+    assert text.count("coupled nodes: for another output size, use `resizefix input-size`\n") == 1
     assert "promote-scales" not in text
 
 

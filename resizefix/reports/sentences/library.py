@@ -108,7 +108,7 @@ SENTENCES = {
     "library.size-was-compared": "no node was rewritten; the model of this size computes what the original does",
     "library.message-is-text": "the message must be a text that is not empty, not {value}; paste what the runtime printed",
     "library.input-size-positions": "its constant {name!r} of shape {shape} is a learned or unknown table of positions: --interpolate-positions interpolates it, which is an approximation",
-    "library.input-size-rule": "the new size must be a multiple of these steps: {steps}; with another size, tensors that meet inside have different sizes",
+    "library.input-size-rule": "the new size must be a multiple of {steps}",
     "library.node-alone-has-other-numbers": "{runtime} takes the node alone and computes something else: {why}",
     "library.node-alone-has-other-shape": "{runtime} takes the node alone and gives another shape: {why}",
     "library.nothing-to-compare-with": "nothing was compared: {why}",

@@ -51,7 +51,7 @@ SENTENCES = {
     "lowerings.copies-but-ties": "copies: infinities, NaN and negative zero are kept; on axis {axis} the node itself rounds a tie the other way in onnxruntime before mid-2026",
     "lowerings.equal-numbers": "equal numbers; a negative zero becomes 0",
     "lowerings.equal-numbers-all": "equal numbers, infinities and NaN too; a negative zero becomes 0",
-    "lowerings.infinity-spreads": "an infinity makes NaN of its whole row",
+    "lowerings.infinity-spreads": "an infinite input turns its row into NaN",
     "lowerings.for-finite": "for finite inputs",
     "lowerings.for-lengths": "for axes of {least} to {most}, where the output is not empty",
     "lowerings.for-axes-up-to": "for axes up to {longest}",

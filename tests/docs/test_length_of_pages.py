@@ -1,0 +1,77 @@
+"""The pages stay short: how many there are, how many words they have, and how long a sentence is."""
+
+import re
+from pathlib import Path
+
+import pytest
+from page import ROOT
+
+DOCS = ROOT / "docs"
+PAGES = [page for page in sorted(DOCS.rglob("*.md")) if "zh" not in page.relative_to(DOCS).parts]
+MOST_PAGES = 45
+MOST_WORDS = 49_500  # the aim is 40,000: lower it with each page that becomes shorter
+LONGEST = 30
+# Sentences of more than 30 words that are left, by page: lower a number with each one that is parted, and add none.
+LONG = {
+    "docs/check-before-you-deploy.md": 1,
+    "docs/how-to/another-input-size.md": 1,
+    "docs/how-to/coordinates-and-rounding.md": 1,
+    "docs/how-to/old-tensorrt.md": 1,
+    "docs/how-to/pipelines.md": 1,
+    "docs/how-to/scales-must-be-constant.md": 1,
+    "docs/how-to/tensorrt-runtime-factor.md": 1,
+    "docs/layout.md": 7,
+    "docs/lossless.md": 1,
+    "docs/lowerings.md": 5,
+    "docs/opset.md": 1,
+    "docs/performance.md": 10,
+    "docs/promises.md": 1,
+    "docs/reference/opsets.md": 1,
+    "docs/reference/targets.md": 1,
+    "docs/reliability.md": 9,
+    "docs/repair.md": 3,
+    "docs/security.md": 6,
+    "docs/semantics.md": 6,
+    "docs/set.md": 2,
+    "docs/targets-of-your-own.md": 1,
+    "docs/tutorial.md": 2,
+    "docs/verification.md": 10,
+}
+
+
+def prose(page: Path) -> str:
+    """The text of a page without blocks of code, comments and addresses of links."""
+    text = re.sub(r"(?ms)^```.*?^```$", "\n\n", page.read_text(encoding="utf-8"))
+    return re.sub(r"\]\([^)\s]*\)", "]", re.sub(r"(?s)<!--.*?-->", "", text))
+
+
+def words(text: str) -> int:
+    """Marks of a table are none."""
+    return sum(re.search(r"[^\W_]", word) is not None for word in text.split())
+
+
+def sentences(page: Path) -> list[str]:
+    """Those outside of headings, quotations and tables; a span of code is one word, and a colon ends a sentence."""
+    text = re.sub(r"(?m)^(#|>|\||<).*$", "\n", prose(page))
+    text = re.sub(r"(?m)^ *([-*]|\d+\.) ", "\n\n", text)
+    text = re.sub(r"(`+)(?!`).*?(?<!`)\1(?!`)", "CODE", text, flags=re.DOTALL)
+    paragraphs = (" ".join(part.split()) for part in re.split(r"\n\s*\n", text))
+    ends = r"(?<=[.!?:;])[\"”*)]*\s+(?=[A-Z`\[*\"“]|CODE)"
+    return [sentence for paragraph in paragraphs for sentence in re.split(ends, paragraph)]
+
+
+def test_there_are_few_pages_with_few_words():
+    assert len(PAGES) <= MOST_PAGES
+    assert sum(words(prose(page)) for page in PAGES) <= MOST_WORDS
+
+
+@pytest.mark.parametrize("page", [ROOT / "README.md", *PAGES], ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_no_sentence_is_long(page):
+    long = [sentence for sentence in sentences(page) if words(sentence) > LONGEST]
+    assert len(long) <= LONG.get(page.relative_to(ROOT).as_posix(), 0), long
+
+
+def test_a_long_sentence_is_seen(tmp_path):
+    page = tmp_path / "long.md"
+    page.write_text("# A page\n\nShort. A " + "word " * 30 + "end.\n\n| " + "cell " * 40 + "|\n", encoding="utf-8")
+    assert [words(sentence) for sentence in sentences(page) if words(sentence) > LONGEST] == [32]

@@ -9,7 +9,7 @@ from resizefix.document.document import Document
 from resizefix.errors import UsageError
 from resizefix.library import seam
 from resizefix.library.raising import raised
-from resizefix.library.result import NOT_VERIFIED, Result, failed, skipped
+from resizefix.library.result import Result, failed, not_verified, skipped
 from resizefix.library.rewrite import LOWERED_BOUND
 from resizefix.operations.as_resize import write_as_resize
 from resizefix.operations.sites import find_sites
@@ -32,7 +32,7 @@ def set_resize(
     changed = seam.submitted(base, made.document, Plan(frozenset(made.data)))
     rules = conditions(**run)
     if not verify:
-        return Result(changed, made.outcomes, (), NOT_VERIFIED)
+        return Result(changed, made.outcomes, (), not_verified())
     if made.unrun:
         return Result(changed, made.outcomes, (), skipped("library.resize-not-run"))
     from resizefix.verification.verify import prove_rewrite  # onnxruntime is imported where it runs

@@ -132,7 +132,8 @@ class Trial:
         except (CannotLoadError, CannotRunError) as error:
             self.engine.notes.append(only_without_optimisation(self.which, error.reason))
             return None
-        return AtDefault(self.made(point, Side.BEFORE), after, moved)
+        plain, before = (self.made(point, Side.BEFORE, optimized=optimized) for optimized in (False, True))
+        return AtDefault(plain, before, after, moved)
 
     def run(self, points: Sequence[Point]) -> None:
         """Compare at every point, without optimisation first. Raises what `judge` raises, and BrokenOffError."""
@@ -230,13 +231,19 @@ class AtDefault:
     `plain`, without optimisation."""
 
     plain: Outputs
+    before: Outputs
     after: Outputs
     moved: BothLevels
 
     @cached_property
     def differences(self) -> Differences:
         """How the two differ there."""
-        return compare(self.moved.expected, self.after)
+        return compare(self.before, self.after)
+
+    @cached_property
+    def from_expected(self) -> Differences:
+        """How the model after differs from what the one before really computes, where that contradicts itself."""
+        return self.differences if self.moved.expected is self.before else compare(self.moved.expected, self.after)
 
     @property
     def agrees(self) -> bool:

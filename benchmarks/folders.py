@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import resource
 import shutil
 import subprocess
 import sys
@@ -69,6 +68,8 @@ def loop(command: str, verify: str) -> None:
 
 def measured(arguments: list[str], place: Path) -> tuple[float, str]:
     """The processor time of a command and of all that it started, and what it printed."""
+    import resource  # Windows has none
+
     shutil.rmtree(place / "results", ignore_errors=True)
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}

@@ -18,7 +18,6 @@ from resizefix.cli.piped_model import DASH, as_typed, shown
 from resizefix.cli.progress import close_progress
 from resizefix.diagnostics import Diagnostic
 from resizefix.errors import ResizefixError
-from resizefix.library.options import CHANGING
 from resizefix.outcome import ModelOutcome
 from resizefix.printable import printable
 from resizefix.reports.next_step import NextStep
@@ -118,6 +117,8 @@ class Reply:
         except ResizefixError as error:
             step = after_error(error, str(self._context.info_name), self._model, self._typed)
             self.answer = Answer(error=str(error), exit_code=error.exit_code)
+            from resizefix.library.options import CHANGING  # loads onnx, which --help does without
+
             if error.exit_code == 1 and self._context.info_name in CHANGING:
                 self.answer.outcome = ModelOutcome.REFUSED
         except Exception as error:  # the last resort, for files that no rule foresees: the one place that catches all

@@ -108,8 +108,8 @@ def operation(
 
     def decorate(function: Callable[Concatenate[Document, P], Result[Document]]) -> Operation[P]:
         name = function.__name__
-        function = _after_shape_inputs(function) if "shape_inputs" in checks_of(name) else function
-        with_size = _after_size(function) if _SIZE_FIRST in checks_of(name).values() else function
+        with_inputs = _after_shape_inputs(function) if "shape_inputs" in checks_of(name) else function
+        with_size = _after_size(with_inputs) if _SIZE_FIRST in checks_of(name).values() else with_inputs
         command = command_of(name)
 
         @functools.wraps(function)
@@ -127,7 +127,8 @@ def operation(
                 result: Result = replace(answer, model=returned(answer.model, model))
             else:
                 try:
-                    work = function if options.get("size") is None else with_size
+                    changes_inputs = options.get("size") is not None or _is_for_tensorrt(options)
+                    work = with_size if changes_inputs else function
                     work = on_inlined(work) if is_asked_for(document, inlines, options) else work
                     with _memory_back():
                         result = work(document, **options)  # type: ignore[call-arg]
@@ -166,13 +167,17 @@ def _after_size(function: Callable[..., Result]) -> Callable[..., Result]:
     return work
 
 
+def _is_for_tensorrt(options: Mapping[str, Any]) -> bool:
+    """Whether inputs may become int64 first; most calls are not for TensorRT."""
+    return bool(options.get("for_") == "tensorrt" if "for_" in options else options.get("shape_inputs"))
+
+
 def _after_shape_inputs(function: Callable[P, Result]) -> Callable[P, Result]:
     """The function with `shape_inputs`: float inputs that decide sizes become int64 first."""
 
     @functools.wraps(function)
     def work(*arguments: P.args, **options: P.kwargs) -> Result:
-        # Most calls are not for TensorRT.
-        if not (options.get("shape_inputs") or options.get("for_") == "tensorrt"):
+        if not _is_for_tensorrt(options):
             return function(*arguments, **options)
         from resizefix.library.shape_inputs import is_asked_for, on_integer_inputs
 

@@ -94,7 +94,7 @@ OPTIONS: tuple[Option, ...] = (
         "For TensorRT, float inputs that decide sizes become int64, too.", True, ("--shape-inputs/--no-shape-inputs",),
         rare=True),
     Option("shape_inputs", kinds.FLAG, ("legalize",),
-        "For TensorRT, float inputs that decide sizes become int64 first.", False),
+        "For TensorRT, float inputs that decide sizes become int64 first.", False, rare=True),
     Option("denominator", kinds.DENOMINATOR, ("legalize",),
         "With --shape-inputs: the number that an input of scales is divided by.  [default: 1]", rare=True),
     Option("set", kinds.VALUES, ("freeze-scales",), "Freeze this input at this value, INPUT=2,2 (repeatable).",

@@ -17,6 +17,8 @@ from resizefix.outcome import Status
 from resizefix.verification.conditions import ChangeOptions, conditions
 from resizefix.verification.plan import Plan
 
+NOTHING = "library.nothing-changed"
+
 
 def set_resize(
     document: Document, node: Sequence[str], opset: int | None, run: ChangeOptions, *, verify: bool
@@ -24,11 +26,15 @@ def set_resize(
     """The document with Resize nodes in the place of the selected nodes. Raises UsageError for a pattern that selects
     none, VerificationFailedError where the result computes other numbers."""
     base = raised(document, opset)
-    made = write_as_resize(base, node, len(find_sites(base)))
+    sites = find_sites(base)
+    made = write_as_resize(base, node, len(sites))
     if node and not made.outcomes:
         raise UsageError("library.no-written-resize", pattern=", ".join(node))
+    if not made.outcomes:
+        is_one = Diagnostic("library.is-a-resize")
+        return Result(document, tuple(site.outcome(Status.UNCHANGED, is_one) for site in sites), (), skipped(NOTHING))
     if not any(outcome.status is Status.CHANGED for outcome in made.outcomes):
-        return Result(document, made.outcomes, (), skipped("library.nothing-changed"))
+        return Result(document, made.outcomes, (), skipped(NOTHING))
     changed = seam.submitted(base, made.document, Plan(frozenset(made.data)))
     rules = conditions(**run)
     if not verify:

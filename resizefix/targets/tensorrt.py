@@ -228,7 +228,7 @@ EXTENT = (
         because="an input that decides a shape must be int32 or int64, and the {f.extent_name} follow another graph "
         'input ("… is a shape tensor and must have type Int32 or Int64")',
         source="NVIDIA/TensorRT#2301; " + MEASURED,
-        fix="to feed them still, make the input int64 with `legalize --shape-inputs`; else freeze them",
+        fix="to feed them still, make the input int64 (resizefix legalize --shape-inputs); else freeze them",
     ).only(since="7.0"),
     Rule(
         name="tensor-scales-are-float",

@@ -181,7 +181,7 @@ def test_external_data_goes_along_and_data_of_another_model_stays(zoo, answered,
         external, zoo / "sub" / "b.onnx", save_as_external_data=True, location="b.data", size_threshold=0,
         convert_attribute=False,
     )  # fmt: skip
-    answer = answered("repair", "zoo", "--output-dir", "new", *FREE)
+    answer = answered("legalize", "zoo", "--target", "onnxruntime", "--output-dir", "new", *FREE)
     assert answer["summary"]["already"] == 4, answer
     assert Path("new/sub/b.data").read_bytes() == (zoo / "sub/b.data").read_bytes()
     shutil.copy(zoo / "sub/b.data", zoo / "sub/c.onnx")  # data of a model that results would replace

@@ -74,7 +74,7 @@ FOR_INSPECT = {
     | {"conditions", "shared_rules"}
     | {"tensorrt_sampling"}
     | {"as_written", "deviations", "met_tensors", "sampling", "unentered", "usual_values"}
-    | {"described", "described_computation", "described_conditions"}
+    | {"described", "described_computation", "described_conditions", "edges"}
     | {"mnn", "ncnn", "opencv", "openvino", "tract", "tvm"},
     "verification": {"scale_points", "sizing"},
 }

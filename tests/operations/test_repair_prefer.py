@@ -42,7 +42,7 @@ def test_prefer_decides_how_a_node_of_two_versions_samples(kind, words, coordina
 def test_a_refusal_of_two_coordinates_gives_an_option_that_decides():
     broken = small(13, LINEAR, SCALES)
     result = resizefix.repair(broken, on_refusal="return")
-    assert "choose with --prefer asymmetric or --prefer half_pixel" in refusal(result)
+    assert 'choose with prefer="asymmetric" or prefer="half_pixel"' in refusal(result)
     assert result.outcomes[0].retry_args == ("--prefer", "half_pixel")
     with pytest.raises(UsageError, match="a list of one of each"):
         resizefix.repair(broken, prefer=["half_pixel", "asymmetric"])
@@ -53,7 +53,7 @@ NONE = 'y = Resize <mode = "linear"> (x)', "float[1,3,4,4] y"
 ROUNDED = "by these sizes or by a scale that was rounded down"
 # float32(30 / 29)
 QUOTIENT = 'y = Resize (x, "", s)', "float[4] s = {1, 1, 1.034482717514038, 2}"
-LONGER = "--prefer sizes makes the output 30 long"
+LONGER = 'prefer="sizes" makes the output 30 long'
 
 
 @pytest.mark.parametrize(

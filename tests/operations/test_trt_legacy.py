@@ -83,13 +83,13 @@ def test_half_pixel_linear_is_no_upsample_and_becomes_other_operators_within_a_b
 def test_without_lowerings_the_refusal_says_what_upsample_7_computes():
     reason = refusal(legacy(resizing(LINEAR, BY_2), allowance=Allowance(lowered=False)))
     assert "asymmetric coordinates" in reason
-    assert "--no-lower" in reason
+    assert "lower=False" in reason
 
 
 @pytest.mark.parametrize("lowered", [True, False])
 def test_no_lower_is_not_blamed_where_no_other_operators_replace_the_node(lowered):
     before = resizing(LINEAR, "float[4] s = {1, 1, 1.3, 1.3}", "float[1,3,h,w] x")
-    assert "--no-lower" not in refusal(legacy(before, allowance=Allowance(lowered=lowered)))
+    assert "lower=False" not in refusal(legacy(before, allowance=Allowance(lowered=lowered)))
 
 
 def test_sizes_computed_from_a_fixed_shape_are_constants():

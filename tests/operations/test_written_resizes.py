@@ -219,11 +219,14 @@ def test_inspect_lists_it_and_names_the_command(answered, call, tmp_path):
 def test_an_older_opset_is_refused_with_the_option():
     nodes = [helper.make_node("Gather", ["x", "i"], ["y"], axis=3)]
     before = graph(nodes, {"i": np.array([0, 0, 1, 1, 2, 2])}, [1, 2, 4, 3], [1, 2, 4, 6], opset=9)
-    with pytest.raises(resizefix.RefusedError, match="--opset 11"):
+    with pytest.raises(resizefix.RefusedError, match="set opset=11"):
         resizefix.set_interpolation(before, form="resize")
     assert resizefix.set_interpolation(before, form="resize", opset=11).verification.passed
 
 
-def test_a_model_without_any_is_left():
+def test_a_model_without_any_is_refused_and_one_with_resizes_is_right_already():
     before = model("(float[1,2,4,4] x) => (float[1,2,4,4] y) { y = Relu (x) }", 13)
-    assert not resizefix.set_interpolation(before, form="resize")
+    with pytest.raises(resizefix.RefusedError, match="no Upsample or Resize"):
+        resizefix.set_interpolation(before, form="resize")
+    resize = model("(float[1,2,4,4] x) => (float[1,2,8,8] y) <float[4] s = {1, 1, 2, 2}> { y = Resize (x, , s) }", 13)
+    assert resizefix.set_interpolation(resize, form="resize").outcome.value == "already"

@@ -71,4 +71,4 @@ def test_stored_sizes_that_a_rounded_scale_may_have_made_are_not_taken_in_silenc
     )
     (outcome,) = resizefix.repair(broken, on_refusal="return").outcomes
     assert outcome.status.value == "refused"
-    assert "--prefer sizes" in outcome.reason
+    assert 'prefer="sizes"' in outcome.reason

@@ -39,6 +39,7 @@ SENTENCES = {
     "library.keep-default-for-tensorrt": "--keep-default cannot be used with --for tensorrt: TensorRT treats the default as a constant and drops the input",
     "library.no-written-resize": "--node {pattern}: no node of that name computes a resize by other operators",
     "library.resize-not-run": "no runtime here runs the operators that were replaced; what they compute was read from their sources",
+    "library.is-a-resize": "it is a resize already",
     "library.nothing-changed": "nothing was changed",
     "library.node-refused": "nothing was changed. {label}: {why}",
     "library.no-resize": "nothing was changed: there is no Upsample or Resize node in this model",

@@ -37,8 +37,8 @@ def page() -> str:
     text.append(
         "What `check` judges by and `legalize` aims at. `check MODEL --target TARGET` prints why a rule rejects a\n"
         "node, and how to fix it. Four releases of TensorRT-RTX (1.4.0, 1.5.0, 1.6.1, 1.7.1) were measured. They\n"
-        "stand in for TensorRT 10, and `check --live` asks one. Older cores are not available: their rules are read in\n"
-        "the open source of the parsers, at the commits named.\n\n"
+        "stand in for TensorRT 10, and `check --live` asks one. Older cores are not available: their rules are\n"
+        "read in the open source of the parsers, at the commits named.\n\n"
         "In the tables of rules, ✗ means rejected, ≠ computed otherwise, and · only noted. The number in the last\n"
         "column is that of its source, under the heading. *Measured* is what was run in that release; other text says\n"
         "where a rule was read. A range such as rtx–7.0 names every release from the newer to the older.\n"

@@ -81,7 +81,7 @@ Where opsets are grouped, their version of the operator may differ and the meani
 | refused (n) | the exporter raises message n |
 | fails (n) | the file is written, and onnxruntime does not load it, with message n |
 
-*scales* and *sizes* say what the node reads; *computed* means that other nodes compute it from the input's shape.""",
+*scales* and *sizes* say what the node reads: constants, or *computed* from the input's shape by other nodes.""",
     messages="## The messages",
     exports="""## What inspect says, and what repair brings
 
@@ -137,7 +137,12 @@ torch stores the shape with the lost pixel, so the file admits two meanings. `re
     not_run="not run",
     exporter={"TorchScript": "TorchScript (`dynamo=False`)", "dynamo": "dynamo (`dynamo=True`)"},
     sizes={False: ", fixed sizes", True: ", open height and width"},
-    extents={name: name for name in ("constant scales", "computed scales", "constant sizes", "computed sizes")},
+    extents={
+        "constant scales": "scales",
+        "computed scales": "computed scales",
+        "constant sizes": "sizes",
+        "computed sizes": "computed sizes",
+    },
 )
 
 CHINESE = Words(

@@ -82,6 +82,8 @@ ROOMS = (
     "document",
     "messages",
 )
+# The tables of options that commands share.
+ALL, WRITING, SEVERAL = "Options of every command", "Options of commands that write", "Options of several commands"
 FILES = ("<!-- files: made by docs/reference/make_reference.py -->", "<!-- end of files -->")
 
 LENGTHS = (65, 1025, 8193)
@@ -146,10 +148,12 @@ def _cli() -> str:
         "a 2, but where OUT is written: then it is a 0. A closed stdout is no other.\n"
     )
     context = click.Context(group, info_name="resizefix", **group.context_settings)
-    shared = _shared_options(context)
-    text.append("## Options of several commands\n\n| option | what it does |\n|---|---|")
-    text.extend(f"| `{_cell(names)}` | {_cell(what)} |" for names, what in shared)
-    text.append("")
+    groups = _shared_options(context)
+    shared = [row for rows in groups.values() for row in rows]
+    for heading, rows in groups.items():
+        text.append(f"## {heading}\n\n| option | what it does |\n|---|---|")
+        text.extend(f"| `{_cell(names)}` | {_cell(what)} |" for names, what in rows)
+        text.append("")
     for name in group.list_commands(context):
         command = group.get_command(context, name)
         assert command is not None
@@ -164,8 +168,7 @@ def _cli() -> str:
         if own:
             text.append("| option | what it does |\n|---|---|")
             text.extend(f"| `{_cell(names)}` | {_cell(what)} |" for names, what in own)
-        others = ", ".join(f"`{_long_name(names)}`" for names, _ in rows if (names, _) in shared)
-        text.append(f"\n[Shared options](#options-of-several-commands): {others}.")
+        text.append(f"\n{_shared_options_of(rows, groups)}")
         if command.epilog:
             text.append(f"\n{command.epilog.replace('Example: ', 'Example: `', 1)}`\n")
     return "\n".join([*text, *_outcomes()]).rstrip() + "\n"
@@ -189,16 +192,40 @@ def _outcomes() -> list[str]:
     ]
 
 
-def _shared_options(context: click.Context) -> list[tuple[str, str]]:
-    """The options that at least three commands have with the same words."""
+def _shared_options(context: click.Context) -> dict[str, list[tuple[str, str]]]:
+    """By heading: the options that all commands, all that write, and at least three have with the same words."""
+    by_command: dict[str, set[tuple[str, str]]] = {}
     counts: Counter[tuple[str, str]] = Counter()
     for name in group.list_commands(context):
         command = group.get_command(context, name)
         assert command is not None
         inner = click.Context(command, info_name=name, parent=context)
         options = [param for param in command.get_params(inner) if isinstance(param, click.Option)]
-        counts.update(record for option in options if (record := option.get_help_record(inner)))
-    return [record for record, count in counts.items() if count >= 3]
+        records = [record for option in options if (record := option.get_help_record(inner))]
+        by_command[name] = set(records)
+        counts.update(records)
+    of_all = set.intersection(*by_command.values())
+    writing = [
+        records
+        for records in by_command.values()
+        if any(_long_name(names) == "--copy-unchanged" for names, _ in records)
+    ]
+    of_writing = set.intersection(*writing) - of_all
+    several = [record for record, count in counts.items() if count >= 3]
+    return {
+        ALL: [record for record in several if record in of_all],
+        WRITING: [record for record in several if record in of_writing],
+        SEVERAL: [record for record in several if record not in of_all | of_writing],
+    }
+
+
+def _shared_options_of(rows: list[tuple[str, str]], groups: dict[str, list[tuple[str, str]]]) -> str:
+    """Which shared options a command has: of a group that it has whole, the heading; of the others each name."""
+    writes = set(groups[WRITING]) <= set(rows)
+    others = [row for row in rows if row in groups[SEVERAL] or (row in groups[WRITING] and not writes)]
+    heads = [ALL, WRITING] if writes else [ALL]
+    parts = [f"[{head[0].lower()}{head[1:]}](#{head.lower().replace(' ', '-')})" for head in heads]
+    return f"Also: {', '.join([*parts, *(f'`{_long_name(names)}`' for names, _ in others)])}."
 
 
 def _long_name(names: str) -> str:

@@ -11,7 +11,7 @@ from resizefix.library.explain import explain
 from resizefix.messages.message import Message
 from resizefix.messages.table import MESSAGES
 
-ALIKE = 0.6  # the share of its words that a wording has in common with one that is shown instead of it
+ALIKE = 0.5  # the share of its words that a wording has in common with one that is shown instead of it
 
 ENGLISH = (
     "# Messages\n\nEnglish | [简体中文](../zh/reference/messages.md)\n",

@@ -11,6 +11,7 @@ from typing import Any
 from benchmarks.performance.inputs import INPUTS
 
 Rows = list[dict[str, Any]]
+LEFT_OUT = {"transformer-10MB", "transformer-200MB"}  # no columns: near the convolutional models of that size
 SHORT = 70  # of a complaint, in a table
 
 
@@ -53,7 +54,8 @@ def machine(found: dict[str, Any]) -> str:
 
 def side_by_side(rows: Rows) -> str:
     """Two tables of numbers, one column an input, and what was wrong."""
-    inputs = [given for given in INPUTS if any(row["input"] == given.name for row in rows)]
+    used = {row["input"] for row in rows} - LEFT_OUT
+    columns = [given for given in INPUTS if given.name in used]
     jobs = list(dict.fromkeys(row["job"] for row in rows))
     by_place = {(row["job"], row["input"]): row for row in rows}
     numbers: tuple[tuple[str, Callable[[dict[str, Any]], str]], ...] = (
@@ -73,8 +75,8 @@ def side_by_side(rows: Rows) -> str:
     counts = sorted({row["runs"] for row in rows if row["taken"]})
     parts = [f"Runs per cell: {' to '.join(map(str, dict.fromkeys((counts[0], counts[-1]))))}."] if counts else []
     for title, say in numbers:
-        head = [title, *(given.what for given in inputs)]
-        parts.append(table(head, [[job, *(cell(job, given.name, say) for given in inputs)] for job in jobs]))
+        head = [title, *(given.what for given in columns)]
+        parts.append(table(head, [[job, *(cell(job, given.name, say) for given in columns)] for job in jobs]))
     parts.append(table(["Result", "right", "not right, and where"], [[job, *verdict(job, rows)] for job in jobs]))
     return "\n\n".join(parts)
 

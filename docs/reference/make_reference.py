@@ -143,9 +143,8 @@ def _cli() -> str:
         "`--json` stdout is one JSON document, as [the schemas](../schema/definitions.json) say.\n\n"
         "`-` in place of a model reads it from stdin, and `-` as OUT writes it to stdout; then the report goes to\n"
         "stderr. With `--json`, OUT must be a file.\n\n"
-        "Whether the answer is read changes nothing: with `resizefix … | head -1` files are\n"
-        "written whole and the exit code is that of the answer. An answer that cannot be printed, on a full disk, is\n"
-        "a 2, but where OUT is written: then it is a 0. A closed stdout is no other.\n"
+        "`resizefix … | head -1` writes files whole, and keeps the exit code. Where the answer cannot be printed (a\n"
+        "full disk, a closed stdout), the exit code is 2, or 0 if OUT is written.\n"
     )
     context = click.Context(group, info_name="resizefix", **group.context_settings)
     groups = _shared_options(context)
@@ -334,18 +333,15 @@ def _json() -> str:
 
 
 def _layout() -> str:
-    """The page with a row for every room of the package: the first sentence of its docstring, and its files."""
+    """The page with a row for every room of the package: the first sentence of its docstring."""
     page = (HERE.parent / "layout.md").read_text(encoding="utf-8")
     before, _, rest = page.partition(FILES[0])
     package = Path(resizefix.__file__).parent
-    rooms: dict[str, list[Path]] = {}
-    for path in sorted(package.rglob("*.py")):
-        rooms.setdefault(path.relative_to(package).parent.as_posix(), []).append(path)
-    text = ["| room | what it is for | files |\n|---|---|---|"]
+    rooms = {path.relative_to(package).parent.as_posix() for path in package.rglob("*.py")}
+    text = ["| room | what it is for |\n|---|---|"]
     for room in sorted(rooms, key=lambda name: ([*ROOMS, name].index(name.split("/")[0]), name)):
         head = "resizefix/" if room == "." else f"resizefix/{room}/"
-        files = ", ".join(f"`{path.stem}`" for path in rooms[room] if path.name != "__init__.py")
-        text.append(f"| `{head}` | {_cell(_first_sentence(package / room / '__init__.py'))} | {files} |")
+        text.append(f"| `{head}` | {_cell(_first_sentence(package / room / '__init__.py'))} |")
     text[-1] += "\n"
     return f"{before}{FILES[0]}\n{chr(10).join(text)}{FILES[1]}{rest.partition(FILES[1])[2]}"
 

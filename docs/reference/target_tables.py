@@ -26,6 +26,9 @@ ALIKE = (
     ("TensorRT-RTX 1.4.0 … 1.7.1", "RTX"),
     ("TensorRT-RTX", "RTX"),
     ("onnx-tensorrt ", ""),
+    ("importers of Upsample and Resize", "both importers"),
+    ("importer or checker of ", ""),
+    ("importer of ", ""),
     (" … ", "…"),
 )
 CHINESE_EFFECTS = {Effect.REJECTED: "拒绝", Effect.DIFFERENT: "结果不同", Effect.NOTED: "仅作提示"}
@@ -38,7 +41,7 @@ def page() -> str:
         "What `check` judges by and `legalize` aims at. `check MODEL --target TARGET` prints why a rule rejects a\n"
         "node, and how to fix it. Four releases of TensorRT-RTX (1.4.0, 1.5.0, 1.6.1, 1.7.1) were measured. They\n"
         "stand in for TensorRT 10, and `check --live` asks one. Older cores are not available: their rules are\n"
-        "read in the open source of the parsers, at the commits named.\n\n"
+        "read in the open source of the parsers (importers and checkers of each operator), at the commits named.\n\n"
         "In the tables of rules, ✗ means rejected, ≠ computed otherwise, and · only noted. The number in the last\n"
         "column is that of its source, under the heading. *Measured* is what was run in that release; other text says\n"
         "where a rule was read. A range such as rtx–7.0 names every release from the newer to the older.\n"
@@ -48,10 +51,14 @@ def page() -> str:
     releases = [target for target in TARGETS if target.runtime == "tensorrt"][::-1]
     text.append("## TensorRT\n\n| release | parser |\n|---|---|")
     text += [f"| `{target.name}` | {_in_a_cell(target.parser)} |" for target in releases]
+    rules = _rules_of(releases)
+    sources = list(dict.fromkeys(_short_source(source) for *_, source in rules))
+    text.append("")
+    text += [f"{number}. {source}" for number, source in enumerate(sources, 1)]
     text.append("\n| rule | effect | releases | source |\n|---|---|---|---|")
     text += [
-        f"| `{name}` | {effect} | {_range_of(having, releases)} | {_short_source(source)} |"
-        for (name, effect, source), having in _rules_of(releases).items()
+        f"| `{name}` | {mark} | {_range_of(having, releases)} | {sources.index(_short_source(source)) + 1} |"
+        for (name, mark, source), having in rules.items()
     ]
     for target in TARGETS:
         if target.runtime != "tensorrt":

@@ -1,4 +1,7 @@
-"""Every message that a page quotes, and every wording of the table, is known to `explain`: whole, cut to its first 40 characters, inside of a log."""
+"""Every message that a page quotes, and every wording of the table, is known to `explain`.
+
+Each is tried whole, cut to its first 40 characters, and inside of a log.
+"""
 
 import re
 from pathlib import Path

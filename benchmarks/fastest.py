@@ -120,9 +120,13 @@ def table(rows: list[Row], runtime: str) -> str:
         "| model | size | resizes | before, ms | after, ms | times as fast |",
         "|---|---|---|---|---|---|",
     ]
-    for row in rows:
-        fast = "1" if row.again is None else f"{row.before / row.after:.3g}"
-        text.append(f"| {row.name} | {row.size} | {row.forms} | {row.before:.3g} | {row.after:.3g} | {fast} |")
+    changed = [row for row in rows if row.again is not None]
+    text += [
+        f"| {row.name} | {row.size} | {row.forms} | {row.before:.3g} | {row.after:.3g} | {row.before / row.after:.3g} |"
+        for row in changed
+    ]
+    if len(changed) < len(rows):
+        text.append(f"| {len(rows) - len(changed)} others | | unchanged | | | 1 |")
     return "\n".join(text)
 
 

@@ -1,4 +1,7 @@
-"""Called by mkdocs for each page: an option (`--dry-run`) is one word, which no narrow screen cuts at its hyphens."""
+"""Called by mkdocs for each page: what no narrow screen may break, marked for stylesheets/extra.css.
+
+An option (`--dry-run`) is one word, not cut at its hyphens. A printed line with columns is one line, which scrolls.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +9,11 @@ import re
 from typing import Any
 
 _TEXT = re.compile(r"(?<=>)[^<>]+(?=<)")
+_COLUMNS = re.compile(r'<span class="go">(?= {12}|[^<]*\S {4,}\S)')
 _OPTION = re.compile(r"(?<![\w-])--[a-z][\w-]*")
 
 
 def on_page_content(html: str, **_: Any) -> str:
-    """The page's HTML with every option in an element of its own, which stylesheets/extra.css keeps in one line."""
+    """The page's HTML with every option in an element of its own, and the lines of printed tables named `columns`."""
+    html = _COLUMNS.sub('<span class="go columns">', html)
     return _TEXT.sub(lambda text: _OPTION.sub(r'<span class="option">\g<0></span>', text[0]), html)

@@ -78,10 +78,10 @@ Where opsets are grouped, their version of the operator may differ and the meani
 | ≈ | within 1e-5; the largest measured is 2.3e-6, from the order of float sums |
 | **differs** | other numbers, by this much at most |
 | **29×5 gives …** | another output size |
-| refused (n) | the exporter raises message n |
+| ✗ (n) | the exporter refuses with message n |
 | fails (n) | the file is written, and onnxruntime does not load it, with message n |
 
-*scales* and *sizes* say what the node reads; *computed* means that other nodes compute it from the input's shape.""",
+*scales* and *sizes* say what the node reads: constants, or *computed* from the input's shape by other nodes.""",
     messages="## The messages",
     exports="""## What inspect says, and what repair brings
 
@@ -126,7 +126,7 @@ torch stores the shape with the lost pixel, so the file admits two meanings. `re
     extent="extent",
     node="node",
     computes="computes",
-    refused="refused",
+    refused="✗",
     fails="fails",
     differs="differs by",
     torch="torch",
@@ -137,7 +137,12 @@ torch stores the shape with the lost pixel, so the file admits two meanings. `re
     not_run="not run",
     exporter={"TorchScript": "TorchScript (`dynamo=False`)", "dynamo": "dynamo (`dynamo=True`)"},
     sizes={False: ", fixed sizes", True: ", open height and width"},
-    extents={name: name for name in ("constant scales", "computed scales", "constant sizes", "computed sizes")},
+    extents={
+        "constant scales": "scales",
+        "computed scales": "computed scales",
+        "constant sizes": "sizes",
+        "computed sizes": "computed sizes",
+    },
 )
 
 CHINESE = Words(
@@ -161,7 +166,7 @@ CHINESE = Words(
 | ≈ | 相差不超过 1e-5；实测最大 2.3e-6，来自浮点求和的次序 |
 | **相差** | 数值不同，最多相差这么多 |
 | **29×5 得到 …** | 输出尺寸不同 |
-| 拒绝 (n) | 导出器报出第 n 条消息 |
+| ✗ (n) | 导出器拒绝，报出第 n 条消息 |
 | 无法加载 (n) | 文件写出来了，但 onnxruntime 无法加载，报出第 n 条消息 |
 
 scales 和 sizes 说明节点读取哪一个；“计算的”表示由其它节点根据输入的形状算出。""",
@@ -201,7 +206,7 @@ torch 存下的形状里也少了这个像素，所以文件有两种含义。`r
     extent="尺寸来源",
     node="节点",
     computes="等同于",
-    refused="拒绝",
+    refused="✗",
     fails="无法加载",
     differs="相差",
     torch="torch 是 ",

@@ -82,6 +82,8 @@ ROOMS = (
     "document",
     "messages",
 )
+# The tables of options that commands share.
+ALL, WRITING, SEVERAL = "Options of every command", "Options of commands that write", "Options of several commands"
 FILES = ("<!-- files: made by docs/reference/make_reference.py -->", "<!-- end of files -->")
 
 LENGTHS = (65, 1025, 8193)
@@ -141,15 +143,16 @@ def _cli() -> str:
         "`--json` stdout is one JSON document, as [the schemas](../schema/definitions.json) say.\n\n"
         "`-` in place of a model reads it from stdin, and `-` as OUT writes it to stdout; then the report goes to\n"
         "stderr. With `--json`, OUT must be a file.\n\n"
-        "Whether the answer is read changes nothing: with `resizefix … | head -1` files are\n"
-        "written whole and the exit code is that of the answer. An answer that cannot be printed, on a full disk, is\n"
-        "a 2, but where OUT is written: then it is a 0. A closed stdout is no other.\n"
+        "`resizefix … | head -1` writes files whole, and keeps the exit code. Where the answer cannot be printed (a\n"
+        "full disk, a closed stdout), the exit code is 2, or 0 if OUT is written.\n"
     )
     context = click.Context(group, info_name="resizefix", **group.context_settings)
-    shared = _shared_options(context)
-    text.append("## Options of several commands\n\n| option | what it does |\n|---|---|")
-    text.extend(f"| `{_cell(names)}` | {_cell(what)} |" for names, what in shared)
-    text.append("")
+    groups = _shared_options(context)
+    shared = [row for rows in groups.values() for row in rows]
+    for heading, rows in groups.items():
+        text.append(f"## {heading}\n\n| option | what it does |\n|---|---|")
+        text.extend(f"| `{_cell(names)}` | {_cell(what)} |" for names, what in rows)
+        text.append("")
     for name in group.list_commands(context):
         command = group.get_command(context, name)
         assert command is not None
@@ -164,8 +167,7 @@ def _cli() -> str:
         if own:
             text.append("| option | what it does |\n|---|---|")
             text.extend(f"| `{_cell(names)}` | {_cell(what)} |" for names, what in own)
-        others = ", ".join(f"`{_long_name(names)}`" for names, _ in rows if (names, _) in shared)
-        text.append(f"\n[Shared options](#options-of-several-commands): {others}.")
+        text.append(f"\n{_shared_options_of(rows, groups)}")
         if command.epilog:
             text.append(f"\n{command.epilog.replace('Example: ', 'Example: `', 1)}`\n")
     return "\n".join([*text, *_outcomes()]).rstrip() + "\n"
@@ -189,16 +191,40 @@ def _outcomes() -> list[str]:
     ]
 
 
-def _shared_options(context: click.Context) -> list[tuple[str, str]]:
-    """The options that at least three commands have with the same words."""
+def _shared_options(context: click.Context) -> dict[str, list[tuple[str, str]]]:
+    """By heading: the options that all commands, all that write, and at least three have with the same words."""
+    by_command: dict[str, set[tuple[str, str]]] = {}
     counts: Counter[tuple[str, str]] = Counter()
     for name in group.list_commands(context):
         command = group.get_command(context, name)
         assert command is not None
         inner = click.Context(command, info_name=name, parent=context)
         options = [param for param in command.get_params(inner) if isinstance(param, click.Option)]
-        counts.update(record for option in options if (record := option.get_help_record(inner)))
-    return [record for record, count in counts.items() if count >= 3]
+        records = [record for option in options if (record := option.get_help_record(inner))]
+        by_command[name] = set(records)
+        counts.update(records)
+    of_all = set.intersection(*by_command.values())
+    writing = [
+        records
+        for records in by_command.values()
+        if any(_long_name(names) == "--copy-unchanged" for names, _ in records)
+    ]
+    of_writing = set.intersection(*writing) - of_all
+    several = [record for record, count in counts.items() if count >= 3]
+    return {
+        ALL: [record for record in several if record in of_all],
+        WRITING: [record for record in several if record in of_writing],
+        SEVERAL: [record for record in several if record not in of_all | of_writing],
+    }
+
+
+def _shared_options_of(rows: list[tuple[str, str]], groups: dict[str, list[tuple[str, str]]]) -> str:
+    """Which shared options a command has: of a group that it has whole, the heading; of the others each name."""
+    writes = set(groups[WRITING]) <= set(rows)
+    others = [row for row in rows if row in groups[SEVERAL] or (row in groups[WRITING] and not writes)]
+    heads = [ALL, WRITING] if writes else [ALL]
+    parts = [f"[{head[0].lower()}{head[1:]}](#{head.lower().replace(' ', '-')})" for head in heads]
+    return f"Also: {', '.join([*parts, *(f'`{_long_name(names)}`' for names, _ in others)])}."
 
 
 def _long_name(names: str) -> str:
@@ -307,18 +333,15 @@ def _json() -> str:
 
 
 def _layout() -> str:
-    """The page with a row for every room of the package: the first sentence of its docstring, and its files."""
+    """The page with a row for every room of the package: the first sentence of its docstring."""
     page = (HERE.parent / "layout.md").read_text(encoding="utf-8")
     before, _, rest = page.partition(FILES[0])
     package = Path(resizefix.__file__).parent
-    rooms: dict[str, list[Path]] = {}
-    for path in sorted(package.rglob("*.py")):
-        rooms.setdefault(path.relative_to(package).parent.as_posix(), []).append(path)
-    text = ["| room | what it is for | files |\n|---|---|---|"]
+    rooms = {path.relative_to(package).parent.as_posix() for path in package.rglob("*.py")}
+    text = ["| room | what it is for |\n|---|---|"]
     for room in sorted(rooms, key=lambda name: ([*ROOMS, name].index(name.split("/")[0]), name)):
         head = "resizefix/" if room == "." else f"resizefix/{room}/"
-        files = ", ".join(f"`{path.stem}`" for path in rooms[room] if path.name != "__init__.py")
-        text.append(f"| `{head}` | {_cell(_first_sentence(package / room / '__init__.py'))} | {files} |")
+        text.append(f"| `{head}` | {_cell(_first_sentence(package / room / '__init__.py'))} |")
     text[-1] += "\n"
     return f"{before}{FILES[0]}\n{chr(10).join(text)}{FILES[1]}{rest.partition(FILES[1])[2]}"
 

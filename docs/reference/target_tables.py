@@ -19,6 +19,18 @@ MATRIX_LEGEND = (
     "每一格是该目标的规则对一个只含这种缩放的小模型的判断：✓ 接受，≠ 接受但算出别的结果而不报错，✗ 拒绝。"
     "没有另外说明时，节点是 Resize-13，输入尺寸固定。遇到 ≠ 或 ✗，`legalize` 会改写模型。",
 )
+MARKS = {Effect.REJECTED: "✗", Effect.DIFFERENT: "≠", Effect.NOTED: "·"}
+# What the sources of rules have in common, which the page says once at its head.
+ALIKE = (
+    ("TensorRT-RTX 1.4.0, 1.5.0, 1.6.1, 1.7.1", "RTX"),
+    ("TensorRT-RTX 1.4.0 … 1.7.1", "RTX"),
+    ("TensorRT-RTX", "RTX"),
+    ("onnx-tensorrt ", ""),
+    ("importers of Upsample and Resize", "both importers"),
+    ("importer or checker of ", ""),
+    ("importer of ", ""),
+    (" … ", "…"),
+)
 CHINESE_EFFECTS = {Effect.REJECTED: "拒绝", Effect.DIFFERENT: "结果不同", Effect.NOTED: "仅作提示"}
 
 
@@ -26,26 +38,36 @@ def page() -> str:
     """The English page without the note at its head."""
     text = ["# Targets and their rules\n", "English | [简体中文](../zh/reference/targets.md)\n"]
     text.append(
-        "What `check` judges by and `legalize` aims at. A rule's source is where it was read or measured. Measured\n"
-        "were onnxruntime and four releases of TensorRT-RTX, which stands in for TensorRT 10 and which `check --live`\n"
-        "asks; the older cores are closed and no longer given out, so their rules are read in the source of the\n"
-        "parsers, which is open, at the commits named. `check MODEL --target TARGET` prints why a rule rejects a\n"
-        "node, and how to fix it.\n"
+        "What `check` judges by and `legalize` aims at. `check MODEL --target TARGET` prints why a rule rejects a\n"
+        "node, and how to fix it. Four releases of TensorRT-RTX (1.4.0, 1.5.0, 1.6.1, 1.7.1) were measured. They\n"
+        "stand in for TensorRT 10, and `check --live` asks one. Older cores are not available: their rules are\n"
+        "read in the open source of the parsers (importers and checkers of each operator), at the commits named.\n\n"
+        "In the tables of rules, ✗ means rejected, ≠ computed otherwise, and · only noted. The number in the last\n"
+        "column is that of its source, under the heading. *Measured* is what was run in that release; other text says\n"
+        "where a rule was read. A range such as rtx–7.0 names every release from the newer to the older.\n"
     )
     text.append(f"## What each target does with which resize\n\n{MATRIX_LEGEND[0]}\n")
     text += tables()
     releases = [target for target in TARGETS if target.runtime == "tensorrt"][::-1]
     text.append("## TensorRT\n\n| release | parser |\n|---|---|")
     text += [f"| `{target.name}` | {_in_a_cell(target.parser)} |" for target in releases]
+    rules = _rules_of(releases)
+    sources = list(dict.fromkeys(_short_source(source) for *_, source in rules))
+    text.append("")
+    text += [f"{number}. {source}" for number, source in enumerate(sources, 1)]
     text.append("\n| rule | effect | releases | source |\n|---|---|---|---|")
     text += [
-        f"| `{name}` | {effect} | {', '.join(target.name.removeprefix('tensorrt-') for target in having)} | {source} |"
-        for (name, effect, source), having in _rules_of(releases).items()
+        f"| `{name}` | {mark} | {_range_of(having, releases)} | {sources.index(_short_source(source)) + 1} |"
+        for (name, mark, source), having in rules.items()
     ]
     for target in TARGETS:
         if target.runtime != "tensorrt":
-            text.append(f"\n## {target.name}\n\n{target.parser}\n\n| rule | effect | source |\n|---|---|---|")
-            text += [f"| `{name}` | {effect} | {source} |" for name, effect, source in _rules_of([target])]
+            rows = [(name, mark, _without_parser(source, target.parser)) for name, mark, source in _rules_of([target])]
+            sources = list(dict.fromkeys(source for *_, source in rows))
+            text.append(f"\n## {target.name}\n\n{target.parser}\n")
+            text += [f"{number}. {source}" for number, source in enumerate(sources, 1)]
+            text.append("\n| rule | effect | source |\n|---|---|---|")
+            text += [f"| `{name}` | {mark} | {sources.index(source) + 1} |" for name, mark, source in rows]
     return "\n".join(text).rstrip() + "\n"
 
 
@@ -54,7 +76,7 @@ def _rules_of(targets: list[Target]) -> dict[tuple[str, str, str], list[Target]]
     rows: dict[tuple[str, str, str], list[Target]] = {}
     for target in targets:
         for rule in target.rules:
-            having = rows.setdefault((rule.name, rule.effect.value, _in_a_cell(rule.source)), [])
+            having = rows.setdefault((rule.name, MARKS[rule.effect], _in_a_cell(rule.source)), [])
             if target not in having:
                 having.append(target)
     return rows
@@ -79,6 +101,29 @@ def chinese_page() -> str:
             text.append(f"| `{target.name}` | {len(effects)} | {counts} |")
         text.append(f"\n[逐条列出（英文）](../../reference/targets.md#{heading})\n")
     return "\n".join(text).rstrip() + "\n"
+
+
+def _range_of(having: list[Target], releases: list[Target]) -> str:
+    """The releases that have a rule, newest first; three or more in a row are a range."""
+    runs: list[list[str]] = []
+    for place, target in enumerate(releases):
+        if target not in having:
+            continue
+        if not runs or releases[place - 1] not in having:
+            runs.append([])
+        runs[-1].append(target.name.removeprefix("tensorrt-"))
+    return ", ".join(f"{run[0]}–{run[-1]}" if len(run) > 2 else ", ".join(run) for run in runs)
+
+
+def _without_parser(source: str, parser: str) -> str:
+    """The source of a rule without what the heading of its table says."""
+    return source.replace(f" on {parser}", "").removesuffix("; not run here")
+
+
+def _short_source(source: str) -> str:
+    for long, short in ALIKE:
+        source = source.replace(long, short)
+    return source
 
 
 def _in_a_cell(text: str) -> str:

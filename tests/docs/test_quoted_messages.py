@@ -1,4 +1,7 @@
-"""Every message that a page quotes is known to `explain`: whole, cut to its first 40 characters, inside of a log."""
+"""Every message that a page quotes, and every wording of the table, is known to `explain`.
+
+Each is tried whole, cut to its first 40 characters, and inside of a log.
+"""
 
 import re
 from pathlib import Path
@@ -7,7 +10,7 @@ import pytest
 from page import ROOT, messages_of
 
 from resizefix.messages.plain_text import plain_text
-from resizefix.messages.table import messages_in
+from resizefix.messages.table import MESSAGES, messages_in
 from resizefix.messages.wording import LEAST_PART
 
 DOCS = ROOT / "docs"
@@ -42,7 +45,8 @@ def quoted() -> dict[str, str]:
     found += [(one, torch.name) for one in TORCH.findall(torch.read_text(encoding="utf-8"))]
     made = (DOCS / "reference" / "messages.md").read_text(encoding="utf-8")
     cells = (cell.replace("\\|", "|") for cell in re.findall(r"`` (.+?) ``", made))
-    return dict([(cell, "docs/reference/messages.md") for cell in cells] + found[::-1])
+    wordings = [(wording.text, "the table of messages") for row in MESSAGES for wording in row.wordings]
+    return dict(wordings + [(cell, "docs/reference/messages.md") for cell in cells] + found[::-1])
 
 
 QUOTED = quoted()

@@ -105,6 +105,13 @@ def test_an_option_is_one_word(site):
     assert ".option" in (site / "stylesheets" / "extra.css").read_text(encoding="utf-8")
 
 
+def test_a_printed_table_keeps_its_columns(site):
+    built = (site / "index.html").read_text(encoding="utf-8")
+    assert '<span class="go columns">accepted by' in built
+    assert '<span class="go">verification passed' in built
+    assert ".columns" in (site / "stylesheets" / "extra.css").read_text(encoding="utf-8")
+
+
 def test_every_page_is_in_the_navigation():
     navigation = (ROOT / "mkdocs.yml").read_text(encoding="utf-8").split("\nnav:\n")[1]
     pages = {page.relative_to(ROOT / "docs").as_posix() for page in (ROOT / "docs").rglob("*.md")}

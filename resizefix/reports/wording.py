@@ -27,7 +27,8 @@ if TYPE_CHECKING:  # not every report has outcomes, or live answers
 T = TypeVar("T")
 MARKS = {"accepted": "✓", "rejected": "✕", "different": "≠"}
 """The sign of a verdict, by its word."""
-_MOST_NAMES = 3
+_ALL_NAMES = 5  # so that "and 1 more" is never said
+_MOST_NAMES = 3  # of more than those
 _MOST_OPERATORS = 6
 _MOST_RUNS = 3  # of targets, in a summary
 _DEFAULT_CUBIC_COEFF_A = -0.75
@@ -167,9 +168,10 @@ def numbers(values: Sequence[object]) -> str:
 
 
 def some_of(names: Sequence[str]) -> str:
-    """The first few names, and how many more there are."""
-    more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
-    return f"{', '.join(map(printable, names[:_MOST_NAMES]))}{more}"
+    """All names if they are few; else the first ones, and how many more there are."""
+    if len(names) <= _ALL_NAMES:
+        return ", ".join(map(printable, names))
+    return f"{', '.join(map(printable, names[:_MOST_NAMES]))} and {len(names) - _MOST_NAMES} more"
 
 
 def numbered(indices: Sequence[int]) -> str:

@@ -18,7 +18,6 @@ from resizefix.cli.piped_model import DASH, as_typed, shown
 from resizefix.cli.progress import close_progress
 from resizefix.diagnostics import Diagnostic
 from resizefix.errors import ResizefixError
-from resizefix.library.options import CHANGING
 from resizefix.outcome import ModelOutcome
 from resizefix.printable import printable
 from resizefix.reports.next_step import NextStep
@@ -116,6 +115,8 @@ class Reply:
                 raise error
             step = self._step(mode)
         except ResizefixError as error:
+            from resizefix.library.options import CHANGING  # loaded by the command; it imports onnx, see process._HEAVY
+
             step = after_error(error, str(self._context.info_name), self._model, self._typed)
             self.answer = Answer(error=str(error), exit_code=error.exit_code)
             if error.exit_code == 1 and self._context.info_name in CHANGING:

@@ -91,8 +91,8 @@ def command(model: str, **options: Any) -> Answer:
 
 
 def _require_settings(words: Sequence[str], ctx: click.Context) -> None:
-    """Raises click's UsageError where there is none, and for a key or a value that there is not: before anything is said
-    of files, and before Python complains of a keyword that the call does not have."""
+    """Raises click's UsageError where nothing is set, and for a key or a value that there is not: before anything is
+    said of files, and before Python complains of a keyword that the call does not have."""
     from resizefix.operations.settings import READERS, settings_of
 
     try:

@@ -66,8 +66,8 @@ def target_named(name: str | os.PathLike[str]) -> Target:
     """The target of that name, in any case, or of that file, whose name ends with .toml.
 
     A runtime's name alone is its newest numbered row, and a version between two rows is the older one's:
-    `tensorrt-8.6` is `tensorrt-8.5`, and `tensorrt-8`, which is 8.0, is `tensorrt-8.0`. Raises UsageError, which proposes near names and lists them all, or says what is
-    wrong with the file.
+    `tensorrt-8.6` is `tensorrt-8.5`, and `tensorrt-8`, which is 8.0, is `tensorrt-8.0`. Raises UsageError, which
+    proposes near names and lists them all, or says what is wrong with the file.
     """
     typed = os.fspath(name) if isinstance(name, (str, os.PathLike)) else ""
     if typed.lower().endswith(FILE):

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, NoReturn
 import click
 
 from resizefix import process
-from resizefix.cli.next_command import after_error, after_refusal, after_usage_error, show_error
+from resizefix.cli.next_command import after_error, after_refusal, after_refused_size, after_usage_error, show_error
 from resizefix.cli.piped_model import DASH, as_typed, shown
 from resizefix.cli.progress import close_progress
 from resizefix.diagnostics import Diagnostic
@@ -140,6 +140,11 @@ class Reply:
             return None
         command = str(self._context.info_name)
         already = self.answer.outcome is ModelOutcome.ALREADY
+        if command == "input-size" and not already:
+            from resizefix.library.options import library_options
+
+            settings = {"size": self._values["size"], **library_options(command, dict(self._values))}
+            return after_refused_size(self._model, settings)
         return after_refusal(command, self._model, outcomes, self._typed, already=already)
 
 

@@ -31,10 +31,11 @@ _FLAGS = frozenset(
         "interpolate-positions",
         "keep-default",
         "keep-overridable",
+        "shape-inputs",
         "shared",
     }
 )
-_FLAGS_OFF = frozenset({"no-lower", "no-verify"})
+_FLAGS_OFF = frozenset({"no-lower", "no-shape-inputs", "no-verify"})
 _VALUE = r"\{\w+(?:![rs])?(?::[^}]*)?\}|[A-Z]{2,}\b|(?:tensorrt|scales|sizes|asymmetric|half_pixel|pytorch|openvino)\b"
 _OPTION = re.compile(rf"--([a-z]+(?:-[a-z]+)*)(?: ({_VALUE}))?")
 _PLAIN_FIELD = re.compile(r"\{(\w+)\}")

@@ -225,6 +225,26 @@ main()
         assert 300 <= float(seconds) <= 610
 
 
+def test_the_process_that_watches_loads_nothing_that_starts_threads():
+    code = "import sys, resizefix.cli; from resizefix import process; print(*sys.modules.keys() & set(process._HEAVY))"
+    assert ended("-c", code).stdout.split() == []
+
+
+def test_a_command_works_in_a_process_that_another_one_watches(tmp_path):
+    fill(tmp_path, SIMPLE)
+    code = """
+import os
+from resizefix import cli
+run = cli._run
+cli._run = lambda invocation: print("works in a child of", os.getppid(), flush=True) or run(invocation)
+print("watched by", os.getpid(), flush=True)
+cli.main()
+"""
+    done = ended("-c", code, "inspect", "model.onnx", "other.onnx", cwd=tmp_path)
+    watching, working = done.stdout.splitlines()[:2]
+    assert watching.removeprefix("watched by") == working.removeprefix("works in a child of"), done.stderr
+
+
 def test_ctrl_c_while_the_command_line_loads_ends_without_a_traceback():
     code = (
         "import sys, runpy\n"

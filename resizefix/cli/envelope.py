@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, NoReturn
 import click
 
 from resizefix import process
-from resizefix.cli.next_command import after_error, after_refusal, after_usage_error, show_error
+from resizefix.cli.next_command import after_error, after_refusal, after_refused_size, after_usage_error, show_error
 from resizefix.cli.piped_model import DASH, as_typed, shown
 from resizefix.cli.progress import close_progress
 from resizefix.diagnostics import Diagnostic
@@ -115,6 +115,8 @@ class Reply:
                 raise error
             step = self._step(mode)
         except ResizefixError as error:
+            from resizefix.library.options import CHANGING  # loaded by the command; it imports onnx, see process._HEAVY
+
             step = after_error(error, str(self._context.info_name), self._model, self._typed)
             self.answer = Answer(error=str(error), exit_code=error.exit_code)
             from resizefix.library.options import CHANGING  # loads onnx, which --help does without
@@ -140,6 +142,11 @@ class Reply:
             return None
         command = str(self._context.info_name)
         already = self.answer.outcome is ModelOutcome.ALREADY
+        if command == "input-size" and not already:
+            from resizefix.library.options import library_options
+
+            settings = {"size": self._values["size"], **library_options(command, dict(self._values))}
+            return after_refused_size(self._model, settings)
         return after_refusal(command, self._model, outcomes, self._typed, already=already)
 
 

@@ -21,6 +21,7 @@ _WORDS = (*(outcome.value for outcome in ModelOutcome), UNUSABLE)
 _STYLES = {"changed": "green", "refused": "yellow", "failed": "bold red", UNUSABLE: "red"}
 _HEAD = ("model", "outcome", "seconds", "reason")
 _MOST_COLUMNS = 60  # of the names: a longer one moves the rest of its row
+_MOST_NAMED = 3  # targets, each by its name
 _WITH_ITS_MODEL = 3  # a third of a terminal for the names
 
 
@@ -107,7 +108,13 @@ def _reason(answer: Mapping[str, Any]) -> str:
     if outcomes is None:
         return ""  # its process ended when the file was whole
     changed = sum(outcome["status"] == "changed" for outcome in outcomes)
+    if not changed:
+        return "changed, and no node of it by itself" if not outcomes else f"changed; {_as_they_were(len(outcomes))}"
     return f"{changed} of {_resizes(len(outcomes))} changed"
+
+
+def _as_they_were(count: int) -> str:
+    return f"its {_resizes(count)} {'stays' if count == 1 else 'stay'} as written"
 
 
 def _resizes(count: int) -> str:
@@ -117,10 +124,20 @@ def _resizes(count: int) -> str:
 def _first_violation(answer: Mapping[str, Any]) -> str:
     refusing = [name for name, verdict in answer["targets"].items() if not verdict["accepted"]]
     if not refusing:
-        return f"accepted by {', '.join(answer['targets'])}"
+        return f"accepted by {_names(list(answer['targets']))}"
     first, *others = _violations(answer) or ("",)
     more = f" (and {len(others)} more, which -v lists)" if others else ""
-    return f"{', '.join(refusing)}: {first}{more}"
+    return f"{_names(refusing)}: {first}{more}"
+
+
+def _names(targets: Sequence[str]) -> str:
+    """The targets by name; of many, runs of releases and the number of the others."""
+    if len(targets) <= _MOST_NAMED:
+        return ", ".join(targets)
+    from resizefix.document.text import listed  # which imports onnx, as the other does
+    from resizefix.reports.wording import few_targets
+
+    return listed(few_targets(targets))
 
 
 def _violations(answer: Mapping[str, Any]) -> list[str]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from resizefix.beside import operand
+from resizefix.beside import operand, reads_and_writes
 from resizefix.diagnostics import Diagnostic
 from resizefix.errors import ResizefixError, UnreadableModelError, UsageError
 from resizefix.near_words import nearest
@@ -59,6 +59,27 @@ def after_refusal(
     if already and typed:
         return NextStep("write a copy all the same", with_options(typed, ("--copy-unchanged",)))
     return NextStep("see every resize", ("inspect", operand(model), "-v"))
+
+
+def after_refused_size(model: str, options: Mapping[str, Any]) -> NextStep | None:
+    """After a size that the resizes of a model do not lead to: the command by which each takes the size of the tensor
+    that it meets, where both calls succeed. `options` are those of the call that was refused."""
+    if not os.path.isfile(model):  # of stdin nothing is left to read
+        return None
+    import resizefix
+    from resizefix.outcome import ModelOutcome
+
+    try:
+        followed = resizefix.set_interpolation(model, sizes="partner", verify=False, on_refusal="return")
+        if followed.outcome is not ModelOutcome.CHANGED:
+            return None
+        resized = resizefix.input_size(followed.model, **{**options, "verify": False, "on_refusal": "return"})
+    except ResizefixError:
+        return None
+    if resized.outcome is not ModelOutcome.CHANGED:
+        return None
+    words = (*reads_and_writes("set", model), "sizes=partner")
+    return NextStep("let each resize take the size of the tensor that it meets, before input-size", words)
 
 
 def with_options(typed: Sequence[str], options: Sequence[str]) -> tuple[str, ...]:

@@ -40,6 +40,8 @@ class _WithSettings(Subcommand):
             _require_settings(settings, ctx)
         if not files and not ctx.resilient_parsing:
             raise click.MissingParameter(ctx=ctx, param=next(p for p in self.params if p.name == "model"))
+        if not settings and not ctx.resilient_parsing:
+            _require_settings((), ctx)
         several = ctx.params["output_dir"] is not None
         ctx.params["model"] = ModelArgument().convert(files[0], None, ctx) if files else None
         ctx.params["out"] = files[1] if len(files) > 1 and not several else None
@@ -89,11 +91,13 @@ def command(model: str, **options: Any) -> Answer:
 
 
 def _require_settings(words: Sequence[str], ctx: click.Context) -> None:
-    """Raises click's UsageError for a key or a value that there is not: before anything is said of files, and before
-    Python complains of a keyword that the call does not have."""
-    from resizefix.operations.settings import settings_of
+    """Raises click's UsageError where nothing is set, and for a key or a value that there is not: before anything is
+    said of files, and before Python complains of a keyword that the call does not have."""
+    from resizefix.operations.settings import READERS, settings_of
 
     try:
+        if not words:
+            raise UsageError("operations.set-nothing", known=", ".join(READERS))
         settings_of(_once(words))
     except UsageError as error:
         raise click.UsageError(str(error), ctx) from error

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from resizefix.library.options import checks_of, command_of, options_of
@@ -11,6 +11,7 @@ from resizefix.near_words import nearest
 
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 _MOST_LISTED = 12
+_ANY_TEXT = "any text"  # what is taken for a name, and for nothing else
 
 
 def require_fitting(call: str, signature: inspect.Signature, models: Sequence[Any], options: Mapping[str, Any]) -> None:
@@ -21,7 +22,7 @@ def require_fitting(call: str, signature: inspect.Signature, models: Sequence[An
         raise TypeError(_no_keyword(call, signature, wrong[0]))
     positional = [each for each in signature.parameters.values() if each.kind in _POSITIONAL]
     if len(models) > len(positional):
-        raise TypeError(_too_many(call, [each.name for each in positional], models[len(positional)], options))
+        raise TypeError(_too_many(call, [each.name for each in positional], models[len(positional) :], options))
     try:
         signature.bind(*models, **options)
     except TypeError as error:
@@ -44,24 +45,39 @@ def _typed_as(call: str, name: str) -> str | None:
     return None
 
 
-def _too_many(call: str, positional: Sequence[str], value: Any, options: Mapping[str, Any]) -> str:
+def _too_many(call: str, positional: Sequence[str], values: Sequence[Any], options: Mapping[str, Any]) -> str:
     taken = f"{call}() takes {' and '.join(positional)} without a keyword"
+    value = values[0]
     if isinstance(value, str) and value.endswith(".onnx"):
         return f"{taken}, and no file to write; write the result with result.model.save({value!r})"
-    name = next(_fitting(call, value, options), None)
-    return f"{taken}; give {value!r} with one" if name is None else f"{taken}; did you mean {name}={value!r}?"
+    meant = next(_meant(call, values, options), None)
+    return f"{taken}; give {value!r} with one" if meant is None else f"{taken}; did you mean {meant}?"
 
 
-def _fitting(call: str, value: Any, options: Mapping[str, Any]) -> Iterator[str]:
-    """The keywords whose values may be this one, in the order of the help."""
-    for name, (kind, _) in checks_of(call).items():
-        if name in options:
-            continue
-        try:
-            kind.check(value)
-        except Exception:  # whatever a foreign object's own methods raise
-            continue
-        yield name
+def _meant(call: str, values: Sequence[Any], options: Mapping[str, Any]) -> Iterator[str]:
+    """What may be meant by values without a keyword, the likeliest first: KEY=VALUE of a command's words, then all
+    values as one, then the first."""
+    if isinstance(values[0], str):
+        name, equals, word = values[0].partition("=")
+        if equals and name in checks_of(call):
+            yield f"{name}={word!r}"
+    checks = {name: kind for name, (kind, _) in checks_of(call).items() if name not in options}
+    # A keyword that takes any text says little about this one.
+    names = sorted(checks, key=lambda name: _value(checks[name].check, _ANY_TEXT) is not None)
+    for value in (tuple(values), values[0]) if len(values) > 1 else values:
+        for name in names:
+            if _value(checks[name].check, value) is not None:
+                yield f"{name}={value!r}"
+            elif isinstance(value, str) and (typed := _value(checks[name].read, value)) is not None:
+                yield f"{name}={typed!r}"
+
+
+def _value(read: Callable[[Any], Any] | None, value: Any) -> Any:
+    """What is read of a value; None where it is not one of these."""
+    try:
+        return None if read is None else read(value)
+    except Exception:  # whatever a foreign object's own methods raise
+        return None
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -112,7 +112,7 @@ class Result(InNotebook, Generic[ModelT]):
         inputs = ", ".join(source.name for source in self.inputs)
         return summary(
             "Result",
-            ", ".join(f"{count} {status}" for status, count in counts.items()) or "no Upsample or Resize",
+            ", ".join(f"{count} {status}" for status, count in counts.items()) or f"{self.outcome.value}, no node",
             inputs and f"inputs: {inputs}",
             f"verification: {self.verification.status.value}, {len(self.verification.runs)} runs",
             self.verification.reason,

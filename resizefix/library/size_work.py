@@ -11,7 +11,7 @@ from resizefix.diagnostics import Diagnostic, code_of
 from resizefix.document.document import Document
 from resizefix.document.edits import rename_symbols
 from resizefix.document.scopes import node_label
-from resizefix.document.text import listed, node_text
+from resizefix.document.text import counted, listed, node_text
 from resizefix.document.values import Dims, dims_of
 from resizefix.errors import RefusedError
 from resizefix.library import seam
@@ -298,8 +298,9 @@ class SizeWork:
         batch_alone = {name for _, found in self._steps for name in found.sizes.symbols} <= {"batch"}
         if not proof.passed or not self._steps or (batch_alone and not self.assumed) or self.other is not None:
             return proof
-        experiments = len(proof.runs) + len(proof.tested)
-        said = Diagnostic("library.input-size-unrefuted", experiments=experiments, assumptions=len(self.assumed))
+        experiments = counted(len(proof.runs) + len(proof.tested), "experiment")
+        assumptions = counted(len(self.assumed), "assumption")
+        said = Diagnostic("library.input-size-unrefuted", experiments=experiments, assumptions=assumptions)
         return replace(proof, status=Status.UNREFUTED, reason=f"{said}; {proof.reason}" if proof.reason else said)
 
     def _proof(self, rules: Conditions) -> Verification:

@@ -21,7 +21,7 @@ MESSAGES = (
     Message(
         "ncnn",
         ("Unsupported Upsample scales !", "Unsupported Resize scales !"),
-        "onnx2ncnn reads scales from a Constant or an initializer only. Other nodes compute the scales of this model.",
+        "onnx2ncnn reads scales from a Constant or an initializer only. In the model that it refused, other nodes compute them.",
         "scales-must-be-constant",
         (FREEZE, legalize("ncnn")),
     ),

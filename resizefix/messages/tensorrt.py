@@ -135,7 +135,7 @@ MESSAGES = (
     ),
     _row(
         "TensorRT {releases} takes scales from an initializer or a Constant node only. "
-        "Other nodes compute the scales of this model, even if the result is always the same.",
+        "In the model that it refused, other nodes compute them, even if the result is always the same.",
         "Resize scales must be an initializer!",
         "Assertion failed: scales.is_weights()",
         page="scales-must-be-constant",

@@ -49,7 +49,7 @@ def result_table(result: Result, made: Made) -> Table:
     """A row for each group of changed nodes that are alike, and one for all else that changed."""
     rows = [
         *_node_rows(result.outcomes, made),
-        *_opset_rows(made),
+        *_model_rows(made),
         *_tensor_rows("input", made, _inputs(made.before), _inputs(made.after)),
         *_tensor_rows("output", made, _outputs(made.before), _outputs(made.after)),
         ("file size", size_text(made.files[0]), "" if made.files[1] is None else size_text(made.files[1])),
@@ -109,9 +109,15 @@ def _replacement(texts: Sequence[str]) -> str:
     return ", ".join(f"{count} {printable(name)}" for name, count in found.items()) or "other nodes"
 
 
-def _opset_rows(made: Made) -> list[tuple[str, str, str]]:
-    old, new = made.before.scopes.main.opset, made.after.scopes.main.opset
-    return [("opset", str(old), str(new))] if old != new else []
+def _model_rows(made: Made) -> list[tuple[str, str, str]]:
+    """The opset, the IR version and the number of nodes where they changed."""
+    before, after = made.before, made.after
+    numbers = [
+        ("opset", before.scopes.main.opset, after.scopes.main.opset),
+        ("IR version", before.model.ir_version, after.model.ir_version),
+        ("nodes", len(before.model.graph.node), len(after.model.graph.node)),
+    ]
+    return [(name, str(old), str(new)) for name, old, new in numbers if old != new]
 
 
 def _inputs(view: ModelView) -> dict[str, str]:

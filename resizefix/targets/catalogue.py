@@ -38,6 +38,7 @@ FILE = ".toml"
 
 _VERSION = r"[0-9]{1,4}(\.[0-9]{1,4}){0,3}"
 _VERSIONED = re.compile(rf"(?P<runtime>[a-z]+)-(?P<version>{_VERSION})")
+_MOST_NUMBERS = 4  # that _VERSION takes
 Row = tuple[tuple[int, ...], str]
 
 
@@ -65,8 +66,8 @@ def target_named(name: str | os.PathLike[str]) -> Target:
     """The target of that name, in any case, or of that file, whose name ends with .toml.
 
     A runtime's name alone is its newest numbered row, and a version between two rows is the older one's:
-    `tensorrt-8.6` is `tensorrt-8.5`. Raises UsageError, which proposes near names and lists them all, or says what is
-    wrong with the file.
+    `tensorrt-8.6` is `tensorrt-8.5`, and `tensorrt-8`, which is 8.0, is `tensorrt-8.0`. Raises UsageError, which
+    proposes near names and lists them all, or says what is wrong with the file.
     """
     typed = os.fspath(name) if isinstance(name, (str, os.PathLike)) else ""
     if typed.lower().endswith(FILE):
@@ -95,8 +96,8 @@ def _row_named(wanted: str) -> str | None:
     found = _VERSIONED.fullmatch(wanted)
     rows = _rows(wanted if found is None else found["runtime"])
     if found is not None and rows:
-        version = _numbers(found["version"])
-        rows = [row for row in rows if row[0] <= version] if version[0] <= rows[-1][0][0] else []
+        version = _padded(_numbers(found["version"]))
+        rows = [row for row in rows if _padded(row[0]) <= version] if version[0] <= rows[-1][0][0] else []
     return rows[-1][1] if rows else None
 
 
@@ -164,3 +165,8 @@ def _rows(runtime: str) -> list[Row]:
 
 def _numbers(version: str) -> tuple[int, ...]:
     return tuple(map(int, version.split(".")))
+
+
+def _padded(version: tuple[int, ...]) -> tuple[int, ...]:
+    """With all four numbers: version 8 is 8.0, and no version before it."""
+    return (*version, *(0,) * (_MOST_NUMBERS - len(version)))

@@ -5,9 +5,11 @@ import shlex
 import shutil
 from pathlib import Path
 
+import onnx
 import pytest
 from fixture_models import FIXTURES
 from forked_commands import Commands, Terminal
+from onnx_text import model
 
 AT_ONCE = "from resizefix.cli import progress; progress._QUIET_FOR = 0"
 
@@ -146,3 +148,22 @@ def test_a_terminal_of_80_columns_gets_no_longer_line_and_no_colour_that_it_does
         ] == []
         assert not any("[3" in line for line in seen), "no colour"
     assert "\x1b[3" in on_a_terminal(commands, "check", "unet_nearest_opset11.onnx", "--target", "tensorrt-7.0")
+
+
+def test_a_size_that_scales_do_not_lead_to_is_reached_where_resizes_take_the_size_that_they_meet(folder, call):
+    code, _, err = call("input-size", "unet_nearest_opset11.onnx", "a.onnx", "30x37", "--no-verify")
+    assert code == 1
+    words = err.rstrip().splitlines()[-1].split()
+    assert words[:2] == ["resizefix", "set"], err
+    assert words[-1] == "sizes=partner"
+    assert call(*words[1:])[0] == 0
+    assert call("input-size", words[3], "a.onnx", "30x37", "--no-verify")[0] == 0
+
+
+def test_where_no_resize_is_in_the_way_of_a_size_none_is_changed(folder, call):
+    weights = ", ".join(map(str, range(192)))
+    text = "(float[1,1,8,8] x) => (float[1,3] y) <float[64,3] w = {%s}, int64[2] s = {1, 64}>"
+    onnx.save(model(text % weights + " { r = Reshape (x, s) y = MatMul (r, w) }"), "fixed.onnx")
+    code, _, err = call("input-size", "fixed.onnx", "a.onnx", "30x37", "--no-verify")
+    assert code == 1
+    assert "partner" not in err

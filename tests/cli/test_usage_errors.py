@@ -56,6 +56,8 @@ ERRORS = f"""
 2 | check SRCNN --target tensorrt-rtx --live --timeout 0 | --timeout
 2 | input-size SRCNN a.onnx 48x64 -n #0 | --keep and --follow choose what a node does
 2 | set SRCNN a.onnx | give what to set as KEY=VALUE; the keys are mode, coordinates, nearest_mode
+2 | set SRCNN text.onnx | give what to set as KEY=VALUE; the keys are mode, coordinates, nearest_mode
+2 | set SRCNN text.onnx --json | give what to set as KEY=VALUE; the keys are mode, coordinates, nearest_mode
 2 | set SRCNN a.onnx mod=nearest | there is no key 'mod' to set; did you mean mode? There are mode, coordinates
 2 | set SRCNN a.onnx mode=linaer | mode=linaer: did you mean linear? Give nearest, linear, cubic
 2 | set mode=linaer | mode=linaer: did you mean linear? Give nearest, linear, cubic

@@ -43,6 +43,11 @@ KEYWORDS = {
         ("inspect", (SRCNN,), {"zzz": 1}, "inspect() has no keyword 'zzz'; it has model"),
         ("promote_scales", (SRCNN, "factor"), {}, "takes model without a keyword; did you mean form='factor'?"),
         ("opset", (SRCNN, 17), {}, "opset() takes model without a keyword; did you mean opset=17?"),
+        # Not a name, which may be any text, where a keyword takes just this; in Python's words what is typed.
+        ("input_size", (SRCNN, "32x40"), {}, "did you mean size=(32, 40)?"),
+        ("input_size", (SRCNN, "any"), {}, "did you mean size='any'?"),
+        ("input_size", (SRCNN, 32, 40), {}, "did you mean size=(32, 40)?"),
+        ("set_interpolation", (SRCNN, "mode=linear"), {}, "did you mean mode='linear'?"),
         ("check", (SRCNN, "tensorrt-8.0"), {}, "did you mean target='tensorrt-8.0'?"),
         ("promote_scales", (SRCNN, "out.onnx"), {}, "write the result with result.model.save('out.onnx')"),
         ("verify", (SRCNN, SRCNN, SRCNN), {}, "verify() takes before and after without a keyword"),

@@ -443,6 +443,14 @@ def test_near_names_are_names_that_the_command_takes(typed, meant):
     assert all(target_named(name) for name in near_names(typed))
 
 
+@pytest.mark.parametrize("target", [target for target in TARGETS if target.version[:1].isdigit()], ids=str)
+def test_a_version_with_and_without_its_zeros_is_one_version(target):
+    for zeros in (".0", ".0.0"):
+        assert len(f"{target.version}{zeros}".split(".")) > 4 or target_named(f"{target.name}{zeros}") is target
+    shorter = target.name.removesuffix(".0")
+    assert target_named(shorter) is target
+
+
 def test_an_extent_that_is_neither_breaks_no_rule(tmp_path):
     assert rule(tmp_path, 'needs = { by = "sizes" }').holds(changed(RESIZE_11, extent=None))
     assert ExtentKind.SIZES.value == "sizes"

@@ -70,7 +70,7 @@ SENTENCES = {
     "library.fault-not-repaired": "{label} was not repaired: {because}; {fix}",
     "library.not-selected": "it was not selected",
     "library.input-size-nothing-asked": "give a SIZE, --batch or --like",
-    "library.input-size-unrefuted": "no evidence against it in {experiments} experiments; {assumptions} assumptions",
+    "library.input-size-unrefuted": "no evidence against it in {experiments}; {assumptions}",
     "library.input-size-declared": "{name}: declared open, fixed at {sizes} by {node}",
     "library.input-size-overridable": "constants listed as inputs count as constants: {names}; --keep-overridable leaves them inputs",
     "library.like-is-open": "--like: its input {name!r} leaves a size open; give an export with a fixed size",

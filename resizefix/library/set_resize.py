@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.document.document import Document
-from resizefix.errors import UsageError
+from resizefix.errors import RefusedError, UsageError
 from resizefix.library import seam
 from resizefix.library.raising import raised
 from resizefix.library.result import Result, failed, not_verified, skipped
@@ -22,11 +22,13 @@ def set_resize(
     document: Document, node: Sequence[str], opset: int | None, run: ChangeOptions, *, verify: bool
 ) -> Result[Document]:
     """The document with Resize nodes in the place of the selected nodes. Raises UsageError for a pattern that selects
-    none, VerificationFailedError where the result computes other numbers."""
+    none, RefusedError where there is nothing to write, VerificationFailedError where the result computes otherwise."""
     base = raised(document, opset)
     made = write_as_resize(base, node, len(find_sites(base)))
     if node and not made.outcomes:
         raise UsageError("library.no-written-resize", pattern=", ".join(node))
+    if not made.outcomes:
+        raise RefusedError("library.nothing-written-as-resize")
     if not any(outcome.status is Status.CHANGED for outcome in made.outcomes):
         return Result(document, made.outcomes, (), skipped("library.nothing-changed"))
     changed = seam.submitted(base, made.document, Plan(frozenset(made.data)))

@@ -219,14 +219,16 @@ def test_inspect_lists_it_and_names_the_command(answered, call, tmp_path):
 def test_an_older_opset_is_refused_with_the_option():
     nodes = [helper.make_node("Gather", ["x", "i"], ["y"], axis=3)]
     before = graph(nodes, {"i": np.array([0, 0, 1, 1, 2, 2])}, [1, 2, 4, 3], [1, 2, 4, 6], opset=9)
-    with pytest.raises(resizefix.RefusedError, match="--opset 11"):
+    with pytest.raises(resizefix.RefusedError, match="opset=11"):
         resizefix.set_interpolation(before, form="resize")
     assert resizefix.set_interpolation(before, form="resize", opset=11).verification.passed
 
 
-def test_a_model_without_any_is_left():
-    before = model("(float[1,2,4,4] x) => (float[1,2,4,4] y) { y = Relu (x) }", 13)
-    assert not resizefix.set_interpolation(before, form="resize")
+@pytest.mark.parametrize("node", ["Relu (x)", 'Resize <mode = "nearest"> (x, , s)'])
+def test_a_model_without_any_is_refused_for_that_reason(node):
+    before = model(f"(float[1,2,4,4] x) => (float[1,2,a,b] y) <float[4] s = {{1,1,2,2}}> {{ y = {node} }}", 13)
+    with pytest.raises(RefusedError, match="no other operators of this model were recognised as a resize"):
+        resizefix.set_interpolation(before, form="resize")
 
 
 def slices(first: int, last: int, axis: int, step: int = 1) -> tuple[list[str], dict[str, np.ndarray]]:

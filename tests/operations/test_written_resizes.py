@@ -296,3 +296,24 @@ def test_cubic_volumes_are_refused_and_other_places_are_written():
     assert outcomes["volume"][0] is Status.REFUSED
     assert "onnxruntime refuses it" in outcomes["volume"][1]
     same(proto, made.model, [1, 2, 3, 4, 5])
+
+
+@pytest.mark.parametrize("rows", [[0, 0, 1, 2], [0, 1, 1, 3], [0, 0, 0, 0], [0, 0, 1, 1]])
+def test_rows_of_which_there_are_as_many_as_before_are_no_resize(rows):
+    one = graph([helper.make_node("Gather", ["x", "rows"], ["y"], axis=2)], {"rows": np.array(rows)},
+                [1, 2, 4, 3], [1, 2, 4, 3])  # fmt: skip
+    weights = np.eye(4, dtype=np.float32)[rows]
+    weights[-1, :2] = 0.5
+    other = graph([helper.make_node("MatMul", ["weights", "x"], ["y"])], {"weights": weights},
+                  [1, 2, 4, 3], [1, 2, 4, 3])  # fmt: skip
+    assert not places(one)
+    assert not places(other)
+
+
+@pytest.mark.parametrize("factor", [1.1, 1.2])
+def test_weights_of_a_scale_that_keeps_the_length_are_no_resize(factor):
+    weights = matrix(Interpolation(Mode.LINEAR, C.HALF_PIXEL), 4, 4, factor)
+    assert not np.array_equal(weights, np.eye(4))
+    proto = graph([helper.make_node("MatMul", ["weights", "x"], ["y"])], {"weights": weights},
+                  [1, 2, 4, 3], [1, 2, 4, 3])  # fmt: skip
+    assert not places(proto)

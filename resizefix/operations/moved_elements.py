@@ -51,9 +51,9 @@ class Moves:
 
     def of(self, name: str) -> tuple[Indices | None, tuple[int, ...]]:
         """The position in `x`, flattened, of each element of a tensor, and the shape of `x`; None where it is not
-        known. A batch of open size is taken to hold two images, or one where the nodes take no two: one image alone
-        would hide what changes their order, or their number."""
-        is_open = self._dims is not None and len(self._dims) > 0 and not isinstance(self._dims[0], int)
+        known, or images or channels are picked. A batch of open size is taken to hold two images, or one where the
+        nodes take no two: one image alone would hide what changes their order, or their number."""
+        is_open = [not isinstance(size, int) for size in (self._dims or ())[:2]] == [True, False]
         for images in (_SEVERAL, 1) if is_open else (_SEVERAL,):
             shape = self._shape_of(images)
             if shape is None or longest_extent(shape) > MOST_MOVED:
@@ -111,6 +111,12 @@ class Moves:
         numbers = constant_of(self._view, self._scope, node.input[1]) if len(node.input) > 1 else None
         if numbers is None or numbers.dtype.kind != "i":
             return None
+        picked = {
+            "Gather": [attribute_of(node, "axis", 0)],
+            "GatherND": list(range(numbers.shape[-1] if numbers.ndim else 0)),
+        }
+        if any(self._holds_images(data, axis) for axis in picked.get(operator, ())):
+            return None
         if operator == "Gather":
             return np.take(data, numbers, attribute_of(node, "axis", 0))
         if operator == "GatherND":
@@ -125,6 +131,12 @@ class Moves:
         shape = [data.shape[axis] if not size and not zero else size for axis, size in enumerate(numbers.tolist())]
         return data.reshape(shape)
 
+    def _holds_images(self, data: Indices, axis: int) -> bool:
+        """Whether images or channels of `x` follow one another along an axis: what is picked of two of them says
+        nothing about more."""
+        first = np.moveaxis(data, axis, 0).reshape(data.shape[axis], -1)[:, :1]
+        return len(np.unique(first // max(int(np.prod(self._shape[2:])), 1))) > 1
+
     def _sliced(self, node: NodeProto, data: Indices) -> Indices | None:
         starts, ends = self._integers(node, 1, "starts"), self._integers(node, 2, "ends")
         if starts is None or ends is None:
@@ -132,6 +144,8 @@ class Moves:
         axes = self._integers(node, 3, "axes") or list(range(len(starts)))
         steps = self._integers(node, 4, "steps") or [1] * len(starts)
         for start, end, axis, step in zip(starts, ends, axes, steps, strict=True):
+            if self._holds_images(data, axis):
+                return None
             data = np.take(data, list(slice_positions(start, end, step, data.shape[axis])), axis)
         return data
 

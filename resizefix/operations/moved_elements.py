@@ -134,7 +134,8 @@ class Moves:
     def _holds_images(self, data: Indices, axis: int) -> bool:
         """Whether images or channels of `x` follow one another along an axis: what is picked of two of them says
         nothing about more."""
-        first = np.moveaxis(data, axis, 0).reshape(data.shape[axis], -1)[:, :1]
+        along = range(data.ndim)[axis]
+        first = data[tuple(slice(None) if other == along else slice(0, 1) for other in range(data.ndim))]
         return len(np.unique(first // max(int(np.prod(self._shape[2:])), 1))) > 1
 
     def _sliced(self, node: NodeProto, data: Indices) -> Indices | None:

@@ -105,15 +105,38 @@ def _as_framework(
     wanted = preferences.framework is not None or preferences.coordinates is not None
     indices = {site.index for site in sites}
     faults = faults_in(ModelView(document)) if wanted and current < _FIRST_WITH_COORDINATES else []
-    if not any(fault.is_optional for index, found in enumerate(faults) if index in indices for fault in found):
+    own = [fault for index, found in enumerate(faults) if index in indices for fault in found]
+    if not any(fault.is_optional for fault in own):
         return _repaired(document, sites, preferences, rules, verify=verify)
-    base = raised(document, _FIRST_WITH_COORDINATES)
+    first = None
+    if not all(fault.is_optional for fault in own):
+        # A file that does not run cannot be compared with what is raised of it.
+        plain = preferences._replace(framework=None, coordinates=None, remove_identity=False)
+        first = _repaired(document, sites, plain, rules, verify=verify)
+    sound = first.model if first is not None and first.changed else document
+    base = raised(sound, _FIRST_WITH_COORDINATES)
     again = [site for site in find_sites(base) if site.index in indices]
     made = _repaired(base, again, preferences, rules, verify=verify)
     if verify:
-        require_raised_alike(document, base, made.outcomes, rules)
+        require_raised_alike(sound, base, made.outcomes, rules)
     before = {site.index: node_text(site.node) for site in sites}
-    return replace(made, outcomes=tuple(replace(one, before=before[one.index]) for one in made.outcomes))
+    outcomes = tuple(replace(one, before=before[one.index]) for one in made.outcomes)
+    return replace(made, outcomes=outcomes if first is None else _of_both(first.outcomes, outcomes))
+
+
+def _of_both(first: Sequence[Outcome], second: Sequence[Outcome]) -> tuple[Outcome, ...]:
+    """The outcomes of two repairs, one after the other: a node that the first changed is changed, and says both."""
+    earlier = {one.index: one for one in first if one.status is Status.CHANGED}
+    joined = []
+    for one in second:
+        before = earlier.get(one.index)
+        if before is not None and one.status is Status.UNCHANGED:
+            one = replace(before, after=one.after or before.after)
+        elif before is not None and one.status is Status.CHANGED:
+            reason = "; ".join(dict.fromkeys(filter(None, (before.reason, one.reason))))
+            one = replace(one, reason=reason, exact=before.exact and one.exact)
+        joined.append(one)
+    return tuple(joined)
 
 
 def _left(document: Document) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.document.document import Document
-from resizefix.errors import UsageError
+from resizefix.errors import RefusedError, UsageError
 from resizefix.library import seam
 from resizefix.library.raising import raised
 from resizefix.library.result import Result, failed, not_verified, skipped
@@ -24,13 +24,15 @@ def set_resize(
     document: Document, node: Sequence[str], opset: int | None, run: ChangeOptions, *, verify: bool
 ) -> Result[Document]:
     """The document with Resize nodes in the place of the selected nodes. Raises UsageError for a pattern that selects
-    none, VerificationFailedError where the result computes other numbers."""
+    none, RefusedError where there is nothing to write, VerificationFailedError where the result computes otherwise."""
     base = raised(document, opset)
     sites = find_sites(base)
     made = write_as_resize(base, node, len(sites))
     if node and not made.outcomes:
         raise UsageError("library.no-written-resize", pattern=", ".join(node))
     if not made.outcomes:
+        if not sites:
+            raise RefusedError("library.nothing-written-as-resize")
         is_one = Diagnostic("library.is-a-resize")
         return Result(document, tuple(site.outcome(Status.UNCHANGED, is_one) for site in sites), (), skipped(NOTHING))
     if not any(outcome.status is Status.CHANGED for outcome in made.outcomes):

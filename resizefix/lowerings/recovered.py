@@ -151,7 +151,10 @@ def kernel_of(dense: Floats, factors: Sequence[int]) -> list[tuple[Recovered, li
 
 
 def _scales(lengths: Sequence[tuple[int, int]]) -> Iterator[tuple[tuple[float, ...], bool]]:
-    """The scales that may stand behind the lengths: those that somebody typed, then the quotients."""
+    """The scales that may stand behind the lengths: those that somebody typed, then the quotients. None where every
+    length stays: onnxruntime copies such a tensor, whatever the scales are (upsample.cc, `dims == output_dims`)."""
+    if all(size == out for size, out in lengths):
+        return
     for factor in _TYPED:
         near = float(np.float32(factor)), float(np.nextafter(np.float32(factor), np.float32(np.inf)))
         fitting = [next((one for one in near if every_rule_gives(one, *axis)), None) for axis in lengths]

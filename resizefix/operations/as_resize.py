@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -27,6 +27,9 @@ from resizefix.operations.written_resizes import WrittenResize, written_resizes
 from resizefix.outcome import Outcome, Status
 from resizefix.scope_path import Key
 from resizefix.shapes.model_view import ModelView
+from resizefix.targets.collect_facts import facts_by_key
+from resizefix.targets.onnxruntime_target import ONNXRUNTIME
+from resizefix.targets.target import Effect, judge
 
 _FIRST_WITH_SIZES = 11
 
@@ -60,7 +63,24 @@ def meaning_of(place: WrittenResize | ForeignResize) -> Interpolation:
 
 def write_as_resize(document: Document, patterns: Sequence[str], first_index: int) -> Rewritten:
     """A copy in which the places that the patterns name (all without any) are Resize nodes; `first_index` is the index
-    of the first outcome, behind the resizes that the model has."""
+    of the first outcome, behind the resizes that the model has.
+
+    A place whose Resize onnxruntime has no kernel for is refused: no run could verify it.
+    """
+    made = _rewritten(document, patterns, first_index, {})
+    refused = {
+        key: Diagnostic("operations.target-refuses", target=ONNXRUNTIME.name, rule_name=broken.rule, why=broken.because)
+        for key, facts in facts_by_key(ModelView(made.document), made.data)
+        for broken in reversed(judge(ONNXRUNTIME, facts))
+        if broken.effect is Effect.REJECTED
+    }
+    return _rewritten(document, patterns, first_index, refused) if refused else made
+
+
+def _rewritten(
+    document: Document, patterns: Sequence[str], first_index: int, refused: Mapping[Key, Diagnostic]
+) -> Rewritten:
+    """`write_as_resize`, without the places that are refused already."""
     view = ModelView(document)
     made = document.copy()
     fresh = FreshNames(names_in(view.model)).fresh
@@ -76,6 +96,8 @@ def write_as_resize(document: Document, patterns: Sequence[str], first_index: in
         old = place.scope.body.node[place.scope.producers[place.y]]
         before = Outcome(index, place.label, Status.UNCHANGED, before=node_text(old))
         try:
+            if place.key in refused:
+                raise RefusedError(refused[place.key])
             builder, error = _written(view, place, NodeBuilder(fresh, place.scope.opset, place.y))
         except RefusedError as refusal:
             outcomes.append(replace(before, status=Status.REFUSED, reason=refusal.diagnostic))

@@ -18,6 +18,7 @@ from resizefix.shapes.operand import MISFITS, attribute_of
 MOST_MOVED = 1 << 24
 """Tensors with more elements are not followed."""
 _DEPTH = 24
+_SEVERAL = 2  # images, and channels: the fewest whose order shows
 
 
 def constant_of(view: ModelView, scope: Scope, name: str, most: int = MOST_MOVED) -> Array | None:
@@ -43,25 +44,40 @@ class Moves:
     """Those of them whose constants may hold the size of any axis."""
 
     def __init__(self, view: ModelView, scope: Scope, x: str, *, thin: bool) -> None:
-        """`thin`: one channel of one image stands for all, which is less to follow; not among nodes `BY_LENGTHS`."""
+        """`thin`: two channels of two images stand for all, which is less to follow; not among nodes `BY_LENGTHS`."""
         self._view, self._scope, self._x = view, scope, x
-        dims = view.dims(scope, x)
-        shape = None if dims is None else tuple(_length(axis, size, thin) for axis, size in enumerate(dims))
-        self._shape = None if shape is None or None in shape else tuple(size for size in shape if size is not None)
+        self._dims, self._thin = view.dims(scope, x), thin
+        self._shape: tuple[int, ...] = ()
 
     def of(self, name: str) -> tuple[Indices | None, tuple[int, ...]]:
         """The position in `x`, flattened, of each element of a tensor, and the shape of `x`; None where it is not
-        known. A batch of open size is taken to hold one image."""
-        if self._shape is None or longest_extent(self._shape) > MOST_MOVED:
-            return None, ()
-        try:
-            return self._followed(name, _DEPTH), self._shape
-        except MISFITS:
-            return None, ()
+        known, or images or channels are picked. A batch of open size is taken to hold two images, or one where the
+        nodes take no two: one image alone would hide what changes their order, or their number."""
+        is_open = [not isinstance(size, int) for size in (self._dims or ())[:2]] == [True, False]
+        for images in (_SEVERAL, 1) if is_open else (_SEVERAL,):
+            shape = self._shape_of(images)
+            if shape is None or longest_extent(shape) > MOST_MOVED:
+                return None, ()
+            self._shape = shape
+            try:
+                return self._followed(name, _DEPTH), shape
+            except MISFITS:
+                continue
+        return None, ()
+
+    def _shape_of(self, images: int) -> tuple[int, ...] | None:
+        """The shape that is followed; None where a spatial axis is open."""
+        sizes = []
+        for axis, size in enumerate(self._dims or ()):
+            most = images if axis == 0 else _SEVERAL
+            if not isinstance(size, int) and axis >= 2:
+                return None
+            is_whole = isinstance(size, int) and not (self._thin and axis < 2)
+            sizes.append(size if isinstance(size, int) and (is_whole or size < most) else most)
+        return None if self._dims is None else tuple(sizes)
 
     def _followed(self, name: str, depth: int) -> Indices | None:
         if name == self._x:
-            assert self._shape is not None
             return np.arange(int(np.prod(self._shape)), dtype=np.int64).reshape(self._shape)
         place = self._scope.producers.get(name)
         node = None if place is None else self._scope.body.node[place]
@@ -95,6 +111,12 @@ class Moves:
         numbers = constant_of(self._view, self._scope, node.input[1]) if len(node.input) > 1 else None
         if numbers is None or numbers.dtype.kind != "i":
             return None
+        picked = {
+            "Gather": [attribute_of(node, "axis", 0)],
+            "GatherND": list(range(numbers.shape[-1] if numbers.ndim else 0)),
+        }
+        if any(self._holds_images(data, axis) for axis in picked.get(operator, ())):
+            return None
         if operator == "Gather":
             return np.take(data, numbers, attribute_of(node, "axis", 0))
         if operator == "GatherND":
@@ -109,6 +131,13 @@ class Moves:
         shape = [data.shape[axis] if not size and not zero else size for axis, size in enumerate(numbers.tolist())]
         return data.reshape(shape)
 
+    def _holds_images(self, data: Indices, axis: int) -> bool:
+        """Whether images or channels of `x` follow one another along an axis: what is picked of two of them says
+        nothing about more."""
+        along = range(data.ndim)[axis]
+        first = data[tuple(slice(None) if other == along else slice(0, 1) for other in range(data.ndim))]
+        return len(np.unique(first // max(int(np.prod(self._shape[2:])), 1))) > 1
+
     def _sliced(self, node: NodeProto, data: Indices) -> Indices | None:
         starts, ends = self._integers(node, 1, "starts"), self._integers(node, 2, "ends")
         if starts is None or ends is None:
@@ -116,6 +145,8 @@ class Moves:
         axes = self._integers(node, 3, "axes") or list(range(len(starts)))
         steps = self._integers(node, 4, "steps") or [1] * len(starts)
         for start, end, axis, step in zip(starts, ends, axes, steps, strict=True):
+            if self._holds_images(data, axis):
+                return None
             data = np.take(data, list(slice_positions(start, end, step, data.shape[axis])), axis)
         return data
 
@@ -133,12 +164,6 @@ class Moves:
             return None if value is None else [int(number) for number in value.reshape(-1)]
         stated = attribute_of(node, name)
         return None if stated is None else [int(number) for number in stated]
-
-
-def _length(axis: int, size: int | str | None, thin: bool) -> int | None:
-    if isinstance(size, int) and not (thin and axis < 2):
-        return size
-    return 1 if axis < 2 else None
 
 
 def spatial_samples(positions: Indices, shape: Sequence[int]) -> dict[int, Sampled] | None:

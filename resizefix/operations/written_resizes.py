@@ -103,7 +103,9 @@ def _written(view: ModelView, scope: Scope, index: int) -> tuple[WrittenResize, 
         x = _data(view, scope, scope.body.node[part[0]])
         axes, alternatives = multiplied(view, scope, [scope.body.node[place] for place in part], x)
         if alternatives:
-            return _made(view, scope, index, part, x, axes, alternatives)
+            made = _made(view, scope, index, part, x, axes, alternatives)
+            if made is not None:
+                return made
     return None
 
 
@@ -121,7 +123,9 @@ def _picked(view: ModelView, scope: Scope, index: int) -> tuple[WrittenResize, s
         is_torch = view.model.producer_name == "pytorch" and nodes[index].op_type == "GatherND"
         alternatives = nearest_of(list(samples.values()), *([NEAREST_EXACT] if is_torch else []))
         if alternatives:
-            return _made(view, scope, index, chain[start : end + 1], x, tuple(samples), alternatives)
+            made = _made(view, scope, index, chain[start : end + 1], x, tuple(samples), alternatives)
+            if made is not None:
+                return made
     return None
 
 
@@ -146,6 +150,8 @@ def _made(
     before, after = view.dims(scope, x), view.dims(scope, y)
     if not alternatives or before is None or after is None or len(before) != len(after):
         return None
+    if any(_is_cut(*both) for axis, both in enumerate(zip(before, after, strict=True)) if axis not in axes):
+        return None
     pairs = [(before[axis], after[axis]) for axis in axes]
     sizes = tuple(size for size, _ in pairs if isinstance(size, int))
     lengths = tuple(length for _, length in pairs if isinstance(length, int))
@@ -159,6 +165,11 @@ def _made(
         scope, label, operators, x, y, len(before), tuple(axes), sizes, lengths, whole, tuple(alternatives)
     )
     return made, set(part)
+
+
+def _is_cut(before: int | str | None, after: int | str | None) -> bool:
+    """Whether an axis that is not resized has another size behind: samples of a few channels stood for all."""
+    return isinstance(after, int) and isinstance(before, int) and before != after
 
 
 def _spans(anchor: int, length: int) -> Iterator[tuple[int, int]]:

@@ -17,12 +17,14 @@ def gemm(site: Site) -> None:
 
 def conv_transpose(site: Site) -> None:
     """auto_pad SAME_*: the text of version 1 puts an odd row of padding at the other end than that of 11, so padding is
-    written out. It does not depend on the input: out = in · stride leaves (kernel - 1) · dilation + 1 - stride."""
+    written out. It does not depend on the input: out = in · stride leaves (kernel - 1) · dilation + 1 - stride. An
+    `output_shape` decides the amount alone, and auto_pad the end of its odd row."""
     how = site.attribute("auto_pad", "NOTSET")
+    if site.attribute("output_shape"):
+        pads = _pads_of_output_shape(site, longer_first=how != "SAME_UPPER")
+        site.copy_node(without=["auto_pad", "output_shape"], pads=pads)
+        return
     if how not in ("SAME_UPPER", "SAME_LOWER"):
-        if site.attribute("output_shape") and how == "NOTSET":
-            site.copy_node(without=["output_shape"], pads=_pads_of_output_shape(site))
-            return
         site.copy_node()
         return
     kernel = site.attribute("kernel_shape")
@@ -39,12 +41,13 @@ def conv_transpose(site: Site) -> None:
         raise Blocked("opsets.auto-pad-of-short-kernel", "opsets.fix-write-both-pads")
     shorter, longer = [amount // 2 for amount in total], [amount - amount // 2 for amount in total]
     pads = shorter + longer if how == "SAME_UPPER" else longer + shorter
-    site.copy_node(without=["auto_pad", "output_shape"], pads=pads, kernel_shape=kernel)
+    site.copy_node(without=["auto_pad"], pads=pads, kernel_shape=kernel)
 
 
-def _pads_of_output_shape(site: Site) -> list[int]:
-    """The padding that gives the sizes of `output_shape`: of an odd row, the longer half stands at the beginning, as
-    onnxruntime reads version 11. Raises `Blocked` where sizes are open, or more than the node makes."""
+def _pads_of_output_shape(site: Site, *, longer_first: bool) -> list[int]:
+    """The padding that gives the sizes of `output_shape`: of an odd row, the longer half stands at the beginning unless
+    auto_pad is SAME_UPPER, as onnxruntime reads version 11. Raises `Blocked` where sizes are open, or more than the
+    node makes."""
     sizes = site.dims(site.data)
     shape = list(site.static_dims(site.input(1)))[2:]
     kernel = site.attribute("kernel_shape") or shape
@@ -62,7 +65,8 @@ def _pads_of_output_shape(site: Site) -> list[int]:
     ]
     if min(total) < 0:
         raise Blocked("opsets.output-shape-too-large", "opsets.fix-write-pads")
-    return [amount - amount // 2 for amount in total] + [amount // 2 for amount in total]
+    shorter, longer = [amount // 2 for amount in total], [amount - amount // 2 for amount in total]
+    return longer + shorter if longer_first else shorter + longer
 
 
 def einsum(site: Site) -> None:

@@ -118,6 +118,22 @@ def test_a_site_that_was_not_selected_keeps_what_it_computes():
     assert [site.interpolation.coordinate_transformation_mode.value for site in found] == ["half_pixel", "asymmetric"]
 
 
+@pytest.mark.parametrize("preferred", ["pytorch", "half_pixel"])
+def test_a_file_that_does_not_run_is_repaired_first(preferred):
+    nodes = """t = Upsample <mode = "linear"> (x, s)
+               [shrink] y = Upsample <mode = "linear"> (t, half)"""
+    before = export(nodes, 9, "float[4] s = {1, 1, 2, 2}, float[4] half = {1, 1, 0.5, 0.5}")
+    assert resizefix.repair(before).verification.passed
+    result = resizefix.repair(before, prefer=preferred)
+    assert result.verification.passed
+    assert [outcome.status for outcome in result.outcomes] == [Status.CHANGED, Status.CHANGED]
+    assert "needs opset 10" in result.outcomes[1].reason
+    x = np.random.default_rng(0).standard_normal((1, 1, 6, 8)).astype(np.float32)
+    found = opened(result.model, optimized=False).run(None, {"x": x})[0]
+    grown = on_both_axes(half_pixel, x, 2)
+    np.testing.assert_allclose(found, on_both_axes(half_pixel, grown, 0.5), atol=1e-5)
+
+
 def test_beside_sound_nodes_the_whole_model_is_raised():
     path = FIXTURES / "bisenet_x8_linear_opset9.onnx"
     result = resizefix.repair(path, prefer="pytorch")

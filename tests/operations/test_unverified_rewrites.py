@@ -140,8 +140,8 @@ def test_nearest_of_uint8_stands_between_casts(target: str) -> None:
 
 
 def test_uint8_inside_of_a_network_is_refused_with_what_to_do() -> None:
-    nodes = 'y = Resize <mode = "nearest"> (x, , s) z = Add (y, y)'
-    inside = resizing(nodes, BY_2, "uint8[1,3,4,6] x", "uint8[1,3,8,12] z")
+    nodes = 'y = Resize <mode = "nearest"> (x, , s) t = Concat <axis = 1> (y, y) z = Cast <to = 1> (t)'
+    inside = resizing(nodes, BY_2, "uint8[1,3,4,6] x", "float[1,6,8,12] z")
     reason = (
         resizefix.legalize(inside, target="tensorrt-10", verify=False, on_refusal="return").outcomes[0].reason or ""
     )

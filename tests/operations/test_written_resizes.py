@@ -11,7 +11,7 @@ import resizefix
 from resizefix.document.document import Document
 from resizefix.equivalences.index_map import nearest_indices
 from resizefix.equivalences.resize_spec import ResizeSpec
-from resizefix.errors import UsageError
+from resizefix.errors import RefusedError, UsageError
 from resizefix.interpolation import CoordinateTransformationMode as C
 from resizefix.interpolation import ExtentKind, Interpolation, Mode
 from resizefix.interpolation import NearestMode as N
@@ -219,14 +219,110 @@ def test_inspect_lists_it_and_names_the_command(answered, call, tmp_path):
 def test_an_older_opset_is_refused_with_the_option():
     nodes = [helper.make_node("Gather", ["x", "i"], ["y"], axis=3)]
     before = graph(nodes, {"i": np.array([0, 0, 1, 1, 2, 2])}, [1, 2, 4, 3], [1, 2, 4, 6], opset=9)
-    with pytest.raises(resizefix.RefusedError, match="set opset=11"):
+    with pytest.raises(resizefix.RefusedError, match="opset=11"):
         resizefix.set_interpolation(before, form="resize")
     assert resizefix.set_interpolation(before, form="resize", opset=11).verification.passed
 
 
-def test_a_model_without_any_is_refused_and_one_with_resizes_is_right_already():
-    before = model("(float[1,2,4,4] x) => (float[1,2,4,4] y) { y = Relu (x) }", 13)
-    with pytest.raises(resizefix.RefusedError, match="no Upsample or Resize"):
+WITHOUT = "(float[1,2,4,4] x) => (float[1,2,a,b] y) <float[4] s = {1,1,2,2}>"
+
+
+def test_a_model_without_any_is_refused_for_that_reason():
+    before = model(f"{WITHOUT} {{ y = Relu (x) }}", 13)
+    with pytest.raises(RefusedError, match="no other operators of this model were recognised as a resize"):
         resizefix.set_interpolation(before, form="resize")
-    resize = model("(float[1,2,4,4] x) => (float[1,2,8,8] y) <float[4] s = {1, 1, 2, 2}> { y = Resize (x, , s) }", 13)
-    assert resizefix.set_interpolation(resize, form="resize").outcome.value == "already"
+
+
+def test_a_model_whose_interpolations_are_resizes_is_right_already():
+    before = model(f'{WITHOUT} {{ y = Resize <mode = "nearest"> (x, , s) }}', 13)
+    assert resizefix.set_interpolation(before, form="resize").outcome.value == "already"
+
+
+def slices(first: int, last: int, axis: int, step: int = 1) -> tuple[list[str], dict[str, np.ndarray]]:
+    numbers = {"first": first, "last": last, "axis": axis, "step": step}
+    return list(numbers), {name: np.array([number], np.int64) for name, number in numbers.items()}
+
+
+@pytest.mark.parametrize("is_before", [True, False])
+@pytest.mark.parametrize(
+    ("operator", "operands", "attributes", "shape"),
+    [
+        ("Gather", (["pick"], {"pick": np.array([0], np.int64)}), {"axis": 1}, [2, 3]),
+        ("Gather", (["pick"], {"pick": np.array([0, 1], np.int64)}), {"axis": 1}, [2, 3]),
+        ("Gather", (["pick"], {"pick": np.array([2, 0, 1], np.int64)}), {"axis": 1}, [2, 3]),
+        ("Gather", (["pick"], {"pick": np.array([0], np.int64)}), {"axis": 0}, ["n", 3]),
+        ("Slice", slices(0, 2, 1), {}, [2, 3]),
+        ("Slice", slices(-1, -9, 1, -1), {}, [2, 3]),
+        ("Slice", slices(-1, -9, 0, -1), {}, ["n", "c"]),
+        ("Slice", slices(0, 1, 0), {}, ["n", 3]),
+        ("Slice", slices(0, 2, 0), {}, ["n", 3]),
+        ("Gather", (["pick"], {"pick": np.array([0, 1], np.int64)}), {"axis": 0}, ["n", 3]),
+        ("Transpose", ([], {}), {"perm": [1, 0, 2, 3]}, [3, 3]),
+        ("Transpose", ([], {}), {"perm": [1, 0, 2, 3]}, ["n", "c"]),
+        ("Reshape", (["one"], {"one": np.array([1, -1, 4, 5], np.int64)}), {}, ["n", 3]),
+    ],
+)
+def test_nodes_that_move_images_or_channels_are_no_part_of_a_resize(operator, operands, attributes, shape, is_before):
+    names, constants = operands
+    if operator == "Reshape" and not is_before:
+        constants = {"one": np.array([1, -1, 8, 5], np.int64)}
+    other = ("x", "t") if is_before else ("t", "y")
+    own = ("t", "y") if is_before else ("x", "t")
+    nodes = [
+        helper.make_node(operator, [other[0], *names], [other[1]], **attributes),
+        helper.make_node("Gather", [own[0], "rows"], [own[1]], name="twice", axis=2),
+    ]
+    constants = constants | {"rows": np.repeat(np.arange(4), 2)}
+    proto = graph(nodes if is_before else nodes[::-1], constants, [*shape, 4, 5], ["n2", "c2", 8, 5])
+    assert [place.operators for place in places(proto)] == [("Gather",)]
+    made = resizefix.set_interpolation(proto, form="resize")
+    for count in (2, 3):
+        same(proto, made.model, [count if size == "n" else 3 if size == "c" else size for size in shape] + [4, 5])
+
+
+@pytest.mark.parametrize("of", [TensorProto.INT64, TensorProto.DOUBLE, TensorProto.BOOL, TensorProto.INT16])
+def test_samples_of_a_type_without_a_kernel_are_refused(of):
+    proto = graph([helper.make_node("Gather", ["x", "rows"], ["y"], axis=2)], {"rows": np.repeat(np.arange(4), 2)},
+                  [1, 3, 4, 5], [1, 3, 8, 5])  # fmt: skip
+    for value in (*proto.graph.input, *proto.graph.output):
+        value.type.tensor_type.elem_type = of
+    with pytest.raises(RefusedError, match=r"onnxruntime refuses it \(input-type\)"):
+        resizefix.set_interpolation(proto, form="resize")
+
+
+def test_cubic_volumes_are_refused_and_other_places_are_written():
+    cubic = Interpolation(Mode.CUBIC, C.HALF_PIXEL, cubic_coeff_a=-0.75)
+    constants = {"rows": matrix(cubic, 5, 10, 2.0).T, "twice": np.repeat(np.arange(4), 2)}
+    nodes = [
+        helper.make_node("MatMul", ["x", "rows"], ["wide"], name="volume"),
+        helper.make_node("Relu", ["wide"], ["r"]),
+        helper.make_node("Gather", ["r", "twice"], ["y"], name="pick", axis=3),
+    ]
+    proto = graph(nodes, constants, [1, 2, 3, 4, 5], [1, 2, 3, 8, 10])
+    made = resizefix.set_interpolation(proto, form="resize")
+    outcomes = {outcome.node: (outcome.status, outcome.reason) for outcome in made.outcomes}
+    assert outcomes["pick"][0] is Status.CHANGED
+    assert outcomes["volume"][0] is Status.REFUSED
+    assert "onnxruntime refuses it" in outcomes["volume"][1]
+    same(proto, made.model, [1, 2, 3, 4, 5])
+
+
+@pytest.mark.parametrize("rows", [[0, 0, 1, 2], [0, 1, 1, 3], [0, 0, 0, 0], [0, 0, 1, 1]])
+def test_rows_of_which_there_are_as_many_as_before_are_no_resize(rows):
+    one = graph([helper.make_node("Gather", ["x", "rows"], ["y"], axis=2)], {"rows": np.array(rows)},
+                [1, 2, 4, 3], [1, 2, 4, 3])  # fmt: skip
+    weights = np.eye(4, dtype=np.float32)[rows]
+    weights[-1, :2] = 0.5
+    other = graph([helper.make_node("MatMul", ["weights", "x"], ["y"])], {"weights": weights},
+                  [1, 2, 4, 3], [1, 2, 4, 3])  # fmt: skip
+    assert not places(one)
+    assert not places(other)
+
+
+@pytest.mark.parametrize("factor", [1.1, 1.2])
+def test_weights_of_a_scale_that_keeps_the_length_are_no_resize(factor):
+    weights = matrix(Interpolation(Mode.LINEAR, C.HALF_PIXEL), 4, 4, factor)
+    assert not np.array_equal(weights, np.eye(4))
+    proto = graph([helper.make_node("MatMul", ["weights", "x"], ["y"])], {"weights": weights},
+                  [1, 2, 4, 3], [1, 2, 4, 3])  # fmt: skip
+    assert not places(proto)

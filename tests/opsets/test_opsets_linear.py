@@ -50,6 +50,19 @@ def test_an_output_shape_becomes_the_padding_that_gives_it(opset, kernel, stride
     assert "output_shape" not in [attribute.name for attribute in after.graph.node[0].attribute]
 
 
+@pytest.mark.parametrize("auto_pad", ["SAME_UPPER", "SAME_LOWER", "VALID", "NOTSET"])
+@pytest.mark.parametrize(("kernel", "stride", "more"), [(3, 2, 1), (5, 3, 0), (4, 1, 0), (2, 3, 0)])
+@pytest.mark.parametrize("padding", [0, 1, 2, 3])
+def test_an_output_shape_decides_the_amount_and_auto_pad_the_end_of_an_odd_row(auto_pad, kernel, stride, more, padding):
+    natural = [(size - 1) * stride + kernel + more for size in (4, 5)]
+    graph = f"""g (float[1,2,4,5] x, float[2,3,{kernel},{kernel}] w) => (float[1,3,A,B] y) {{ y = ConvTranspose
+        <strides=[{stride},{stride}], output_shape=[{natural[0] - padding}, {natural[1] - padding // 2}],
+         output_padding=[{more},{more}], auto_pad="{auto_pad}">(x, w) }}"""
+    after = assert_same(model_of(11, graph), {"x": normal(1, 2, 4, 5), "w": normal(2, 3, kernel, kernel)})
+    left = {attribute.name for attribute in after.graph.node[0].attribute}
+    assert not left & {"output_shape", "auto_pad"}
+
+
 EQUATIONS = ["ij->ji", "ij,jk->ik", "ij, jk -> ki", "bij,bjk->bik", "bhid,bhjd->bhij", "bij,kj->bik", "bqhd,bkhd->bhqk"]
 OF_VECTORS = "jb,bkj->bk"  # a batch of vectors: no rows of the left side's own
 SIZES = dict(zip("bhijkdq", (2, 3, 4, 5, 6, 7, 3), strict=True))

@@ -21,6 +21,7 @@ from resizefix.faults import (
     conversions,
     dimension_names,
     extents,
+    half_arithmetic,
     operators,
     types,
     whole_numbers,
@@ -168,7 +169,17 @@ NO_FAULT = {"identity"}  # removed on request
 
 ALL_FAULTS = {
     value
-    for module in (attributes, channels, conversions, dimension_names, extents, operators, types, whole_numbers)
+    for module in (
+        attributes,
+        channels,
+        conversions,
+        dimension_names,
+        extents,
+        half_arithmetic,
+        operators,
+        types,
+        whole_numbers,
+    )
     for name, value in vars(module).items()
     if name.isupper() and not name.startswith("_") and isinstance(value, str)
 }

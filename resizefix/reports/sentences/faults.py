@@ -146,6 +146,9 @@ SENTENCES = {
     "faults.stored-type-corrected": "the stored type is corrected",
     "faults.half-a-cast-pair": "its input is cast to float32, and what reads its output takes float16",
     "faults.cast-follows": "a Cast to float16 follows it",
+    "faults.half-arithmetic": "its {what} are computed in {kind}, which rounds quotients, and whole numbers above {largest}",
+    "faults.computed-in": "they are computed in {kind}",
+    "faults.half-not-rewritten": "{operator} '{label}', which computes them, is not rewritten; convert the model again, and leave the arithmetic of sizes in float32",
     # whole numbers
     "faults.whole-numbers": "whole numbers stand in the place of {where}",
     "faults.scales-or-sizes": "{numbers} may be scales or sizes; choose with --prefer scales or --prefer sizes",

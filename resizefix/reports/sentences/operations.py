@@ -81,6 +81,8 @@ SENTENCES = {
     "operations.set-form": "form={form}: {why}",
     "operations.set-form-in-function": "form={form}: it stands in a local function, which holds no constants; inline the functions first",
     "operations.set-form-of-computed": "form={form}: its {kind} are not constant; freeze-scales makes them constants",
+    "operations.sizes-of-quotients": "its scales are quotients of sizes, and it reads the sizes themselves, of {names}",
+    "operations.quotients-fall-short": "at some lengths the quotients make one pixel less in float32 than these sizes",
     "operations.set-extent-alone": "{key} cannot be set beside other keys; set it in a call of its own",
     "operations.set-extent": "{extent} {before} → {after}",
     "operations.set-extent-of-fed": "its {extent} are fed as {name}; freeze-scales makes them constants",

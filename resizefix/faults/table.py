@@ -8,6 +8,7 @@ from resizefix.faults import (
     framework,
     half_arithmetic,
     operators,
+    two_extents,
     types,
     whole_numbers,
 )
@@ -42,7 +43,7 @@ FINDERS: tuple[Finder, ...] = (
     conversions.external_extent,
     # what they say
     whole_numbers.not_a_vector,
-    extents.both_extents,
+    two_extents.both_extents,
     extents.no_extent,
     extents.short_extent,
     extents.impossible,

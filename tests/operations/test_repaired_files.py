@@ -23,6 +23,7 @@ from resizefix.faults import (
     extents,
     half_arithmetic,
     operators,
+    two_extents,
     types,
     whole_numbers,
 )
@@ -177,6 +178,7 @@ ALL_FAULTS = {
         extents,
         half_arithmetic,
         operators,
+        two_extents,
         types,
         whole_numbers,
     )

@@ -54,6 +54,10 @@ SENTENCES = {
     # scales and sizes
     "faults.both-extents": "both scales and sizes hold a value, and ONNX allows one of them",
     "faults.extents-disagree": "they disagree or cannot be compared: scales {scales} or sizes {sizes}; choose with --prefer scales or --prefer sizes",
+    "faults.extents-sample-otherwise": "both make the sizes {sizes}, and sample differently: by {scales}, or by {quotients} as sizes do; choose with --prefer scales or --prefer sizes",
+    "faults.extent-kept-alike": "the {kept} stay, the other operand is removed; both sample alike",
+    "faults.extent-kept-rounded": "the sizes stay, which sample by {quotients}; the scales {scales} are these, rounded, and are removed",
+    "faults.extent-kept-stored": "the {kept} stay, as the stored output shape says, and the other operand is removed",
     "faults.extent-kept": "the {kept} stay, the other operand is removed",
     "faults.no-extent": "neither scales nor sizes hold a value",
     "faults.no-stored-output": "no stored shape says how large its output is either; export the model again",

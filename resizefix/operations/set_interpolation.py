@@ -89,6 +89,7 @@ def set_interpolation(document: Document, sites: Sequence[Site], settings: Setti
 class _Set(Operation[_Plan]):
     settings: Settings
     rejected: dict[Key, frozenset[str]] = field(default_factory=dict)
+    idle_rois: frozenset[Key] = frozenset()
     intended: dict[int, IntendedNode] = field(default_factory=dict)
 
     def plan(self, view: ModelView, sites: Sequence[Site]) -> Sequence[_Plan | Outcome]:
@@ -96,16 +97,25 @@ class _Set(Operation[_Plan]):
         facts = facts_in(view)
         raisable = cache(partial(why_not_raised, view.document))
         self.rejected = {site.key: _rejected(judge(ONNXRUNTIME, facts[site.index])) for site in sites}
+        self.idle_rois = frozenset(site.key for site in sites if facts[site.index].has_idle_roi)
         return [self._plan_or_outcome(view, site, raisable, fresh) for site in sites]
 
     def _plan_or_outcome(
         self, view: ModelView, site: Site, raisable: Callable[[int], str | None], fresh: Fresh
     ) -> _Plan | Outcome:
         try:
-            found = _plan(view, site.read, self.settings, raisable, fresh)
+            shaped = self._is_shaped(site.read)
+            found = _plan(view, site.read, self.settings, raisable, fresh, shaped=shaped)
         except RefusedError as error:
             return site.outcome(Status.REFUSED, error.diagnostic, retry_args=error.retry_args)
         return found or site.outcome(Status.UNCHANGED, Diagnostic("operations.set-already"))
+
+    def _is_shaped(self, site: ReadSite) -> bool:
+        """Whether the node has the form that is asked for; one with numbers as a roi that it does not read has not, as
+        some importers refuse it."""
+        form = self.settings.form
+        is_idle = form in _KINDS and site.key in self.idle_rois and site.origin.kind.is_constant
+        return form is None or (_has_form(site, form) and not (is_idle and not site.scope.in_function))
 
     def apply(self, document: Document, plans: Sequence[tuple[Site, _Plan]]) -> Sequence[Outcome]:
         replace_sites(document, [(site, plan.replacement) for site, plan in plans])
@@ -131,12 +141,17 @@ def _rejected(violations: Collection[Violation]) -> frozenset[str]:
 
 
 def _plan(
-    view: ModelView, site: ReadSite, settings: Settings, why_not_raised: Callable[[int], str | None], fresh: Fresh
+    view: ModelView,
+    site: ReadSite,
+    settings: Settings,
+    why_not_raised: Callable[[int], str | None],
+    fresh: Fresh,
+    *,
+    shaped: bool,
 ) -> _Plan | None:
     """How the site becomes what is asked for; None: it is that. Raises RefusedError with the reason why not."""
     new = edited(site, settings, why_not_raised)
     same = new.meaning == site.interpolation
-    shaped = settings.form is None or _has_form(site, settings.form)
     if same and shaped:
         return None
     kept = _Kept(True, True, 0.0) if same else _kept(site, new.wanted)

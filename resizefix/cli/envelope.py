@@ -119,7 +119,6 @@ class Reply:
 
             step = after_error(error, str(self._context.info_name), self._model, self._typed)
             self.answer = Answer(error=str(error), exit_code=error.exit_code)
-            from resizefix.library.options import CHANGING  # loads onnx, which --help does without
 
             if error.exit_code == 1 and self._context.info_name in CHANGING:
                 self.answer.outcome = ModelOutcome.REFUSED

@@ -1,4 +1,4 @@
-"""Scales and sizes that contradict each other, are missing, or do not fit the stored shapes.
+"""Scales and sizes that are missing, impossible, or do not fit the stored shapes.
 
 The witness is the file itself: the shapes that it stores are those of the export.
 """
@@ -18,10 +18,9 @@ from resizefix.document.values import Array, dims_of
 from resizefix.faults.fault import Fault, Preferences
 from resizefix.faults.operators import integers, left_out, sizes_of_input
 from resizefix.faults.output_sizes import met
-from resizefix.faults.resize_node import Operand, ResizeNode, sizes_at
+from resizefix.faults.resize_node import Operand, ResizeNode
 from resizefix.faults.types import stored_pair
 
-BOTH_EXTENTS = "both-extents"
 NO_EXTENT = "no-extent"
 SHORT_EXTENT = "short-extent"
 PLACEHOLDER = "placeholder-size"
@@ -35,50 +34,6 @@ _FEW_PIXELS = 1 << 22  # one more of fewer changes a quotient of lengths by more
 _LONGEST = 1 << 31
 _NEARLY_ONE = 1e-3  # farther than a 16-bit or fixed-point format moves 1
 _ONE_IN_8_BITS = 8e-3  # farther than 8 bits move 1; read as 1 only where a stored shape says so
-
-
-def both_extents(node: ResizeNode, preferences: Preferences) -> Fault | None:
-    """Scales and sizes both hold a value; ONNX allows one of them."""
-    scales, sizes = node.extents
-    if scales is None or sizes is None:
-        return None
-    because = Diagnostic("faults.both-extents")
-    kept = preferences.extent or _agreed(node, scales, sizes)
-    if kept is None:
-        fix = Diagnostic("faults.extents-disagree", scales=_text(scales), sizes=_text(sizes))
-        return Fault(BOTH_EXTENTS, because, fix)
-    dropped, name, initializers = ("sizes", "", []) if kept == "scales" else ("scales", *left_out(node))
-    change = Change(node.with_input(node.places[dropped], name), initializers=initializers, resized=True)
-    return Fault(BOTH_EXTENTS, because, Diagnostic("faults.extent-kept", kept=kept), change)
-
-
-def _agreed(node: ResizeNode, scales: Operand, sizes: Operand) -> str | None:
-    """Which of the two the other was made from; where they contradict, the one that the stored shape agrees with."""
-    if scales.value is None or sizes.value is None or scales.value.shape != sizes.value.shape:
-        return None
-    axes = node.axes_of(len(scales.value))
-    lengths = sizes_at(axes, node.input_dims)
-    if not all(isinstance(length, int) and length > 0 for length in lengths):
-        return None
-    known = [length for length in lengths if isinstance(length, int)]
-    by_scales = [_made(float(scale), length) for scale, length in zip(scales.value, known, strict=True)]
-    quotients = np.array(sizes.value, np.float32) / np.array(known, np.float32)
-    if by_scales == sizes.value.tolist():
-        return "sizes" if np.array_equal(quotients, scales.value) and not _whole(scales.value, known) else "scales"
-    if np.allclose(quotients, scales.value, rtol=1e-5, atol=0):
-        return "sizes"
-    stored = sizes_at(axes, node.stored_dims)
-    if stored == by_scales:
-        return "scales"
-    return "sizes" if stored == sizes.value.tolist() else None
-
-
-def _whole(scales: Array, lengths: Sequence[int]) -> bool:
-    return all((float(scale) * length).is_integer() for scale, length in zip(scales, lengths, strict=True))
-
-
-def _text(operand: Operand) -> str:
-    return Diagnostic("faults.at-run-time") if operand.value is None else numbers_text(operand.value)
 
 
 def no_extent(node: ResizeNode, preferences: Preferences) -> Fault | None:
@@ -193,7 +148,7 @@ def _short_sizes(node: ResizeNode, sizes: Array, fault: Fault) -> Fault:
     return fault._replace(fix=Diagnostic("faults.sizes-of-stored"), change=_with_sizes(node, out))
 
 
-def _made(scale: float, size: int) -> int | None:
+def made_length(scale: float, size: int) -> int | None:
     """What onnxruntime makes of a size; None where the scale is infinite or no number."""
     return kernel_length(scale, size) if np.isfinite(scale) else None
 
@@ -202,7 +157,7 @@ def _gives(scales: Array, dims: Sequence[Any], stored: Sequence[Any]) -> bool:
     if not len(scales) == len(dims) == len(stored):
         return False
     known = [(s, n, out) for s, n, out in zip(scales, dims, stored, strict=True) if isinstance(out, int)]
-    seen = [_made(float(s), n) == out for s, n, out in known if isinstance(n, int)]
+    seen = [made_length(float(s), n) == out for s, n, out in known if isinstance(n, int)]
     return all(seen) and any(s != 1 and isinstance(n, int) for s, n, _ in known)
 
 
@@ -269,7 +224,7 @@ def _is_one(node: ResizeNode, axis: int, scale: float, scales: int) -> bool:
     if abs(scale - 1) <= _NEARLY_ONE:
         return _stays(node, axis, scales)
     size, out = stored_pair(node, axis)
-    return abs(scale - 1) <= _ONE_IN_8_BITS and size is not None and size == out and _made(scale, size) != out
+    return abs(scale - 1) <= _ONE_IN_8_BITS and size is not None and size == out and made_length(scale, size) != out
 
 
 def _stays(node: ResizeNode, axis: int, scales: int) -> bool:

@@ -1,6 +1,17 @@
 """Every fault, in the order in which they are looked for: what decides which operator a node is comes first."""
 
-from resizefix.faults import attributes, channels, conversions, extents, framework, operators, types, whole_numbers
+from resizefix.faults import (
+    attributes,
+    channels,
+    conversions,
+    extents,
+    framework,
+    half_arithmetic,
+    operators,
+    two_extents,
+    types,
+    whole_numbers,
+)
 from resizefix.faults.fault import Fault, Finder, Preferences
 from resizefix.faults.resize_node import ResizeNode, Surroundings
 from resizefix.shapes.model_view import ModelView
@@ -28,10 +39,11 @@ FINDERS: tuple[Finder, ...] = (
     types.scales_of_another_type,
     types.rounded_to_half,
     types.sizes_of_another_type,
+    half_arithmetic.half_arithmetic,
     conversions.external_extent,
     # what they say
     whole_numbers.not_a_vector,
-    extents.both_extents,
+    two_extents.both_extents,
     extents.no_extent,
     extents.short_extent,
     extents.impossible,

@@ -27,6 +27,7 @@ from resizefix.operations.replacement import (
     Replacement,
     between_casts,
     fix_shapes,
+    in_float32,
     lowered,
     replace_sites,
     rewritten,
@@ -156,13 +157,17 @@ class Legalizer:
             return site.outcome(Status.REFUSED, str(error))
         broken = "; ".join(f"{violation.because} [{violation.rule}]" for violation in violations)
         why = Diagnostic("operations.for-target", target=self.target.name, why=broken)
-        return replace(made, why=why, conditions=(*made.conditions, *why_unverifiable(self.facts)))
+        is_cast = site.elem_type in self.target.cast_types
+        unverifiable = (Diagnostic("operations.compared-in-float32"),) if is_cast else why_unverifiable(self.facts)
+        return replace(made, why=why, conditions=(*made.conditions, *unverifiable))
 
     def _replacement(self, violations: Sequence[Violation]) -> Replacement:
         first, why = _refusal(self.target, violations)
         site = self.site
         if site.scope.in_function:
             raise RefusedError("operations.in-local-function", why=why)
+        if site.elem_type in self.target.cast_types:
+            return self._in_float32(why)
         try:
             subject = subject_of(site)
         except RefusedError as error:
@@ -192,6 +197,17 @@ class Legalizer:
         if mode is Mode.LINEAR and not made.exact and not self.allowance.inexact:
             raise RefusedError("operations.fractions-cut", why=why)
         return until_casts(made, site, self.fresh)
+
+    def _in_float32(self, why: str) -> Replacement:
+        """The node, or what takes its place, as it is of floats, between Casts."""
+        if not self.allowance.lowered:
+            raise RefusedError("operations.casts-forbidden", why=why)
+        as_floats = replace(self, facts=replace(self.facts, elem_type=TensorProto.FLOAT))
+        if accepted(judge(self.target, as_floats.facts)):
+            made = Replacement((self.site.node,), (), True, 0.0, Diagnostic("operations.node-itself"))
+        else:
+            made = as_floats._made(replace(subject_of(self.site), element_type=TensorProto.FLOAT))
+        return in_float32(made, self.site, self.fresh)
 
     def _made(self, subject: ResizeSpec) -> Replacement:
         """By a chain of equivalences, else by other operators."""

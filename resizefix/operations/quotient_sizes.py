@@ -9,7 +9,9 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 
 import numpy as np
+from onnx import NodeProto
 
+from resizefix.diagnostics import Diagnostic
 from resizefix.document.document import Document
 from resizefix.document.edits import insert_nodes, remove_unread
 from resizefix.document.node_builder import FreshNames, NodeBuilder
@@ -17,6 +19,7 @@ from resizefix.document.scopes import default_opset, names_in
 from resizefix.errors import RefusedError
 from resizefix.interpolation import ExtentKind
 from resizefix.operations.new_operand import read_instead
+from resizefix.operations.replacement import Fresh, Replacement
 from resizefix.operations.site import ReadSite, Site
 from resizefix.operations.sites import find_sites
 from resizefix.origins.origin import OriginKind
@@ -24,7 +27,7 @@ from resizefix.scope_path import MAIN, Key
 from resizefix.shapes.expression import Size
 from resizefix.shapes.model_view import ModelView
 from resizefix.shapes.partners import Partners
-from resizefix.shapes.size_quotients import SizeQuotients
+from resizefix.shapes.size_quotients import LONGEST, SizeQuotients
 from resizefix.targets.collect_facts import facts_in
 from resizefix.targets.target import Effect, Target, judge
 
@@ -65,10 +68,10 @@ def quotient_sites(view: ModelView, sites: Sequence[Site], target: Target) -> Di
 def _meets(view: ModelView, partners: Partners, site: ReadSite, dividends: Sequence[Size | None]) -> bool:
     axes = [axis for axis, size in enumerate(dividends) if size is not None]
     try:
-        partner = partners.of(view.scopes.main, site.output, axes)
+        partner = partners.of(site.scope, site.output, axes)
     except RefusedError:
         return False
-    read = None if partner is None else view.scopes.definition(view.scopes.main, partner.read)
+    read = None if partner is None else view.scopes.definition(site.scope, partner.read)
     if partner is None or read is None:
         return False
     source = partners.sizes.source
@@ -95,19 +98,51 @@ def with_sizes_read(document: Document, dividends: Dividends) -> Document:
         node = graph.node[place]
         unread += [made_by.key for made_by in view.scopes.sources(view.scopes.main, node, 1)]
         builder = NodeBuilder(fresh, FIRST_WITH_SIZES, "")
-        sizes = [
-            builder.slice(
-                builder.add("Shape", site.input if size is None else size.tensor[1]),
-                [0],
-                [axis if size is None else size.axis],
-                [(axis if size is None else size.axis) + 1],
-            )
-            for axis, size in enumerate(dividends[key])
-        ]
-        listed = builder.add("Concat", *sizes, wanted=f"{site.output}_sizes", axis=0)
-        empty = partial(builder.value, np.zeros(0, np.float32), "no_scales")
-        read_instead(site, node, ExtentKind.SIZES, listed, empty)
+        _read_sizes(site, node, dividends[key], builder)
         insert_nodes(graph, place, builder.nodes)
         graph.initializer.extend(builder.initializers)
     remove_unread(made.proto, unread)
     return made
+
+
+def _read_sizes(site: ReadSite, node: NodeProto, dividends: Sequence[Size | None], builder: NodeBuilder) -> None:
+    """Lets the site's node read the sizes; what they are made of is added to the builder."""
+    sizes = [
+        builder.slice(
+            builder.add("Shape", site.input if size is None else size.tensor[1]),
+            [0],
+            [axis if size is None else size.axis],
+            [(axis if size is None else size.axis) + 1],
+        )
+        for axis, size in enumerate(dividends)
+    ]
+    listed = builder.add("Concat", *sizes, wanted=f"{site.output}_sizes", axis=0)
+    read_instead(site, node, ExtentKind.SIZES, listed, partial(builder.value, np.zeros(0, np.float32), "no_scales"))
+
+
+def as_sizes(view: ModelView, site: ReadSite, node: NodeProto, fresh: Fresh) -> Replacement | None:
+    """What takes the place of `node`, the site's, to read the sizes that its scales aim at; None where these are no
+    quotients of sizes.
+
+    Exact where each quotient gives the size at every length, or the result meets a tensor of just that size.
+    """
+    if site.slot is None or site.slot == site.dialect.sizes_input or site.interpolation.axes is not None:
+        return None
+    quotients = SizeQuotients(view)
+    dividends = quotients.dividends(site.scope, site.input, site.operand[1])
+    if dividends is None or all(size is None for size in dividends):
+        return None
+    short = quotients.falls_short(site.scope, site.input, dividends)
+    meets = _meets(view, Partners(view), site, dividends)
+    builder, changed = NodeBuilder(fresh, site.scope.opset, ""), NodeProto()
+    changed.CopyFrom(node)
+    _read_sizes(site, changed, dividends, builder)
+    how = Diagnostic("operations.sizes-of-quotients", names=", ".join(_names(dividends)))
+    note = Diagnostic("operations.quotients-fall-short") if short and not meets else ""
+    tried = () if short or meets else (Diagnostic("lowerings.for-axes-up-to", longest=LONGEST),)
+    exact, nodes = meets or not short, (*builder.nodes, changed)
+    return Replacement(nodes, tuple(builder.initializers), exact, 0.0 if exact else None, how, note, tried)
+
+
+def _names(dividends: Sequence[Size | None]) -> list[str]:
+    return list(dict.fromkeys(size.tensor[1] for size in dividends if size is not None))

@@ -42,6 +42,7 @@ LONGEST_AXIS = 1 << 19
 # An axis of unknown length is looked at as if it were long (lowerings/copies.py), times its scale.
 LARGEST_SCALE = 256
 LARGEST_REPEAT = 1 << 12  # where samples are repeated, no position is looked at
+_BFLOAT16_ROUNDING = 2.0**-8  # half a unit in the last of eight bits, as a part of the value
 
 
 @dataclass(frozen=True)
@@ -248,6 +249,16 @@ def between_casts(made: Replacement, site: Site, fresh: Fresh) -> Replacement:
     how = Diagnostic("operations.between-casts", how=made.how)
     description = Diagnostic("operations.between-casts", how=made.description or made.how)
     return replace(made, nodes=tuple(nodes), how=how, description=description)
+
+
+def in_float32(made: Replacement, site: Site, fresh: Fresh) -> Replacement:
+    """`made`, which resizes floats, between Casts from bfloat16 and back, which round what is interpolated once."""
+    cast = between_casts(made, site, fresh)
+    if site.read.interpolation.mode is Mode.NEAREST:
+        return cast
+    bound = _BFLOAT16_ROUNDING if made.exact and site.read.interpolation.mode is Mode.LINEAR else None
+    note = "; ".join(filter(None, (cast.note, Diagnostic("operations.rounded-to-bfloat16"))))
+    return replace(cast, exact=False, bound=bound, note=note)
 
 
 def until_casts(made: Replacement, site: Site, fresh: Fresh) -> Replacement:

@@ -24,6 +24,7 @@ from resizefix.lowerings.conditions import why_not_native
 from resizefix.lowerings.copies import REPEAT
 from resizefix.lowerings.table import BY_NAME
 from resizefix.operations.node_attributes import Edited, edited, with_attributes
+from resizefix.operations.quotient_sizes import as_sizes
 from resizefix.operations.replacement import (
     LARGEST_REPEAT,
     LARGEST_SCALE,
@@ -42,6 +43,7 @@ from resizefix.operations.settings import AXES, SCALES, SIZES, Settings
 from resizefix.operations.site import ReadSite, Site
 from resizefix.operations.spelling import spelled
 from resizefix.opsets.raising import why_not_raised
+from resizefix.origins.origin import OriginKind
 from resizefix.outcome import Outcome, Status
 from resizefix.scope_path import Key
 from resizefix.shapes.model_view import ModelView
@@ -87,6 +89,7 @@ def set_interpolation(document: Document, sites: Sequence[Site], settings: Setti
 class _Set(Operation[_Plan]):
     settings: Settings
     rejected: dict[Key, frozenset[str]] = field(default_factory=dict)
+    idle_rois: frozenset[Key] = frozenset()
     intended: dict[int, IntendedNode] = field(default_factory=dict)
 
     def plan(self, view: ModelView, sites: Sequence[Site]) -> Sequence[_Plan | Outcome]:
@@ -94,14 +97,25 @@ class _Set(Operation[_Plan]):
         facts = facts_in(view)
         raisable = cache(partial(why_not_raised, view.document))
         self.rejected = {site.key: _rejected(judge(ONNXRUNTIME, facts[site.index])) for site in sites}
-        return [self._plan_or_outcome(site, raisable, fresh) for site in sites]
+        self.idle_rois = frozenset(site.key for site in sites if facts[site.index].has_idle_roi)
+        return [self._plan_or_outcome(view, site, raisable, fresh) for site in sites]
 
-    def _plan_or_outcome(self, site: Site, raisable: Callable[[int], str | None], fresh: Fresh) -> _Plan | Outcome:
+    def _plan_or_outcome(
+        self, view: ModelView, site: Site, raisable: Callable[[int], str | None], fresh: Fresh
+    ) -> _Plan | Outcome:
         try:
-            found = _plan(site.read, self.settings, raisable, fresh)
+            shaped = self._is_shaped(site.read)
+            found = _plan(view, site.read, self.settings, raisable, fresh, shaped=shaped)
         except RefusedError as error:
             return site.outcome(Status.REFUSED, error.diagnostic, retry_args=error.retry_args)
         return found or site.outcome(Status.UNCHANGED, Diagnostic("operations.set-already"))
+
+    def _is_shaped(self, site: ReadSite) -> bool:
+        """Whether the node has the form that is asked for; one with numbers as a roi that it does not read has not, as
+        some importers refuse it."""
+        form = self.settings.form
+        is_idle = form in _KINDS and site.key in self.idle_rois and site.origin.kind.is_constant
+        return form is None or (_has_form(site, form) and not (is_idle and not site.scope.in_function))
 
     def apply(self, document: Document, plans: Sequence[tuple[Site, _Plan]]) -> Sequence[Outcome]:
         replace_sites(document, [(site, plan.replacement) for site, plan in plans])
@@ -127,12 +141,17 @@ def _rejected(violations: Collection[Violation]) -> frozenset[str]:
 
 
 def _plan(
-    site: ReadSite, settings: Settings, why_not_raised: Callable[[int], str | None], fresh: Fresh
+    view: ModelView,
+    site: ReadSite,
+    settings: Settings,
+    why_not_raised: Callable[[int], str | None],
+    fresh: Fresh,
+    *,
+    shaped: bool,
 ) -> _Plan | None:
     """How the site becomes what is asked for; None: it is that. Raises RefusedError with the reason why not."""
     new = edited(site, settings, why_not_raised)
     same = new.meaning == site.interpolation
-    shaped = settings.form is None or _has_form(site, settings.form)
     if same and shaped:
         return None
     kept = _Kept(True, True, 0.0) if same else _kept(site, new.wanted)
@@ -141,9 +160,7 @@ def _plan(
         made = Replacement((node,), (), kept.exact, kept.bound, new.description, kept.why, kept.conditions)
         return _Plan(made, _intended(site, new, kept, 0.0), is_reshaped=False)
     assert settings.form is not None
-    _require_constant(site, settings.form)
-    subject = subject_of(site, LARGEST_REPEAT if settings.form == REPEAT.name else LARGEST_SCALE)
-    form = _formed(replace(subject, interpolation=new.meaning), site, settings.form, fresh)
+    form = _of_quotients(view, site, new, settings.form, fresh) or _of_constants(site, new, settings.form, fresh)
     bound = None if kept.bound is None or form.bound is None else kept.bound + form.bound
     kept = replace(kept, exact=kept.exact and form.exact, bound=bound)
     how = "; ".join(part for part in (new.description, form.description or form.how) if part)
@@ -153,6 +170,20 @@ def _plan(
     conditions = (*kept.conditions, *form.conditions)
     made = Replacement(form.nodes, form.initializers, kept.exact, bound, how, note, conditions)
     return _Plan(made, _intended(site, new, kept, near), is_reshaped=True)
+
+
+def _of_quotients(view: ModelView, site: ReadSite, new: Edited, form: str, fresh: Fresh) -> Replacement | None:
+    """The node that reads sizes, where its scales are computed as quotients of them; None: it is no such node."""
+    if form != SIZES or site.origin.kind is not OriginKind.COMPUTED or site.scope.in_function:
+        return None
+    return as_sizes(view, site, with_attributes(site.node, new.attributes), fresh)
+
+
+def _of_constants(site: ReadSite, new: Edited, form: str, fresh: Fresh) -> Replacement:
+    """What takes the place of a node of constant extent. Raises RefusedError."""
+    _require_constant(site, form)
+    subject = subject_of(site, LARGEST_REPEAT if form == REPEAT.name else LARGEST_SCALE)
+    return _formed(replace(subject, interpolation=new.meaning), site, form, fresh)
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from resizefix.dialects.resized_length import kernel_lengths
 from resizefix.document.scopes import Scope
 from resizefix.shapes.axis_sizes import AxisSizes, traced_values
 from resizefix.shapes.expression import Computed, Expression, Number, Size, UntraceableError, evaluate, sizes_in
@@ -65,6 +66,15 @@ class SizeQuotients:
             for axis, dividend in enumerate(dividends)
         )
 
+    def falls_short(self, scope: Scope, data: str, dividends: Sequence[Size | None]) -> bool:
+        """Whether a quotient times the input's own size may be another length than the dividend, up to LONGEST."""
+        made = self._view.scopes.definition(scope, data)
+        return made is None or any(
+            dividend is not None
+            and _is_short(self._sizes.source(dividend.tensor, dividend.axis), self._sizes.source(made.key, axis))
+            for axis, dividend in enumerate(dividends)
+        )
+
     def _dividend(self, entry: Expression, own: Expression) -> Size | None:
         if not isinstance(entry, Computed) or entry.operator != "Div" or entry.dtype != "float32":
             return None
@@ -78,6 +88,18 @@ def _inside_cast(expression: Expression) -> Expression:
     """The size that one Cast to float32 reads."""
     is_cast = isinstance(expression, Computed) and expression.operator == "Cast" and expression.dtype == "float32"
     return expression.operands[0] if is_cast and isinstance(expression, Computed) else expression
+
+
+def _is_short(wanted: Expression, own: Expression) -> bool:
+    roots = sizes_in(wanted) | sizes_in(own)
+    if len(roots) > 1:
+        return True
+    lengths = {root: np.arange(1, LONGEST + 1, dtype=np.int64) for root in roots}
+    out, size = np.broadcast_arrays(*(np.atleast_1d(evaluate(one, lengths)).astype(np.int64) for one in (wanted, own)))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        scales = np.asarray(np.divide(out, size, dtype=np.float32), np.float32)  # both are below 2²⁴
+        made = kernel_lengths(scales, size)
+    return bool(np.any((made != out) & (size > 0) & (out > 0)))
 
 
 def _is_at_least(one: Expression, other: Expression) -> bool:

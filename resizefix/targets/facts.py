@@ -213,6 +213,11 @@ class SiteFacts:
         return self.coordinates == "tf_crop_and_resize"
 
     @property
+    def has_idle_roi(self) -> bool:
+        """It has a roi of numbers that its coordinate mode does not read."""
+        return self.roi is Roi.TENSOR and not self.crops
+
+    @property
     def listed_axes(self) -> tuple[int, ...]:
         """The axes that the extent has a value each of: those that are listed, else all; none of an unknown rank."""
         return tuple(range(self.rank or 0)) if self.axes is None else self.axes

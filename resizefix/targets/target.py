@@ -106,7 +106,8 @@ class Release(NamedTuple):
 class Target:
     """One release of a runtime, with the rules that hold for it and what it does not take of other operators.
 
-    `file` is where a user's own target was read; empty: it is one of this package.
+    `file` is where a user's own target was read; empty: it is one of this package. `cast_types` are element types that
+    it casts to float32 and back, and resizes only so.
     """
 
     runtime: str
@@ -116,6 +117,7 @@ class Target:
     limits: tuple[OperatorLimit, ...] = ()
     last: str = ""
     file: str = ""
+    cast_types: frozenset[int] = frozenset()
 
     @property
     def name(self) -> str:

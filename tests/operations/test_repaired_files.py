@@ -21,7 +21,9 @@ from resizefix.faults import (
     conversions,
     dimension_names,
     extents,
+    half_arithmetic,
     operators,
+    two_extents,
     types,
     whole_numbers,
 )
@@ -168,7 +170,18 @@ NO_FAULT = {"identity"}  # removed on request
 
 ALL_FAULTS = {
     value
-    for module in (attributes, channels, conversions, dimension_names, extents, operators, types, whole_numbers)
+    for module in (
+        attributes,
+        channels,
+        conversions,
+        dimension_names,
+        extents,
+        half_arithmetic,
+        operators,
+        two_extents,
+        types,
+        whole_numbers,
+    )
     for name, value in vars(module).items()
     if name.isupper() and not name.startswith("_") and isinstance(value, str)
 }

@@ -54,6 +54,10 @@ SENTENCES = {
     # scales and sizes
     "faults.both-extents": "both scales and sizes hold a value, and ONNX allows one of them",
     "faults.extents-disagree": "they disagree or cannot be compared: scales {scales} or sizes {sizes}; choose with --prefer scales or --prefer sizes",
+    "faults.extents-sample-otherwise": "both make the sizes {sizes}, and sample differently: by {scales}, or by {quotients} as sizes do; choose with --prefer scales or --prefer sizes",
+    "faults.extent-kept-alike": "the {kept} stay, the other operand is removed; both sample alike",
+    "faults.extent-kept-rounded": "the sizes stay, which sample by {quotients}; the scales {scales} are these, rounded, and are removed",
+    "faults.extent-kept-stored": "the {kept} stay, as the stored output shape says, and the other operand is removed",
     "faults.extent-kept": "the {kept} stay, the other operand is removed",
     "faults.no-extent": "neither scales nor sizes hold a value",
     "faults.no-stored-output": "no stored shape says how large its output is either; export the model again",
@@ -146,6 +150,9 @@ SENTENCES = {
     "faults.stored-type-corrected": "the stored type is corrected",
     "faults.half-a-cast-pair": "its input is cast to float32, and what reads its output takes float16",
     "faults.cast-follows": "a Cast to float16 follows it",
+    "faults.half-arithmetic": "its {what} are computed in {kind}, which rounds quotients, and whole numbers above {largest}",
+    "faults.computed-in": "they are computed in {kind}",
+    "faults.half-not-rewritten": "{operator} '{label}', which computes them, is not rewritten; convert the model again, and leave the arithmetic of sizes in float32",
     # whole numbers
     "faults.whole-numbers": "whole numbers stand in the place of {where}",
     "faults.scales-or-sizes": "{numbers} may be scales or sizes; choose with --prefer scales or --prefer sizes",

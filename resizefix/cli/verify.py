@@ -1,4 +1,4 @@
-"""`resizefix verify BEFORE AFTER`, and `resizefix verify MODEL --runtime NAME`."""
+"""`resizefix verify BEFORE AFTER`, and of one model `--runtime NAME` or `--expect FILE`."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def command(before: str, after: str | None, **options: Any) -> Answer:
     reports = report_files_of(options, before, *([] if after is None else [after]))
     require_whole(before, after or before)
     from resizefix.library.verify import verify
-    from resizefix.reports.json import drift_json, verification_json
+    from resizefix.reports.json import drift_json, tensor_json, verification_json
 
     verification = verify(before, after, **library_options("verify", options), progress=progress_line())
 
@@ -42,6 +42,12 @@ def command(before: str, after: str | None, **options: Any) -> Answer:
         show_verification(verification)
 
     fields: dict[str, Any] = {"verification": verification_json(verification), **reports.write(*wanted)}
+    if verification.expected is not None:
+        fields |= {
+            "expected": verification.expected,
+            "tensors": [tensor_json(tensor) for tensor in verification.tensors],
+            "sites": [drift_json(site) for site in verification.sites],
+        }
     if options["runtime"] is not None:
         fields |= {"runtime": verification.runtime, "sites": [drift_json(site) for site in verification.sites]}
     if not verification.speaks_against:

@@ -95,7 +95,8 @@ def _feed_arrays(fed: Fed, stored: StoredArrays, entries: Sequence[TensorInput])
         array = as_stored(arrays[entry.name], _type_of(entry))
         _require_fitting(stored.path, entry, array)
         fed.paths[entry.name], fed.arrays[entry.name] = stored.path, array
-        fed.notes.append(_how(f"{stored.file}: {entry.name}", array, entry))
+        if array.dtype != _type_of(entry):
+            fed.notes.append(_how(f"{stored.file}: {entry.name}", array, entry))
 
 
 def _require_fitting(path: str, entry: TensorInput, array: Array) -> None:

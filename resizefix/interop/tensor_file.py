@@ -68,7 +68,7 @@ def read_arrays(path: str, role: Role) -> StoredArrays:
     if place.is_dir():
         return StoredArrays(path, {}, _of_data_set(place, role))
     if not place.is_file():
-        raise UsageError("interop.feed-no-file", path=path)
+        raise UsageError("interop.no-file", path=path)
     suffix = place.suffix.lower()
     if suffix == NPZ:
         by_name = _of_archive(path)

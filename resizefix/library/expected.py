@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +13,14 @@ from resizefix.diagnostics import Diagnostic
 from resizefix.document.document import Document
 from resizefix.error_bound import ErrorBound
 from resizefix.errors import UsageError
+from resizefix.faults.framework import DIFFERS
+from resizefix.faults.table import faults_of, resize_nodes
 from resizefix.interop.feed_file import Fed, read_feeds
 from resizefix.interop.tensor_file import Role, StoredArrays, assigned, read_arrays
 from resizefix.library.live_runtimes import places_of
 from resizefix.operations.sites import find_sites
 from resizefix.runtimes.inputs import TensorInput, model_inputs
+from resizefix.shapes.model_view import ModelView
 from resizefix.verification.conditions import Conditions
 from resizefix.verification.expected import Expected, verify_expected
 from resizefix.verification.feeds import as_feed
@@ -54,7 +58,21 @@ def verify_against(
     feeds = {name: as_feed(known[name], value) for name, value in fed.values.items()}
     expected = _expected(document, stored, [entry.name for entry in entries], fed.notes)
     feeding = Feeding(fed.values, fed.paths)
-    return verify_expected(document, expected, places_of(find_sites(document)), feeds, conditions, allowed, feeding)
+    places = places_of(find_sites(document))
+    return _with_advice(document, verify_expected(document, expected, places, feeds, conditions, allowed, feeding))
+
+
+def _with_advice(document: Document, verification: Verification) -> Verification:
+    """The verification, with what to do about the first resize that differs where that is known of exports of
+    PyTorch."""
+    first = next((site.output for site in verification.sites if site.first), None)
+    if first is None:
+        return verification
+    nodes = (node for node in resize_nodes(ModelView(document)) if node.output == first and not node.scope.path.steps)
+    if not any(fault.name == DIFFERS and fault.retry_args for node in nodes for fault in faults_of(node)):
+        return verification
+    reason = Diagnostic("library.expected-of-pytorch", why=verification.reason)
+    return replace(verification, reason=reason)
 
 
 def _expected(document: Document, stored: StoredArrays, inputs: list[str], notes: list[str]) -> Expected:

@@ -32,6 +32,7 @@ from resizefix.verification.verification import ExpectedTensor, SiteDrift, Verif
 from resizefix.verification.views import views_of
 
 _SIDES = Sides("expected", "computed")
+_SMALLEST = 1e-30
 _UPWARDS = Context(prec=2, rounding=ROUND_CEILING)
 
 
@@ -162,8 +163,10 @@ class _Comparison:
         if others:
             why = Diagnostic("verification.expected-also", why=why, names=", ".join(others[:8]), count=len(others))
         most = max(each.max_abs_diff for each in wrong)
-        code = "verification.expected-tolerance" if math.isfinite(most) else "verification.expected-no-tolerance"
-        why = Diagnostic(code, why=why, atol=_at_least(most))
+        if math.isfinite(most):
+            why = Diagnostic("verification.expected-tolerance", why=why, atol=_at_least(most))
+        else:
+            why = Diagnostic("verification.expected-no-tolerance", why=why)
         return self._begun(why, drifts, places)
 
     def _begun(self, why: str, drifts: Sequence[SiteDrift], places: Sequence[ResizePlace]) -> Diagnostic:
@@ -199,8 +202,6 @@ def _type(value: Value) -> str:
     return value.dtype.name if isinstance(value, np.ndarray) else type(value).__name__
 
 
-def _at_least(difference: float) -> str:
-    """A tolerance of two digits that is no smaller; that of zeros with another sign is as small as one can be."""
-    if not math.isfinite(difference):
-        return ""
-    return f"{float(_UPWARDS.create_decimal_from_float(difference)):.2g}" if difference else "1e-30"
+def _at_least(difference: float) -> float:
+    """A tolerance of two digits that is no smaller. That of zeros with another sign may be as small as one likes."""
+    return float(_UPWARDS.create_decimal_from_float(difference)) if difference else _SMALLEST

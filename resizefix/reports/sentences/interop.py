@@ -25,6 +25,7 @@ SENTENCES = {
     "interop.feed-no-channels": "{path!r}: input {name!r} ({type_text}) has neither 1 nor 3 channels; give a .npy file",
     "interop.feed-does-not-fit": "{path!r} becomes {given}, which does not fit input {name!r} ({type_text}); cut or scale the picture first",
     "interop.feed-no-single-array": "{path!r} holds several arrays, none of the input's name; give a .npy file of one",
+    "interop.no-file": "there is no file {path!r}",
     "interop.no-array-file": "{path!r}: arrays are read from .npz and .npy files of NumPy, from .pb files of ONNX, and from folders test_data_set_0",
     "interop.no-arrays": "{path!r} holds no array",
     "interop.arrays-unreadable": "{path!r} cannot be read as arrays: {error}",

@@ -118,6 +118,7 @@ SENTENCES = {
     "library.expect-alone": "--expect compares one model with a file; leave out {words}",
     "library.expect-without-feed": "--expect compares outputs for inputs that are given; feed {names}, as with --feed inputs.npz",
     "library.expect-no-array": "what is expected of {name!r} is no array: {error}",
+    "library.expected-of-pytorch": "{why}; `repair --prefer pytorch` makes this resize compute what PyTorch does",
     "library.expect-nothing": "nothing is expected; give at least one output by its name",
     "library.fastest-not-run-here": "models cannot be timed in {target} here; --fastest takes one of these targets: {known}",
     "library.fastest-open-size": "input {name!r} ({type_text}) has an open size, and times depend on it; give it with --size HEIGHTxWIDTH, or with --shape {name}:D,D,…",

@@ -137,7 +137,7 @@ SENTENCES = {
     "verification.names-not-in-model": "not compared, because the model's main graph has no such tensors: {names}",
     "verification.expected-and-notes": "{why}; {notes}",
     "verification.expected-also": "{why}; {count} more differ: {names}",
-    "verification.expected-tolerance": "{why}; --atol {atol} would allow it",
+    "verification.expected-tolerance": "{why}; --atol {atol:.2g} would allow it",
     "verification.expected-no-tolerance": "{why}; no tolerance would allow it",
     "verification.expected-differs": "the model differs from {source}: {why}",
     "verification.expected-without-resizes": "the model differs from {source}: {why}; to see which resize differs first, give its tensors too, by their names",

@@ -82,6 +82,8 @@ def _expected(document: Document, stored: StoredArrays, inputs: list[str], notes
     made = {name for node in graph.node for name in node.output if name}
     arrays, unknown, note = assigned(stored, outputs, Role.OUTPUT, made)
     source = stored.file if stored.path else _GIVEN
+    if not any(array.size for array in arrays.values()):
+        raise UsageError("library.expect-empty", source=source)
     said = [*notes, *filter(None, [note])]
     unknown = tuple(name for name in unknown if name not in inputs)
     if unknown:

@@ -59,7 +59,7 @@ def verify(
     if expect is not None:
         from resizefix.library.expected import verify_against
 
-        others = {"AFTER": after, "--runtime": runtime, "--runs": runs, "--shape": run.get("shape")}
+        others = {"the second model": after, "runtime": runtime, "runs": runs, "shape": run.get("shape")}
         if unfit := [word for word, value in others.items() if value]:
             raise UsageError("library.expect-alone", words=", ".join(unfit))
         return verify_against(opened(before), cast("str | Mapping[str, object]", expect), given, rules, allowed)

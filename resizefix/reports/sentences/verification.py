@@ -133,7 +133,7 @@ SENTENCES = {
     "verification.input-size-any": "at the old size it and {nodes} compute what the original does. At {sizes} it computes what the model converted to that one size does. The other nodes are the same bytes",
     "verification.expected-type": "'{name}' is {file} in the file and {model} in the model; its numbers were compared",
     "verification.not-expected": "output '{name}': nothing is expected of it",
-    "verification.outputs-not-expected": "not compared, because {source} does not hold them: {names}",
+    "verification.outputs-not-expected": "not compared, because they are not in {source}: {names}",
     "verification.names-not-in-model": "not compared, because the model's main graph has no such tensors: {names}",
     "verification.expected-and-notes": "{why}; {notes}",
     "verification.expected-also": "{why}; {count} more differ: {names}",

@@ -27,7 +27,7 @@ from resizefix.verification.feeds import as_feed
 from resizefix.verification.signatures import Feeding
 from resizefix.verification.verification import Verification
 
-_GIVEN = "the expected arrays"
+_GIVEN = Diagnostic("library.expected-arrays")
 _MOST_NAMED = 8
 
 

@@ -41,8 +41,8 @@ def verify(
     folder of ONNX's tests alone feeds every input.
 
     With `expect` the only model is compared with outputs that were computed elsewhere: arrays by name, or the path of
-    an .npz or .npy file or of such a folder; other tensors of the main graph may be in it, which tells the first resize
-    that differs (`Verification.sites`, `.tensors`). `feed` must then give every input, unless `expect` holds them, too.
+    an .npz or .npy file or of such a folder. Other tensors of the main graph may be in it: they tell the first resize
+    that differs (`Verification.sites`). `feed` must then give every input, unless `expect` holds them, too.
 
     With `runtime` (the name of one: "openvino") AFTER runs there, or BEFORE where there is no AFTER, and every resize
     is compared (`Verification.sites`). A tensor is right within 1e-4 of its largest value unless `atol` or `rtol` say

@@ -149,7 +149,7 @@ def drift_json(site: SiteDrift) -> dict[str, Any]:
 
 def tensor_json(tensor: ExpectedTensor) -> dict[str, Any]:
     """One tensor against what was expected of it; numbers are null where the shapes or types differ."""
-    return fields(tensor, "tensor", "is_output", "differs", "max_abs_diff", "max_rel_diff")
+    return {**fields(tensor, "tensor", "is_output", "differs", "max_abs_diff", "max_rel_diff")}
 
 
 def profile_json(profile: Mapping[str, Range]) -> dict[str, Any]:

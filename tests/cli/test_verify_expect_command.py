@@ -73,7 +73,7 @@ def test_a_folder_of_the_standard_gives_inputs_and_outputs(call, tmp_path):
         (("--expect", "in.npz", "--feed", "in.npz"), "holds 'x', and the model's outputs are 'y', 'r'"),
         (("m.onnx", "--expect", "out.npz", "--feed", "in.npz"), "leave out: the second model"),
         (("--expect", "out.npz", "--feed", "in.npz", "--runs", "2"), "leave out: runs"),
-        ((), "--expect outputs.npz"),
+        ((), "the file of its outputs: --expect FILE"),
     ],
 )
 def test_what_cannot_be_compared_is_a_sentence_with_exit_code_2(call, words, said):

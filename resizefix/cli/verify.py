@@ -21,6 +21,8 @@ from resizefix.library.options import library_options
 def command(before: str, after: str | None, **options: Any) -> Answer:
     """Run BEFORE and AFTER in onnxruntime on the same feeds and compare their outputs.
 
+    With --expect, compare the only model with outputs that were computed elsewhere.
+
     Outputs must be equal bit for bit unless --atol or --rtol allow a difference. Exit code 0: they are; 1: they are
     not, or a model cannot be run. Reports are written in both cases.
     """

@@ -81,7 +81,7 @@ def _expected(document: Document, stored: StoredArrays, inputs: list[str], notes
     outputs = [value.name for value in graph.output]
     made = {name for node in graph.node for name in node.output if name}
     arrays, unknown, note = assigned(stored, outputs, Role.OUTPUT, made)
-    source = stored.file if stored.path else _GIVEN
+    source = stored.file
     if not any(array.size for array in arrays.values()):
         raise UsageError("library.expect-empty", source=source)
     said = [*notes, *filter(None, [note])]
@@ -102,9 +102,8 @@ def _given(expect: Mapping[str, object]) -> StoredArrays:
     if not arrays:
         raise UsageError("library.expect-nothing")
     names = [f"arr_{at}" for at in range(len(arrays))]
-    return StoredArrays(
-        "", arrays, {at: arrays[name] for at, name in enumerate(names)} if set(names) == set(arrays) else {}
-    )
+    has_places = set(names) == set(arrays)
+    return StoredArrays(_GIVEN, arrays, {at: arrays[name] for at, name in enumerate(names)} if has_places else {})
 
 
 def _fed_with(expect: str | Mapping[str, object], stored: StoredArrays, entries: tuple[TensorInput, ...]) -> Fed:

@@ -127,7 +127,7 @@ def test_a_dump_that_agrees_passes_and_lists_every_resize():
         (
             "z",
             [],
-            "the model differs from the expected arrays: output 'z' differs in 512 of 512 elements, by at most 0.5",
+            "differs from the mapping of expected arrays: output 'z' differs in 512 of 512 elements, by at most 0.5",
         ),
     ],
 )
@@ -170,7 +170,7 @@ def test_nothing_but_every_bit_passes_without_a_tolerance():
 def test_outputs_and_names_that_are_not_compared_are_named():
     found = against({"z": DUMP["z"], "Z": X}, **NEAR)
     assert found.passed
-    assert "not compared, because they are not in the expected arrays: t" in str(found.reason)
+    assert "not compared, because they are not in the mapping of expected arrays: t" in str(found.reason)
     assert "not compared, because the model's main graph has no such tensors: Z" in str(found.reason)
     assert "output 't': nothing is expected of it" in found.not_tested
 
@@ -199,8 +199,14 @@ def test_one_file_may_hold_inputs_and_outputs(tmp_path):
     [
         ({"expect": {"z": X}}, r"feed 'x' \(float\[1,2,4,4\]\)"),
         ({"expect": {}, "feed": {"x": X}}, "nothing is expected"),
-        ({"expect": {"a": X}, "feed": {"x": X}}, "holds 'a', and the model's outputs are 'z', 't'"),
-        ({"expect": {"z": np.zeros((1, 0))}, "feed": {"x": X}}, "no array in the expected arrays holds a number"),
+        (
+            {"expect": {"a": X}, "feed": {"x": X}},
+            "the mapping of expected arrays holds 'a', and the model's outputs are 'z', 't'",
+        ),
+        (
+            {"expect": {"z": np.zeros((1, 0))}, "feed": {"x": X}},
+            "no array in the mapping of expected arrays holds a number",
+        ),
         ({"expect": {"z": X}, "feed": {"x": X, "y": X}}, "no such input"),
         ({"expect": {"z": X}, "feed": {"x": X[0, 0]}}, "does not fit input 'x'"),
         ({"expect": {"z": X}, "feed": {"x": X}, "runtime": "openvino"}, "leave out: runtime"),

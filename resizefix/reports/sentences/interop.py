@@ -32,8 +32,8 @@ SENTENCES = {
     "interop.no-tensor-file": "{path!r} holds no ONNX tensor with its data; sequences, optionals and external data are not read",
     "interop.no-data-set": "{path!r} holds no file {role}_0.pb of an ONNX test data set",
     "interop.which-data-set": "{path!r} holds several test data sets; give one of {names}",
-    "interop.arrays-of-other-names": "{path!r} holds {names}, and the model's {role}s are {known}; store the arrays by these names: np.savez(FILE, NAME=array)",
-    "interop.more-arrays-than-names": "{path!r} holds {count} arrays without names, and the model's {role}s are {known}",
+    "interop.arrays-of-other-names": "{path} holds {names}, and the model's {role}s are {known}; store the arrays by these names: np.savez(FILE, NAME=array)",
+    "interop.more-arrays-than-names": "{path} holds {count} arrays without names, and the model's {role}s are {known}",
     "interop.arrays-by-order": "{file} holds arrays without names, taken by order as the {role}s {names}",
     "interop.array-does-not-fit": "{path!r}: the array for input {name!r} is {given}; the input is {type_text}",
 }

@@ -120,7 +120,7 @@ SENTENCES = {
     "library.expect-no-array": "what is expected of {name!r} is no array: {error}",
     "library.expected-of-pytorch": "{why}; `repair` with --prefer pytorch makes this resize compute what PyTorch does",
     "library.expect-empty": "no array in {source} holds a number to compare",
-    "library.expected-arrays": "the expected arrays",
+    "library.expected-arrays": "the mapping of expected arrays",
     "library.expect-nothing": "nothing is expected; give at least one output by its name",
     "library.fastest-not-run-here": "models cannot be timed in {target} here; --fastest takes one of these targets: {known}",
     "library.fastest-open-size": "input {name!r} ({type_text}) has an open size, and times depend on it; give it with --size HEIGHTxWIDTH, or with --shape {name}:D,D,…",

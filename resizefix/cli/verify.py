@@ -1,4 +1,4 @@
-"""`resizefix verify BEFORE AFTER`, and `resizefix verify MODEL --runtime NAME`."""
+"""`resizefix verify BEFORE AFTER`, and of one model `--runtime NAME` or `--expect FILE`."""
 
 from __future__ import annotations
 
@@ -21,13 +21,15 @@ from resizefix.library.options import library_options
 def command(before: str, after: str | None, **options: Any) -> Answer:
     """Run BEFORE and AFTER in onnxruntime on the same feeds and compare their outputs.
 
+    With --expect, compare the only model with outputs that were computed elsewhere.
+
     Outputs must be equal bit for bit unless --atol or --rtol allow a difference. Exit code 0: they are; 1: they are
     not, or a model cannot be run. Reports are written in both cases.
     """
     reports = report_files_of(options, before, *([] if after is None else [after]))
     require_whole(before, after or before)
     from resizefix.library.verify import verify
-    from resizefix.reports.json import drift_json, verification_json
+    from resizefix.reports.json import drift_json, tensor_json, verification_json
 
     verification = verify(before, after, **library_options("verify", options), progress=progress_line())
 
@@ -42,6 +44,12 @@ def command(before: str, after: str | None, **options: Any) -> Answer:
         show_verification(verification)
 
     fields: dict[str, Any] = {"verification": verification_json(verification), **reports.write(*wanted)}
+    if verification.expected is not None:
+        fields |= {
+            "expected": verification.expected,
+            "tensors": [tensor_json(tensor) for tensor in verification.tensors],
+            "sites": [drift_json(site) for site in verification.sites],
+        }
     if options["runtime"] is not None:
         fields |= {"runtime": verification.runtime, "sites": [drift_json(site) for site in verification.sites]}
     if not verification.speaks_against:

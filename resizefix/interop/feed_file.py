@@ -1,20 +1,31 @@
-"""What a model is fed from a file: numpy's `.npy`, or a picture, whose pixels become the tensor that an input takes."""
+"""What a model is fed from a file: arrays of numpy or ONNX, or a picture, whose pixels become the tensor that an input
+takes."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePath
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from onnx import TensorProto, helper
 
 from resizefix.document.values import Array
 from resizefix.errors import UsageError
-from resizefix.runtimes.inputs import InputKind, TensorInput
+from resizefix.interop.tensor_file import (
+    NPY,
+    NPZ,
+    PB,
+    Role,
+    StoredArrays,
+    assigned,
+    holds_many,
+    read_array,
+    read_arrays,
+)
+from resizefix.runtimes.inputs import InputKind, TensorInput, as_stored
 
-NUMPY = ".npy"
 _INSTALL = "pip install 'resizefix[images]'"
 _FLOATS = frozenset({TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.DOUBLE})
 _CHANNELS = {1: "L", 3: "RGB"}
@@ -43,12 +54,16 @@ class Fed(NamedTuple):
 
 
 def read_feeds(given: Mapping[str, object], entries: Sequence[TensorInput]) -> Fed:
-    """The values of `given`, by input numbers or the path of a file; a path without a name ("") is a picture for the
-    only input that takes one. Raises UsageError for what cannot be fed.
+    """The values of `given`, by input numbers or the path of a file; a path without a name ("") is that of arrays for
+    several inputs (.npz, a folder of ONNX's tests), or a picture for the only input that takes one. Raises UsageError
+    for what cannot be fed.
     """
     inputs = {entry.name: entry for entry in entries}
     fed = Fed({}, {}, {}, [])
     for said, value in given.items():
+        if not said and isinstance(value, (str, os.PathLike)) and holds_many(os.fsdecode(value)):
+            _feed_arrays(fed, read_arrays(os.fsdecode(value), Role.INPUT), entries)
+            continue
         name = said or _only_image(str(value), entries)
         if name in fed.values:
             raise UsageError("interop.feed-twice", name=name)
@@ -61,6 +76,46 @@ def read_feeds(given: Mapping[str, object], entries: Sequence[TensorInput]) -> F
         else:
             fed.numbers[name] = value
     return fed
+
+
+def _feed_arrays(fed: Fed, stored: StoredArrays, entries: Sequence[TensorInput]) -> None:
+    """Feed the inputs that a file has arrays for, each of the input's shape and kind of numbers."""
+    required = [entry.name for entry in entries if not entry.has_default]
+    names = required if max(stored.by_place, default=-1) < len(required) else [entry.name for entry in entries]
+    arrays, unknown, note = assigned(stored, names, Role.INPUT, [entry.name for entry in entries])
+    if unknown:
+        known = ", ".join(entry.name for entry in entries)
+        raise UsageError("interop.feed-no-such-input", name=f"{stored.path}: {', '.join(unknown)}", known=known)
+    fed.notes.extend(filter(None, [note]))
+    for entry in entries:
+        if entry.name not in arrays:
+            continue
+        if entry.name in fed.values:
+            raise UsageError("interop.feed-twice", name=entry.name)
+        array = as_stored(arrays[entry.name], _type_of(entry))
+        _require_fitting(stored.path, entry, array)
+        fed.paths[entry.name], fed.arrays[entry.name] = stored.path, array
+        if array.dtype != _type_of(entry):
+            fed.notes.append(_how(f"{stored.file}: {entry.name}", array, entry))
+
+
+def _require_fitting(path: str, entry: TensorInput, array: Array) -> None:
+    """Raise UsageError for an array of another shape or of another kind of numbers than the input takes."""
+    kinds = array.dtype.kind, _type_of(entry).kind
+    is_alike = kinds[0] == kinds[1] or set(kinds) <= {"i", "u"} or set(kinds) <= {"f", "V"} or "O" in kinds
+    if entry.kind is InputKind.TENSOR and entry.takes(array.shape) and is_alike:
+        return
+    given = f"{array.dtype.name}{list(array.shape)}"
+    raise UsageError("interop.array-does-not-fit", path=path, given=given, name=entry.name, type_text=entry.type_text)
+
+
+def _type_of(entry: TensorInput) -> np.dtype[Any]:
+    return np.dtype(helper.tensor_dtype_to_np_dtype(entry.elem_type))
+
+
+def _how(label: str, array: Array, entry: TensorInput) -> str:
+    wanted = _type_of(entry)
+    return f"{label} as it is" if array.dtype == wanted else f"{label} {array.dtype.name} as {wanted.name}"
 
 
 def _only_image(path: str, entries: Sequence[TensorInput]) -> str:
@@ -88,22 +143,20 @@ def fed_from_file(path: str, entry: TensorInput) -> tuple[Array, str]:
     """
     if not Path(path).is_file():
         raise UsageError("interop.feed-no-file", path=path)
-    if PurePath(path).suffix.lower() == NUMPY:
-        found = _numpy(path)
-        wanted = np.dtype(helper.tensor_dtype_to_np_dtype(entry.elem_type))
-        how = "as it is" if found.dtype == wanted else f"{found.dtype.name} as {wanted.name}"
-        return found, f"{PurePath(path).name} {how}"
+    if (suffix := PurePath(path).suffix.lower()) in (NPY, NPZ, PB):
+        array = read_array(path) if suffix == NPY else _one_of(read_arrays(path, Role.INPUT), entry.name)
+        return array, _how(PurePath(path).name, array, entry)
     return _picture(path, entry)
 
 
-def _numpy(path: str) -> Array:
-    try:
-        found = np.load(path, allow_pickle=False)
-    except (OSError, ValueError, EOFError) as error:
-        raise UsageError("interop.feed-no-numpy", path=path, error=error) from error
-    if not isinstance(found, np.ndarray):
-        raise UsageError("interop.feed-no-single-array", path=path)
-    return found
+def _one_of(stored: StoredArrays, name: str) -> Array:
+    """The array of an input's name, or the only one."""
+    arrays = [*stored.by_name.values()] or [*stored.by_place.values()]
+    if name in stored.by_name:
+        return stored.by_name[name]
+    if len(arrays) != 1:
+        raise UsageError("interop.feed-no-single-array", path=stored.path)
+    return arrays[0]
 
 
 def _picture(path: str, entry: TensorInput) -> tuple[Array, str]:

@@ -24,12 +24,12 @@ from resizefix.targets.target import Effect, Target, Violation, judge
 from resizefix.verification.conditions import Conditions
 from resizefix.verification.in_runtime import (
     RIGHT_WITHIN,
-    ResizePlace,
     nodes_in_runtime,
     verify_in_runtime,
     with_bodies,
 )
 from resizefix.verification.signatures import Feeding
+from resizefix.verification.site_drifts import ResizePlace
 from resizefix.verification.verification import SiteDrift, Verification
 
 Pythons = Mapping[str, str]

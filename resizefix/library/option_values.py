@@ -99,6 +99,17 @@ def _by_name(read: Reader) -> Reader:
     return read_all
 
 
+def _arrays(value: Any) -> Any:
+    """A path, or values by name."""
+    return os.fsdecode(value) if isinstance(value, (str, bytes, os.PathLike)) else _by_name(lambda each: each)(value)
+
+
+def _feeds(value: Any) -> Any:
+    """Values by input; a path alone has the name ""."""
+    given = _arrays(value)
+    return {"": given} if isinstance(given, str) else given
+
+
 def _ranges(value: Any) -> dict[str, tuple[int, ...]]:
     ranges: dict[str, tuple[int, ...]] = _by_name(_each(_whole(0)))(value)
     require(ranges.keys() <= {"min", "opt", "max"})
@@ -210,9 +221,14 @@ def _typed_file_feed(text: str) -> Named | tuple[str, str]:
         pass  # no numbers
     parts = text.split("=")  # a name and a path may hold an `=`, too: the file that is there decides
     ways = [*(("=".join(parts[:cut]), "=".join(parts[cut:])) for cut in range(1, len(parts))), ("", text)]
-    name, path = next((way for way in ways if os.path.isfile(way[1])), ways[0])
-    require(path and (name or os.path.isfile(text)))
+    name, path = next((way for way in ways if os.path.exists(way[1])), ways[0])
+    require(path and (name or os.path.exists(text) or _is_array_file(text)))
     return name, path
+
+
+def _is_array_file(text: str) -> bool:
+    """Whether a path that is not there was meant to be one, and not a feed without a name."""
+    return text.lower().endswith((".npz", ".npy", ".pb"))
 
 
 def _typed_size(text: str) -> tuple[int, int]:
@@ -319,9 +335,12 @@ PROFILE = Kind(_by_name(_ranges), 'ranges as {"input": {"min": (1, 3, 8, 8), "op
 VALUES = Kind(_by_name(_each(_number(-_LARGEST_FLOAT32, _LARGEST_FLOAT32))),
     'numbers for inputs, as {"scales": (1, 1, 2, 2)}', "INPUT=V,…", _typed_feed,
     ("cli.no-feed", {"example": "scales=1,1,3,3"}))  # fmt: skip
-# `INPUT=FILE`, a picture or a .npy file; `FILE` alone for the only image input; or `INPUT=V,…`, numbers.
-FEED = Kind(_by_name(lambda value: value), 'values for inputs, as {"scales": (1, 1, 2, 2)}', "[INPUT=]FILE",
+# `INPUT=FILE`, a picture or a .npy file; `FILE` alone for the only image input, or an .npz file or a folder of ONNX's
+# tests for all inputs; or `INPUT=V,…`, numbers.
+FEED = Kind(_feeds, 'values for inputs, as {"scales": (1, 1, 2, 2)}, or the path of an .npz file', "[INPUT=]FILE",
     _typed_file_feed, ("cli.no-feed", {"example": "input=photo.png"}))  # fmt: skip
+# An .npz or .npy file, or a folder of ONNX's tests.
+EXPECTED = Kind(_arrays, 'the path of an .npz file, or arrays by name, as {"output": array}', "FILE")
 SIZE = Kind(_height_and_width, "height and width, as (720, 1280)", "HxW", _typed_size, ("cli.no-size", {}))
 OLD_SIZE = SIZE._replace(takes="the old height and width, as (720, 1280)")
 SIZE_OR_ANY = Kind(

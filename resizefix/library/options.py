@@ -170,8 +170,12 @@ OPTIONS: tuple[Option, ...] = (
     Option("feed", kinds.FEED, ("set",),
         "Also measure on a picture or a .npy file; INPUT=V,… feeds numbers (repeatable).", gather=pairs_once),
     Option("feed", kinds.FEED, ("verify",),
-        "Feed an input a picture or a .npy file, whose outputs --html shows; or numbers, INPUT=V,… (repeatable).",
+        "Feed an input a picture or a .npy file, whose outputs --html shows; or numbers, INPUT=V,… (repeatable). "
+        "FILE.npz or a folder test_data_set_0 feeds every input.",
         gather=pairs_once),
+    Option("expect", kinds.EXPECTED, ("verify",),
+        "Compare the only model with the outputs in FILE (.npz, .npy, or a folder test_data_set_0) for what --feed "
+        "gives."),
     Option("atol", kinds.TOLERANCE, ("verify",), "Absolute difference allowed.", 0),
     Option("rtol", kinds.TOLERANCE, ("verify",), "Relative difference allowed.", 0),
     Option("runs", kinds.COUNT, ("verify",), "Compare on this many feeds instead of as many as the model needs."),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from os import PathLike
+from typing import cast
 
 from resizefix.error_bound import ErrorBound
 from resizefix.errors import UsageError
@@ -25,7 +27,8 @@ def verify(
     runs: int | None = None,
     atol: float = 0.0,
     rtol: float = 0.0,
-    feed: Mapping[str, object] | None = None,
+    feed: Mapping[str, object] | str | PathLike[str] | None = None,
+    expect: Mapping[str, object] | str | PathLike[str] | None = None,
     **run: Unpack[RunOptions],
 ) -> Verification:
     """Whether `after` computes in onnxruntime what `before` does.
@@ -34,7 +37,12 @@ def verify(
     drawn at random, and kept where `before` runs on them.
 
     `feed` gives values, numbers or arrays, for inputs that only one of them has. The path of a picture or a .npy file
-    feeds any input; `Verification.views` then holds planes of the outputs to look at.
+    feeds any input; `Verification.views` then holds planes of the outputs to look at. The path of an .npz file or of a
+    folder of ONNX's tests alone feeds every input.
+
+    With `expect` the only model is compared with outputs that were computed elsewhere: arrays by name, or the path of
+    an .npz or .npy file or of such a folder. Other tensors of the main graph may be in it: they tell the first resize
+    that differs (`Verification.sites`). `feed` must then give every input, unless `expect` holds them, too.
 
     With `runtime` (the name of one: "openvino") AFTER runs there, or BEFORE where there is no AFTER, and every resize
     is compared (`Verification.sites`). A tensor is right within 1e-4 of its largest value unless `atol` or `rtol` say
@@ -46,20 +54,28 @@ def verify(
     from resizefix.verification.signatures import Feeding
     from resizefix.verification.verify import verify as run_both
 
-    rules = conditions(**run)
+    rules, allowed = conditions(**run), ErrorBound.elementwise(atol, rtol)
+    given = cast("Mapping[str, object]", feed or {})  # by input: checked, a path has the name ""
+    if expect is not None:
+        from resizefix.library.expected import verify_against
+
+        others = {"the second model": after, "runtime": runtime, "runs": runs, "shape": run.get("shape")}
+        if unfit := [word for word, value in others.items() if value]:
+            raise UsageError("library.expect-alone", words=", ".join(unfit))
+        return verify_against(opened(before), cast("str | Mapping[str, object]", expect), given, rules, allowed)
     if after is None and runtime is None:
         raise UsageError("library.verify-needs-two-models")
     first = opened(before)
     documents = first, first if after is None else opened(after)
     entries = {entry.name: entry for document in reversed(documents) for entry in model_inputs(document.proto)}
-    fed = read_feeds(feed or {}, tuple(entries.values()))
+    fed = read_feeds(given, tuple(entries.values()))
 
     def examples() -> Mapping[str, Sequence[float]]:
         from resizefix.library.old_values import old_values
 
         return old_values(*documents)
 
-    allowed, feeding = ErrorBound.elementwise(atol, rtol), Feeding(fed.values, fed.paths, examples, runs)
+    feeding = Feeding(fed.values, fed.paths, examples, runs)
     if runtime is None:
         found = run_both(*documents, rules, allowed, feeding)
     else:

@@ -162,7 +162,8 @@ def runtime_page(model: str, verification: Verification) -> str:
         Status.FAILED: "not the same",
         Status.SKIPPED: "not compared",
     }
-    what = f"{compared[verification.status]} in onnxruntime and in {verification.runtime or 'the other runtime'}"
+    other = verification.expected or verification.runtime or "the other runtime"
+    what = f"{compared[verification.status]} in onnxruntime and in {other}"
     first = next((site.node for site in verification.sites if site.first), None)
     differing = [f"{printable(first)} is the first that differs"] if first else []
     return page(
@@ -170,7 +171,7 @@ def runtime_page(model: str, verification: Verification) -> str:
         Headline((what, *differing), _TONES[verification.status]),
         "resizefix verify",
         name=PurePath(model).name,
-        where=f" in {verification.runtime or 'another runtime'}",
+        where=proof.where(verification),
         verification=proof_of(verification),
     )
 
@@ -182,8 +183,13 @@ def proof_of(verification: Verification | None, where: str | None = None) -> dic
     sides, fed = ("Before", "After"), "to both models in onnxruntime"
     if verification.runtime is not None:
         sides, fed = ("onnxruntime", verification.runtime), f"to onnxruntime and to {verification.runtime}"
+    if verification.expected is not None:
+        sides, fed = ("Expected", "Computed"), "to the model in onnxruntime"
     runs = f"What was fed {where or fed}, and how far the outputs are apart."
     sites = f"Every resize in {verification.runtime}: parts of the largest value that onnxruntime computes."
+    if verification.expected is not None:
+        sites = f"Every resize against {verification.expected}: parts of the largest value that is expected."
+    tensors = f"What {verification.expected} holds, and what onnxruntime computes without optimisation."
     return {
         "tone": _TONES[verification.status],
         "verdict": proof.verdict(verification),
@@ -191,6 +197,7 @@ def proof_of(verification: Verification | None, where: str | None = None) -> dic
         "views": [pictures(view, sides) for view in verification.views],
         "tables": [
             ("Runs", runs, proof.HEADINGS, proof.rows(verification)),
+            ("Tensors", tensors, proof.TENSOR_HEADINGS, proof.tensor_rows(verification)),
             ("Resizes", sites, proof.SITE_HEADINGS, proof.site_rows(verification)),
         ],
     }

@@ -27,7 +27,7 @@ if TYPE_CHECKING:  # what a command does not answer with it need not import
     from resizefix.outcome import Outcome
     from resizefix.promotion import PromotedInput
     from resizefix.runtimes.tensorrt import LiveVerdict
-    from resizefix.verification.verification import SiteDrift, Verification
+    from resizefix.verification.verification import ExpectedTensor, SiteDrift, Verification
 
 MOST_READERS = 100
 """Of a constant, listed for each node that reads it: of thousands of nodes with one constant the rest is a number."""
@@ -139,12 +139,17 @@ def verification_json(verification: Verification) -> dict[str, Any]:
 
 
 def drift_json(site: SiteDrift) -> dict[str, Any]:
-    """One resize in another runtime; numbers are null where the shapes differ."""
+    """One resize in another runtime or against a file; numbers are null where the shapes differ."""
     return {
         **fields(site, "node", "output", "max_abs_diff", "max_rel_diff"),
         "input_max_rel_diff": _plain(site.input_rel_diff),
         **fields(site, "differs", "first", "rule", "because", "alone"),
     }
+
+
+def tensor_json(tensor: ExpectedTensor) -> dict[str, Any]:
+    """One tensor against what was expected of it; numbers are null where the shapes or types differ."""
+    return {**fields(tensor, "tensor", "is_output", "differs", "max_abs_diff", "max_rel_diff")}
 
 
 def profile_json(profile: Mapping[str, Range]) -> dict[str, Any]:

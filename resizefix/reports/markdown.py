@@ -84,14 +84,18 @@ def diff_markdown(before: str, after: str, comparison: Comparison, verification:
 
 def runtime_markdown(model: str, verification: Verification) -> str:
     """One model in another runtime, compared with onnxruntime resize by resize."""
-    where = verification.runtime or "another runtime"
-    return "\n\n".join([f"### {code(PurePath(model).name)} in {prose(where)}", *_proof(verification)]) + "\n"
+    heading = f"### {code(PurePath(model).name)}{prose(proof.where(verification))}"
+    return "\n\n".join([heading, *_proof(verification)]) + "\n"
 
 
 def _proof(verification: Verification | None) -> list[str]:
     if verification is None:
         return []
-    tables = ((proof.HEADINGS, proof.rows(verification)), (proof.SITE_HEADINGS, proof.site_rows(verification)))
+    tables = (
+        (proof.HEADINGS, proof.rows(verification)),
+        (proof.TENSOR_HEADINGS, proof.tensor_rows(verification)),
+        (proof.SITE_HEADINGS, proof.site_rows(verification)),
+    )
     parts = [f"**{proof.verdict(verification)}**{prose(proof.basis(verification))}"]
     for headings, rows in tables:
         if rows:

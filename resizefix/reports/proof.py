@@ -12,10 +12,11 @@ from resizefix.document.text import counted
 from resizefix.outcome import Outcome
 from resizefix.printable import printable
 from resizefix.reports.wording import times
-from resizefix.verification.verification import Run, SiteDrift, Status, Verification
+from resizefix.verification.verification import ExpectedTensor, Run, SiteDrift, Status, Verification
 
 HEADINGS = ("optimisation", "shapes", "fed", "result")
 SITE_HEADINGS = ("resize", "input differs by", "output differs by", "result")
+TENSOR_HEADINGS = ("tensor", "result")
 _FAR = attrgetter("max_rel_diff")
 _MOST_VALUES = 8  # of one input
 
@@ -25,7 +26,16 @@ def verdict(verification: Verification) -> str:
     if verification.status is Status.UNREFUTED:
         return "converted"
     where = f" (onnxruntime and {verification.runtime})" if verification.runtime is not None else ""
+    if verification.expected is not None:
+        where = f" (against {printable(verification.expected)})"
     return f"verification {verification.status.value}{where}"
+
+
+def where(verification: Verification) -> str:
+    """What one model was compared with, to stand behind its name: ` in openvino 2026`, ` against outputs.npz`."""
+    if verification.expected is not None:
+        return f" against {printable(verification.expected)}"
+    return f" in {verification.runtime or 'another runtime'}"
 
 
 def basis(verification: Verification) -> str:
@@ -86,6 +96,21 @@ def site_rows(verification: Verification) -> list[tuple[str, str, str, str]]:
         (printable(site.node), _part(site.input_rel_diff), _part(site.max_rel_diff), _standing(site))
         for site in verification.sites
     ]
+
+
+def tensor_rows(verification: Verification) -> list[tuple[str, str]]:
+    """A row for each output that was expected, and each further tensor that differs; TENSOR_HEADINGS name its cells."""
+    shown = (each for each in verification.tensors if each.is_output or each.differs)
+    return [(printable(each.tensor), _against(each)) for each in shown]
+
+
+def _against(tensor: ExpectedTensor) -> str:
+    if tensor.difference.bitwise:
+        return "bitwise equal"
+    if not math.isfinite(tensor.max_abs_diff):
+        return "differs in more than numbers"
+    allowed = "" if tensor.differs else ", which is allowed"
+    return f"differs by up to {tensor.max_abs_diff:.3g}{allowed}"
 
 
 def _part(relative: float) -> str:

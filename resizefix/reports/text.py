@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 _STYLES = {Happened.CHANGED: "green", Happened.UNCHANGED: "dim", Happened.REFUSED: "yellow"}
 _COLOURS = {"accepted": "green", "rejected": "red", "different": "yellow", "partly": "yellow"}
 _SPEED_HEADINGS = ("node", "before", "ms", "after", "ms")
+_MOST_TENSORS = 16  # of those that a file expects
 _SHORT = 60  # characters of a reason that may be said again
 
 
@@ -209,6 +210,9 @@ def show_verification(verification: Verification) -> None:
         parts.append(proof.basis(verification))
     out = screen(2)
     out.wrapped(*parts, hang=4)
+    for tensor, standing in proof.tensor_rows(verification)[:_MOST_TENSORS]:
+        style = "red" if standing.startswith("differs") and not standing.endswith("allowed") else "green"
+        out.wrapped(f"{tensor}  ", (standing, style), indent=2, hang=4)
     for node, given, made, standing in proof.site_rows(verification):
         style = "green" if standing == "right" else "red"
         out.wrapped(f"{node}  input {given}, output {made}  ", (standing, style), indent=2, hang=4)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from enum import Enum
 from typing import Any, NamedTuple
 
+import numpy as np
 from onnx import ModelProto, TensorProto, TypeProto
 
 from resizefix.document.values import Array
@@ -64,6 +65,13 @@ class TensorInput(NamedTuple):
         if self.shape != ():
             tensor += f"[{','.join('?' if dim is None else str(dim) for dim in self.shape or ())}]"
         return tensor if self.kind is InputKind.TENSOR else f"{self.kind.value} of {tensor}"
+
+
+def as_stored(array: Array, wanted: np.dtype[Any]) -> Array:
+    """The array; as `wanted` where numpy's files lost a type that numpy does not have, such as bfloat16, and kept the
+    bytes."""
+    is_lost = array.dtype.kind == "V" and array.dtype.names is None and array.dtype != wanted
+    return array.view(wanted) if is_lost and array.dtype.itemsize == wanted.itemsize else array
 
 
 def model_inputs(model: ModelProto) -> tuple[TensorInput, ...]:

@@ -33,21 +33,13 @@ from resizefix.verification.extraction import Extraction
 from resizefix.verification.fitting import Fitted, fit_feeds
 from resizefix.verification.memory_budget import MemoryBudget
 from resizefix.verification.signatures import Feeding, NotComparableError, common_inputs, output_names
+from resizefix.verification.site_drifts import ResizePlace, site_drifts
 from resizefix.verification.verification import Run, SiteDrift, Status, Verification
 from resizefix.verification.views import PlaneView, views_of
 
 RIGHT_WITHIN = 1e-4
 """The largest difference from onnxruntime, as a part of a tensor's largest value, that is called right."""
 _RIGHT = part(RIGHT_WITHIN, Diagnostic("verification.other-operators"))
-
-
-@dataclass(frozen=True)
-class ResizePlace:
-    """One resize: what reports call it, its scope path and output, and the tensor that it resizes."""
-
-    label: str
-    key: Key
-    data: str
 
 
 def watched_runs(
@@ -166,7 +158,8 @@ class _Pair:
         inside = self._run(tensors) if tensors else whole
         drifts: tuple[SiteDrift, ...] = ()
         if isinstance(inside, RuntimeAnswer) and inside.results:
-            drifts = self._drifts(places, inside.results)
+            results = inside.results
+            drifts = site_drifts(self.before, places, results[0], lambda name: self._differences(name, results))
         if whole.ending is not Ending.RAN:
             reason = Diagnostic(
                 "verification.runtime-did-not-run-model", runtime=whole.runtime, ending=whole.ending, why=whole.message
@@ -205,24 +198,6 @@ class _Pair:
             ):
                 wrong = comparison.reason
         return tuple(done), wrong, views
-
-    def _drifts(self, places: Sequence[ResizePlace], results: Sequence[Mapping[str, Value]]) -> tuple[SiteDrift, ...]:
-        drifts = [drift for place in places if (drift := self._drift(place, results)) is not None]
-        order = {name: at for at, node in enumerate(self.before.proto.graph.node) for name in node.output}
-        drifts.sort(key=lambda drift: order.get(drift.output, -1))
-        begun = next((at for at, drift in enumerate(drifts) if drift.differs and drift.first), None)
-        return tuple(replace(drift, first=at == begun) for at, drift in enumerate(drifts))
-
-    def _drift(self, place: ResizePlace, results: Sequence[Mapping[str, Value]]) -> SiteDrift | None:
-        """`first` says whether it may be: its own input agrees."""
-        output = place.key[1]
-        if place.key[0].steps or output not in results[0]:
-            return None
-        made, right = self._differences(output, results)
-        given, entered = self._differences(place.data, results)
-        worst = max(made, key=lambda difference: difference.max_rel_diff)
-        of_input = max((difference.max_rel_diff for difference in given), default=0.0)
-        return SiteDrift(place.label, worst._replace(tensor=output), of_input, not right, first=entered)
 
     def _differences(self, name: str, results: Sequence[Mapping[str, Value]]) -> tuple[list[TensorDifference], bool]:
         """How a tensor differs on each feed on which the runtime gave it, and whether it is right on all."""

@@ -72,12 +72,39 @@ class Run:
 
 
 @dataclass(frozen=True)
-class SiteDrift:
-    """How far the output of one resize in another runtime is from onnxruntime's: the `difference`.
+class ExpectedTensor:
+    """How far a tensor of a model is from what was expected of it: the `difference`. `differs`: by more than is
+    allowed; `is_output`: it is an output of the model."""
 
-    `input_rel_diff` is that of the tensor that it resizes. `differs`: by more than is allowed; `first`: it is the first
-    in the graph's order to differ, while its input does not. `rule` is the target's rule that foresees it, where one
-    does, and `because` what that says. `alone`: it stands in a body, and was run alone.
+    difference: TensorDifference
+    differs: bool
+    is_output: bool
+
+    @property
+    def tensor(self) -> str:
+        """Its name."""
+        return self.difference.tensor
+
+    @property
+    def max_abs_diff(self) -> float:
+        """The largest difference; infinite where no number says it: another shape, NaN."""
+        return self.difference.max_abs_diff
+
+    @property
+    def max_rel_diff(self) -> float:
+        """That as a part of the largest value that was expected."""
+        return self.difference.max_rel_diff
+
+
+@dataclass(frozen=True)
+class SiteDrift:
+    """How far the output of one resize is from what it is compared with, onnxruntime's or what was expected: the
+    `difference`.
+
+    `input_rel_diff` is that of the tensor that it resizes, or of the nearest before it that are known. `differs`: by
+    more than is allowed; `first`: it is the first in the graph's order to differ, while its input does not. `rule` is
+    the target's rule that foresees it, where one does, and `because` what that says. `alone`: it stands in a body, and
+    was run alone.
     """
 
     node: str
@@ -110,8 +137,9 @@ class Verification(InNotebook):
     """`reason` says why it failed or was skipped, or what a pass does not cover; `sessions`: how many were opened.
 
     `runtime` is what the second model ran in, with its version, where that was not onnxruntime without optimisation;
-    `sites` is what it made of each resize. `bitwise_alone`: the changed nodes that gave every bit when they were
-    compared alone, without optimisation. `views` are planes of the outputs to look at, where a file was fed.
+    `sites` is what it made of each resize. `expected` is the file that a model was compared with, `tensors` how far
+    each tensor is from what that holds. `bitwise_alone`: the changed nodes that gave every bit when they were compared
+    alone, without optimisation. `views` are planes of the outputs to look at, where a file was fed.
     `forward_passes`: what the runs cost, in runs of the whole original at its own size, by the elements that they
     compute. `tested` is what had a chance to disprove the result, `not_tested` what had none.
     """
@@ -128,6 +156,8 @@ class Verification(InNotebook):
     forward_passes: float = field(default=0.0, compare=False)
     tested: tuple[str, ...] = ()
     not_tested: tuple[str, ...] = ()
+    expected: str | None = None
+    tensors: tuple[ExpectedTensor, ...] = ()
 
     def __repr__(self) -> str:
         largest = max((run.max_abs_diff for run in self.runs), default=0.0)

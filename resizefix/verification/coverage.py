@@ -44,7 +44,7 @@ def require_covered(
     if not pictures or any(_least_side(fitted.feeds, name, one) < _LEAST_SIDE for name, one in pictures.items()):
         engine.not_tested.append(Diagnostic("verification.coverage-too-small"))
         return 0
-    shown = _shown(engine, before, after, fitted.feeds)
+    shown = shown_tensors(engine, before, after, fitted.feeds)
     sized = {name: np.empty(one.shape, np.asarray(fitted.feeds[name]).dtype) for name, one in pictures.items()}
     old = _Responses(engine, before, dict(fitted.feeds), pictures, shown)
     new = _Responses(engine, after, {**fitted.feeds, **pictures_like(sized, 1)}, pictures, shown)
@@ -67,7 +67,7 @@ def _least_side(feeds: Feeds, name: str, picture: Picture) -> int:
     return min(int(min(shape[axis], picture.shape[axis])) for axis in picture.axes)
 
 
-def _shown(engine: Engine, before: Document, after: Document, feeds: Feeds) -> list[str]:
+def shown_tensors(engine: Engine, before: Document, after: Document, feeds: Feeds) -> list[str]:
     """The tensors that are looked at: those of the main graph that both models make, or their outputs alone."""
     new = {name for node in after.proto.graph.node for name in node.output if name}
     outputs = {value.name for value in before.proto.graph.output}

@@ -15,33 +15,42 @@ import collections
 import itertools
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 import numpy as np
 import onnx
 from onnx import ModelProto, helper, numpy_helper
 from size_blocks import BLOCKS
-from two_sizes import MOST_COMBINATIONS, SIZES, TooSmallError, agree, network, options_of, results
+from two_sizes import MOST_COMBINATIONS, SIZES, agree, network, options_of, results
 
 import resizefix
 from resizefix.document.document import Document
 from resizefix.errors import ResizefixError
 from resizefix.interop import opened
 from resizefix.origins.input_sizes.refusal import Choices, SizeRefusedError
-from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError
+from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError, Session
 from resizefix.verification.conditions import conditions
-from resizefix.verification.coverage import Picture, require_covered
+from resizefix.verification.coverage import require_covered
 from resizefix.verification.engine import Engine
+from resizefix.verification.image_experiments import Picture
 from resizefix.verification.locality import require_local
 
 Size = tuple[int, int]
 Experiment = Callable[[Document, Document, Size, Choices], bool]
 
 
-def _refutes(run: Callable[..., object]) -> Experiment:
+class DefaultLevel(Engine):
+    """An engine whose models are all optimised."""
+
+    def open(self, document: Document, **given: object) -> Session:
+        return super().open(document, **{**given, "optimized": True})
+
+
+def _refutes(run: Callable[..., object], engine: type[Engine] = Engine) -> Experiment:
     def experiment(before: Document, after: Document, new: Size, choices: Choices) -> bool:
         pictures = {"image": Picture((2, 3), (1, 3, *new))}
         try:
-            run(Engine(conditions(), "new"), before, after, pictures, lambda label: choices.of(label) is not None)
+            run(engine(conditions(), "new"), before, after, pictures, lambda label: choices.of(label) is not None)
         except (SizeRefusedError, CannotLoadError, CannotRunError):
             return True
         return False
@@ -69,6 +78,8 @@ def back_again(before: Document, after: Document, new: Size, choices: Choices) -
 
 EXPERIMENTS: dict[str, Experiment] = {
     "coverage": _refutes(require_covered),
+    "coverage, two corners": _refutes(partial(require_covered, parts=((0, 0), (2, 2)))),
+    "coverage, default level": _refutes(require_covered, DefaultLevel),
     "locality": _refutes(require_local),
     "back again": back_again,
 }
@@ -104,10 +115,9 @@ def _wrong_values(
     if old is not None and old.shape == value.shape and old.tobytes() != value.tobytes():
         yield "constant left", old
     if old is not None and old.ndim == value.ndim and old.shape != value.shape and old.size:
-        place = np.ix_(*[np.minimum(np.arange(size), had - 1) for size, had in zip(value.shape, old.shape, strict=True)])
-        yield "table not moved", old[place]
-        place = np.ix_(*[np.arange(size) % had for size, had in zip(value.shape, old.shape, strict=True)])
-        yield "table repeated", old[place]
+        lengths = list(zip(value.shape, old.shape, strict=True))
+        yield "table not moved", old[np.ix_(*[np.minimum(np.arange(size), had - 1) for size, had in lengths])]
+        yield "table repeated", old[np.ix_(*[np.arange(size) % had for size, had in lengths])]
     if value.dtype.kind == "i" and value.ndim == 1 and value.size >= 2:
         for at in range(value.size - 1):
             swapped = value.copy()
@@ -197,9 +207,7 @@ def main() -> int:
                 print("RIGHT REFUTED", name, seed, names, old, new, choices, flush=True)
         for kind, wrong in wrong_models(before, right):
             if is_wrong(wrong, truth, new):
-                by = tuple(
-                    name for name, one in EXPERIMENTS.items() if one(original, opened(wrong), new, choices)
-                )
+                by = tuple(name for name, one in EXPERIMENTS.items() if one(original, opened(wrong), new, choices))
                 found[by] += 1
                 kinds[kind][by] += 1
     for kind, counts in kinds.items() if given.verbose else ():

@@ -272,7 +272,7 @@ class SizeWork:
 
     def _covered(self, rules: Conditions) -> Verification | None:
         """Whether each part of the image still matters; None where its height and width stay."""
-        from resizefix.verification.coverage import Picture
+        from resizefix.verification.image_experiments import Picture
         from resizefix.verification.input_size import prove_covered
 
         found = self._free or (self._fixed[0] if self._fixed else None)

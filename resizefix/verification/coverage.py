@@ -7,34 +7,30 @@ tensor at another size; a crop to a corner, or positions that were made for a sm
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
 
 import numpy as np
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.document.document import Document
-from resizefix.document.scopes import node_label
 from resizefix.document.values import Array
 from resizefix.origins.input_sizes.refusal import KEEP, asked
 from resizefix.runtimes.inputs import Feeds, Value
 from resizefix.verification.engine import Engine
 from resizefix.verification.feeds import pictures_like
+from resizefix.verification.image_experiments import Picture, first_wrong, shown_tensors
 
 _LEAST_SIDE = 6
-_MOST_LOOKED_AT = 1 << 24  # elements of all tensors; above, only the outputs are looked at
 _AMPLIFIED = 16
-_PARTS = [(row, column) for row in range(3) for column in range(3)]
-
-
-class Picture(NamedTuple):
-    """An image input: its axes of height and width, and its shape at the other size."""
-
-    axes: tuple[int, int]
-    shape: tuple[int, ...]
+_PARTS = tuple((row, column) for row in range(3) for column in range(3))
 
 
 def require_covered(
-    engine: Engine, before: Document, after: Document, pictures: Mapping[str, Picture], is_kept: Callable[[str], bool]
+    engine: Engine,
+    before: Document,
+    after: Document,
+    pictures: Mapping[str, Picture],
+    is_kept: Callable[[str], bool],
+    parts: Sequence[tuple[int, int]] = _PARTS,
 ) -> int:
     """Raises SizeRefusedError with the first node that leaves out a part of the image; how many experiments were made.
 
@@ -48,35 +44,23 @@ def require_covered(
     sized = {name: np.empty(one.shape, np.asarray(fitted.feeds[name]).dtype) for name, one in pictures.items()}
     old = _Responses(engine, before, dict(fitted.feeds), pictures, shown)
     new = _Responses(engine, after, {**fitted.feeds, **pictures_like(sized, 1)}, pictures, shown)
-    whole = set.intersection(*(old.to(part) for part in _PARTS))
-    for part in _PARTS:
+    whole = set.intersection(*(old.to(part) for part in parts))
+    for part in parts:
         lost = whole - new.to(part)
         if lost:
             lost -= new.to(part, amplified=True)
-        label = _first(before, lost, new.to(part) | set(pictures), is_kept) if lost else None
+        label = first_wrong(before, lost, is_kept, new.to(part) | set(pictures)) if lost else None
         if label is not None:
             where = f"{('upper', 'middle', 'lower')[part[0]]} {('left', 'centre', 'right')[part[1]]}"
             meaning = Diagnostic("verification.reading-part-lost")
             raise asked(label, None, "verification.part-lost", {KEEP: meaning}, part=where)
     engine.tested.append(Diagnostic("verification.tested-coverage", tensors=len(whole)))
-    return len(_PARTS)
+    return len(parts)
 
 
 def _least_side(feeds: Feeds, name: str, picture: Picture) -> int:
     shape = np.asarray(feeds[name]).shape
     return min(int(min(shape[axis], picture.shape[axis])) for axis in picture.axes)
-
-
-def shown_tensors(engine: Engine, before: Document, after: Document, feeds: Feeds) -> list[str]:
-    """The tensors that are looked at: those of the main graph that both models make, or their outputs alone."""
-    new = {name for node in after.proto.graph.node for name in node.output if name}
-    outputs = {value.name for value in before.proto.graph.output}
-    shown = [name for node in before.proto.graph.node for name in node.output if name in new and name not in outputs]
-    made = engine.run(before, feeds, extra_outputs=shown)
-    if sum(value.size for value in made.values() if isinstance(value, np.ndarray)) > _MOST_LOOKED_AT:
-        engine.not_tested.append(Diagnostic("verification.coverage-outputs-alone"))
-        return []
-    return shown
 
 
 class _Responses:
@@ -121,15 +105,3 @@ def _differs(one: Value, other: Value | None) -> bool:
     if not isinstance(one, np.ndarray) or not isinstance(other, np.ndarray) or one.dtype.kind != "f":
         return False
     return one.shape != other.shape or not np.array_equal(one, other, equal_nan=True)
-
-
-def _first(before: Document, lost: set[str], responding: set[str], is_kept: Callable[[str], bool]) -> str | None:
-    """The first node whose result leaves the part out though what it reads does not."""
-    chosen: set[str] = set()
-    for index, node in enumerate(before.proto.graph.node):
-        label = node_label(node, index)
-        if is_kept(label) or chosen.intersection(node.input):
-            chosen.update(node.output)  # what the user decided may leave a part out there and behind it
-        elif lost.intersection(node.output) and responding.intersection(node.input):
-            return label
-    return None

@@ -20,8 +20,9 @@ from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError
 from resizefix.verification.bounds import default_level_bounds, relative_bounds, widest, within
 from resizefix.verification.compare import compare
 from resizefix.verification.conditions import Conditions
-from resizefix.verification.coverage import Picture, require_covered
+from resizefix.verification.coverage import require_covered
 from resizefix.verification.engine import DifferenceError, Engine, run_of
+from resizefix.verification.image_experiments import Picture
 from resizefix.verification.images import require_each_alone, require_usual_move
 from resizefix.verification.plan import SizeStep
 from resizefix.verification.trial import Point, Side, Trial

@@ -15,17 +15,17 @@ import numpy as np
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.document.document import Document
-from resizefix.document.scopes import node_label
 from resizefix.document.values import Array
 from resizefix.origins.input_sizes.refusal import KEEP, asked
 from resizefix.runtimes.inputs import Feeds, Value
 from resizefix.verification.compare import distances, largest_finite
-from resizefix.verification.coverage import Picture, shown_tensors
 from resizefix.verification.engine import Engine
 from resizefix.verification.feeds import pictures_like
+from resizefix.verification.image_experiments import Picture, first_wrong, shown_tensors
 
 _OTHER_ORDER = 1e-4  # what a sum in another order may differ by, relative to the largest value
 _COARSEST = 32  # pixels: the largest stride of a map that is looked at
+_MOVES = ((1, 0), (0, 1))  # down, and across: along a diagonal some positions cannot be seen
 _SHARE = 4  # the windows move by about this part of a side, and as much of each border is not compared
 
 
@@ -77,9 +77,14 @@ def require_local(
     shown = shown_tensors(engine, before, after, fitted.feeds)
     session = engine.open(before, optimized=False, extra_outputs=shown)
     windows = _Windows(fitted.feeds, pictures, moves)
-    first, second = (engine.made(session, windows.old(moved)) for moved in (False, True))
+    first = engine.made(session, windows.old())
+    moved = {steps: engine.made(session, windows.old(steps)) for steps in _MOVES}
     axes = next(iter(pictures.values())).axes
-    local = {name for name, value in first.items() if _is_local(value, second[name], axes, moves)}
+    local = {
+        name
+        for name, value in first.items()
+        if all(_is_local(value, second[name], axes, moves, steps) for steps, second in moved.items())
+    }
     if not local:
         engine.not_tested.append(Diagnostic("verification.nothing-local"))
         return 0
@@ -87,7 +92,7 @@ def require_local(
     windows_apart = [(move.old, move.new, move.at_new - move.at_old) for move in moves]
     compared = {name: _shared(first[name], made[name], axes, windows_apart) for name in local}
     wrong = {name for name, pair in compared.items() if pair is not None and not _near(*pair)}
-    label = _first(before, wrong, is_kept)
+    label = first_wrong(before, wrong, is_kept)
     if label is not None:
         meaning = Diagnostic("verification.reading-not-local")
         raise asked(label, None, "verification.not-local", {KEEP: meaning})
@@ -120,13 +125,13 @@ class _Windows:
                 shape[axis] = move.canvas
             canvases[name] = np.empty(shape, np.asarray(feeds[name]).dtype)
         noise = np.random.default_rng(0)
-        self._canvases = {
-            name: _rough(np.asarray(value), noise) for name, value in pictures_like(canvases, 3).items()
-        }
+        self._canvases = {name: _rough(np.asarray(value), noise) for name, value in pictures_like(canvases, 3).items()}
 
-    def old(self, moved: bool) -> dict[str, Value]:
-        """What the original is fed; `moved`: by a step along both axes."""
-        return self._cut([(move.at_old + move.step * moved, move.old) for move in self._moves])
+    def old(self, steps: tuple[int, int] = (0, 0)) -> dict[str, Value]:
+        """What the original is fed, moved by so many steps along each axis."""
+        return self._cut(
+            [(move.at_old + move.step * count, move.old) for move, count in zip(self._moves, steps, strict=True)]
+        )
 
     def new(self) -> dict[str, Value]:
         """What the new model is fed."""
@@ -173,9 +178,12 @@ def _shared(
     return one[tuple(left)], other[tuple(right)]
 
 
-def _is_local(first: Value, second: Value, axes: tuple[int, int], moves: tuple[Move, Move]) -> bool:
+def _is_local(
+    first: Value, second: Value, axes: tuple[int, int], moves: tuple[Move, Move], steps: tuple[int, int]
+) -> bool:
     """Whether a tensor of the original moves with its window, and depends on the picture."""
-    pair = _shared(first, second, axes, [(move.old, move.old, move.step) for move in moves])
+    windows = [(move.old, move.old, move.step * count) for move, count in zip(moves, steps, strict=True)]
+    pair = _shared(first, second, axes, windows)
     if pair is None or not all(np.isfinite(part).all() for part in pair):
         return False
     return _near(*pair) and not np.array_equal(first, second)  # type: ignore[arg-type]
@@ -183,15 +191,3 @@ def _is_local(first: Value, second: Value, axes: tuple[int, int], moves: tuple[M
 
 def _near(one: Array, other: Array) -> bool:
     return float(distances(one, other).max(initial=0)) <= _OTHER_ORDER * max(largest_finite(one), 1e-12)
-
-
-def _first(before: Document, wrong: set[str], is_kept: Callable[[str], bool]) -> str | None:
-    """The first node whose result is wrong, not behind one that the user decided about."""
-    chosen: set[str] = set()
-    for index, node in enumerate(before.proto.graph.node):
-        label = node_label(node, index)
-        if is_kept(label) or chosen.intersection(node.input):
-            chosen.update(node.output)
-        elif wrong.intersection(node.output):
-            return label
-    return None

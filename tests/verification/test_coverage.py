@@ -12,8 +12,9 @@ from size_networks import OLD, built
 from resizefix.interop import opened
 from resizefix.origins.input_sizes.refusal import SizeRefusedError
 from resizefix.verification.conditions import conditions
-from resizefix.verification.coverage import Picture, require_covered
+from resizefix.verification.coverage import require_covered
 from resizefix.verification.engine import Engine
+from resizefix.verification.image_experiments import Picture
 
 LARGE = (64, 96)
 PICTURES = {"x": Picture((2, 3), (1, 3, *LARGE))}

@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import argparse
 import collections
-import itertools
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from itertools import islice, product
 
 import numpy as np
 import onnx
@@ -32,7 +32,7 @@ from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError, Sess
 from resizefix.verification.conditions import conditions
 from resizefix.verification.coverage import require_covered
 from resizefix.verification.engine import Engine
-from resizefix.verification.image_experiments import Picture
+from resizefix.verification.image_experiments import Original, Picture
 from resizefix.verification.locality import require_local
 
 Size = tuple[int, int]
@@ -50,7 +50,9 @@ def _refutes(run: Callable[..., object], engine: type[Engine] = Engine) -> Exper
     def experiment(before: Document, after: Document, new: Size, choices: Choices) -> bool:
         pictures = {"image": Picture((2, 3), (1, 3, *new))}
         try:
-            run(engine(conditions(), "new"), before, after, pictures, lambda label: choices.of(label) is not None)
+            experiments = engine(conditions(), "new")
+            original = Original.opened(experiments, before, after)
+            run(experiments, original, after, pictures, lambda label: choices.of(label) is not None)
         except (SizeRefusedError, CannotLoadError, CannotRunError):
             return True
         return False
@@ -77,8 +79,8 @@ def back_again(before: Document, after: Document, new: Size, choices: Choices) -
 
 
 EXPERIMENTS: dict[str, Experiment] = {
-    "coverage": _refutes(require_covered),
-    "coverage, two corners": _refutes(partial(require_covered, parts=((0, 0), (2, 2)))),
+    "coverage, nine parts": _refutes(partial(require_covered, parts=list(product(range(3), repeat=2)))),
+    "coverage, two corners": _refutes(require_covered),
     "coverage, default level": _refutes(require_covered, DefaultLevel),
     "locality": _refutes(require_local),
     "back again": back_again,
@@ -154,7 +156,7 @@ def right_result(before: ModelProto, truth: Sequence[np.ndarray], new: Size) -> 
     if bool(result):
         return (result.model, Choices()) if agree(result.model, truth, new) else None
     offers = [[one.args(reading.name) for reading in one.readings] for one in result.resolution.choices]
-    for combination in itertools.islice(itertools.product(*offers), MOST_COMBINATIONS) if offers else ():
+    for combination in islice(product(*offers), MOST_COMBINATIONS) if offers else ():
         given = options_of([word for args in combination for word in args])
         try:
             result = resizefix.input_size(before, size=new, verify=False, on_refusal="return", **given)

@@ -15,47 +15,51 @@ from resizefix.document.document import Document
 from resizefix.document.values import Array
 from resizefix.origins.input_sizes.refusal import KEEP, asked
 from resizefix.runtimes.inputs import Feeds, Value
+from resizefix.runtimes.ort_session import Session
 from resizefix.verification.engine import Engine
 from resizefix.verification.feeds import pictures_like
-from resizefix.verification.image_experiments import Picture, first_wrong, shown_tensors
+from resizefix.verification.image_experiments import Original, Picture, first_wrong
 
 _LEAST_SIDE = 6
 _AMPLIFIED = 16
+# What is cut at an edge leaves out one of two opposite corners; changed in the new model, which may be large.
+_CORNERS = ((0, 0), (2, 2))
 _PARTS = tuple((row, column) for row in range(3) for column in range(3))
 
 
 def require_covered(
     engine: Engine,
-    before: Document,
+    original: Original,
     after: Document,
     pictures: Mapping[str, Picture],
     is_kept: Callable[[str], bool],
-    parts: Sequence[tuple[int, int]] = _PARTS,
+    parts: Sequence[tuple[int, int]] = _CORNERS,
 ) -> int:
-    """Raises SizeRefusedError with the first node that leaves out a part of the image; how many experiments were made.
+    """Raises SizeRefusedError with the first node that leaves out a part of the image; how many tensors were looked at.
 
-    `is_kept`: whether the user has decided about a node, by its label.
+    `parts` are changed in the new model. `is_kept`: whether the user has decided about a node, by its label.
     """
-    fitted = engine.fit(before, shapes={})
-    if not pictures or any(_least_side(fitted.feeds, name, one) < _LEAST_SIDE for name, one in pictures.items()):
+    feeds = original.feeds
+    if not pictures or any(_least_side(feeds, name, one) < _LEAST_SIDE for name, one in pictures.items()):
         engine.not_tested.append(Diagnostic("verification.coverage-too-small"))
         return 0
-    shown = shown_tensors(engine, before, after, fitted.feeds)
-    sized = {name: np.empty(one.shape, np.asarray(fitted.feeds[name]).dtype) for name, one in pictures.items()}
-    old = _Responses(engine, before, dict(fitted.feeds), pictures, shown)
-    new = _Responses(engine, after, {**fitted.feeds, **pictures_like(sized, 1)}, pictures, shown)
-    whole = set.intersection(*(old.to(part) for part in parts))
+    old = _Responses(engine, original.session, feeds, pictures, original.made)
+    whole = set.intersection(*(old.to(part) for part in _PARTS))
+    sized = {name: np.empty(one.shape, np.asarray(feeds[name]).dtype) for name, one in pictures.items()}
+    fed = {**feeds, **pictures_like(sized, 1)}
+    session = engine.open(after, optimized=False, extra_outputs=original.shown)
+    new = _Responses(engine, session, fed, pictures, engine.made(session, fed))
     for part in parts:
         lost = whole - new.to(part)
         if lost:
             lost -= new.to(part, amplified=True)
-        label = first_wrong(before, lost, is_kept, new.to(part) | set(pictures)) if lost else None
+        label = first_wrong(original.document, lost, is_kept, new.to(part) | set(pictures)) if lost else None
         if label is not None:
             where = f"{('upper', 'middle', 'lower')[part[0]]} {('left', 'centre', 'right')[part[1]]}"
             meaning = Diagnostic("verification.reading-part-lost")
             raise asked(label, None, "verification.part-lost", {KEEP: meaning}, part=where)
     engine.tested.append(Diagnostic("verification.tested-coverage", tensors=len(whole)))
-    return len(parts)
+    return len(whole)
 
 
 def _least_side(feeds: Feeds, name: str, picture: Picture) -> int:
@@ -69,14 +73,13 @@ class _Responses:
     def __init__(
         self,
         engine: Engine,
-        document: Document,
+        session: Session,
         feeds: Mapping[str, Value],
         pictures: Mapping[str, Picture],
-        shown: Sequence[str],
+        made: Mapping[str, Value],
     ) -> None:
         self._engine, self._feeds, self._pictures = engine, feeds, pictures
-        self._session = engine.open(document, optimized=False, extra_outputs=shown)
-        self._base = engine.made(self._session, feeds)
+        self._session, self._base = session, made
         self._known: dict[tuple[tuple[int, int], bool], set[str]] = {}
 
     def to(self, part: tuple[int, int], *, amplified: bool = False) -> set[str]:

@@ -21,7 +21,7 @@ from resizefix.runtimes.inputs import Feeds, Value
 from resizefix.verification.compare import distances, largest_finite
 from resizefix.verification.engine import Engine
 from resizefix.verification.feeds import pictures_like
-from resizefix.verification.image_experiments import Picture, first_wrong, shown_tensors
+from resizefix.verification.image_experiments import Original, Picture, first_wrong
 
 _OTHER_ORDER = 1e-4  # what a sum in another order may differ by, relative to the largest value
 _COARSEST = 32  # pixels: the largest stride of a map that is looked at
@@ -65,20 +65,17 @@ class Move(NamedTuple):
 
 
 def require_local(
-    engine: Engine, before: Document, after: Document, pictures: Mapping[str, Picture], is_kept: Callable[[str], bool]
+    engine: Engine, original: Original, after: Document, pictures: Mapping[str, Picture], is_kept: Callable[[str], bool]
 ) -> int:
     """Raises SizeRefusedError with the first node that computes something else on the middle of the other map; how many
     tensors are local. `is_kept`: whether the user has decided about a node, by its label."""
-    fitted = engine.fit(before, shapes={})
-    moves = _moves(fitted.feeds, pictures)
+    moves = _moves(original.feeds, pictures)
     if moves is None:
         engine.not_tested.append(Diagnostic("verification.locality-too-small"))
         return 0
-    shown = shown_tensors(engine, before, after, fitted.feeds)
-    session = engine.open(before, optimized=False, extra_outputs=shown)
-    windows = _Windows(fitted.feeds, pictures, moves)
-    first = engine.made(session, windows.old())
-    moved = {steps: engine.made(session, windows.old(steps)) for steps in _MOVES}
+    windows = _Windows(original.feeds, pictures, moves)
+    first = engine.made(original.session, windows.old())
+    moved = {steps: engine.made(original.session, windows.old(steps)) for steps in _MOVES}
     axes = next(iter(pictures.values())).axes
     local = {
         name
@@ -88,11 +85,11 @@ def require_local(
     if not local:
         engine.not_tested.append(Diagnostic("verification.nothing-local"))
         return 0
-    made = engine.run(after, windows.new(), extra_outputs=shown)
+    made = engine.run(after, windows.new(), extra_outputs=original.shown)
     windows_apart = [(move.old, move.new, move.at_new - move.at_old) for move in moves]
     compared = {name: _shared(first[name], made[name], axes, windows_apart) for name in local}
     wrong = {name for name, pair in compared.items() if pair is not None and not _near(*pair)}
-    label = first_wrong(before, wrong, is_kept)
+    label = first_wrong(original.document, wrong, is_kept)
     if label is not None:
         meaning = Diagnostic("verification.reading-not-local")
         raise asked(label, None, "verification.not-local", {KEEP: meaning})

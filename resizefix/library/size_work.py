@@ -287,6 +287,9 @@ class SizeWork:
             back.make()
         except SizeRefusedError as error:
             return prove_back(self._closed, rules, error.node, self._is_decided)
+        read_otherwise = {one.node for one in self.outcomes} ^ {one.node for one in back.outcomes}
+        if read_otherwise:  # then the way back may be the wrong one
+            return prove_back(self._closed, rules, min(read_otherwise), self._is_decided)
         return prove_back(self._closed, rules, back.document, self._is_decided)
 
     def _on_images(self, rules: Conditions) -> Verification | None:

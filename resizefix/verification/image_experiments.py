@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
+from onnx import NodeProto, TensorProto
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.document.document import Document
@@ -51,6 +53,58 @@ class Original:
             session, shown = engine.open(before, optimized=False), []
             made = {name: value for name, value in made.items() if name in outputs}
         return cls(before, feeds, shown, session, made)
+
+
+def other_numbers(before: Document, after: Document) -> set[str]:
+    """The labels of nodes whose attributes or constant data follow the size: what is local may have other values there.
+
+    Whole numbers say where values go, and no more.
+    """
+    new = {name: node for node in after.proto.graph.node for name in node.output if name}
+    old_data, new_data = _data(before), _data(after)
+    labels = set()
+    for index, node in enumerate(before.proto.graph.node):
+        other = new.get(next((name for name in node.output if name), ""))
+        if other is None:
+            continue
+        is_whole = node.op_type == "Constant" and not any(_is_data(one.t) for one in node.attribute)
+        has_other_attributes = not is_whole and list(node.attribute) != list(other.attribute)
+        pairs = zip(node.input, other.input, strict=False)
+        if has_other_attributes or any(old_data.get(one) != new_data.get(two) for one, two in pairs):
+            labels.add(node_label(node, index))
+    return labels
+
+
+def _is_data(tensor: TensorProto) -> bool:
+    return tensor.data_type not in (TensorProto.INT64, TensorProto.INT32, TensorProto.BOOL)
+
+
+def _data(document: Document) -> dict[str, TensorProto]:
+    """The initializers that hold data, without their names."""
+    data = {}
+    for one in document.proto.graph.initializer:
+        if _is_data(one):
+            data[one.name] = TensorProto()
+            data[one.name].CopyFrom(one)
+            data[one.name].name = ""
+    return data
+
+
+def other_factors(before: Document, old: Mapping[str, Value], new: Mapping[str, Value]) -> set[str]:
+    """The labels of the nodes that resize by another factor, as an odd map is resized to its double less one."""
+    labels = set()
+    for index, node in enumerate(before.proto.graph.node):
+        if node.op_type in ("Resize", "Upsample") and _factors(node, old) != _factors(node, new):
+            labels.add(node_label(node, index))
+    return labels
+
+
+def _factors(node: NodeProto, made: Mapping[str, Value]) -> list[Fraction] | None:
+    """None where the map is not known."""
+    read, result = made.get(node.input[0]), made.get(node.output[0])
+    if not isinstance(read, np.ndarray) or not isinstance(result, np.ndarray) or 0 in read.shape:
+        return None
+    return [Fraction(after, before) for before, after in zip(read.shape, result.shape, strict=True)]
 
 
 def first_wrong(

@@ -26,7 +26,7 @@ from resizefix.verification.image_experiments import Original, Picture
 from resizefix.verification.images import require_each_alone, require_usual_move
 from resizefix.verification.locality import require_local
 from resizefix.verification.plan import SizeStep
-from resizefix.verification.there_and_back import require_same_bits
+from resizefix.verification.there_and_back import require_same_back
 from resizefix.verification.trial import Point, Side, Trial
 from resizefix.verification.verification import Status, Verification
 
@@ -186,11 +186,11 @@ def prove_on_images(
 @_refusing
 def prove_back(engine: Engine, before: Document, back: Document | str, is_kept: Callable[[str], bool]) -> None:
     """Look whether the model of the new size, converted back to the old one, gives the same bits
-    (`there_and_back.require_same_bits`); `back` is that model, or the node at which it cannot be had."""
+    (`there_and_back.require_same_back`); `back` is that model, or the node at which it cannot be had."""
     if isinstance(back, str):
         engine.not_tested.append(Diagnostic("verification.not-tested-back", node=back))
     else:
-        require_same_bits(engine, Original.opened(engine, before, back), back, is_kept)
+        require_same_back(engine, Original.opened(engine, before, back), back, is_kept)
 
 
 @_refusing

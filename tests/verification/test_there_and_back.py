@@ -17,7 +17,7 @@ from resizefix.origins.input_sizes.refusal import SizeRefusedError
 from resizefix.verification.conditions import conditions
 from resizefix.verification.engine import Engine
 from resizefix.verification.image_experiments import Original
-from resizefix.verification.there_and_back import require_same_bits
+from resizefix.verification.there_and_back import require_same_back
 
 
 def pooled(n, h, w):
@@ -32,7 +32,7 @@ def back(model, kept=()):
     before = opened(built(pooled, OLD))
     after = resizefix.input_size(model, size=OLD, verify=False)
     document = opened(after.model)
-    require_same_bits(engine, Original.opened(engine, before, document), document, lambda label: label in kept)
+    require_same_back(engine, Original.opened(engine, before, document), document, lambda label: label in kept)
     return engine
 
 

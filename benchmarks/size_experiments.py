@@ -52,7 +52,7 @@ def _refutes(run: Callable[..., object], engine: type[Engine] = Engine) -> Exper
         pictures = {"image": Picture((2, 3), (1, 3, *new))}
         try:
             experiments = engine(conditions(), "new")
-            original = Original.opened(experiments, before, after)
+            original = Original.run(experiments, before, after)
             run(experiments, original, after, pictures, lambda label: choices.of(label) is not None)
         except (SizeRefusedError, CannotLoadError, CannotRunError):
             return True
@@ -77,7 +77,7 @@ def back_again(before: Document, after: Document, new: Size, choices: Choices) -
     experiments = Engine(conditions(), "new")
     model = opened(back.model)
     try:
-        original = Original.opened(experiments, before, model)
+        original = Original.run(experiments, before, model)
         require_same_back(experiments, original, model, lambda label: choices.of(label) is not None)
     except (SizeRefusedError, CannotLoadError, CannotRunError):
         return True

@@ -19,7 +19,7 @@ from resizefix.library.result import Resolution, Result, skipped
 from resizefix.operations.input_size.dynamic import made_dynamic
 from resizefix.operations.input_size.fixed import Resized, closed, resized
 from resizefix.origins.input_sizes.declared import declared_size
-from resizefix.origins.input_sizes.following import Following, Numbers, follow, trial_sizes
+from resizefix.origins.input_sizes.following import Following, Numbers, by_whole_strides, follow, trial_sizes
 from resizefix.origins.input_sizes.input_axes import ImageInput, asked_shapes, image_inputs, images_beside, open_beside
 from resizefix.origins.input_sizes.refusal import Assumed, Choices, SizeRefusedError
 from resizefix.outcome import Outcome
@@ -302,7 +302,7 @@ class SizeWork:
             return None
         sizes = dict(self._fixed[1]) if self._fixed is not None else {}
         if self._free is not None:
-            sizes |= next(iter(trial_sizes(self._free, _MOST_GROWTH)), dict(self._free.sizes.symbols))
+            sizes |= next(iter([*by_whole_strides(self._free), *trial_sizes(self._free, _MOST_GROWTH)]), {})
         pictures = {}
         for image in image_inputs(self._closed.proto, self.names):
             if {"height", "width"} <= set(image.axes) and None not in image.dims:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -28,31 +29,34 @@ class Picture(NamedTuple):
     shape: tuple[int, ...]
 
 
-@dataclass(frozen=True)
+@dataclass
 class Original:
-    """The original, opened for experiments: what it is fed and makes, and the tensors inside that both models make."""
+    """The original as experiments see it: what it is fed and makes, and the tensors inside that both models make."""
 
+    engine: Engine
     document: Document
     feeds: Feeds
     shown: Sequence[str]
-    session: Session
     made: Mapping[str, Value]
 
     @classmethod
-    def opened(cls, engine: Engine, before: Document, after: Document) -> Original:
+    def run(cls, engine: Engine, before: Document, after: Document) -> Original:
         """Where the tensors inside hold too many numbers, the outputs alone are looked at."""
-        feeds = engine.fit(before, shapes={}).feeds
         new = {name for node in after.proto.graph.node for name in node.output if name}
         outputs = {value.name for value in before.proto.graph.output}
         nodes = before.proto.graph.node
         shown = [name for node in nodes for name in node.output if name in new and name not in outputs]
-        session = engine.open(before, optimized=False, extra_outputs=shown)
-        made = engine.made(session, feeds)
+        fitted = engine.fit(before, shapes={}, extra_outputs=shown)
+        made = fitted.outputs
         if sum(value.size for value in made.values() if isinstance(value, np.ndarray)) > _MOST_LOOKED_AT:
             engine.not_tested.append(Diagnostic("verification.coverage-outputs-alone"))
-            session, shown = engine.open(before, optimized=False), []
-            made = {name: value for name, value in made.items() if name in outputs}
-        return cls(before, feeds, shown, session, made)
+            shown, made = [], {name: value for name, value in made.items() if name in outputs}
+        return cls(engine, before, fitted.feeds, shown, made)
+
+    @cached_property
+    def session(self) -> Session:
+        """The original, opened with the tensors that are looked at."""
+        return self.engine.open(self.document, optimized=False, extra_outputs=self.shown)
 
 
 def other_numbers(before: Document, after: Document) -> set[str]:

@@ -178,7 +178,7 @@ def prove_on_images(
 ) -> None:
     """Look whether each part of the image still matters (`coverage.require_covered`), and whether what is local stays
     local (`locality.require_local`)."""
-    original = Original.opened(engine, before, after)
+    original = Original.run(engine, before, after)
     require_covered(engine, original, after, pictures, is_kept)
     require_local(engine, original, after, pictures, is_kept)
 
@@ -190,7 +190,7 @@ def prove_back(engine: Engine, before: Document, back: Document | str, is_kept: 
     if isinstance(back, str):
         engine.not_tested.append(Diagnostic("verification.not-tested-back", node=back))
     else:
-        require_same_back(engine, Original.opened(engine, before, back), back, is_kept)
+        require_same_back(engine, Original.run(engine, before, back), back, is_kept)
 
 
 @_refusing

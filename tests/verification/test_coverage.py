@@ -43,7 +43,7 @@ def covered(rows, kept=()):
     engine = Engine(conditions(), "the new model")
     before, after = (opened(built(network(rows), size)) for size in (OLD, LARGE))
     return require_covered(
-        engine, Original.opened(engine, before, after), after, PICTURES, lambda label: label in kept
+        engine, Original.run(engine, before, after), after, PICTURES, lambda label: label in kept
     ), engine
 
 

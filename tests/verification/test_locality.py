@@ -54,7 +54,7 @@ def local(build, size, other=None, kept=()):
     engine = Engine(conditions(), "the new model")
     before, after = opened(built(build, OLD, 14)), opened(built(other or build, size, 14))
     pictures = {"x": Picture((2, 3), (1, 3, *size))}
-    original = Original.opened(engine, before, after)
+    original = Original.run(engine, before, after)
     return require_local(engine, original, after, pictures, lambda label: label in kept), engine
 
 

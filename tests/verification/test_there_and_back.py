@@ -32,7 +32,7 @@ def back(model, kept=()):
     before = opened(built(pooled, OLD))
     after = resizefix.input_size(model, size=OLD, verify=False)
     document = opened(after.model)
-    require_same_back(engine, Original.opened(engine, before, document), document, lambda label: label in kept)
+    require_same_back(engine, Original.run(engine, before, document), document, lambda label: label in kept)
     return engine
 
 

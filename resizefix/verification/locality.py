@@ -7,6 +7,7 @@ model must give the same on the part that both windows see. A tensor that the or
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import NamedTuple
@@ -57,6 +58,11 @@ class Move(NamedTuple):
         return cls(old, new, step, abs(new - old)) if (new - old) % grain == 0 else None
 
     @property
+    def border(self) -> int:
+        """What is not compared on each side: as much where the original is held against itself."""
+        return min(self.old, self.new) // _SHARE
+
+    @property
     def canvas(self) -> int:
         """What both windows and the moved one are cut from."""
         return max(self.old, self.new) + self.step
@@ -96,7 +102,7 @@ def require_local(
     made = engine.run(after, windows.new(), extra_outputs=original.shown)
     fed = windows.new()
     made = engine.run(after, fed, extra_outputs=original.shown)
-    windows_apart = [(move.old, move.new, move.at_new - move.at_old) for move in moves]
+    windows_apart = [(move.old, move.new, move.at_new - move.at_old, move.border) for move in moves]
     pairs = {name: _shared(first[name], made[name], axes, windows_apart) for name in local}
     compared = {name: pair for name, pair in pairs.items() if pair is not None}
     other = other_numbers(original.document, after) | other_factors(
@@ -168,10 +174,11 @@ def _rough(value: Array, noise: np.random.Generator) -> Array:
 
 
 def _shared(
-    one: Value, other: Value, axes: tuple[int, int], windows: Sequence[tuple[int, int, int]]
+    one: Value, other: Value, axes: tuple[int, int], windows: Sequence[tuple[int, int, int, int]]
 ) -> tuple[Array, Array] | None:
     """The middle of the part of the picture that two tensors both show. `windows`, by axis: the lengths of both images,
-    and where the second begins in the first. None where their samples do not lie alike."""
+    where the second begins in the first, and how much of each border is not compared. None where their samples do
+    not lie alike."""
     if not isinstance(one, np.ndarray) or not isinstance(other, np.ndarray) or one.dtype.kind != "f":
         return None
     if one.ndim != other.ndim or one.ndim <= max(axes):
@@ -179,13 +186,13 @@ def _shared(
     if any(one.shape[axis] != other.shape[axis] for axis in range(one.ndim) if axis not in axes):
         return None
     left, right = [slice(None)] * one.ndim, [slice(None)] * one.ndim
-    for axis, (first, second, begin) in zip(axes, windows, strict=True):
+    for axis, (first, second, begin, border) in zip(axes, windows, strict=True):
         density = Fraction(one.shape[axis], first)
         start = begin * density
         if density != Fraction(other.shape[axis], second) or start.denominator != 1:
             return None
         low, high = max(int(start), 0), min(one.shape[axis], int(start) + other.shape[axis])
-        margin = -(-min(one.shape[axis], other.shape[axis]) // _SHARE)
+        margin = math.ceil(border * density)
         if high - low <= 2 * margin:
             return None
         left[axis] = slice(low + margin, high - margin)
@@ -197,7 +204,7 @@ def _is_local(
     first: Value, second: Value, axes: tuple[int, int], moves: tuple[Move, Move], steps: tuple[int, int]
 ) -> bool:
     """Whether a tensor of the original moves with its window, and depends on the picture."""
-    windows = [(move.old, move.old, move.step * count) for move, count in zip(moves, steps, strict=True)]
+    windows = [(move.old, move.old, move.step * count, move.border) for move, count in zip(moves, steps, strict=True)]
     pair = _shared(first, second, axes, windows)
     if pair is None or not all(np.isfinite(part).all() for part in pair):
         return False

@@ -19,7 +19,7 @@ from resizefix.library.result import Resolution, Result, skipped
 from resizefix.operations.input_size.dynamic import made_dynamic
 from resizefix.operations.input_size.fixed import Resized, closed, resized
 from resizefix.origins.input_sizes.declared import declared_size
-from resizefix.origins.input_sizes.following import Following, Numbers, follow, trial_sizes
+from resizefix.origins.input_sizes.following import Following, Numbers, by_whole_strides, follow, trial_sizes
 from resizefix.origins.input_sizes.input_axes import ImageInput, asked_shapes, image_inputs, images_beside, open_beside
 from resizefix.origins.input_sizes.refusal import Assumed, Choices, SizeRefusedError
 from resizefix.outcome import Outcome
@@ -265,22 +265,44 @@ class SizeWork:
             return prove_same(self.other, rules, self.document)
         if not found.passed or not self._steps:
             return found
-        covered = self._covered(rules)
-        if covered is not None and not covered.passed:
-            return covered
-        return self._rated(found if covered is None else _both(found, covered))
+        for experiment in (self._back_again, self._on_images):
+            further = experiment(rules)
+            if further is not None and not further.passed:
+                return further
+            found = found if further is None else _both(found, further)
+        return self._rated(found)
 
-    def _covered(self, rules: Conditions) -> Verification | None:
-        """Whether each part of the image still matters; None where its height and width stay."""
-        from resizefix.verification.coverage import Picture
-        from resizefix.verification.input_size import prove_covered
+    def _is_decided(self, label: str) -> bool:
+        return self.choices.of(label) is not None
+
+    def _back_again(self, rules: Conditions) -> Verification | None:
+        """Whether the model, converted back to the old size, gives the same bits; None where it may have any size, or
+        another batch alone."""
+        from resizefix.verification.input_size import prove_back
+
+        if self._free is not None or self._fixed is None or set(self._fixed[0].sizes.symbols) <= {"batch"}:
+            return None
+        back = SizeWork(self.document, self.names, self.choices, dict(self._fixed[0].sizes.symbols), {}, self.mixes)
+        try:
+            back.make()
+        except SizeRefusedError as error:
+            return prove_back(self._closed, rules, error.node, self._is_decided)
+        read_otherwise = {one.node for one in self.outcomes} ^ {one.node for one in back.outcomes}
+        if read_otherwise:  # then the way back may be the wrong one
+            return prove_back(self._closed, rules, min(read_otherwise), self._is_decided)
+        return prove_back(self._closed, rules, back.document, self._is_decided)
+
+    def _on_images(self, rules: Conditions) -> Verification | None:
+        """What experiments on images of both sizes say; None where height and width stay."""
+        from resizefix.verification.image_experiments import Picture
+        from resizefix.verification.input_size import prove_on_images
 
         found = self._free or (self._fixed[0] if self._fixed else None)
         if found is None or not {"height", "width"} & set(found.sizes.symbols):
             return None
         sizes = dict(self._fixed[1]) if self._fixed is not None else {}
         if self._free is not None:
-            sizes |= next(iter(trial_sizes(self._free, _MOST_GROWTH)), dict(self._free.sizes.symbols))
+            sizes |= next(iter([*by_whole_strides(self._free), *trial_sizes(self._free, _MOST_GROWTH)]), {})
         pictures = {}
         for image in image_inputs(self._closed.proto, self.names):
             if {"height", "width"} <= set(image.axes) and None not in image.dims:
@@ -289,9 +311,7 @@ class SizeWork:
                     shape[axis] = sizes.get(name, shape[axis])
                 numbers = tuple(size or 1 for size in shape)
                 pictures[image.name] = Picture((image.axes["height"], image.axes["width"]), numbers)
-        return prove_covered(
-            self._closed, rules, self.document, pictures, lambda label: self.choices.of(label) is not None
-        )
+        return prove_on_images(self._closed, rules, self.document, pictures, self._is_decided)
 
     def _rated(self, proof: Verification) -> Verification:
         """A pass is one only where something was compared that computes the result, and nothing was assumed."""

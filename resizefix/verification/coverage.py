@@ -7,76 +7,64 @@ tensor at another size; a crop to a corner, or positions that were made for a sm
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
 
 import numpy as np
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.document.document import Document
-from resizefix.document.scopes import node_label
 from resizefix.document.values import Array
 from resizefix.origins.input_sizes.refusal import KEEP, asked
 from resizefix.runtimes.inputs import Feeds, Value
+from resizefix.runtimes.ort_session import Session
 from resizefix.verification.engine import Engine
 from resizefix.verification.feeds import pictures_like
+from resizefix.verification.image_experiments import Original, Picture, first_wrong
 
 _LEAST_SIDE = 6
-_MOST_LOOKED_AT = 1 << 24  # elements of all tensors; above, only the outputs are looked at
 _AMPLIFIED = 16
-_PARTS = [(row, column) for row in range(3) for column in range(3)]
-
-
-class Picture(NamedTuple):
-    """An image input: its axes of height and width, and its shape at the other size."""
-
-    axes: tuple[int, int]
-    shape: tuple[int, ...]
+# What is cut at an edge leaves out one of two opposite corners; changed in the new model, which may be large.
+_CORNERS = ((0, 0), (2, 2))
+_PARTS = tuple((row, column) for row in range(3) for column in range(3))
 
 
 def require_covered(
-    engine: Engine, before: Document, after: Document, pictures: Mapping[str, Picture], is_kept: Callable[[str], bool]
+    engine: Engine,
+    original: Original,
+    after: Document,
+    pictures: Mapping[str, Picture],
+    is_kept: Callable[[str], bool],
+    parts: Sequence[tuple[int, int]] = _CORNERS,
 ) -> int:
-    """Raises SizeRefusedError with the first node that leaves out a part of the image; how many experiments were made.
+    """Raises SizeRefusedError with the first node that leaves out a part of the image; how many tensors were looked at.
 
-    `is_kept`: whether the user has decided about a node, by its label.
+    `parts` are changed in the new model. `is_kept`: whether the user has decided about a node, by its label.
     """
-    fitted = engine.fit(before, shapes={})
-    if not pictures or any(_least_side(fitted.feeds, name, one) < _LEAST_SIDE for name, one in pictures.items()):
+    feeds = original.feeds
+    if not pictures or any(_least_side(feeds, name, one) < _LEAST_SIDE for name, one in pictures.items()):
         engine.not_tested.append(Diagnostic("verification.coverage-too-small"))
         return 0
-    shown = _shown(engine, before, after, fitted.feeds)
-    sized = {name: np.empty(one.shape, np.asarray(fitted.feeds[name]).dtype) for name, one in pictures.items()}
-    old = _Responses(engine, before, dict(fitted.feeds), pictures, shown)
-    new = _Responses(engine, after, {**fitted.feeds, **pictures_like(sized, 1)}, pictures, shown)
+    old = _Responses(engine, original.session, feeds, pictures, original.made)
     whole = set.intersection(*(old.to(part) for part in _PARTS))
-    for part in _PARTS:
+    sized = {name: np.empty(one.shape, np.asarray(feeds[name]).dtype) for name, one in pictures.items()}
+    fed = {**feeds, **pictures_like(sized, 1)}
+    session = engine.open(after, optimized=False, extra_outputs=original.shown)
+    new = _Responses(engine, session, fed, pictures, engine.made(session, fed))
+    for part in parts:
         lost = whole - new.to(part)
         if lost:
             lost -= new.to(part, amplified=True)
-        label = _first(before, lost, new.to(part) | set(pictures), is_kept) if lost else None
+        label = first_wrong(original.document, lost, is_kept, new.to(part) | set(pictures)) if lost else None
         if label is not None:
             where = f"{('upper', 'middle', 'lower')[part[0]]} {('left', 'centre', 'right')[part[1]]}"
             meaning = Diagnostic("verification.reading-part-lost")
             raise asked(label, None, "verification.part-lost", {KEEP: meaning}, part=where)
     engine.tested.append(Diagnostic("verification.tested-coverage", tensors=len(whole)))
-    return len(_PARTS)
+    return len(whole)
 
 
 def _least_side(feeds: Feeds, name: str, picture: Picture) -> int:
     shape = np.asarray(feeds[name]).shape
     return min(int(min(shape[axis], picture.shape[axis])) for axis in picture.axes)
-
-
-def _shown(engine: Engine, before: Document, after: Document, feeds: Feeds) -> list[str]:
-    """The tensors that are looked at: those of the main graph that both models make, or their outputs alone."""
-    new = {name for node in after.proto.graph.node for name in node.output if name}
-    outputs = {value.name for value in before.proto.graph.output}
-    shown = [name for node in before.proto.graph.node for name in node.output if name in new and name not in outputs]
-    made = engine.run(before, feeds, extra_outputs=shown)
-    if sum(value.size for value in made.values() if isinstance(value, np.ndarray)) > _MOST_LOOKED_AT:
-        engine.not_tested.append(Diagnostic("verification.coverage-outputs-alone"))
-        return []
-    return shown
 
 
 class _Responses:
@@ -85,14 +73,13 @@ class _Responses:
     def __init__(
         self,
         engine: Engine,
-        document: Document,
+        session: Session,
         feeds: Mapping[str, Value],
         pictures: Mapping[str, Picture],
-        shown: Sequence[str],
+        made: Mapping[str, Value],
     ) -> None:
         self._engine, self._feeds, self._pictures = engine, feeds, pictures
-        self._session = engine.open(document, optimized=False, extra_outputs=shown)
-        self._base = engine.made(self._session, feeds)
+        self._session, self._base = session, made
         self._known: dict[tuple[tuple[int, int], bool], set[str]] = {}
 
     def to(self, part: tuple[int, int], *, amplified: bool = False) -> set[str]:
@@ -121,15 +108,3 @@ def _differs(one: Value, other: Value | None) -> bool:
     if not isinstance(one, np.ndarray) or not isinstance(other, np.ndarray) or one.dtype.kind != "f":
         return False
     return one.shape != other.shape or not np.array_equal(one, other, equal_nan=True)
-
-
-def _first(before: Document, lost: set[str], responding: set[str], is_kept: Callable[[str], bool]) -> str | None:
-    """The first node whose result leaves the part out though what it reads does not."""
-    chosen: set[str] = set()
-    for index, node in enumerate(before.proto.graph.node):
-        label = node_label(node, index)
-        if is_kept(label) or chosen.intersection(node.input):
-            chosen.update(node.output)  # what the user decided may leave a part out there and behind it
-        elif lost.intersection(node.output) and responding.intersection(node.input):
-            return label
-    return None

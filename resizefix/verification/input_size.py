@@ -20,10 +20,13 @@ from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError
 from resizefix.verification.bounds import default_level_bounds, relative_bounds, widest, within
 from resizefix.verification.compare import compare
 from resizefix.verification.conditions import Conditions
-from resizefix.verification.coverage import Picture, require_covered
+from resizefix.verification.coverage import require_covered
 from resizefix.verification.engine import DifferenceError, Engine, run_of
+from resizefix.verification.image_experiments import Original, Picture
 from resizefix.verification.images import require_each_alone, require_usual_move
+from resizefix.verification.locality import require_local
 from resizefix.verification.plan import SizeStep
+from resizefix.verification.there_and_back import require_same_back
 from resizefix.verification.trial import Point, Side, Trial
 from resizefix.verification.verification import Status, Verification
 
@@ -170,11 +173,24 @@ def prove_each_alone(
 
 
 @_refusing
-def prove_covered(
+def prove_on_images(
     engine: Engine, before: Document, after: Document, pictures: Mapping[str, Picture], is_kept: Callable[[str], bool]
 ) -> None:
-    """Look whether each part of the image still matters (`coverage.require_covered`)."""
-    require_covered(engine, before, after, pictures, is_kept)
+    """Look whether each part of the image still matters (`coverage.require_covered`), and whether what is local stays
+    local (`locality.require_local`)."""
+    original = Original.run(engine, before, after)
+    require_covered(engine, original, after, pictures, is_kept)
+    require_local(engine, original, after, pictures, is_kept)
+
+
+@_refusing
+def prove_back(engine: Engine, before: Document, back: Document | str, is_kept: Callable[[str], bool]) -> None:
+    """Look whether the model of the new size, converted back to the old one, gives the same bits
+    (`there_and_back.require_same_back`); `back` is that model, or the node at which it cannot be had."""
+    if isinstance(back, str):
+        engine.not_tested.append(Diagnostic("verification.not-tested-back", node=back))
+    else:
+        require_same_back(engine, Original.run(engine, before, back), back, is_kept)
 
 
 @_refusing

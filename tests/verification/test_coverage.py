@@ -12,8 +12,9 @@ from size_networks import OLD, built
 from resizefix.interop import opened
 from resizefix.origins.input_sizes.refusal import SizeRefusedError
 from resizefix.verification.conditions import conditions
-from resizefix.verification.coverage import Picture, require_covered
+from resizefix.verification.coverage import require_covered
 from resizefix.verification.engine import Engine
+from resizefix.verification.image_experiments import Original, Picture
 
 LARGE = (64, 96)
 PICTURES = {"x": Picture((2, 3), (1, 3, *LARGE))}
@@ -41,7 +42,9 @@ def old_ones(h):
 def covered(rows, kept=()):
     engine = Engine(conditions(), "the new model")
     before, after = (opened(built(network(rows), size)) for size in (OLD, LARGE))
-    return require_covered(engine, before, after, PICTURES, lambda label: label in kept), engine
+    return require_covered(
+        engine, Original.run(engine, before, after), after, PICTURES, lambda label: label in kept
+    ), engine
 
 
 def test_rows_that_were_picked_for_the_old_size_leave_a_part_out():
@@ -54,9 +57,9 @@ def test_rows_that_were_picked_for_the_old_size_leave_a_part_out():
 
 def test_rows_of_the_whole_map_leave_nothing_out():
     count, engine = covered(every)
-    assert count == 9
-    assert any("still decides" in sentence for sentence in engine.tested)
+    assert count == 4
+    assert any("still decide" in sentence for sentence in engine.tested)
 
 
 def test_what_the_user_decided_is_not_refuted():
-    assert covered(old_ones, kept=("Gather_1",))[0] == 9
+    assert covered(old_ones, kept=("Gather_1",))[0] == 4

@@ -30,6 +30,8 @@ from resizefix.shapes.sizes import Lengths, Sizes
 
 Symbols = Mapping[str, int]
 _SMALL = 2**12  # pixels of all images: a trial of so few costs nothing
+_COARSE, _COARSEST = 16, 32  # pixels: the largest strides of usual maps, of small images and of others
+_SMALL_SIDE = 128
 _TRIALS = 3
 _SHOWN = 6
 
@@ -179,6 +181,14 @@ def trial_sizes(found: Following, growth: int) -> list[dict[str, int]]:
         if len(chosen) == _TRIALS:
             break
     return chosen
+
+
+def by_whole_strides(found: Following) -> list[dict[str, int]]:
+    """A larger image whose coarsest maps lie as those of the old one, where the model takes it."""
+    sides = {name: old for name, old in found.sizes.symbols.items() if name != "batch"}
+    step = _COARSE if min(sides.values()) < _SMALL_SIDE else _COARSEST
+    made = {**found.sizes.symbols, **{name: old + step for name, old in sides.items()}}
+    return [made] if broken_at(found.flow, made) is None else []
 
 
 def follow(

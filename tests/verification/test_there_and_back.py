@@ -1,0 +1,67 @@
+"""A model of another size, converted back, gives the bits of the original; else it is refuted."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from onnx import numpy_helper
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "library"))
+
+from size_networks import NEW, OLD, built
+
+import resizefix
+from resizefix.interop import opened
+from resizefix.origins.input_sizes.refusal import SizeRefusedError
+from resizefix.verification.conditions import conditions
+from resizefix.verification.engine import Engine
+from resizefix.verification.image_experiments import Original
+from resizefix.verification.there_and_back import require_same_back
+
+
+def pooled(n, h, w):
+    """A network with a pool over the whole map, and a Resize to a constant size."""
+    y = n.conv("x", 3, 2)
+    gate = n.AveragePool(y, kernel_shape=[h, w])
+    return n.Mul(n.Resize(y, "", "", [1, 2, 2 * h, 2 * w], mode="linear"), gate)
+
+
+def back(model, kept=()):
+    engine = Engine(conditions(), "the new model")
+    before = opened(built(pooled, OLD))
+    after = resizefix.input_size(model, size=OLD, verify=False)
+    document = opened(after.model)
+    require_same_back(engine, Original.run(engine, before, document), document, lambda label: label in kept)
+    return engine
+
+
+def test_a_right_model_comes_back_with_the_same_bits():
+    engine = back(built(pooled, NEW))
+    assert [sentence.code for sentence in engine.tested] == ["verification.tested-back"]
+
+
+def wrong():
+    model = built(pooled, NEW)
+    weight = model.graph.initializer[0]
+    values = numpy_helper.to_array(weight).copy()
+    values.flat[0] = np.nextafter(values.flat[0], np.float32(np.inf)) + np.float32(0.25)
+    weight.CopyFrom(numpy_helper.from_array(values, weight.name))
+    return model
+
+
+def test_a_model_with_another_number_is_refuted_at_its_node():
+    with pytest.raises(SizeRefusedError) as found:
+        back(wrong())
+    assert found.value.node == "Conv_0"
+    assert found.value.reason.code == "verification.other-bits-back"
+
+
+def test_what_the_user_decided_may_come_back_as_something_else():
+    assert back(wrong(), kept=("Conv_0",)).tested == []
+
+
+def test_a_fixed_size_is_converted_back_before_it_is_written():
+    result = resizefix.input_size(built(pooled, OLD), size=NEW)
+    codes = {getattr(sentence, "code", "") for sentence in result.verification.tested}
+    assert {"verification.tested-back", "verification.tested-locality", "verification.tested-coverage"} <= codes

@@ -30,7 +30,7 @@ def test_what_a_call_refuses_it_refuses_within_limits_too():
 
 def test_a_node_that_does_not_end_is_ended_and_nothing_is_said_to_be_proven(monkeypatch):
     monkeypatch.setattr("resizefix.process.GRACE", 1.0)
-    with pytest.raises(resizefix.VerificationFailedError, match=r"time was up after 1 s \(--timeout\)") as failed:
+    with pytest.raises(resizefix.VerificationFailedError, match=r"time was up after 1 s \(timeout\)") as failed:
         resizefix.promote_scales(ENDLESS, timeout=1)
     assert failed.value.result.verification.status.value == "failed"
     assert failed.value.result.model.proto == ENDLESS

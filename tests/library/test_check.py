@@ -35,7 +35,7 @@ FOUND = [
      (HYBRID, "give the scales as second input", "import opset 8")),
     ("upsample9_hybrid", NAMES[:1], "hybrid-is-taken-here-alone", Effect.NOTED, ("other parsers forbid it",)),
     ("scales_graph_input", NAMES[6:], "runtime-extent-is-integer", Effect.REJECTED,
-     ("must be int32 or int64", "freeze them", "--for tensorrt")),
+     ("must be int32 or int64", "freeze them", "--shape-inputs")),
     ("scales_graph_input_default", NAMES[6:], "default-becomes-constant", Effect.NOTED,
      ("the network has no such input any more", "that TensorRT takes")),
     ("foreign_upsample", NAMES[6:], "domain-is-overlooked", Effect.DIFFERENT,

@@ -99,7 +99,7 @@ def test_what_comes_within_a_bound_alone_is_not_timed_unasked_and_is_named(timed
     result = resizefix.legalize(model(3), fastest=True)
     assert not result.changed
     assert all("MatMul" not in operators for asked in clock.asked for operators in asked)
-    assert "--allow-inexact also times conv_transpose, matmul" in result.outcomes[0].reason.replace("small_", "")
+    assert "allow_inexact=True also times conv_transpose, matmul" in result.outcomes[0].reason.replace("small_", "")
 
 
 def test_another_spelling_of_the_node_is_exact_and_may_be_the_fastest(timed):
@@ -179,7 +179,7 @@ def test_a_runtime_that_ran_out_of_time_is_not_taken_for_one_that_does_not_run_t
 def test_a_size_that_is_open_is_asked_for(timed):
     timed(by_operator(Resize=100))
     given = model(3, dims=["n", 3, "h", "w"])
-    with pytest.raises(RefusedError, match=r"--size HEIGHTxWIDTH, or with --shape x:D,D"):
+    with pytest.raises(RefusedError, match=r"size=\(HEIGHT, WIDTH\), or with shape={'x'"):
         fastest(given)
     fed = fastest(given, shape={"x": (1, 3, 8, 8)})
     assert "ConvTranspose" not in operators(fed)  # its channels are known, but matrices need sizes
@@ -231,10 +231,10 @@ def test_the_command_prints_a_table_and_writes_nothing_where_nothing_is_gained(t
     assert code == 0
     assert "  up0          as it is  100  matmul   2\n  whole model            101           3\n" in printed
     out.unlink()
-    for more, wanted in (([], 1), (["--copy-unchanged"], 0)):
-        code, _, error = call("legalize", path, out, "--fastest", *more)
-        assert (code, out.exists()) == (wanted, wanted == 0)
-        assert wanted == 0 or "no other form makes the model 5 % faster in onnxruntime" in error
+    for more in ([], ["--copy-unchanged"]):
+        code, printed, _ = call("legalize", path, out, "--fastest", *more)
+        assert (code, out.exists()) == (0, bool(more))
+        assert "no other form makes the model 5 % faster in onnxruntime" in printed
     code, _, error = call("legalize", path, out, "--force")
     assert code == 2
     assert "--target is missing" in error

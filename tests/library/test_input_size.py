@@ -88,7 +88,7 @@ def test_two_readings_are_refused_until_the_user_chooses_one(build, old):
     model = built(build, old)
     (outcome,) = resizefix.input_size(model, size=NEW, on_refusal="return").outcomes
     assert (outcome.status, outcome.node) == (Status.REFUSED, "Resize_1")
-    assert "--keep NODE" in (outcome.reason or "")
+    assert 'keep="NODE"' in (outcome.reason or "")
     assert "--follow NODE" in (outcome.reason or "")
     assert run(followed(model, NEW, keep=["Resize_*"]), NEW).shape == run(model, old).shape
     assert_follows(build, old=old, follow_input=["Resize_*"])
@@ -283,7 +283,7 @@ def test_an_image_of_another_size_that_stays_is_named_unless_the_inputs_were():
     model = onnx_text.model("""(float[1,3,32,48] x, float[1,3,8,12] low) => (float[1,3,16,24] y, float[1,3,8,12] z)
         { y = MaxPool <kernel_shape = [2, 2], strides = [2, 2]> (x) z = Relu (low) }""")
     resolution = resizefix.input_size(model, size=(64, 96)).resolution
-    assert resolution.inferred == ("low: its size 8 x 12 stays; --input names the inputs that change",)
+    assert resolution.inferred == ("low: its size 8 x 12 stays; input names the inputs that change",)
     assert resizefix.input_size(model, size=(64, 96), input="x").resolution.inferred == ()
 
 

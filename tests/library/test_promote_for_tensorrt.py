@@ -63,7 +63,7 @@ def test_a_fraction_that_no_numerator_says_is_refused_with_the_denominator_that_
 @pytest.mark.parametrize(("given", "at", "needed"), [(None, 2.5, 2), (None, 0.4, 5), (10, 2.25, 4), (3, 3.3, 10)])
 def test_a_scale_to_try_that_the_input_cannot_hold_is_a_usage_error_that_names_the_denominator(given, at, needed):
     for verify in (True, False):
-        with pytest.raises(resizefix.UsageError, match=f"--at {at}.* add --denominator {needed}$"):
+        with pytest.raises(resizefix.UsageError, match=f"^at {at}.* add denominator={needed}$"):
             promoted(RESIZE, denominator=given, at=[[at]], verify=verify)
     result = promoted(RESIZE, denominator=needed, at=[[at]])
     assert any(run.values == {"up_scales": (round(at * needed),)} for run in result.verification.runs)

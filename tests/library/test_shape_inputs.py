@@ -203,7 +203,7 @@ def test_options_that_mean_nothing_there_are_an_error() -> None:
         resizefix.legalize(MODELS["small"], target="onnxruntime", shape_inputs=True)
     with pytest.raises(UsageError, match="divides inputs of scales"):
         resizefix.legalize(MODELS["small"], target="tensorrt-rtx", shape_inputs=True, denominator=4)
-    with pytest.raises(UsageError, match="needs --shape-inputs"):
+    with pytest.raises(UsageError, match="needs shape_inputs"):
         resizefix.legalize(MODELS["small"], target="tensorrt-rtx", denominator=4)
 
 

@@ -49,7 +49,7 @@ def test_a_state_of_no_picture_stays_open(size, tmp_path):
     assert dims["src"][2:] == size
     assert "r1i" not in dims
     assert result.verification.passed
-    assert any("r1i" in text and "--input" in text for text in result.resolution.inferred)
+    assert any("r1i" in text and "input names" in text for text in result.resolution.inferred)
 
 
 def test_freezing_at_a_size_leaves_the_state_open(tmp_path):

@@ -34,6 +34,7 @@ WITH_TEXTS = (
     "document/text.py",
     "equivalences/table.py",
     "library/keywords.py",  # TypeErrors, of how a call is written
+    "library/model_outcome.py",  # rows, for the reference
     "library/option_values.py",
     "library/options.py",
     "operations/settings.py",

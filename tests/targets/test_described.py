@@ -443,7 +443,9 @@ def test_near_names_are_names_that_the_command_takes(typed, meant):
     assert all(target_named(name) for name in near_names(typed))
 
 
-@pytest.mark.parametrize("target", [target for target in TARGETS if target.version[:1].isdigit()], ids=str)
+@pytest.mark.parametrize(
+    "target", [target for target in TARGETS if target.version[:1].isdigit()], ids=lambda target: target.name
+)
 def test_a_version_with_and_without_its_zeros_is_one_version(target):
     for zeros in (".0", ".0.0"):
         assert len(f"{target.version}{zeros}".split(".")) > 4 or target_named(f"{target.name}{zeros}") is target

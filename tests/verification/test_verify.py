@@ -219,7 +219,7 @@ OPEN = "(float[n,c,h,w] x) => (float[a,b,d,e] y) { y = Neg (x) }"
 @pytest.mark.parametrize(("before", "after", "side"), [(PACKED, PACKED, "BEFORE"), (OPEN, PACKED, "AFTER")])
 def test_a_model_that_runs_at_other_sizes_than_were_chosen_says_which_to_give(before, after, side):
     found = verified(before, after)
-    said = "The sizes of 'x' were chosen here; give others with --shape"
+    said = "The sizes of 'x' were chosen here; give others with shape"
     assert found.status is Status.FAILED
     assert found.reason.startswith(f"{side} cannot be run at node 'Reshape#0'")
     assert found.reason.endswith(said)

@@ -15,6 +15,8 @@ _SPECIAL = {
     "--shape {name}:D,D,…": "shape={{{name!r}: (D, D, …)}}",
     "--size HEIGHTxWIDTH": "size=(HEIGHT, WIDTH)",
     "--read NODE=READING": 'read=[("NODE", "READING")]',
+    "--set {name}: {values} for": "set: {name!r} has {values} for",
+    "--set {name}: {values} are": "set: {name!r}: {values} are",
     "--set {name}: {values}": "set={{{name!r}: {values}}}",
     "--set {name}: it drives": "set: {name!r} drives",
     "input-size --input": "input",

@@ -219,8 +219,11 @@ class Partners:
         return tuple(places) if len(places) == len(wanted) else None
 
 
-def _joined(node: NodeProto, rank: int) -> int:
-    axis = int(attribute_of(node, "axis") or 0)
+def _joined(node: NodeProto, rank: int) -> int | None:
+    """The axis that a Concat joins; None where its attribute is of another type than Concat has."""
+    axis = attribute_of(node, "axis") or 0
+    if not isinstance(axis, int):
+        return None
     return axis % rank if rank else axis
 
 

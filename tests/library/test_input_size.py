@@ -89,7 +89,7 @@ def test_two_readings_are_refused_until_the_user_chooses_one(build, old):
     (outcome,) = resizefix.input_size(model, size=NEW, on_refusal="return").outcomes
     assert (outcome.status, outcome.node) == (Status.REFUSED, "Resize_1")
     assert 'keep="NODE"' in (outcome.reason or "")
-    assert "--follow NODE" in (outcome.reason or "")
+    assert 'follow_input="NODE"' in (outcome.reason or "")
     assert run(followed(model, NEW, keep=["Resize_*"]), NEW).shape == run(model, old).shape
     assert_follows(build, old=old, follow_input=["Resize_*"])
 

@@ -229,9 +229,9 @@ def test_values_that_cannot_be_frozen_are_refused_and_nothing_changes(before, va
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"t": [1]}, "--set t: it drives none of the selected nodes; inputs that do: k"),
-        ({"k": [1, 3, 16]}, "--set k: 3 values for int64[4]"),
-        ({"k": [1]}, "--set k: 1 value for int64[4]"),
+        ({"t": [1]}, "set: 't' drives none of the selected nodes; inputs that do: k"),
+        ({"k": [1, 3, 16]}, "set: 'k' has 3 values for int64[4]"),
+        ({"k": [1]}, "set: 'k' has 1 value for int64[4]"),
         ({"k": [1, 3, 16.5, 16]}, "are no values for int64[4]"),
     ],
 )

@@ -81,11 +81,11 @@ def test_antialias_is_lowered_at_fixed_sizes_and_refused_at_dynamic_ones():
     ("target", "before", "reason"),
     [
         ("tensorrt-8.0", resizing(CUBIC, BY_2), "not-cubic"),
-        ("tensorrt-8.0", resizing(CUBIC, BY_2), "--no-lower"),
+        ("tensorrt-8.0", resizing(CUBIC, BY_2), "lower=False"),
         (
             "tensorrt-9",
             resizing(ONE, BY_2, "uint8[1,3,8,8] x", "uint8[?,?,?,?] y"),
-            "Casts could be put around it, which --no-lower forbids",
+            "Casts could be put around it, which lower=False forbids",
         ),
     ],
 )
@@ -102,7 +102,7 @@ INSIDE = resizing("a = Identity (x) y = Resize (a, , s)", BY_2, "uint8[1,3,8,8] 
 @pytest.mark.parametrize(
     ("target", "before", "words"),
     [
-        ("tensorrt-8.0", resizing(CUBIC, "float[4] s = {1, 1, 1.5, 1.5}", OPEN), "--no-lower"),
+        ("tensorrt-8.0", resizing(CUBIC, "float[4] s = {1, 1, 1.5, 1.5}", OPEN), "lower=False"),
         ("tensorrt-9", INSIDE, "Casts could be put around it"),
     ],
 )

@@ -156,7 +156,7 @@ def test_every_finder_is_covered_by_a_text_or_a_file():
 
 REFUSED = {
     "scales that contradict sizes": (
-        13, 'y = Resize (x, "", s, z)', f"{SCALES}, int64[4] z = {{1, 3, 20, 20}}", "--prefer scales or --prefer sizes",
+        13, 'y = Resize (x, "", s, z)', f"{SCALES}, int64[4] z = {{1, 3, 20, 20}}", 'prefer="scales" or prefer="sizes"',
     ),
     "a mode of no version": (13, 'y = Resize <mode = "area"> (x, "", s)', SCALES, "mode is 'area'"),
     "nothing says how far": (13, "y = Resize (x)", "", "no stored shape says how large its output is"),
@@ -170,7 +170,7 @@ REFUSED = {
         18, 'y = Resize <antialias = 1, antialias = 0.0> (x, "", s)', SCALES, "another attribute of that name",
     ),
     "a node of opset 10 or of today": (13, 'y = Resize <mode = "linear"> (x, s)', SCALES, "of opset 13 at half_pixel"),
-    "whole numbers of two readings": (13, 'y = Resize (x, "", s)', "int64[4] s = {2, 3, 2, 2}", "--prefer scales"),
+    "whole numbers of two readings": (13, 'y = Resize (x, "", s)', "int64[4] s = {2, 3, 2, 2}", 'prefer="scales"'),
     "two sizes of which axes": (13, 'y = Resize (x, "", "", s)', "int64[2] s = {16, 16}", "it has 2 sizes, and"),
     "five scales": (13, 'y = Resize (x, "", s)', "float[5] s = {1, 1, 1, 2, 2}", "one number for each axis"),
     "scales beside other axes": (18, 'y = Resize <axes = [2, 3]> (x, "", s)', SCALES, "its attribute axes names"),
@@ -207,7 +207,7 @@ def test_a_node_whose_sizes_the_repair_of_another_tells_is_repaired_too():
 
 
 @pytest.mark.parametrize(
-    ("last", "options", "why"), [(32, {"node": "first"}, "it was not selected"), (20, {}, "choose with --prefer")]
+    ("last", "options", "why"), [(32, {"node": "first"}, "it was not selected"), (20, {}, "choose with prefer=")]
 )
 def test_a_file_that_does_not_load_for_a_resize_that_was_not_repaired_names_it_and_says_why(last, options, why):
     broken = model(TWO_EXTENTS_TWICE.replace("32, 32", f"{last}, {last}"))

@@ -43,7 +43,7 @@ def test_an_extent_is_said_as_people_write_it():
 def test_an_origin_says_first_what_it_follows_and_leaves_constants_out_of_the_chain():
     chain = ("Concat", "Constant", "Slice", "Shape", "Constant")
     found = Origin(OriginKind.COMPUTED, "c", chain=chain, says="height is 20", shared_by=("a", "b", "c", "d"))
-    assert origin(found) == "computed c: height is 20 (Concat ← Slice ← Shape); also read by a, b, c and 1 more"
+    assert origin(found) == "computed c: height is 20 (Concat ← Slice ← Shape); also read by a, b, c, d"
     assert origin(Origin(OriginKind.GRAPH_INPUT, "\x1bs")) == "graph input \\x1bs"
 
 

@@ -135,7 +135,7 @@ def test_feeds_that_do_not_fit_are_a_failed_run_without_a_node(feeds, words):
 
 
 def test_an_operator_of_nobody_is_named_as_a_custom_op():
-    with pytest.raises(CannotLoadError, match="--custom-op-library") as caught:
+    with pytest.raises(CannotLoadError, match="custom_op_library") as caught:
         opened("(float[2] x) => (float[2] y) { y = acme.Swish(x) }", 17, "acme")
     assert caught.value.reason == "no implementation of acme:Swish is registered"
 

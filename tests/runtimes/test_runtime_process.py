@@ -188,7 +188,7 @@ def test_a_missing_runtime_gets_the_command_that_installs_it(tmp_path):
             answer = asked(runtime, MODEL, X)
         assert isinstance(answer, LiveUnavailable), name
         assert f"pip install {row.install}" in answer.reason
-        assert f"--runtime-python {name}=PATH" in answer.reason
+        assert f"runtime_python={{{name!r}: PATH}}" in answer.reason
 
 
 def test_a_python_that_is_none_is_no_error_here(tmp_path):

@@ -22,6 +22,7 @@ from resizefix.verification.moved_feeds import half_way
 _MOST_FEEDS = 64  # that are looked at for two to begin with
 _MOST_SHAPES = 2  # of feeds: those with most numbers, where reductions differ most, and the usual ones
 _MOST_RUNS = 800  # in all
+_MOST_COMPUTED = 2**28  # elements in all, which take some tenths of a second
 _HALVINGS = 40  # until float32 numbers are next to each other
 _YIELDED = (8, 16)  # before that: what is computed behind the tensor may round a last bit the other way
 _ELEMENTS = 3  # of the tensor, each of which is taken for itself
@@ -43,7 +44,9 @@ class Crossings:
 
     session: Session
     targets: Sequence[tuple[str, float]]
+    computed_per_number: float = 1.0
     _runs: int = 0
+    _computed: float = 0.0
 
     def between(self, fitted: Sequence[Fitted]) -> Iterator[dict[str, Value]]:
         """Feeds on both sides of each number, nearer and nearer to each other."""
@@ -80,9 +83,10 @@ class Crossings:
 
     def _tensors_of(self, feeds: Mapping[str, Value]) -> dict[str, Array] | None:
         """The tensors for these feeds as float64; None where the model does not run or has run often enough."""
-        if self._runs >= _MOST_RUNS:
+        if self._runs >= _MOST_RUNS or self._computed >= _MOST_COMPUTED:
             return None
         self._runs += 1
+        self._computed += self.computed_per_number * numbers_fed(feeds)
         names = {name for name, _ in self.targets}
         with suppress(CannotRunError):
             outputs = self.session.run(self.session.taken(feeds))

@@ -18,7 +18,7 @@ from resizefix.runtimes.inputs import InputKind, TensorInput, Value
 from resizefix.runtimes.ort_session import CannotRunError
 from resizefix.scope_path import ScopePath
 from resizefix.verification.arms import Watched
-from resizefix.verification.crossings import Crossings
+from resizefix.verification.crossings import Crossings, numbers_fed
 from resizefix.verification.draws import SMALL, Drawer
 from resizefix.verification.feed_rows import ROWS_OF_A_TURN, Row, looking_row, row
 from resizefix.verification.feeds import Feeder
@@ -79,7 +79,7 @@ class FurtherFeeds:
         self.bases = [self.first]
         self._seen.add(_identity(self.first.feeds))
         self.budget.reject_reason(self.runner.taken(self.first.feeds))  # so that it knows what the first run takes
-        self._computed = self.budget.computed(self.runner.taken(self.first.feeds)) * self.runner.turns
+        self.computed = self.budget.computed(self.runner.taken(self.first.feeds)) * self.runner.turns
         self._drawer = Drawer(self.feeder.seed, self.origin.edges, self.origin.deciding)
         room = self.budget.has_room(self.runner.taken(self.first.feeds), ScalePoint(()), _ROOM)
         self._drawn = [entry for entry in self.feeder.drawn if room or entry.name not in self.origin.deciding]
@@ -96,14 +96,19 @@ class FurtherFeeds:
         return self.origin.weight + sum(map(_elements, values))
 
     @property
+    def computed_per_number(self) -> float:
+        """How many elements a run computes for each number that it is fed."""
+        return self.computed / max(numbers_fed(self.first.feeds), 1)
+
+    @property
     def is_light(self) -> bool:
         """Whether a run costs next to nothing."""
-        return self._weight <= LIGHT and self._computed <= _MOST_COMPUTED
+        return self._weight <= LIGHT and self.computed <= _MOST_COMPUTED
 
     @property
     def is_brief(self) -> bool:
         """Whether a run takes less time than a thread."""
-        return self._weight <= OF_LIGHT[0][0] and self._computed <= _BRIEF
+        return self._weight <= OF_LIGHT[0][0] and self.computed <= _BRIEF
 
     def enough(self, *, exact: bool = True) -> int:
         """How many further feeds the model needs by default. Not `exact`: only of usual numbers, of both signs."""

@@ -152,7 +152,7 @@ class ModelPair:
                 names = list(dict.fromkeys(name for name, _ in targets))
                 session = self.engine.open(document, optimized=False, extra_outputs=names)
                 session.brief = self._is_brief
-                fitted += further.crossing(Crossings(session, targets))
+                fitted += further.crossing(Crossings(session, targets, further.computed_per_number))
         return fitted
 
     def _fitted_first(self, session: Watched, feeder: Feeder, budget: MemoryBudget) -> Fitted:

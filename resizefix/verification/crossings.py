@@ -60,6 +60,8 @@ class Crossings:
             for name, number in self.targets:
                 values = [one.get(name) if one is not None else None for one in tensors]
                 for at, low, high in _two_sides(values, number):
+                    if self._is_spent:  # feeds that are far apart tell no more than the usual ones
+                        return
                     yield from self._narrowed(name, number, at, feeds[low], feeds[high])
 
     def _narrowed(
@@ -81,9 +83,13 @@ class Crossings:
                 low = middle
         yield from (low, high)
 
+    @property
+    def _is_spent(self) -> bool:
+        return self._runs >= _MOST_RUNS or self._computed >= _MOST_COMPUTED
+
     def _tensors_of(self, feeds: Mapping[str, Value]) -> dict[str, Array] | None:
         """The tensors for these feeds as float64; None where the model does not run or has run often enough."""
-        if self._runs >= _MOST_RUNS or self._computed >= _MOST_COMPUTED:
+        if self._is_spent:
             return None
         self._runs += 1
         self._computed += self.computed_per_number * numbers_fed(feeds)

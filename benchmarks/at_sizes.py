@@ -17,8 +17,8 @@ import onnx
 
 import resizefix
 from resizefix.errors import ResizefixError
+from resizefix.input_sizes.input_axes import open_images
 from resizefix.library.result import VerificationFailedError
-from resizefix.origins.input_sizes.input_axes import open_images
 from resizefix.outcome import Outcome, Status
 from resizefix.reports.sentences.operations import SENTENCES
 

@@ -24,7 +24,7 @@ from resizefix.operations.promote_scales import NewInputs, Promotion, promote_sc
 from resizefix.operations.site import Site
 from resizefix.promotion import Coupling, Freedom
 from resizefix.scope_path import Key
-from resizefix.shapes.model_view import ModelView
+from resizefix.shapes.stored_shapes import ModelView
 from resizefix.verification.conditions import conditions
 from resizefix.verification.proof import Prover
 

@@ -21,10 +21,9 @@ import resizefix
 from resizefix.document.document import Document
 from resizefix.library.at_size import fixed_at
 from resizefix.library.fastest import Speed, milliseconds, ratio
-from resizefix.runtimes.answers import LiveUnavailable
 from resizefix.runtimes.catalogue import runtime_named
 from resizefix.runtimes.inputs import model_inputs
-from resizefix.runtimes.runtime import ModelToTime, Runtime
+from resizefix.runtimes.runtime import LiveUnavailable, ModelToTime, Runtime
 from resizefix.verification.conditions import Conditions
 from resizefix.verification.in_runtime import fed, watched_runs
 

@@ -32,9 +32,8 @@ from benchmarks.runtime_cases import ANSWERS, Arrays, Case, model_of, rows
 from benchmarks.runtimes_page import write_page
 from benchmarks.targets_agreement import answer as answer_of_rules
 from resizefix.interop import opened
-from resizefix.runtimes.answers import Ending, LiveUnavailable, RuntimeAnswer
 from resizefix.runtimes.catalogue import RUNTIMES
-from resizefix.runtimes.runtime import Runtime
+from resizefix.runtimes.runtime import Ending, LiveUnavailable, Runtime, RuntimeAnswer
 from resizefix.targets.catalogue import TARGETS
 from resizefix.targets.collect_facts import facts_of
 from resizefix.targets.target import judge

@@ -26,15 +26,15 @@ from two_sizes import MOST_COMBINATIONS, SIZES, agree, network, options_of, resu
 import resizefix
 from resizefix.document.document import Document
 from resizefix.errors import ResizefixError
+from resizefix.input_sizes.experiments.coverage import require_covered
+from resizefix.input_sizes.experiments.image_experiments import Original, Picture
+from resizefix.input_sizes.experiments.locality import require_local
+from resizefix.input_sizes.experiments.there_and_back import require_same_back
+from resizefix.input_sizes.refusal import Choices, SizeRefusedError
 from resizefix.interop import opened
-from resizefix.origins.input_sizes.refusal import Choices, SizeRefusedError
 from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError, Session
 from resizefix.verification.conditions import conditions
-from resizefix.verification.coverage import require_covered
 from resizefix.verification.engine import Engine
-from resizefix.verification.image_experiments import Original, Picture
-from resizefix.verification.locality import require_local
-from resizefix.verification.there_and_back import require_same_back
 
 Size = tuple[int, int]
 Experiment = Callable[[Document, Document, Size, Choices], bool]

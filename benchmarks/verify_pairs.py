@@ -25,7 +25,7 @@ import onnxruntime as ort
 from onnx import ModelProto, TensorProto, helper
 
 import resizefix
-from resizefix.verification.verification import Status
+from resizefix.verification.verification import VerificationStatus
 
 sys.path.append(str(Path(__file__).parents[1]))
 
@@ -135,7 +135,7 @@ def judged(number: int, feeds: int) -> tuple[str, str, str]:
         found = resizefix.verify(before, after, seed=number % 7)
     except resizefix.ResizefixError as error:
         return "refused", change, str(error)
-    if found.status is Status.UNREFUTED:
+    if found.status is VerificationStatus.UNREFUTED:
         return "unrefuted", change, found.reason or ""
     if found.passed:
         return ("missed" if truth == "differs" else "same"), change, found.reason or ""

@@ -11,14 +11,14 @@ from typing import Any
 from resizefix.reports.sentences import template
 
 
-class _Reader:
+class _SentenceReader:
     """Who reads the sentences of this process: who `types` a command, or a caller in Python. The latter is the rule:
     only the program knows that it is one."""
 
     types = False
 
 
-_reader = _Reader()
+_reader = _SentenceReader()
 _CODE = re.compile(r"[a-z]+\.[a-z0-9-]+")
 
 

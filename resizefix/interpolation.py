@@ -4,7 +4,7 @@ Names and values are those of the ONNX operator specification (Resize-19, the un
 `NearestMode.SIMPLE`, the rounding of Upsample-7/-9 and Resize-10, which have no `nearest_mode` attribute. onnxruntime
 calls it `SIMPLE` too (core/providers/cpu/tensor/upsamplebase.h): floor where the axis grows, ceil where it shrinks.
 
-Where scales or sizes come from is not part of the meaning: that is `resizefix.origins.origin.Origin`.
+Where scales or sizes come from is not part of the meaning: that is `resizefix.origins.classify.Origin`.
 """
 
 from __future__ import annotations

@@ -9,8 +9,8 @@ from onnx import ModelProto, numpy_helper
 from ort_runs import run
 
 from resizefix.document.scopes import default_opset
-from resizefix.opsets.downgrade import OPSET, downgrade
 from resizefix.opsets.ir3 import to_ir3
+from resizefix.opsets.lowering import OPSET, downgrade
 from resizefix.opsets.table import DOWN
 from resizefix.opsets.verdict import Blocker, Downgrade
 

@@ -14,7 +14,7 @@ from resizefix.operations.sites import find_sites
 from resizefix.reports.next_step import next_step
 from resizefix.reports.survey import Survey
 from resizefix.shapes import inference, size_rules, stored_shapes
-from resizefix.shapes.model_view import ModelView
+from resizefix.shapes.stored_shapes import ModelView
 
 LONGEST_CHAIN = 10  # what is cut out of the model to be run by itself is no pass over the model
 HALF_PIXEL = 'mode = "nearest", coordinate_transformation_mode = "half_pixel", nearest_mode = "round_prefer_floor"'
@@ -117,9 +117,9 @@ def test_faults_are_looked_for_once(monkeypatch):
 def test_a_chain_is_not_followed_to_know_a_type_that_no_fault_can_be_in(monkeypatch):
     """No type is stored that could be stale, and no Cast could be half of a pair."""
     followed = []
-    maker = resize_node.Surroundings._maker
+    maker = resize_node.NodeSurroundings._maker
     monkeypatch.setattr(
-        resize_node.Surroundings, "_maker", lambda *found: followed.append(found[1].name) or maker(*found)
+        resize_node.NodeSurroundings, "_maker", lambda *found: followed.append(found[1].name) or maker(*found)
     )
     steps = " ".join(f"x{i + 1} = Relu (x{i})" for i in range(100))
     model = onnx_text.model(f"""(float[] x0) => (float[] out) <float[4] s = {{1, 1, 2, 2}}>

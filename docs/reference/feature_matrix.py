@@ -11,7 +11,7 @@ from functools import cache
 import onnx.parser
 
 from resizefix.interop import opened
-from resizefix.shapes.model_view import ModelView
+from resizefix.shapes.stored_shapes import ModelView
 from resizefix.targets.catalogue import TARGETS
 from resizefix.targets.collect_facts import facts_in
 from resizefix.targets.target import Effect, Target, judge

@@ -68,6 +68,7 @@ ROOMS = (
     "reports",
     "library",
     "interop",
+    "input_sizes",
     "verification",
     "operations",
     "faults",

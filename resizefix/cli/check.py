@@ -8,8 +8,8 @@ import click
 
 from resizefix.cli.envelope import Answer, output_mode
 from resizefix.cli.options import model_argument, more_models, subcommand
-from resizefix.cli.piped_model import shown
 from resizefix.cli.report_files import pages, report_files_of
+from resizefix.cli.streams import shown
 from resizefix.errors import UsageError
 
 
@@ -25,7 +25,7 @@ def command(model: str, target: tuple[str, ...], **options: Any) -> Answer:
     from resizefix.library.check import check_all
     from resizefix.library.repair import known_faults
     from resizefix.reports.json import fault_json, verdict_json
-    from resizefix.shapes.model_view import ModelView
+    from resizefix.shapes.stored_shapes import ModelView
 
     asked = {name: options[name] for name in ("live", "build", "timeout", "runtime_python")}
     document = Document.open(model)

@@ -6,8 +6,8 @@ from typing import Any
 
 from resizefix.cli.envelope import Answer
 from resizefix.cli.options import model_argument, subcommand
-from resizefix.cli.piped_model import require_whole
 from resizefix.cli.report_files import pages_of_two, report_files_of
+from resizefix.cli.streams import require_whole
 
 
 @subcommand(

@@ -14,8 +14,8 @@ import click
 
 from resizefix import process
 from resizefix.cli.next_command import after_error, after_refusal, after_refused_size, after_usage_error, show_error
-from resizefix.cli.piped_model import DASH, as_typed, shown
 from resizefix.cli.progress import close_progress
+from resizefix.cli.streams import DASH, as_typed, shown
 from resizefix.diagnostics import Diagnostic
 from resizefix.errors import ResizefixError
 from resizefix.outcome import ModelOutcome

@@ -12,7 +12,7 @@ import click
 
 from resizefix.cli.envelope import Answer
 from resizefix.cli.options import Subcommand, subcommand
-from resizefix.cli.piped_model import DASH, ModelArgument, as_typed, shown
+from resizefix.cli.streams import DASH, ModelArgument, as_typed, shown
 from resizefix.diagnostics import Diagnostic
 
 
@@ -52,7 +52,7 @@ def command(message: str, model: str | None, **_: object) -> Answer:
     not known.
     """
     from resizefix.library.explain import Explanation, explain, nearest_explanations, speaking_target
-    from resizefix.library.model_findings import model_findings
+    from resizefix.library.fix_trials import model_findings
     from resizefix.reports.explanations import report_text, show_explanations, show_unknown
 
     text = _pasted() if message == DASH else message

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from resizefix.cli.envelope import Answer
-from resizefix.cli.option_types import TypedValue
-from resizefix.cli.options import Subcommand
+from resizefix.cli.options import Subcommand, TypedValue
 from resizefix.cli.write_result import ExtraOutput, NotChanged, write_result, writing_command
 from resizefix.diagnostics import Diagnostic
 from resizefix.errors import UsageError
@@ -16,8 +15,8 @@ from resizefix.library.option_values import SIZE_OR_ANY
 from resizefix.printable import printable
 
 if TYPE_CHECKING:
+    from resizefix.input_sizes.questions import Question
     from resizefix.library.result import Result
-    from resizefix.origins.input_sizes.questions import Question
 
 
 class _WithSize(Subcommand):
@@ -82,7 +81,7 @@ def _asks(result: Result) -> dict[str, Any] | None:
 
 def _ask(question: Question) -> list[tuple[str, Any]]:
     """Ask for one choice: the options that make it, as the library has them."""
-    from resizefix.origins.input_sizes.refusal import readings_of
+    from resizefix.input_sizes.refusal import readings_of
 
     click.echo(f"{printable(', '.join(question.nodes))}: {printable(question.why)}", err=True)
     for number, reading in enumerate(question.readings, 1):

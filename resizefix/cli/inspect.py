@@ -6,8 +6,8 @@ from typing import Any
 
 from resizefix.cli.envelope import Answer, output_mode
 from resizefix.cli.options import model_argument, more_models, subcommand
-from resizefix.cli.piped_model import shown
 from resizefix.cli.report_files import pages, report_files_of
+from resizefix.cli.streams import shown
 
 
 @subcommand("inspect", model_argument(), more_models(), example="resizefix inspect x3.onnx --html x3.html")

@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn
 
-from resizefix.cli.piped_model import PipedModel
+from resizefix.cli.streams import PipedModel
 from resizefix.errors import UsageError
 
 _ENDING = ".onnx"

@@ -9,11 +9,11 @@ from typing import Any
 
 import click
 
-from resizefix.beside import operand, reads_and_writes
 from resizefix.diagnostics import Diagnostic
 from resizefix.errors import ResizefixError, UnreadableModelError, UsageError
 from resizefix.near_words import nearest
 from resizefix.reports.next_step import NextStep, repairing
+from resizefix.shell_words import operand, reads_and_writes
 
 _TARGETS = NextStep("see the names of all targets", ("check", "--target", "list"))
 _WITH_TARGETS = frozenset({"check", "legalize", "trt-legacy"})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from resizefix.cli.envelope import Answer, output_mode
-from resizefix.cli.piped_model import DASH, shown
+from resizefix.cli.streams import DASH, shown
 from resizefix.cli.write_result import ExtraOutput, profile_fields, why_not_changed, write_result, writing_command
 from resizefix.diagnostics import Diagnostic
 
@@ -50,7 +50,7 @@ def _lost_and_kept(model: str, result: Result) -> tuple[list[Target], list[Targe
     promotion for TensorRT."""
     from resizefix.document.document import Document
     from resizefix.library.lost_targets import lost_targets
-    from resizefix.shapes.model_view import ModelView
+    from resizefix.shapes.stored_shapes import ModelView
 
     if not isinstance(result.model, Document):
         return [], []

@@ -12,9 +12,9 @@ import click
 
 from resizefix.cli.envelope import Answer
 from resizefix.cli.options import Subcommand
-from resizefix.cli.piped_model import ModelArgument, shown
 from resizefix.cli.report_files import ReportFiles
-from resizefix.cli.target_file import default_out
+from resizefix.cli.streams import ModelArgument, shown
+from resizefix.cli.target import default_out
 from resizefix.cli.write_result import ExtraOutput, why_not_changed, write_result, writing_command
 from resizefix.diagnostics import Diagnostic
 from resizefix.errors import UsageError

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from resizefix.cli.envelope import Answer
-from resizefix.cli.piped_model import shown
+from resizefix.cli.streams import shown
 from resizefix.cli.write_result import ExtraOutput, NotChanged, write_result, writing_command
 from resizefix.diagnostics import Diagnostic
 from resizefix.library.option_values import LEGACY_TARGET

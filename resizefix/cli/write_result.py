@@ -12,9 +12,9 @@ import resizefix
 from resizefix import process
 from resizefix.cli.envelope import Answer, output_mode
 from resizefix.cli.options import Subcommand, model_argument, subcommand
-from resizefix.cli.piped_model import DASH, ModelOnStdout, require_whole
 from resizefix.cli.progress import progress_line
-from resizefix.cli.target_file import default_out, target_file_of
+from resizefix.cli.streams import DASH, ModelOnStdout, require_whole
+from resizefix.cli.target import default_out, target_file_of
 from resizefix.diagnostics import Diagnostic
 from resizefix.library.options import call_of, library_options, options_of
 from resizefix.outcome import ModelOutcome, Status
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from resizefix.library.tensorrt_profile import Range
     from resizefix.outcome import Outcome
     from resizefix.reports.result_table import Made
-    from resizefix.shapes.model_view import ModelView
+    from resizefix.shapes.stored_shapes import ModelView
 
 
 class NotChanged(NamedTuple):
@@ -154,7 +154,7 @@ def _moved(model: str, result: Result) -> tuple[ModelView, ModelView, TargetsMov
     """The old model, the new one, and which targets accept the resizes of each."""
     from resizefix.document.document import Document
     from resizefix.library.lost_targets import targets_moved
-    from resizefix.shapes.model_view import ModelView
+    from resizefix.shapes.stored_shapes import ModelView
 
     before, after = result.seen or (ModelView(Document.open(model)), ModelView(result.model))
     return before, after, targets_moved(before, after, result.outcomes, result.inputs)

@@ -8,13 +8,13 @@ from typing import NamedTuple
 
 from onnx import NodeProto
 
-from resizefix.dialects.row import Operands
+from resizefix.dialects.dialect import Operands
 from resizefix.document.values import Array
 from resizefix.interpolation import Interpolation
 from resizefix.scope_path import Key
 
 
-class Step(NamedTuple):
+class IntendedStep(NamedTuple):
     """A node that computes a part of an operand, and the version of ai.onnx that it is spelled in."""
 
     node: NodeProto
@@ -28,7 +28,7 @@ class Chain(NamedTuple):
     """
 
     name: str
-    steps: tuple[Step, ...]
+    steps: tuple[IntendedStep, ...]
     constants: Mapping[str, Array]
     leaves: tuple[str, ...]
 

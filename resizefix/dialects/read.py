@@ -10,8 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 from onnx import AttributeProto, NodeProto
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.dialects.dialect import DIALECTS
-from resizefix.dialects.row import Dialect, Operands
+from resizefix.dialects.dialect import DIALECTS, Dialect, Operands
 from resizefix.document.text import counted
 from resizefix.errors import RefusedError
 from resizefix.interpolation import (
@@ -24,7 +23,7 @@ from resizefix.interpolation import (
 _E = TypeVar("_E", bound=Enum)
 
 
-class Reading(NamedTuple):
+class SiteReading(NamedTuple):
     """What a node computes, and the names of the operands it computes it from."""
 
     interpolation: Interpolation
@@ -38,7 +37,7 @@ def label_of(op_type: str, name: str, output: str) -> str:
     return Diagnostic("dialects.node-without-name", operator=op_type, output=output)
 
 
-def read(node: NodeProto, dialect: Dialect) -> Reading:
+def read(node: NodeProto, dialect: Dialect) -> SiteReading:
     """The canonical meaning of `node`, with the spec's defaults applied and fields its mode does not read left out.
 
     Raises:
@@ -57,11 +56,11 @@ def read(node: NodeProto, dialect: Dialect) -> Reading:
     x, roi, scales, sizes = (
         name and inputs[int(name)] for name in (operands.x, operands.roi, operands.scales, operands.sizes)
     )
-    return Reading(known.interpolation, Operands(x or "", roi, scales, sizes, operands.scales_attribute))
+    return SiteReading(known.interpolation, Operands(x or "", roi, scales, sizes, operands.scales_attribute))
 
 
 @lru_cache(maxsize=256)
-def _reading_of(op_type: str, since: int, given: tuple[bool, ...], attributes: tuple[bytes, ...]) -> Reading | None:
+def _reading_of(op_type: str, since: int, given: tuple[bool, ...], attributes: tuple[bytes, ...]) -> SiteReading | None:
     """What such a node computes, each operand called by its position: models have many nodes of few kinds."""
     dialect = next(row for row in DIALECTS if (row.op_type, row.since_version) == (op_type, since))
     names = [str(position) if there else "" for position, there in enumerate(given)]
@@ -86,12 +85,12 @@ class _Reader:
             "dialects.not-valid", label=self.label, dialect=self.dialect.name, why=why, node=self.label, rule=rule
         )
 
-    def reading(self) -> Reading:
+    def reading(self) -> SiteReading:
         self.explain_hybrids()
         values = self.attributes()
         mode = self.mode(values["mode"])
         operands = self.operands(values)
-        return Reading(self.interpolation(mode, values, operands), operands)
+        return SiteReading(self.interpolation(mode, values, operands), operands)
 
     def explain_hybrids(self) -> None:
         """Mixtures of two Upsample versions that old tutorials and exporters write, and no runtime runs."""

@@ -8,8 +8,8 @@ from typing import Any
 from onnx import NodeProto, helper
 
 from resizefix.diagnostics import Diagnostic
+from resizefix.dialects.dialect import FLOAT, FLOATS, Dialect, Operands
 from resizefix.dialects.read import label_of
-from resizefix.dialects.row import FLOAT, FLOATS, Dialect, Operands
 from resizefix.errors import RefusedError
 from resizefix.interpolation import CoordinateTransformationMode, Interpolation, Mode, NearestMode
 

@@ -25,8 +25,7 @@ from resizefix.document.payloads import (
     records_of_reference,
     replace_tensors_containing,
 )
-from resizefix.document.pieces import Piece, Span, as_bytes, framed, size_of
-from resizefix.document.source import Source
+from resizefix.document.source import Piece, Source, Span, as_bytes, framed, size_of
 from resizefix.document.splice import Splicer
 from resizefix.document.wire import LENGTH_DELIMITED, MalformedError, encode_bytes, records
 from resizefix.errors import RefusedError, UnreadableModelError

@@ -30,11 +30,9 @@ from resizefix.document.external_data import (
 from resizefix.document.externalize import DataFile, externalized
 from resizefix.document.foreign_formats import HEAD, describe
 from resizefix.document.payloads import Payload
-from resizefix.document.pieces import Piece, Span, as_bytes
-from resizefix.document.schema import FIELDS, number_of
-from resizefix.document.source import Source
+from resizefix.document.source import Piece, Source, Span, as_bytes
 from resizefix.document.structure import require_sound, require_utf8
-from resizefix.document.wire import LENGTH_DELIMITED, CutOffError, MalformedError, records
+from resizefix.document.wire import FIELDS, LENGTH_DELIMITED, CutOffError, MalformedError, number_of, records
 from resizefix.errors import CannotWriteError, UnreadableModelError, UsageError
 from resizefix.printable import summary
 

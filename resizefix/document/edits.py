@@ -103,7 +103,7 @@ def replace_nodes(body: GraphProto | FunctionProto, instead: Mapping[str, Sequen
             last.metadata_props.extend(old.metadata_props)
 
 
-class Change(NamedTuple):
+class NodeEdit(NamedTuple):
     """An edit around one node. Every part is optional.
 
     `node` takes the place of the node; `before` and `after` are put beside it. `initializers` are added to the main
@@ -123,7 +123,7 @@ class Change(NamedTuple):
     resized: bool = False
 
 
-def apply_around(model: ModelProto, body: GraphProto | FunctionProto, index: int, change: Change) -> None:
+def apply_around(model: ModelProto, body: GraphProto | FunctionProto, index: int, change: NodeEdit) -> None:
     """Make the change of the node at `index`, but for the opset. Nodes before `index` keep their positions."""
     for tensor in change.initializers:
         add_initializer(model, tensor)

@@ -19,8 +19,7 @@ import onnx
 
 from resizefix.document.atomic_write import AtomicWrite
 from resizefix.document.payloads import replace_tensors_containing
-from resizefix.document.pieces import Piece, Span, as_bytes, is_already
-from resizefix.document.source import TOKEN_PREFIX, Source
+from resizefix.document.source import TOKEN_PREFIX, Piece, Source, Span, as_bytes, is_already
 from resizefix.errors import RefusedError, UnreadableModelError, UsageError
 
 _LONGEST_NUMBER = 19  # digits of an int64

@@ -17,17 +17,19 @@ from typing import NamedTuple
 
 from onnx import TensorProto
 
-from resizefix.document.pieces import Piece, Span, framed
-from resizefix.document.schema import FIELDS, TENSOR_HOLDERS, holder_in, number_of
-from resizefix.document.source import Source
+from resizefix.document.source import Piece, Source, Span, framed
 from resizefix.document.wire import (
+    FIELDS,
     LENGTH_DELIMITED,
     MAX_DEPTH,
+    TENSOR_HOLDERS,
     VARINT,
     MalformedError,
     Readable,
     Record,
     encode_bytes,
+    holder_in,
+    number_of,
     records,
     varint_value,
 )

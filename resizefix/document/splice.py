@@ -16,10 +16,8 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import NamedTuple
 
-from resizefix.document.pieces import Piece, Span, framed, size_of
-from resizefix.document.schema import FIELDS, number_of
-from resizefix.document.source import Source
-from resizefix.document.wire import LENGTH_DELIMITED, Readable, Record, records
+from resizefix.document.source import Piece, Source, Span, framed, size_of
+from resizefix.document.wire import FIELDS, LENGTH_DELIMITED, Readable, Record, number_of, records
 
 Match = tuple[int, int]
 

@@ -12,7 +12,7 @@ from onnx import TensorProto
 
 from resizefix.document.document import Document
 from resizefix.document.payloads import OWN_DATA
-from resizefix.document.pieces import Piece, Span, first_difference
+from resizefix.document.source import Piece, Span, first_difference
 from resizefix.errors import UnreadableModelError
 
 EXTERNAL_DATA = "external_data"

@@ -20,7 +20,7 @@ _EXACT_ROWS = tuple(row for row in _ROWS if row.exact)
 
 
 @dataclass(frozen=True)
-class Step:
+class AxisStep:
     """One rewrite: the equivalences it rests on (several where axes take it for different reasons) and its result."""
 
     equivalences: tuple[Equivalence, ...]
@@ -37,14 +37,14 @@ class Step:
         return ", ".join(equivalence.label for equivalence in self.equivalences)
 
 
-def rewrites(subject: ResizeSpec, *, allow_inexact: bool = False) -> Iterator[Step]:
+def rewrites(subject: ResizeSpec, *, allow_inexact: bool = False) -> Iterator[AxisStep]:
     """Everything one step away from `subject`: first the other forms, then the whole-node rewrites, in table order."""
     yield from _other_forms(subject, allow_inexact)
     for equivalence in EQUIVALENCES:
         if isinstance(equivalence, NodeEquivalence) and (equivalence.exact or allow_inexact):
             rewritten = equivalence.rewrite(subject)
             if not isinstance(rewritten, Diagnostic):
-                yield from (Step((equivalence,), other) for other in rewritten)
+                yield from (AxisStep((equivalence,), other) for other in rewritten)
 
 
 def reasons(subject: ResizeSpec) -> tuple[tuple[Equivalence, Diagnostic], ...]:
@@ -55,13 +55,13 @@ def reasons(subject: ResizeSpec) -> tuple[tuple[Equivalence, Diagnostic], ...]:
 
 def smallest_chain(
     subject: ResizeSpec, accepts: Callable[[ResizeSpec], bool], *, allow_inexact: bool = False
-) -> tuple[Step, ...] | None:
+) -> tuple[AxisStep, ...] | None:
     """The shortest chain of rewrites to a subject that `accepts` takes; () if it takes `subject` itself, None if none.
 
     With `allow_inexact` a chain with fewer inexact steps comes before a shorter one, so an exact chain wins.
     """
     order = count()
-    queue: list[tuple[int, int, int, tuple[Step, ...]]] = [(0, 0, next(order), ())]
+    queue: list[tuple[int, int, int, tuple[AxisStep, ...]]] = [(0, 0, next(order), ())]
     nearest = {subject: (0, 0)}  # by what is queued: its inexact steps and its length
     while queue:
         inexact, length, _, chain = heappop(queue)
@@ -79,11 +79,11 @@ def smallest_chain(
 
 
 @lru_cache(maxsize=1024)  # a model has few kinds of sites, and many of each
-def _steps(subject: ResizeSpec, allow_inexact: bool) -> tuple[Step, ...]:
+def _steps(subject: ResizeSpec, allow_inexact: bool) -> tuple[AxisStep, ...]:
     return tuple(rewrites(subject, allow_inexact=allow_inexact))
 
 
-def _other_forms(subject: ResizeSpec, allow_inexact: bool) -> Iterator[Step]:
+def _other_forms(subject: ResizeSpec, allow_inexact: bool) -> Iterator[AxisStep]:
     """The forms that every axis may take, each axis by its own chain of axis equivalences."""
     reachable = [_reachable(axis, subject.form, subject.interpolation, allow_inexact) for axis in subject.listed]
     for form in forms_of(subject.interpolation.mode):
@@ -94,7 +94,7 @@ def _other_forms(subject: ResizeSpec, allow_inexact: bool) -> Iterator[Step]:
                 subject.interpolation, coordinate_transformation_mode=coordinates, nearest_mode=rounding
             )
             reasons_in_order = tuple(sorted(used, key=lambda equivalence: equivalence.number))
-            yield Step(reasons_in_order, replace(subject, interpolation=interpolation))
+            yield AxisStep(reasons_in_order, replace(subject, interpolation=interpolation))
 
 
 @lru_cache(maxsize=1024)

@@ -6,9 +6,8 @@ from typing import Any
 from onnx import AttributeProto
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.dialects.dialect import DIALECTS, dialect_of
-from resizefix.dialects.row import FLOAT, FLOATS, INT, INTS, STRING, Dialect
-from resizefix.document.edits import Change
+from resizefix.dialects.dialect import DIALECTS, FLOAT, FLOATS, INT, INTS, STRING, Dialect, dialect_of
+from resizefix.document.edits import NodeEdit
 from resizefix.errors import RefusedError
 from resizefix.faults.fault import Fault, Preferences
 from resizefix.faults.operators import SINCE_11, SINCE_18
@@ -53,7 +52,7 @@ def wrong_type(node: ResizeNode, _: Preferences) -> Fault | None:
             return Fault(TYPE, because, Diagnostic("faults.type-unreadable"), stops_loading=True)
         if sum(other.name == attribute.name for other in node.node.attribute) > 1:
             return Fault(TYPE, because, Diagnostic("faults.attribute-twice"), stops_loading=True)
-        change = Change(node.rewritten(put={attribute.name: value}))
+        change = NodeEdit(node.rewritten(put={attribute.name: value}))
         return Fault(TYPE, because, Diagnostic("faults.becomes", value=value), change, stops_loading=True)
     return None
 
@@ -89,7 +88,7 @@ def misspelt_value(node: ResizeNode, _: Preferences) -> Fault | None:
         because = Diagnostic("faults.no-such-value", name=name, written=written)
         if meant is None:
             return Fault(SPELLING, because, Diagnostic("faults.value-unknown"))
-        change = Change(node.rewritten(put={name: meant}))
+        change = NodeEdit(node.rewritten(put={name: meant}))
         return Fault(SPELLING, because, Diagnostic("faults.becomes", value=meant), change)
     return None
 
@@ -110,14 +109,14 @@ def align_corners(node: ResizeNode, _: Preferences) -> Fault | None:
     because = Diagnostic("faults.align-corners")
     written = node.attributes.get("coordinate_transformation_mode")
     if not value:
-        change = Change(node.rewritten(drop={"align_corners"}))
+        change = NodeEdit(node.rewritten(drop={"align_corners"}))
         return Fault(UNKNOWN, because, Diagnostic("faults.align-corners-off"), change)
     has_coordinates = node.opset >= 11 and node.node.op_type == "Resize"
     if not has_coordinates or written not in (None, "align_corners"):
         fix = Diagnostic("faults.align-corners-contradicted", coordinates=written or "asymmetric")
         return Fault(UNKNOWN, because, fix)
     put = {"coordinate_transformation_mode": "align_corners"}
-    change = Change(node.rewritten(drop={"align_corners"}, put=put))
+    change = NodeEdit(node.rewritten(drop={"align_corners"}, put=put))
     return Fault(UNKNOWN, because, Diagnostic("faults.align-corners-moved"), change)
 
 
@@ -135,6 +134,6 @@ def of_another_opset(node: ResizeNode, _: Preferences) -> Fault | None:
         return None
     because = Diagnostic("opsets.wrong-attribute", dialect=dialect.name, names=", ".join(spare))
     if set(spare) <= SINCE_11 | SINCE_18:
-        change = Change(node.rewritten(drop=set(spare)))
+        change = NodeEdit(node.rewritten(drop=set(spare)))
         return Fault(UNKNOWN, because, Diagnostic("faults.attribute-spare"), change)
     return Fault(UNKNOWN, because, Diagnostic("faults.attribute-unknown"))

@@ -10,7 +10,7 @@ from onnx import NodeProto, TensorProto
 from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.dialect import is_resize
 from resizefix.dialects.resized_length import kernel_length
-from resizefix.document.edits import Change
+from resizefix.document.edits import NodeEdit
 from resizefix.document.payloads import THRESHOLD
 from resizefix.document.scopes import Definition
 from resizefix.document.text import numbers_text
@@ -51,7 +51,7 @@ def lost_asymmetric(node: ResizeNode, _: Preferences) -> Fault | None:
         put["nearest_mode"] = rounding
     written = ", ".join(f"{name}={value}" for name, value in put.items())
     fix = Diagnostic("faults.attributes-written", attributes=written)
-    return Fault(LOST_ASYMMETRIC, because, fix, Change(node.rewritten(put=put)), keeps_numbers=False)
+    return Fault(LOST_ASYMMETRIC, because, fix, NodeEdit(node.rewritten(put=put)), keeps_numbers=False)
 
 
 def quantised_extent(node: ResizeNode, _: Preferences) -> Fault | None:
@@ -75,7 +75,7 @@ def quantised_extent(node: ResizeNode, _: Preferences) -> Fault | None:
         return None
     because = Diagnostic("faults.extent-quantised")
     fix = Diagnostic("faults.extent-unquantised")
-    return Fault(QUANTISED_EXTENT, because, fix, Change(changed, others=others, resized=True), keeps_numbers=False)
+    return Fault(QUANTISED_EXTENT, because, fix, NodeEdit(changed, others=others, resized=True), keeps_numbers=False)
 
 
 def _before_quantising(node: ResizeNode, name: str) -> str:
@@ -128,7 +128,7 @@ def duplicate_output(node: ResizeNode, _: Preferences) -> Fault | None:
             link.name = node.names.fresh(link.name)
         others[index] = link
     fix = Diagnostic("faults.writers-renamed")
-    return Fault(DUPLICATE_OUTPUT, because, fix, Change(others=others, forgotten=parted), stops_loading=True)
+    return Fault(DUPLICATE_OUTPUT, because, fix, NodeEdit(others=others, forgotten=parted), stops_loading=True)
 
 
 def _behind_its_inputs(node: ResizeNode) -> set[str]:

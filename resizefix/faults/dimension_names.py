@@ -14,11 +14,11 @@ from onnx import ModelProto, ValueInfoProto
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.document.document import Document
-from resizefix.document.edits import Change
+from resizefix.document.edits import NodeEdit
 from resizefix.document.node_builder import FreshNames
 from resizefix.document.values import tensor_of
 from resizefix.faults.fault import Fault
-from resizefix.shapes.model_view import ModelView
+from resizefix.shapes.stored_shapes import ModelView
 from resizefix.shapes.walk import OldSizesError, SizeFlow
 
 REUSED = "dimension-name-reused"
@@ -29,7 +29,7 @@ _MOST_GIVEN = 4  # names that are told apart by size
 
 
 @dataclass(frozen=True)
-class Axis:
+class NamedAxis:
     """One axis of an input or output of the main graph."""
 
     tensor: str
@@ -46,8 +46,8 @@ class SharedName:
     """A name that several axes of inputs and outputs have."""
 
     name: str
-    inputs: tuple[Axis, ...]
-    outputs: tuple[Axis, ...]
+    inputs: tuple[NamedAxis, ...]
+    outputs: tuple[NamedAxis, ...]
 
 
 @dataclass(frozen=True)
@@ -55,14 +55,14 @@ class ReusedName:
     """A name that stands for several lengths: `groups` are the axes that may share one, that which keeps it first."""
 
     name: str
-    groups: tuple[tuple[Axis, ...], ...]
+    groups: tuple[tuple[NamedAxis, ...], ...]
 
     @property
     def fault(self) -> Fault:
         """What is wrong, and what `repair` does."""
         first, *others = (group[0].tensor for group in self.groups)
         because = Diagnostic("faults.name-reused", first=first, others=", ".join(map(repr, others)))
-        return Fault(REUSED, because, Diagnostic("faults.name-of-its-own"), Change())
+        return Fault(REUSED, because, Diagnostic("faults.name-of-its-own"), NodeEdit())
 
 
 def shared_names(model: ModelProto) -> list[SharedName]:
@@ -78,16 +78,16 @@ def shared_names(model: ModelProto) -> list[SharedName]:
     return [one for one in shared if one.inputs and len(one.inputs) + len(one.outputs) > 1]
 
 
-def _named(values: Iterator[ValueInfoProto] | Collection[ValueInfoProto]) -> Iterator[tuple[str, Axis]]:
+def _named(values: Iterator[ValueInfoProto] | Collection[ValueInfoProto]) -> Iterator[tuple[str, NamedAxis]]:
     for value in values:
         tensor = tensor_of(value.type)
         for index, dim in enumerate(tensor.shape.dim if tensor is not None else ()):
             if dim.dim_param.strip("? "):
-                yield dim.dim_param, Axis(value.name, index)
+                yield dim.dim_param, NamedAxis(value.name, index)
 
 
 def reused_names(
-    shared: Sequence[SharedName], runs: Sequence[Shapes], apart: Collection[frozenset[Axis]] = ()
+    shared: Sequence[SharedName], runs: Sequence[Shapes], apart: Collection[frozenset[NamedAxis]] = ()
 ) -> list[ReusedName]:
     """The names that stand for several lengths, as far as runs with these shapes of inputs and outputs show it.
 
@@ -105,12 +105,14 @@ def reused_names(
     return found
 
 
-def _input_groups(one: SharedName, runs: Sequence[Shapes], apart: Collection[frozenset[Axis]]) -> list[list[Axis]]:
+def _input_groups(
+    one: SharedName, runs: Sequence[Shapes], apart: Collection[frozenset[NamedAxis]]
+) -> list[list[NamedAxis]]:
     different = {pair for pair in map(frozenset, combinations(one.inputs, 2)) if pair in apart}
     for first, second in combinations(one.inputs, 2):
         if (first.position or second.position) and any(differ(first, second, run) for run in runs):
             different.add(frozenset((first, second)))
-    groups: list[list[Axis]] = []
+    groups: list[list[NamedAxis]] = []
     for axis in one.inputs:
         home = next((group for group in groups if not any(frozenset((axis, o)) in different for o in group)), None)
         if home is None:
@@ -120,13 +122,13 @@ def _input_groups(one: SharedName, runs: Sequence[Shapes], apart: Collection[fro
     return groups
 
 
-def differ(first: Axis, second: Axis, run: Shapes) -> bool:
+def differ(first: NamedAxis, second: NamedAxis, run: Shapes) -> bool:
     """Whether two axes have two sizes above 1."""
     sizes = first.size(run) or 0, second.size(run) or 0
     return sizes[0] != sizes[1] and min(sizes) > 1
 
 
-def _is_alike(group: Sequence[Axis], run: Shapes) -> bool:
+def _is_alike(group: Sequence[NamedAxis], run: Shapes) -> bool:
     """Whether the inputs of a group have one size, and images one that every network divides."""
     sizes = {axis.size(run) or 0 for axis in group}
     return len(sizes) == 1 and all(
@@ -135,8 +137,8 @@ def _is_alike(group: Sequence[Axis], run: Shapes) -> bool:
 
 
 def _with_outputs(
-    inputs: Sequence[Sequence[Axis]], outputs: Sequence[Axis], telling: Sequence[Shapes]
-) -> list[list[Axis]]:
+    inputs: Sequence[Sequence[NamedAxis]], outputs: Sequence[NamedAxis], telling: Sequence[Shapes]
+) -> list[list[NamedAxis]]:
     groups = [list(group) for group in inputs]
     for axis in outputs:
         home = next((group for group in groups if all(_fits(axis, group[0], run) for run in telling)), None)
@@ -147,7 +149,7 @@ def _with_outputs(
     return groups
 
 
-def _fits(axis: Axis, other: Axis, run: Shapes) -> bool:
+def _fits(axis: NamedAxis, other: NamedAxis, run: Shapes) -> bool:
     sizes = axis.size(run), other.size(run)
     return None in sizes or sizes[0] == sizes[1]
 

@@ -12,7 +12,7 @@ from onnx import TensorProto, helper
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.resized_length import inference_length, kernel_length, sampled_scale
-from resizefix.document.edits import Change
+from resizefix.document.edits import NodeEdit
 from resizefix.document.text import numbers_text
 from resizefix.document.values import Array, dims_of
 from resizefix.faults.fault import Fault, Preferences
@@ -80,11 +80,11 @@ def _lengths(node: ResizeNode) -> list[int]:
     return [size for size in node.input_dims or () if isinstance(size, int)]
 
 
-def _with_sizes(node: ResizeNode, out: Sequence[int]) -> Change:
+def _with_sizes(node: ResizeNode, out: Sequence[int]) -> NodeEdit:
     sizes = integers(node, "sizes", *out)
     name, initializers = left_out(node)
     changed = node.rewritten(inputs=[node.x, name, name, sizes.name])
-    return Change(changed, initializers=[sizes, *initializers])
+    return NodeEdit(changed, initializers=[sizes, *initializers])
 
 
 def short_extent(node: ResizeNode, _: Preferences) -> Fault | None:
@@ -135,7 +135,7 @@ def _short_scales(node: ResizeNode, scales: Array, fault: Fault) -> Fault:
         return fault._replace(fix=Diagnostic("faults.scales-of-which-axes", scales=numbers_text(full)))
     fix = Diagnostic("faults.scales-as-stored", scales=numbers_text(full))
     if _has_attribute(node):
-        change = Change(node.rewritten(put={"scales": full.tolist()}), resized=True)
+        change = NodeEdit(node.rewritten(put={"scales": full.tolist()}), resized=True)
     else:
         change = node.with_constant(node.places["scales"], "scales", full, resized=True)
     return fault._replace(fix=fix, change=change)
@@ -186,14 +186,14 @@ def impossible(node: ResizeNode, preferences: Preferences) -> Fault | None:
     return Fault(PLACEHOLDER, because, fix, _sizes_behind(node, len(kept), sizes.value))
 
 
-def _sizes_behind(node: ResizeNode, kept: int, sizes: Array) -> Change:
+def _sizes_behind(node: ResizeNode, kept: int, sizes: Array) -> NodeEdit:
     """The first `kept` sizes become those of X at run time, the others stay."""
     place = node.places["sizes"]
     if node.opset >= 18:
         tail = integers(node, "sizes", *sizes[kept:].tolist())
         changed = node.with_input(place, tail.name)
         changed.attribute.append(helper.make_attribute("axes", list(range(kept, len(sizes)))))
-        return Change(changed, initializers=[tail], resized=True)
+        return NodeEdit(changed, initializers=[tail], resized=True)
     return sizes_of_input(node, place, kept, sizes[kept:].tolist())
 
 
@@ -339,4 +339,4 @@ def identity(node: ResizeNode, preferences: Preferences) -> Fault | None:
     if not preferences.remove_identity or scales is None or not np.all(scales == 1):
         return None
     changed = node.rewritten(op_type="Identity", inputs=[node.x], drop=set(node.attributes))
-    return Fault(IDENTITY, Diagnostic("faults.identity"), Diagnostic("faults.identity-instead"), Change(changed))
+    return Fault(IDENTITY, Diagnostic("faults.identity"), Diagnostic("faults.identity-instead"), NodeEdit(changed))

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.document.edits import Change
+from resizefix.document.edits import NodeEdit
 
 if TYPE_CHECKING:
     from resizefix.faults.resize_node import ResizeNode
@@ -23,7 +23,7 @@ class Fault(NamedTuple):
     name: str
     because: Diagnostic
     fix: Diagnostic
-    change: Change | None = None
+    change: NodeEdit | None = None
     keeps_numbers: bool = True
     retry_args: tuple[str, ...] = ()
     stops_loading: bool = False

@@ -16,15 +16,15 @@ import numpy as np
 from onnx import NodeProto, TensorProto, helper, numpy_helper
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.document.edits import Change, apply_around
+from resizefix.document.edits import NodeEdit, apply_around
 from resizefix.document.scopes import DEFAULT_DOMAINS
 from resizefix.document.values import Array
 from resizefix.faults.fault import Fault, Preferences
 from resizefix.faults.resize_node import FLOAT, INT64, Operand, ResizeNode
 from resizefix.faults.types import plain_fraction
 from resizefix.shapes.fixed_sizes import fixed_values
-from resizefix.shapes.model_view import ModelView
 from resizefix.shapes.operand import attribute_of
+from resizefix.shapes.stored_shapes import ModelView
 
 HALF_ARITHMETIC = "half-arithmetic"
 
@@ -123,7 +123,7 @@ def _holds_whole(value: Array) -> bool:
     return bool(np.all(np.isfinite(numbers)) and np.array_equal(numbers, np.round(numbers)))
 
 
-def _widened(node: ResizeNode, operand: Operand, chain: _Chain, wide: int) -> Change:
+def _widened(node: ResizeNode, operand: Operand, chain: _Chain, wide: int) -> NodeEdit:
     """The chain written anew in a wider type before the node; what else reads the old one keeps it."""
     names: dict[str, str] = {}
     before: list[NodeProto] = []
@@ -151,7 +151,7 @@ def _widened(node: ResizeNode, operand: Operand, chain: _Chain, wide: int) -> Ch
             copy.attribute.append(helper.make_attribute("to", wide))
         before.append(copy)
     changed = node.with_input(operand.position, names[operand.name])
-    return Change(changed, before=before, resized=True)
+    return NodeEdit(changed, before=before, resized=True)
 
 
 def _is_whole_already(link: NodeProto, wide: int) -> bool:
@@ -175,7 +175,7 @@ def _plain(number: np.generic) -> float:
     return float(str(number)) if near is None else float(near)
 
 
-def _is_right_already(node: ResizeNode, operand: Operand, change: Change) -> bool:
+def _is_right_already(node: ResizeNode, operand: Operand, change: NodeEdit) -> bool:
     """Whether the sizes that the file fixes give the same numbers in both types."""
     old = node.surroundings.at_sizes().array(node.scope, operand.name)
     if old is None:

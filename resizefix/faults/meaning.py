@@ -9,7 +9,7 @@ from functools import cached_property
 from onnx import NodeProto, TensorProto, numpy_helper
 
 from resizefix.dialects.dialect import dialect_of, is_resize
-from resizefix.dialects.intended import Chain, Step
+from resizefix.dialects.intended import Chain, IntendedStep
 from resizefix.dialects.read import read
 from resizefix.document.scopes import Scope
 from resizefix.document.values import Array
@@ -18,7 +18,7 @@ from resizefix.faults.fault import Fault
 from resizefix.faults.resize_node import ResizeNode
 from resizefix.interpolation import Interpolation
 from resizefix.scope_path import Key
-from resizefix.shapes.model_view import ModelView
+from resizefix.shapes.stored_shapes import ModelView
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Meanings:
 
     def __init__(self, original: ModelView) -> None:
         self._original = original
-        self._steps: dict[Key, Step] = {}
+        self._steps: dict[Key, IntendedStep] = {}
         self._constants: dict[str, TensorProto] = {}
         self._read: dict[int, tuple[ResizeNode, NodeProto, int]] = {}
 
@@ -46,7 +46,9 @@ class Meanings:
         assert change is not None
         opset = change.opset or node.opset
         for made in (*change.before, *change.others.values(), *change.after):
-            self._steps.update({(node.scope.path, name): Step(made, node.opset) for name in made.output if name})
+            self._steps.update(
+                {(node.scope.path, name): IntendedStep(made, node.opset) for name in made.output if name}
+            )
         self._constants.update({tensor.name: tensor for tensor in change.initializers})
         self._read[index] = (node, node.node if change.node is None else change.node, opset)
 
@@ -71,7 +73,7 @@ class Meanings:
 
     def _chain(self, scope: Scope, name: str) -> Chain:
         """What a tensor is made by, back to what no fix wrote."""
-        steps: dict[str, Step] = {}
+        steps: dict[str, IntendedStep] = {}
         constants: dict[str, Array] = {}
         leaves: list[str] = []
 
@@ -93,7 +95,7 @@ class Meanings:
         ordered = {id(step): step for step in steps.values()}
         return Chain(name, tuple(ordered.values()), constants, tuple(leaves))
 
-    def _written(self, scope: Scope, name: str) -> Step | None:
+    def _written(self, scope: Scope, name: str) -> IntendedStep | None:
         """The node by which a fix makes a tensor that the scope sees."""
         around: Scope | None = scope
         while around is not None:
@@ -103,12 +105,12 @@ class Meanings:
             around = around.parent
         return None
 
-    def _behind(self, scope: Scope, name: str) -> Step | None:
+    def _behind(self, scope: Scope, name: str) -> IntendedStep | None:
         """The node of the file that makes a tensor, where it reads what a fix wrote."""
         made = self._original.scopes.definition(scope, name)
         if made is None or made.node is None or made.key not in self._touched:
             return None
-        return Step(made.node, made.scope.opset)
+        return IntendedStep(made.node, made.scope.opset)
 
     @cached_property
     def _touched(self) -> set[Key]:

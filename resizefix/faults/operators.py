@@ -11,7 +11,7 @@ import numpy as np
 from onnx import helper
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.document.edits import Change
+from resizefix.document.edits import NodeEdit
 from resizefix.document.scopes import DEFAULT_DOMAINS
 from resizefix.document.values import Array
 from resizefix.faults.fault import Fault, Preferences
@@ -38,7 +38,7 @@ def upsample_beyond_9(node: ResizeNode, preferences: Preferences) -> Fault | Non
         if is_open and preferences.coordinates is None:
             return _two_coordinates(node, because)._replace(name=WRONG_OPSET)
         put = {"coordinate_transformation_mode": preferences.coordinates} if is_open else {}
-        change = Change(node.rewritten(op_type="Resize", put=put))
+        change = NodeEdit(node.rewritten(op_type="Resize", put=put))
         return Fault(WRONG_OPSET, because, Diagnostic("faults.name-it-resize"), change)
     scales = scales_attribute(node)
     initializers = []
@@ -99,7 +99,7 @@ def _two_coordinates(node: ResizeNode, because: Diagnostic) -> Fault:
 
 def _moved_scales(node: ResizeNode, because: Diagnostic, scales: str) -> Fault:
     roi, initializers = left_out(node)
-    change = Change(node.rewritten(inputs=[node.x, roi, scales]), initializers=initializers)
+    change = NodeEdit(node.rewritten(inputs=[node.x, roi, scales]), initializers=initializers)
     return Fault(OPERAND_SPELLING, because, Diagnostic("faults.scales-third"), change)
 
 
@@ -110,7 +110,7 @@ def _as_resize(
     if not _is_old_mode(node):
         return Fault(WRONG_OPSET, because, Diagnostic("faults.no-such-mode"))
     if node.opset == 10:
-        change = Change(
+        change = NodeEdit(
             node.rewritten(op_type="Resize", inputs=[node.x, scales], drop=SCALES_ATTRIBUTES), initializers=initializers
         )
         return Fault(WRONG_OPSET, because, Diagnostic("faults.resize-same-inputs"), change)
@@ -123,7 +123,7 @@ def _as_resize(
     roi, empty = left_out(node)
     changed = node.rewritten(op_type="Resize", inputs=[node.x, roi, scales], drop=SCALES_ATTRIBUTES, put=put)
     fix = Diagnostic("faults.resize-with", attributes=", ".join(put.values()))
-    return Fault(WRONG_OPSET, because, fix, Change(changed, initializers=[*initializers, *empty]))
+    return Fault(WRONG_OPSET, because, fix, NodeEdit(changed, initializers=[*initializers, *empty]))
 
 
 def simple_rounding(scales: Array | None) -> str | None:
@@ -173,7 +173,7 @@ def upsample_of_another_version(node: ResizeNode, _: Preferences) -> Fault | Non
         put = {"scales": [float(scale) for scale in written]}
         changed = node.rewritten(drop=SCALES_ATTRIBUTES, put=put)
         because, fix = Diagnostic("faults.upsample-1"), Diagnostic("faults.attribute-scales")
-        return Fault(WRONG_OPSET, because, fix, Change(changed))
+        return Fault(WRONG_OPSET, because, fix, NodeEdit(changed))
     if operand is None:
         return None
     because = Diagnostic("faults.second-input", opset=node.opset)
@@ -186,7 +186,7 @@ def upsample_of_another_version(node: ResizeNode, _: Preferences) -> Fault | Non
         return Fault(WRONG_OPSET, because, fix)
     put = {"scales": [float(scale) for scale in value.astype(np.float32)]}
     changed = node.rewritten(inputs=[node.x], drop=SCALES_ATTRIBUTES, put=put)
-    return Fault(WRONG_OPSET, because, Diagnostic("faults.scales-to-attribute"), Change(changed))
+    return Fault(WRONG_OPSET, because, Diagnostic("faults.scales-to-attribute"), NodeEdit(changed))
 
 
 def _scales_as_input(node: ResizeNode, written: Array | None) -> Fault | None:
@@ -197,10 +197,10 @@ def _scales_as_input(node: ResizeNode, written: Array | None) -> Fault | None:
     if operand is None:
         tensor = node.constant("scales", written)
         changed = node.rewritten(inputs=[node.x, tensor.name], drop=SCALES_ATTRIBUTES)
-        change = Change(changed, initializers=[tensor])
+        change = NodeEdit(changed, initializers=[tensor])
         return Fault(WRONG_OPSET, because, Diagnostic("faults.scales-to-initializer"), change)
     if operand.value is not None and np.array_equal(operand.value, written):
-        change = Change(node.rewritten(drop=SCALES_ATTRIBUTES))
+        change = NodeEdit(node.rewritten(drop=SCALES_ATTRIBUTES))
         return Fault(WRONG_OPSET, because, Diagnostic("faults.attribute-repeats"), change)
     return Fault(WRONG_OPSET, because, Diagnostic("faults.attribute-or-input", written=written.tolist()))
 
@@ -216,7 +216,7 @@ def _upsample_before_7(node: ResizeNode, written: Array | None) -> Fault | None:
     put: dict[str, Any] = {"scales": [float(scale) for scale in written]}
     if spelled == "bilinear":
         put["mode"] = "linear"
-    change = Change(node.rewritten(drop=SCALES_ATTRIBUTES, put=put), opset=7)
+    change = NodeEdit(node.rewritten(drop=SCALES_ATTRIBUTES, put=put), opset=7)
     return Fault(WRONG_OPSET, because, Diagnostic("faults.raised-to-7"), change)
 
 
@@ -241,10 +241,10 @@ def too_new_for_the_model(node: ResizeNode, preferences: Preferences) -> Fault |
         roi, empty = left_out(node)
         meant = node.rewritten(op_type="Resize", inputs=[node.x, roi, node.node.input[1]], put=sampling)
         fix = Diagnostic("faults.raised-as-torch", opset=needed, attributes=", ".join(sampling.values()))
-        return Fault(WRONG_OPSET, because, fix, Change(meant, initializers=empty, opset=needed))
+        return Fault(WRONG_OPSET, because, fix, NodeEdit(meant, initializers=empty, opset=needed))
     changed = node.rewritten(op_type="Resize") if node.node.op_type == "Upsample" else None
     fix = Diagnostic("faults.raised", opset=needed)
-    return Fault(WRONG_OPSET, because, fix, Change(changed, opset=needed))
+    return Fault(WRONG_OPSET, because, fix, NodeEdit(changed, opset=needed))
 
 
 def _of_torch(node: ResizeNode, preferences: Preferences) -> dict[str, Any] | None:
@@ -316,11 +316,11 @@ def missing_operand(node: ResizeNode, _: Preferences) -> Fault | None:
         inputs[place] = empty
     names = " and ".join(("", "roi", "scales")[place] for place in missing)
     because = Diagnostic("faults.operand-unnamed" if len(missing) == 1 else "faults.operands-unnamed", names=names)
-    change = Change(node.rewritten(inputs=inputs), initializers=initializers)
+    change = NodeEdit(node.rewritten(inputs=inputs), initializers=initializers)
     return Fault(OPERAND_SPELLING, because, Diagnostic("faults.reads-empty"), change)
 
 
-def sizes_of_input(node: ResizeNode, position: int, kept: int, tail: Sequence[str] | Sequence[int]) -> Change:
+def sizes_of_input(node: ResizeNode, position: int, kept: int, tail: Sequence[str] | Sequence[int]) -> NodeEdit:
     """Input `position` gives X's first `kept` sizes at run time, then `tail`: numbers, or names of what gives them."""
     shape = node.names.fresh(f"{node.output}_input_shape")
     initializers = [integers(node, "start", 0), integers(node, "end", kept)]
@@ -335,7 +335,7 @@ def sizes_of_input(node: ResizeNode, position: int, kept: int, tail: Sequence[st
         helper.make_node("Slice", [shape, *bounds], [head], name=head),
         helper.make_node("Concat", [head, *names], [whole], name=whole, axis=0),
     ]
-    return Change(node.with_input(position, whole), before=before, initializers=initializers, resized=True)
+    return NodeEdit(node.with_input(position, whole), before=before, initializers=initializers, resized=True)
 
 
 def integers(node: ResizeNode, what: str, *values: int) -> Any:

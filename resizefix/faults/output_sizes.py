@@ -8,7 +8,7 @@ from onnx import NodeProto
 from resizefix.document.scopes import DEFAULT_DOMAINS
 from resizefix.document.values import Dims, dims_of
 from resizefix.shapes.operand import attribute_of
-from resizefix.shapes.output_lengths import BROADCASTING, KEEPING
+from resizefix.shapes.output_size import BROADCASTING, KEEPING
 
 if TYPE_CHECKING:
     from resizefix.faults.resize_node import ResizeNode

@@ -7,14 +7,14 @@ from typing import Any, NamedTuple
 from onnx import NodeProto, TensorProto, TypeProto, helper, numpy_helper
 
 from resizefix.dialects.dialect import RESIZES
-from resizefix.document.edits import Change
+from resizefix.document.edits import NodeEdit
 from resizefix.document.node_builder import FreshNames
 from resizefix.document.scopes import DEFAULT_DOMAINS, Definition, Scope, is_operator, names_in
 from resizefix.document.values import Array, Dims, known_types
 from resizefix.faults import output_sizes
 from resizefix.scope_path import Key, ScopePath
 from resizefix.shapes.fixed_sizes import fixed_values
-from resizefix.shapes.model_view import ModelView
+from resizefix.shapes.stored_shapes import ModelView
 from resizefix.shapes.values import Values
 
 FLOAT, FLOAT16, INT64 = TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.INT64
@@ -65,7 +65,7 @@ class _Every(Mapping[str, int]):
         return 0
 
 
-class Surroundings:
+class NodeSurroundings:
     """What all resize nodes of one state of a model share."""
 
     def __init__(self, view: ModelView) -> None:
@@ -137,7 +137,7 @@ class Surroundings:
 class ResizeNode:
     """A node in its scope."""
 
-    def __init__(self, surroundings: Surroundings, scope: Scope, index: int) -> None:
+    def __init__(self, surroundings: NodeSurroundings, scope: Scope, index: int) -> None:
         self.surroundings = surroundings
         self.view = surroundings.view
         self.scope = scope
@@ -313,10 +313,10 @@ class ResizeNode:
         inputs[position] = name
         return self.rewritten(inputs=inputs)
 
-    def with_constant(self, position: int, what: str, value: Array, *, resized: bool = False) -> Change:
+    def with_constant(self, position: int, what: str, value: Array, *, resized: bool = False) -> NodeEdit:
         """The node reads a new constant as input `position`."""
         tensor = self.constant(what, value)
-        return Change(self.with_input(position, tensor.name), initializers=[tensor], resized=resized)
+        return NodeEdit(self.with_input(position, tensor.name), initializers=[tensor], resized=resized)
 
     def constant(self, what: str, value: Array) -> TensorProto:
         """A tensor with a free name that ends with `what`."""

@@ -13,9 +13,9 @@ from resizefix.faults import (
     whole_numbers,
 )
 from resizefix.faults.fault import Fault, Finder, Preferences
-from resizefix.faults.resize_node import ResizeNode, Surroundings
-from resizefix.shapes.model_view import ModelView
+from resizefix.faults.resize_node import NodeSurroundings, ResizeNode
 from resizefix.shapes.operand import MISFITS
+from resizefix.shapes.stored_shapes import ModelView
 
 FINDERS: tuple[Finder, ...] = (
     conversions.duplicate_output,
@@ -68,7 +68,7 @@ _OF_ALL_ELSE = tuple(find for find in FINDERS if find not in _OF_ATTRIBUTES)
 
 def resize_nodes(view: ModelView) -> list[ResizeNode]:
     """The resize nodes of a model, in the order of its sites."""
-    surroundings = Surroundings(view)
+    surroundings = NodeSurroundings(view)
     return [ResizeNode(surroundings, scope, index) for scope, index in view.resizes]
 
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.document.edits import Change
+from resizefix.document.edits import NodeEdit
 from resizefix.document.text import numbers_text
 from resizefix.document.values import Array
 from resizefix.faults.extents import made_length
@@ -32,7 +32,7 @@ def both_extents(node: ResizeNode, preferences: Preferences) -> Fault | None:
     if kept is None:
         return Fault(BOTH_EXTENTS, because, why)
     dropped, name, initializers = ("sizes", "", []) if kept == "scales" else ("scales", *left_out(node))
-    change = Change(node.with_input(node.places[dropped], name), initializers=initializers, resized=True)
+    change = NodeEdit(node.with_input(node.places[dropped], name), initializers=initializers, resized=True)
     return Fault(BOTH_EXTENTS, because, why, change)
 
 

@@ -13,7 +13,7 @@ from onnx import NodeProto, TensorProto, helper
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.resized_length import kernel_length
-from resizefix.document.edits import Change
+from resizefix.document.edits import NodeEdit
 from resizefix.document.scopes import DEFAULT_DOMAINS
 from resizefix.document.text import numbers_text
 from resizefix.document.values import Array
@@ -58,7 +58,7 @@ def empty_operand(node: ResizeNode, _: Preferences) -> Fault | None:
         elif operand.value is None:
             because = Diagnostic("faults.empty-when-fed", what=what)
         name, initializers = left_out(node) if what == "scales" else ("", [])
-        change = Change(node.with_input(place, name), initializers=initializers)
+        change = NodeEdit(node.with_input(place, name), initializers=initializers)
         fix = Diagnostic("faults.reads-empty-float32" if name else "faults.operand-removed")
         return Fault(EMPTY_OPERAND, because, fix, change, stops_loading=True)
     return None
@@ -181,7 +181,7 @@ def sizes_of_another_type(node: ResizeNode, _: Preferences) -> Fault | None:
 def _cast(node: ResizeNode, operand: Operand, to: int, name: str, because: Diagnostic) -> Fault:
     fresh = node.names.fresh(f"{operand.name}_{_type_name(to)}")
     cast = helper.make_node("Cast", [operand.name], [fresh], name=fresh, to=to)
-    change = Change(node.with_input(operand.position, fresh), before=[cast])
+    change = NodeEdit(node.with_input(operand.position, fresh), before=[cast])
     return Fault(name, because, Diagnostic("faults.cast", kind=_type_name(to)), change)
 
 
@@ -213,7 +213,7 @@ def mixed_chain(node: ResizeNode, _: Preferences) -> Fault | None:
             for place, name in enumerate(link.input):
                 if name == operand.name:
                     changed.input[place] = tensors[-1].name
-        change = Change(others={index: changed}, initializers=tensors)
+        change = NodeEdit(others={index: changed}, initializers=tensors)
         return Fault(FLOAT16_EXTENT, because, Diagnostic("faults.constants-float32"), change, stops_loading=True)
     return None
 
@@ -235,7 +235,7 @@ def stale_type(node: ResizeNode, _: Preferences) -> Fault | None:
     said = _type_name(node.stored_type(first))
     because = Diagnostic("faults.stored-type", name=first, stored=said, kind=_type_name(wrong[first]))
     fix = Diagnostic("faults.stored-type-corrected")
-    return Fault(STALE_TYPE, because, fix, Change(types=wrong), stops_loading=True)
+    return Fault(STALE_TYPE, because, fix, NodeEdit(types=wrong), stops_loading=True)
 
 
 def half_a_cast_pair(node: ResizeNode, _: Preferences) -> Fault | None:
@@ -256,7 +256,7 @@ def half_a_cast_pair(node: ResizeNode, _: Preferences) -> Fault | None:
     changed = node.rewritten()
     changed.output[0] = fresh
     back = helper.make_node("Cast", [fresh], [node.output], name=f"{fresh}_cast", to=FLOAT16)
-    change = Change(changed, after=[back], types={node.output: FLOAT16})
+    change = NodeEdit(changed, after=[back], types={node.output: FLOAT16})
     return Fault(CAST_PAIR, because, Diagnostic("faults.cast-follows"), change, stops_loading=True)
 
 

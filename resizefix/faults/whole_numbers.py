@@ -9,7 +9,7 @@ from typing import Any
 from onnx import TensorProto
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.document.edits import Change
+from resizefix.document.edits import NodeEdit
 from resizefix.document.scopes import is_operator
 from resizefix.document.values import Array
 from resizefix.faults.fault import Fault, Preferences
@@ -43,7 +43,9 @@ def sizes_as_scales(node: ResizeNode, preferences: Preferences) -> Fault | None:
         return Fault(OPERAND_SPELLING, because, fix)
     scales, initializers = left_out(node)
     roi = node.operands[1].name if 1 in node.operands and operand.position != 1 else scales
-    change = Change(node.rewritten(inputs=[node.x, roi, scales, operand.name]), initializers=initializers, resized=True)
+    change = NodeEdit(
+        node.rewritten(inputs=[node.x, roi, scales, operand.name]), initializers=initializers, resized=True
+    )
     # As real numbers they may run, and make a larger image.
     whole = operand.elem_type in _WHOLE
     return Fault(OPERAND_SPELLING, because, Diagnostic("faults.sizes-fourth"), change, keeps_numbers=whole)

@@ -17,8 +17,8 @@ from resizefix.interop.tensor_file import (
     NPY,
     NPZ,
     PB,
-    Role,
     StoredArrays,
+    TensorRole,
     assigned,
     holds_many,
     read_array,
@@ -62,7 +62,7 @@ def read_feeds(given: Mapping[str, object], entries: Sequence[TensorInput]) -> F
     fed = Fed({}, {}, {}, [])
     for said, value in given.items():
         if not said and isinstance(value, (str, os.PathLike)) and holds_many(os.fsdecode(value)):
-            _feed_arrays(fed, read_arrays(os.fsdecode(value), Role.INPUT), entries)
+            _feed_arrays(fed, read_arrays(os.fsdecode(value), TensorRole.INPUT), entries)
             continue
         name = said or _only_image(str(value), entries)
         if name in fed.values:
@@ -82,7 +82,7 @@ def _feed_arrays(fed: Fed, stored: StoredArrays, entries: Sequence[TensorInput])
     """Feed the inputs that a file has arrays for, each of the input's shape and kind of numbers."""
     required = [entry.name for entry in entries if not entry.has_default]
     names = required if max(stored.by_place, default=-1) < len(required) else [entry.name for entry in entries]
-    arrays, unknown, note = assigned(stored, names, Role.INPUT, [entry.name for entry in entries])
+    arrays, unknown, note = assigned(stored, names, TensorRole.INPUT, [entry.name for entry in entries])
     if unknown:
         known = ", ".join(entry.name for entry in entries)
         raise UsageError("interop.feed-no-such-input", name=f"{stored.path}: {', '.join(unknown)}", known=known)
@@ -144,7 +144,7 @@ def fed_from_file(path: str, entry: TensorInput) -> tuple[Array, str]:
     if not Path(path).is_file():
         raise UsageError("interop.feed-no-file", path=path)
     if (suffix := PurePath(path).suffix.lower()) in (NPY, NPZ, PB):
-        array = read_array(path) if suffix == NPY else _one_of(read_arrays(path, Role.INPUT), entry.name)
+        array = read_array(path) if suffix == NPY else _one_of(read_arrays(path, TensorRole.INPUT), entry.name)
         return array, _how(PurePath(path).name, array, entry)
     return _picture(path, entry)
 

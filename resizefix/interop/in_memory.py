@@ -21,8 +21,7 @@ from onnx import ModelProto, TensorProto, numpy_helper
 
 from resizefix.document.document import Document
 from resizefix.document.external_data import references_in
-from resizefix.document.schema import number_of
-from resizefix.document.wire import encode_header
+from resizefix.document.wire import encode_header, number_of
 from resizefix.errors import CannotWriteError, UnreadableModelError, UsageError
 
 LARGE = 4 << 20

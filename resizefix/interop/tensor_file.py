@@ -23,7 +23,7 @@ _MOST_NAMED = 8
 _NUMBER = re.compile(r"_(\d+)$")
 
 
-class Role(Enum):
+class TensorRole(Enum):
     """What arrays are to a model; files of a test data set begin with the value."""
 
     INPUT = "input"
@@ -58,7 +58,7 @@ def holds_many(path: str) -> bool:
     return Path(path).suffix.lower() == NPZ or Path(path).is_dir()
 
 
-def read_arrays(path: str, role: Role) -> StoredArrays:
+def read_arrays(path: str, role: TensorRole) -> StoredArrays:
     """The arrays of a file; of a test data set those of the role.
 
     Nothing is unpickled, and no data are read from a further file that a tensor names. Raises UsageError for a path
@@ -93,7 +93,7 @@ def read_array(path: str) -> Array:
     return array
 
 
-def assigned(stored: StoredArrays, names: Sequence[str], role: Role, others: Collection[str] = ()) -> Assigned:
+def assigned(stored: StoredArrays, names: Sequence[str], role: TensorRole, others: Collection[str] = ()) -> Assigned:
     """The arrays by names of the model: `names` are its inputs or outputs in order, `others` its further tensors.
 
     Arrays go by name. By order go those without a name, where not one name is the model's. Raises UsageError where
@@ -132,7 +132,7 @@ def _of_archive(path: str) -> dict[str, Array]:
     return arrays
 
 
-def _of_data_set(folder: Path, role: Role) -> dict[int, Array]:
+def _of_data_set(folder: Path, role: TensorRole) -> dict[int, Array]:
     files = sorted(folder.glob(f"{role.value}_*{PB}"))
     inner = sorted(folder.glob("test_data_set_*"))
     if not files and len(inner) == 1:

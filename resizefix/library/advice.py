@@ -1,19 +1,24 @@
-"""Options with which the same call changes a node that it refused: each candidate is tried before it is proposed."""
+"""Options with which the same call changes a node that it refused: each candidate is tried before it is proposed.
+
+Another command that helps where the scales of a node cannot change alone; it is tried before it is named.
+"""
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
+from resizefix.diagnostics import Diagnostic, code_of
+from resizefix.document.document import Document
 from resizefix.errors import ResizefixError
-from resizefix.library.options import call_of, with_words
+from resizefix.library.options import call_of, with_words, words_as_options
 from resizefix.outcome import Outcome, Status
 
 if TYPE_CHECKING:
-    from resizefix.document.document import Document
     from resizefix.library.result import Result
+
 
 _HOMES = {"legalize": "rewrite", "trt_legacy": "rewrite"}
 Words = tuple[str, ...]
@@ -22,7 +27,7 @@ _TRIED = 224  # a multiple of 32, 28 and 14, which the strides and patches of mo
 _ALSO_VERIFIED = "--size"  # what an example of a size proves, that size alone proves
 
 
-class Asked(NamedTuple):
+class AskedCall(NamedTuple):
     """A call that refused nodes: the document and the options that it was given, and its result."""
 
     document: Document
@@ -30,7 +35,7 @@ class Asked(NamedTuple):
     result: Result[Any]
 
 
-Candidates = Callable[[Asked, Outcome], Iterable[Words]]
+Candidates = Callable[[AskedCall, Outcome], Iterable[Words]]
 """The options that may help a refused outcome, the best first."""
 
 
@@ -41,14 +46,14 @@ def call_named(command: str) -> Callable[..., Any]:
     return cast("Callable[..., Any]", getattr(home, call))
 
 
-def proposed(_: Asked, outcome: Outcome) -> Iterable[Words]:
+def proposed(_: AskedCall, outcome: Outcome) -> Iterable[Words]:
     """What the operation proposes itself."""
     return [outcome.retry_args] if outcome.retry_args else []
 
 
-def with_size(asked: Asked, _: Outcome) -> Iterable[Words]:
+def with_size(asked: AskedCall, _: Outcome) -> Iterable[Words]:
     """A size for the image inputs that leave theirs open."""
-    from resizefix.origins.input_sizes.input_axes import open_images
+    from resizefix.input_sizes.input_axes import open_images
 
     images = [] if asked.options.get("size") is not None else open_images(asked.document.proto)
     if images:
@@ -57,7 +62,7 @@ def with_size(asked: Asked, _: Outcome) -> Iterable[Words]:
 
 
 def advise(
-    call: Callable[..., Result[Any]], command: str, asked: Asked, candidates: Candidates, *, tells_why: bool = False
+    call: Callable[..., Result[Any]], command: str, asked: AskedCall, candidates: Candidates, *, tells_why: bool = False
 ) -> tuple[Outcome, ...]:
     """The outcomes; a refused one has as `retry_args` its first candidate with which `call` changes the node.
 
@@ -83,7 +88,7 @@ def advise(
     return tuple(advised(one) if one.status is Status.REFUSED else one for one in outcomes)
 
 
-def _attempt(call: Callable[..., Result[Any]], command: str, asked: Asked, words: Words) -> Mapping[int, Outcome]:
+def _attempt(call: Callable[..., Result[Any]], command: str, asked: AskedCall, words: Words) -> Mapping[int, Outcome]:
     """The outcomes by index with these options added; no node is changed where the call gives no model to write."""
     options = with_words(command, asked.options, words)
     if _ALSO_VERIFIED not in words:
@@ -94,3 +99,56 @@ def _attempt(call: Callable[..., Result[Any]], command: str, asked: Asked, words
         return {}
     refused = {one.index: one for one in result.outcomes if one.status is Status.REFUSED}
     return {one.index: one for one in result.outcomes} if result.is_writable else refused
+
+
+_COUPLED = ("library.coupled", "library.coupled-together")
+_SET: tuple[tuple[str, ...], ...] = ((), ("--opset", "11"), ("--allow-inexact",), ("--opset", "11", "--allow-inexact"))
+
+
+def with_other_commands(document: Document, outcomes: Sequence[Outcome]) -> tuple[Outcome, ...]:
+    """The outcomes; coupled ones say which command lets the node follow what it meets, or the model another size."""
+    coupled = {one.index for one in outcomes if code_of(one.reason) in _COUPLED}
+    if not coupled:
+        return tuple(outcomes)
+    commands = dict(_by_partner(document, coupled))
+    left = coupled - commands.keys()
+    if left and _takes_any_size(document):
+        commands |= dict.fromkeys(left, ("input-size", "IN", "OUT", "any"))
+    return tuple(
+        replace(
+            one, reason=Diagnostic("library.coupled-instead", why=one.reason, command=" ".join(commands[one.index]))
+        )
+        if one.index in commands
+        else one
+        for one in outcomes
+    )
+
+
+def _by_partner(document: Document, indices: Collection[int]) -> Iterable[tuple[int, tuple[str, ...]]]:
+    """The nodes that `set sizes=partner` changes, with the command."""
+    left = set(indices)
+    for words in _SET:
+        if not left:
+            return
+        for index in sorted(left & _changed(document, words).keys()):
+            left.discard(index)
+            yield index, ("set", "IN", "OUT", "sizes=partner", *words)
+
+
+def _changed(document: Document, words: tuple[str, ...]) -> Mapping[int, Outcome]:
+    try:
+        result = call_named("set")(
+            document, sizes="partner", verify=False, on_refusal="return", **words_as_options("set", words)
+        )
+    except ResizefixError:
+        return {}
+    return {one.index: one for one in result.outcomes if one.status is Status.CHANGED}
+
+
+def _takes_any_size(document: Document) -> bool:
+    """Whether the model can be given inputs of any size, which its nodes then follow."""
+    try:
+        result = call_named("input-size")(document, size="any", verify=False, on_refusal="return")
+    except ResizefixError:
+        return False
+    return bool(result.is_writable)

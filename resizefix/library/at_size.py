@@ -11,15 +11,14 @@ from resizefix.diagnostics import Diagnostic
 from resizefix.document.document import Document
 from resizefix.document.text import listed
 from resizefix.errors import UsageError
+from resizefix.input_sizes.input_axes import asked_shapes, image_inputs, open_images
+from resizefix.input_sizes.refusal import SizeRefusedError
+from resizefix.input_sizes.writing.fixed import closed
 from resizefix.library import seam
 from resizefix.library.result import Resolution, Result, failed
-from resizefix.operations.input_size.fixed import closed
-from resizefix.origins.input_sizes.input_axes import asked_shapes, image_inputs, open_images
-from resizefix.origins.input_sizes.refusal import SizeRefusedError
 from resizefix.verification.conditions import DEFAULTS, conditions
 from resizefix.verification.plan import Plan
-from resizefix.verification.verification import Status as Proven
-from resizefix.verification.verification import Verification
+from resizefix.verification.verification import Verification, VerificationStatus
 
 _AXES = ("height", "width")
 
@@ -62,13 +61,13 @@ def _joined(function: Callable[..., Result], document: Document, fixed: Document
     result = function(fixed, **options)
     if fixed is document or not options.get("verify", True) or not result.is_writable:
         return result
-    from resizefix.verification.input_size import prove_same  # onnxruntime is imported where something is run
+    from resizefix.input_sizes.experiments.proof import prove_same  # onnxruntime is imported where something is run
 
     rules = conditions(**{name: value for name, value in options.items() if name in DEFAULTS})
     try:
         same = prove_same(document, rules, fixed)
     except SizeRefusedError as error:
-        same = Verification(Proven.FAILED, _of_one_size(document, error))
+        same = Verification(VerificationStatus.FAILED, _of_one_size(document, error))
     if not same.passed:
         raise failed(replace(result, model=document, verification=same))
     proof = result.verification

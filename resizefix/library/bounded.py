@@ -24,7 +24,7 @@ from resizefix.diagnostics import Diagnostic, for_command_line, for_reader, is_f
 from resizefix.document.document import Document
 from resizefix.errors import RefusedError
 from resizefix.interop import Model, OfAnotherPackage, opened, returned
-from resizefix.library.advice import Asked, Candidates, advise
+from resizefix.library.advice import AskedCall, Candidates, advise
 from resizefix.library.inlining import Asks, is_asked_for, on_inlined
 from resizefix.library.keywords import require_fitting
 from resizefix.library.model_outcome import Demand
@@ -34,8 +34,7 @@ from resizefix.library.result import Result, failed, refusal_of, settled, skippe
 from resizefix.operations.sites import find_sites, select
 from resizefix.outcome import ModelOutcome, Status
 from resizefix.verification.conditions import DEFAULTS, RunOptions
-from resizefix.verification.verification import Status as Proven
-from resizefix.verification.verification import Verification
+from resizefix.verification.verification import Verification, VerificationStatus
 from resizefix.worker import Worker, WorkerEndedError
 
 P = ParamSpec("P")
@@ -63,7 +62,7 @@ def bounded(function: F) -> F:
             with _memory_back():
                 return function(*models, **options)
         answer = _ask(function, [opened(model) for model in models], options)
-        return Verification(Proven.FAILED, answer) if isinstance(answer, str) else answer
+        return Verification(VerificationStatus.FAILED, answer) if isinstance(answer, str) else answer
 
     signature = _signature(call)
     return call  # type: ignore[return-value]
@@ -82,7 +81,7 @@ def checked(function: F) -> F:
     return call  # type: ignore[return-value]
 
 
-class Operation(Protocol[P]):
+class ModelCall(Protocol[P]):
     """A call that makes a model of another: of a path or a document a document, of any other kind the same kind."""
 
     # First, since without protobuf's stubs its class passes for anything.
@@ -98,7 +97,7 @@ class Operation(Protocol[P]):
 
 def operation(
     demand: Demand, *, advice: Candidates | None = None, tells_why: bool = False, inlines: Asks | None = None
-) -> Callable[[Callable[Concatenate[Document, P], Result[Document]]], Operation[P]]:
+) -> Callable[[Callable[Concatenate[Document, P], Result[Document]]], ModelCall[P]]:
     """Makes a call that takes a model of any kind, and makes one of the same kind, of a function that sees documents.
 
     `demand` is what the call asks of a model. It is bounded. `size` is done before the function begins, unless the
@@ -106,7 +105,7 @@ def operation(
     Local functions are inlined before it begins where `inlines` says so, or the option `inline`.
     """
 
-    def decorate(function: Callable[Concatenate[Document, P], Result[Document]]) -> Operation[P]:
+    def decorate(function: Callable[Concatenate[Document, P], Result[Document]]) -> ModelCall[P]:
         name = function.__name__
         with_inputs = _after_shape_inputs(function) if "shape_inputs" in checks_of(name) else function
         with_size = _after_size(with_inputs) if _SIZE_FIRST in checks_of(name).values() else with_inputs
@@ -123,7 +122,7 @@ def operation(
             if _needs_process(options):
                 answer = _ask(function, [document], {**options, "on_refusal": "return"})
                 if isinstance(answer, str):
-                    raise failed(Result(document, (), (), Verification(Proven.FAILED, answer)))
+                    raise failed(Result(document, (), (), Verification(VerificationStatus.FAILED, answer)))
                 result: Result = replace(answer, model=returned(answer.model, model))
             else:
                 try:
@@ -136,7 +135,7 @@ def operation(
                     result = _refused_as_a_whole(document, options.get("node", ()), error)
                 else:
                     if advice is not None:
-                        asked = Asked(document, options, result)
+                        asked = AskedCall(document, options, result)
                         advised = advise(with_size, command, asked, advice, tells_why=tells_why)
                         result = replace(result, outcomes=advised)
                 made = result.model

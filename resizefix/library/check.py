@@ -11,15 +11,15 @@ from resizefix.faults.table import faults_in
 from resizefix.interop import Model, opened
 from resizefix.library.bounded import checked
 from resizefix.library.verdict import Verdict, Verdicts
-from resizefix.shapes.model_view import ModelView
+from resizefix.shapes.stored_shapes import ModelView
 from resizefix.targets.catalogue import TARGETS, target_named
 from resizefix.targets.collect_facts import facts_in
-from resizefix.targets.foreign_domain import foreign_domain_resizes
+from resizefix.targets.conditions import foreign_domain_resizes
 from resizefix.targets.target import Target, Violation, judge
 
 if TYPE_CHECKING:  # a parser of its own process is asked by few
     from resizefix.library.tensorrt_profile import Profile
-    from resizefix.runtimes.answers import LiveUnavailable
+    from resizefix.runtimes.runtime import LiveUnavailable
     from resizefix.runtimes.tensorrt import LiveVerdict
 
 
@@ -131,7 +131,7 @@ def _verdict(
 ) -> Verdict:
     if answer is None:
         return Verdict(target, violations)
-    from resizefix.runtimes.answers import LiveUnavailable
+    from resizefix.runtimes.runtime import LiveUnavailable
 
     if isinstance(answer, LiveUnavailable):
         return Verdict(target, violations, None, answer.reason)

@@ -17,18 +17,18 @@ from resizefix.interpolation import ExtentKind
 from resizefix.operations.forms import bind_input
 from resizefix.operations.site import Site
 from resizefix.operations.sites import sites_in
-from resizefix.origins.origin import OriginKind
+from resizefix.origins.classify import OriginKind
 from resizefix.promotion import Coupling, Form, Freedom, InputBinding, PromotedInput
 from resizefix.runtimes.inputs import model_inputs
 from resizefix.scope_path import Key
-from resizefix.shapes.model_view import ModelView
+from resizefix.shapes.stored_shapes import ModelView
 from resizefix.verification.scale_points import other_values
 from resizefix.verification.sizing import SIZINGS, sized
 
 if TYPE_CHECKING:
     from resizefix.operations.site import Refusal
     from resizefix.shapes.number_reading import Dims
-    from resizefix.shapes.walk import Ended, Moved
+    from resizefix.shapes.walk import Moved, WalkEnded
 
 
 class Candidate(Protocol):
@@ -142,10 +142,10 @@ def couplings_of(view: ModelView, sites: Sequence[Site]) -> dict[Key, Coupling]:
     inquiry = SizeInquiry(view)
     chosen = [site for site in sites if site.index in plans]
 
-    def beside(refused: Mapping[int, Refusal]) -> _Candidate:
-        return _Candidate({index: plan for index, plan in plans.items() if index not in refused})
+    def beside(refused: Mapping[int, Refusal]) -> _CoupledCandidate:
+        return _CoupledCandidate({index: plan for index, plan in plans.items() if index not in refused})
 
-    def probe(candidate: _Candidate) -> dict[Key, Coupling]:
+    def probe(candidate: _CoupledCandidate) -> dict[Key, Coupling]:
         return inquiry.couplings([_alone(plan) for plan in candidate.inputs.values()])
 
     together = inquiry.fitting_together(list(plans.values()))
@@ -154,7 +154,7 @@ def couplings_of(view: ModelView, sites: Sequence[Site]) -> dict[Key, Coupling]:
     return {key: one._replace(shared=True) if key in together else one for key, one in found.items()}
 
 
-class _Candidate(NamedTuple):
+class _CoupledCandidate(NamedTuple):
     """A promotion that is not made: the sites that it would promote, by their index."""
 
     inputs: Mapping[int, InputBinding]
@@ -183,7 +183,7 @@ class SizeInquiry:
             for driven in source.sites
         }
 
-    def ended(self, values: Mapping[PromotedInput, Sequence[float]]) -> Ended | None:
+    def ended(self, values: Mapping[PromotedInput, Sequence[float]]) -> WalkEnded | None:
         """Where the model ends with all these inputs moved to their values at once; None: nowhere."""
         return self._ends(moved_to(values), [0]).get(0)
 
@@ -198,11 +198,11 @@ class SizeInquiry:
         ends = self._ends({one.key: _moved(one, {0: tried} if one.key in keys else {}) for one in plans}, [0])
         return () if ends else keys
 
-    def _ends(self, moved: Mapping[Key, Moved], cases: Sequence[int]) -> dict[int, Ended]:
+    def _ends(self, moved: Mapping[Key, Moved], cases: Sequence[int]) -> dict[int, WalkEnded]:
         """Where cases end; sizes that the file does not fix are assumed where they matter."""
-        from resizefix.shapes.walk import Ended, OldSizesError, SizeFlow
+        from resizefix.shapes.walk import OldSizesError, SizeFlow, WalkEnded
 
-        ends = dict.fromkeys(cases, Ended(None, ""))
+        ends = dict.fromkeys(cases, WalkEnded(None, ""))
         for sizes in self._sizings:
             try:
                 ends = SizeFlow(self._view, sizes).ends(moved, cases)
@@ -247,7 +247,7 @@ def _another(driven: InputBinding) -> tuple[float, ...] | None:
     return next((driven.operand(value) for value in other_values(_alone(driven))), None)
 
 
-def _coupling(label: str, ended: Ended | None) -> Coupling:
+def _coupling(label: str, ended: WalkEnded | None) -> Coupling:
     if ended is None:
         return Coupling(label, Freedom.FREE)
     if ended.fits is None:

@@ -16,11 +16,11 @@ from resizefix.errors import UsageError
 from resizefix.faults.framework import DIFFERS
 from resizefix.faults.table import faults_of, resize_nodes
 from resizefix.interop.feed_file import Fed, read_feeds
-from resizefix.interop.tensor_file import Role, StoredArrays, assigned, read_arrays
-from resizefix.library.live_runtimes import places_of
+from resizefix.interop.tensor_file import StoredArrays, TensorRole, assigned, read_arrays
+from resizefix.library.live import places_of
 from resizefix.operations.sites import find_sites
 from resizefix.runtimes.inputs import TensorInput, model_inputs
-from resizefix.shapes.model_view import ModelView
+from resizefix.shapes.stored_shapes import ModelView
 from resizefix.verification.conditions import Conditions
 from resizefix.verification.expected import Expected, verify_expected
 from resizefix.verification.feeds import as_feed
@@ -45,7 +45,7 @@ def verify_against(
     not fit, or no tensor of the model can be compared.
     """
     entries = model_inputs(document.proto)
-    stored = _given(expect) if not isinstance(expect, str) else read_arrays(expect, Role.OUTPUT)
+    stored = _given(expect) if not isinstance(expect, str) else read_arrays(expect, TensorRole.OUTPUT)
     fed = read_feeds(feed, entries) if feed else _fed_with(expect, stored, entries)
     missing = [entry for entry in entries if not (entry.name in fed.values or entry.has_default)]
     if missing := [entry for entry in missing if not entry.kind.is_optional]:
@@ -80,7 +80,7 @@ def _expected(document: Document, stored: StoredArrays, inputs: list[str], notes
     graph = document.proto.graph
     outputs = [value.name for value in graph.output]
     made = {name for node in graph.node for name in node.output if name}
-    arrays, unknown, note = assigned(stored, outputs, Role.OUTPUT, made)
+    arrays, unknown, note = assigned(stored, outputs, TensorRole.OUTPUT, made)
     source = stored.file
     if not any(array.size for array in arrays.values()):
         raise UsageError("library.expect-empty", source=source)

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from resizefix.beside import beside, operand
 from resizefix.diagnostics import Diagnostic
 from resizefix.document.document import Document
 from resizefix.errors import UsageError
@@ -16,13 +15,10 @@ from resizefix.library.bounded import checked
 from resizefix.library.fix_trials import FixTrial, FixTrials, fed_words, named_target, run, target_of, verdict
 from resizefix.library.options import CHANGING, call_of, checks_of
 from resizefix.messages.fed_sizes import FedSizes, fed_sizes
-from resizefix.messages.fixes import ANY_SIZE, REPAIR
-from resizefix.messages.message import FED, RELEASES, Fix, Message
-from resizefix.messages.plain_text import plain
-from resizefix.messages.rows import RUNTIMES
-from resizefix.messages.speaker import speaker
+from resizefix.messages.message import ANY_SIZE, FED, RELEASES, REPAIR, RUNTIMES, Fix, Message
+from resizefix.messages.pasted_text import plain, speaker
 from resizefix.messages.table import messages_in, nearest_to
-from resizefix.shell_words import quoted
+from resizefix.shell_words import beside, operand, quoted
 from resizefix.targets.catalogue import releases_with, target_named
 
 _TARGETS = {name: target for target, name in reversed(RUNTIMES.items())}
@@ -130,7 +126,7 @@ def _exists(fix: Fix) -> bool:
     return bool(there) and (target is None or fix[0] == "legalize")
 
 
-class _Candidate(NamedTuple):
+class _FixCandidate(NamedTuple):
     """A fix that changes the model, what it made, and whether the cause of the message is gone."""
 
     fix: Fix
@@ -175,12 +171,12 @@ def _answered(found: Explanation, message: Message, fixes: Sequence[Fix], trials
 
 def _sorted_out(
     message: Message, fixes: Sequence[Fix], target: str | None, trials: FixTrials
-) -> tuple[list[_Candidate], list[tuple[Fix, str]]]:
+) -> tuple[list[_FixCandidate], list[tuple[Fix, str]]]:
     """The fixes that change the model, and those that do not or that leave the message's cause, with the reason.
 
     No further one is tried after the first, where that may help, or after one that helps.
     """
-    candidates: list[_Candidate] = []
+    candidates: list[_FixCandidate] = []
     useless: list[tuple[Fix, str]] = []
     for fix in fixes:
         made = trials.trial(fix)
@@ -196,7 +192,7 @@ def _sorted_out(
         if gone is False and by_run and (trials.fed.axes or fix == REPAIR):
             useless.append((fix, Diagnostic("library.cause-still-there")))
             continue
-        candidates.append(_Candidate(fix, made, gone))
+        candidates.append(_FixCandidate(fix, made, gone))
         if gone or candidates[0].gone is None:
             break
     return candidates, useless

@@ -16,7 +16,7 @@ import numpy as np
 from resizefix.diagnostics import Diagnostic
 from resizefix.document.document import Document
 from resizefix.errors import RefusedError, UsageError
-from resizefix.library.live_runtimes import seconds_left
+from resizefix.library.live import seconds_left
 from resizefix.operations.candidates import AS_IT_IS, LegalizeAs, candidates, form_now, why_left_alone
 from resizefix.operations.legalize import legalizers
 from resizefix.operations.replacement import Allowance, Replacement
@@ -24,14 +24,13 @@ from resizefix.operations.rewriter import Rewritten, rewrite
 from resizefix.operations.site import Site
 from resizefix.operations.sites import sites_in
 from resizefix.outcome import Outcome, Status
-from resizefix.runtimes.answers import LiveUnavailable, TimedModel, Timings
 from resizefix.runtimes.catalogue import ROWS, RUNTIMES
 from resizefix.runtimes.inputs import Value, model_inputs
 from resizefix.runtimes.limits import BrokenOffError
 from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError
-from resizefix.runtimes.runtime import ModelToTime, Runtime
+from resizefix.runtimes.runtime import LiveUnavailable, ModelToTime, Runtime, TimedModel, Timings
 from resizefix.scope_path import Key
-from resizefix.shapes.model_view import ModelView
+from resizefix.shapes.stored_shapes import ModelView
 from resizefix.targets.target import Target
 from resizefix.verification.conditions import Conditions, Progress
 from resizefix.verification.extraction import Extraction

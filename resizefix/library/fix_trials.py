@@ -1,30 +1,150 @@
-"""What the commands that may help do to one model, and whether the cause of the message is gone with them."""
+"""Whether onnxruntime runs a model: as the file is, at the sizes that a message says were fed, and at others.
+
+What a model shows by itself, to complete what a message says: faults, a target's verdict, a run in onnxruntime.
+
+What the commands that may help do to one model, and whether the cause of the message is gone with them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 from resizefix.document.document import Document
 from resizefix.errors import ResizefixError
+from resizefix.faults.dimension_names import known_names
+from resizefix.faults.table import faults_in
+from resizefix.input_sizes.input_axes import ImageInput, image_inputs
 from resizefix.interop import Model, opened
 from resizefix.library.advice import call_named
 from resizefix.library.check import check
-from resizefix.library.model_runs import fed_images, fed_shape, other_shapes, runs_at
 from resizefix.library.option_values import SIZE_OR_ANY
 from resizefix.library.options import words_as_options
 from resizefix.library.plans import Plans
 from resizefix.messages.fed_sizes import FedSizes
-from resizefix.messages.fixes import FREEZE, LEGACY
-from resizefix.messages.message import FED, Fix
+from resizefix.messages.message import FED, FREEZE, LEGACY, Fix
 from resizefix.operations.sites import sites_in
-from resizefix.outcome import Status as Happened
-from resizefix.shapes.model_view import ModelView
+from resizefix.outcome import Status
+from resizefix.shapes.stored_shapes import ModelView
 from resizefix.targets.catalogue import TARGETS
+from resizefix.targets.target import taken
 from resizefix.targets.tensorrt import LEGACY_TARGETS
-from resizefix.verification.verification import Status
+from resizefix.verification.conditions import Conditions, conditions
+from resizefix.verification.engine import Engine
+from resizefix.verification.verification import VerificationStatus
+
+Shapes = Mapping[str, tuple[int, ...]]
+# What an image is enlarged by, per axis: twice, and by odd numbers, which halvings do not divide.
+_ENLARGED = ((2, 0, 2, 0), (1, 2, 1, 6), (1, 1, 1, 3))
+_USUAL = 32  # of an axis that the file leaves open
+
+
+def why_not_run(document: Document, shapes: Shapes | Conditions | None = None) -> str | None:
+    """Why onnxruntime does not run the model with inputs of these shapes, or under these conditions; None: it runs."""
+    try:
+        Engine(shapes if isinstance(shapes, Conditions) else conditions(shape=shapes or {})).fit(document)
+    except ResizefixError as error:
+        return str(error)
+    return None
+
+
+def runs_at(document: Document, shapes: Shapes | None = None) -> bool:
+    """Whether onnxruntime runs the model with inputs of these shapes."""
+    return why_not_run(document, shapes) is None
+
+
+def fed_images(document: Document) -> Sequence[ImageInput]:
+    """The image inputs of a model; none where it has none."""
+    try:
+        return image_inputs(document.proto, ())
+    except ResizefixError:
+        return ()
+
+
+def fed_shape(document: Document, fed: FedSizes) -> Shapes | None:
+    """The shape that was fed to the input that the message names, or to the image; None: there is no such axis."""
+    images = fed_images(document)
+    image = next((one for one in images if one.name == fed.input), next(iter(images), None))
+    if image is None or max(fed.axes, default=0) >= len(image.dims):
+        return None
+    return {image.name: tuple(fed.axes.get(axis, size or _USUAL) for axis, size in enumerate(image.dims))}
+
+
+def other_shapes(document: Document) -> list[Shapes]:
+    """Larger images than the file's, to run it with."""
+    found: list[Shapes] = []
+    for times_high, more_high, times_wide, more_wide in _ENLARGED:
+        shapes = {}
+        for image in fed_images(document):
+            dims = [size or (1 if axis == image.axes.get("batch") else _USUAL) for axis, size in enumerate(image.dims)]
+            for name, times, more in (("height", times_high, more_high), ("width", times_wide, more_wide)):
+                dims[image.axes[name]] = dims[image.axes[name]] * times + more
+            shapes[image.name] = tuple(dims)
+        found += [shapes] if shapes else []
+    return found
+
+
+@dataclass(frozen=True)
+class ShownFault:
+    """A fault of one resize, or of a name of a dimension, that `resizefix repair` knows."""
+
+    node: str
+    fault: str
+    because: str
+    fix: str
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What the model shows.
+
+    `sites` is how many resizes it has. `target` is that of the runtime that speaks; `accepted` whether it accepts the
+    resizes, None without a target. `because` is the first reason against. `run_error` is why onnxruntime does not run
+    the model, None where it does.
+    """
+
+    sites: int
+    faults: tuple[ShownFault, ...]
+    target: str | None
+    accepted: bool | None
+    because: str | None
+    run_error: str | None
+
+
+def model_findings(model: Model, target: str | None) -> Findings:
+    """The faults of the model, what the target's rules say of it, and whether onnxruntime runs it.
+
+    Raises UnreadableModelError for a model that cannot be read.
+    """
+    document = opened(model)
+    view = ModelView(document)
+    sites = sites_in(view)
+    faults = tuple(
+        ShownFault(site.label, fault.name, str(fault.because), str(fault.fix))
+        for site, found in zip(sites, faults_in(view), strict=True)
+        for fault in found
+        if fault.change is not None or fault.stops_loading
+    )
+    faults += tuple(
+        ShownFault(one.name, one.fault.name, str(one.fault.because), str(one.fault.fix))
+        for one in known_names(document)
+    )
+    name, accepted, because = _judged(document, target)
+    return Findings(len(sites), faults, name, accepted, because, why_not_run(document))
+
+
+def _judged(document: Model, target: str | None) -> tuple[str | None, bool | None, str | None]:
+    if target is None:
+        return None, None, None
+    try:
+        verdict = check(document, target=target)
+    except ResizefixError:
+        return target, None, None
+    broken = next(iter(verdict.violations), None)
+    because = None if broken is None else f"{broken.node}: {broken.because}"
+    return verdict.target.name, taken(verdict.violations) and verdict.accepted, because
 
 
 @dataclass(frozen=True)
@@ -161,9 +281,9 @@ def run(fix: Fix, words: tuple[str, ...], model: Model) -> FixTrial:
         result = call_named(fix[0])(model, on_refusal="return", **_options_of(fix[0], words))
     except ResizefixError as error:
         return FixTrial(words, reason=str(error))
-    refused = next((one for one in result.outcomes if one.status is Happened.REFUSED), None)
+    refused = next((one for one in result.outcomes if one.status is Status.REFUSED), None)
     # A new input size alone changes no node, and is verified.
-    works = result.changed or result.verification.status in (Status.PASSED, Status.UNREFUTED)
+    works = result.changed or result.verification.status in (VerificationStatus.PASSED, VerificationStatus.UNREFUTED)
     made = result.model if works else None
     if refused is None:
         return FixTrial(words, made, complete=works, reason=None if works else result.verification.reason)

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from resizefix.document.document import Document
 from resizefix.library import seam
-from resizefix.library.advice import Asked, Words, proposed, with_size
+from resizefix.library.advice import AskedCall, Words, proposed, with_size
 from resizefix.library.bounded import operation
 from resizefix.library.model_outcome import Demand
 from resizefix.library.plans import Plans
@@ -16,13 +16,13 @@ from resizefix.operations.freeze_scales import freeze_scales as freeze
 from resizefix.operations.site import Site
 from resizefix.operations.sites import select, sites_in
 from resizefix.outcome import Outcome, Status
-from resizefix.shapes.model_view import ModelView
+from resizefix.shapes.stored_shapes import ModelView
 from resizefix.verification.bounds import half_units
 from resizefix.verification.conditions import ChangeOptions, Unpack, conditions
 from resizefix.verification.plan import Plan
 
 
-def _examples(asked: Asked, outcome: Outcome) -> Iterable[Words]:
+def _examples(asked: AskedCall, outcome: Outcome) -> Iterable[Words]:
     """What the operation proposes, with values that freeze the site, else a size."""
     yield from proposed(asked, outcome)
     yield from with_size(asked, outcome)

@@ -14,12 +14,11 @@ from resizefix.errors import RefusedError
 from resizefix.library import seam
 from resizefix.library.result import Result, failed
 from resizefix.operations.sites import find_sites
-from resizefix.opsets.preparation import inline_functions
+from resizefix.opsets.lowering import inline_functions
 from resizefix.outcome import ModelOutcome, Outcome, Status
 from resizefix.verification.conditions import DEFAULTS, conditions
 from resizefix.verification.plan import Plan
-from resizefix.verification.verification import Status as Proven
-from resizefix.verification.verification import Verification
+from resizefix.verification.verification import Verification, VerificationStatus
 
 Asks = Callable[[Document, dict[str, Any]], bool]
 
@@ -74,7 +73,7 @@ def _joined(document: Document, flat: Document, result: Result, options: dict[st
     if why is None and not (same.runs and all(run.bitwise for run in same.runs if not run.optimized)):
         why = Diagnostic("library.inlined-otherwise")
     if why is not None:
-        raise failed(Result(document, outcomes, (), replace(same, status=Proven.FAILED, reason=why)))
+        raise failed(Result(document, outcomes, (), replace(same, status=VerificationStatus.FAILED, reason=why)))
     return replace(result, outcomes=outcomes, verification=_together(same, result.verification))
 
 

@@ -1,11 +1,18 @@
-"""`resizefix.input_size`: another size of the input, or any; the constants that follow it are found and rewritten."""
+"""Another export of the same network as an oracle: the readings with which one file becomes the other.
+
+Readings are tried until the model for the other file's size computes what that file does, bit for bit. What is found
+holds at any size: nothing is assumed.
+
+`resizefix.input_size`: another size of the input, or any; the constants that follow it are found and rewritten.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
+from itertools import combinations
 
 from onnx import ModelProto, ValueInfoProto
 
@@ -13,17 +20,83 @@ from resizefix.diagnostics import Diagnostic, option
 from resizefix.document.document import Document
 from resizefix.document.scopes import node_label
 from resizefix.document.values import Dims, dims_of
-from resizefix.errors import UsageError
+from resizefix.errors import RefusedError, UsageError
+from resizefix.input_sizes.input_axes import image_inputs
+from resizefix.input_sizes.questions import Question, proposal, questions
+from resizefix.input_sizes.refusal import Assumed, Choices, SizeRefusedError, readings_of
 from resizefix.interop import opened
 from resizefix.library.bounded import operation
-from resizefix.library.like import choices_like, size_of
 from resizefix.library.model_outcome import Demand
 from resizefix.library.result import Resolution, Result, failed, not_verified
 from resizefix.library.size_work import SizeWork
-from resizefix.origins.input_sizes.questions import Question, proposal, questions
-from resizefix.origins.input_sizes.refusal import Assumed, Choices, SizeRefusedError
+from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError
+from resizefix.verification.compare import compare
 from resizefix.verification.conditions import ChangeOptions, Conditions, Unpack, conditions
-from resizefix.verification.verification import Run, Status, Verification
+from resizefix.verification.engine import Engine
+from resizefix.verification.verification import Run, Verification, VerificationStatus
+
+_MOST_TRIES = 96
+
+Make = Callable[[Choices], tuple[Document, list[Assumed]]]
+"""Makes the model of the other file's size with these choices; raises SizeRefusedError."""
+
+
+def size_of(other: Document) -> dict[str, int]:
+    """The sizes of the axes of the other file's image. Raises UsageError where they are open."""
+    image = image_inputs(other.proto, ())[0]
+    sizes = {name: image.old(name) for name in image.axes}
+    if None in sizes.values():
+        raise UsageError("library.like-is-open", name=image.name)
+    return {name: size for name, size in sizes.items() if size is not None}
+
+
+def choices_like(other: Document, make: Make, choices: Choices, rules: Conditions) -> Choices:
+    """The choices with which the model computes what the other file does. Raises RefusedError where none do."""
+    engine = Engine(rules, "the other file")
+    fitted = engine.fit(other, shapes={})
+    last: SizeRefusedError | None = None
+    for tried, one in enumerate(_tried(make, choices)):
+        if tried == _MOST_TRIES:
+            break
+        if isinstance(one, SizeRefusedError):
+            last = one
+            continue
+        made, chosen = one
+        try:
+            found = engine.run(made, fitted.feeds)
+        except (CannotLoadError, CannotRunError, UsageError):
+            continue
+        if compare(fitted.outputs, found).bitwise:
+            return chosen
+    node = "the model" if last is None else last.node
+    raise RefusedError("library.like-not-reached", node=node, tries=_MOST_TRIES)
+
+
+def _tried(make: Make, choices: Choices) -> Iterator[tuple[Document, Choices] | SizeRefusedError]:
+    """Each model that readings make: those of the questions first, then those against the conventions."""
+    pending, made = [choices], []
+    while pending:
+        current = pending.pop(0)
+        try:
+            document, assumed = make(current)
+        except SizeRefusedError as error:
+            pending += [current.with_reading(error.node, one.name) for one in error.readings]
+            yield error
+            continue
+        made.append((current, assumed))
+        yield document, current
+    for current, assumed in made:
+        against = [readings_of(use.args) for use in assumed if use.args]
+        for count in (1, 2):
+            for some in combinations(against, count):
+                other = current
+                for node, name in (pair for pairs in some for pair in pairs):
+                    other = other.with_pattern(node, name)
+                try:
+                    yield make(other)[0], other
+                except SizeRefusedError as error:
+                    yield error
+
 
 ANY = "any"
 SAME_SIZE = Diagnostic("library.input-size-same")
@@ -90,7 +163,7 @@ def _done(work: SizeWork, resolution: Resolution, rules: Conditions | None) -> R
             return _asking(work, error, resolution)
         return work.refused(work.with_offer(error), resolution)
     if work.document is document:
-        return Result(document, (), (), Verification(Status.SKIPPED, SAME_SIZE), resolution=resolution)
+        return Result(document, (), (), Verification(VerificationStatus.SKIPPED, SAME_SIZE), resolution=resolution)
     resolution = replace(
         resolution,
         inferred=tuple(work.inferred),
@@ -108,7 +181,7 @@ def _done(work: SizeWork, resolution: Resolution, rules: Conditions | None) -> R
         if again is not None:
             return _done(again, resolution, rules)
         return _refuted(work, error if work.named else work.with_one_input(error, rules), resolution)
-    if verification.status is Status.FAILED:
+    if verification.status is VerificationStatus.FAILED:
         raise failed(Result(document, work.outcomes, (), verification, resolution=resolution))
     outcomes = work.outcomes
     worst = max((run for run in verification.runs if not run.optimized), key=_difference, default=None)

@@ -7,7 +7,7 @@ from resizefix.library.bounded import checked
 from resizefix.library.coupling import sites_with_coupling
 from resizefix.notebook import InNotebook
 from resizefix.operations.site import Site
-from resizefix.shapes.model_view import ModelView
+from resizefix.shapes.stored_shapes import ModelView
 
 
 class Sites(InNotebook, list[Site]):

@@ -20,7 +20,7 @@ from resizefix.operations.sites import sites_in
 from resizefix.outcome import Outcome, Status
 from resizefix.promotion import PromotedInput
 from resizefix.scope_path import MAIN, Key
-from resizefix.shapes.model_view import ModelView
+from resizefix.shapes.stored_shapes import ModelView
 from resizefix.targets.catalogue import TARGETS
 from resizefix.targets.collect_facts import facts_in, kinds_in
 from resizefix.targets.facts import SiteFacts

@@ -44,7 +44,7 @@ class Happenings(NamedTuple):
     is_other_model: bool
 
 
-class Rule(NamedTuple):
+class OutcomeRule(NamedTuple):
     """Where it `holds`, the model has this outcome; `says` is for the reference."""
 
     says: str
@@ -54,30 +54,32 @@ class Rule(NamedTuple):
 
 RULES = (
     # What a verification refutes is not given back, whatever was done.
-    Rule("a check refuted the result", lambda h: h.is_refuted, ModelOutcome.FAILED),
+    OutcomeRule("a check refuted the result", lambda h: h.is_refuted, ModelOutcome.FAILED),
     # An operator cannot be raised, say: then no node was looked at.
-    Rule("the model as a whole cannot be changed as asked", lambda h: h.is_refused, ModelOutcome.REFUSED),
+    OutcomeRule("the model as a whole cannot be changed as asked", lambda h: h.is_refused, ModelOutcome.REFUSED),
     # The target would reject the file, or the opset lacks an operator; selected nodes are changed all the same.
-    Rule(
+    OutcomeRule(
         "an operator outside the selected nodes stands in the way",
         lambda h: h.is_blocked and not (h.demand.named and Status.CHANGED in h.statuses),
         ModelOutcome.REFUSED,
     ),
-    Rule(
+    OutcomeRule(
         "a node is refused, and all were asked for: with `-n`, and in `legalize`, `trt-legacy`, `opset`, `input-size`",
         lambda h: h.demand.every and Status.REFUSED in h.statuses,
         ModelOutcome.REFUSED,
     ),
-    Rule("a node was changed", lambda h: Status.CHANGED in h.statuses, ModelOutcome.CHANGED),
-    Rule("no node was changed, and one is refused", lambda h: Status.REFUSED in h.statuses, ModelOutcome.REFUSED),
+    OutcomeRule("a node was changed", lambda h: Status.CHANGED in h.statuses, ModelOutcome.CHANGED),
+    OutcomeRule(
+        "no node was changed, and one is refused", lambda h: Status.REFUSED in h.statuses, ModelOutcome.REFUSED
+    ),
     # Another input size or opset changes a model of which no resize is touched.
-    Rule("something else of the model was changed", lambda h: h.is_other_model, ModelOutcome.CHANGED),
-    Rule(
+    OutcomeRule("something else of the model was changed", lambda h: h.is_other_model, ModelOutcome.CHANGED),
+    OutcomeRule(
         "there is no resize: in `promote-scales`, `freeze-scales`, `set`",
         lambda h: h.demand.needs_resize and not h.statuses,
         ModelOutcome.REFUSED,
     ),
-    Rule("everything is as asked", lambda h: True, ModelOutcome.ALREADY),
+    OutcomeRule("everything is as asked", lambda h: True, ModelOutcome.ALREADY),
 )
 
 

@@ -9,7 +9,7 @@ from onnx import TensorProto
 from resizefix.diagnostics import Diagnostic
 from resizefix.document.document import Document
 from resizefix.document.scopes import default_opset
-from resizefix.document.validity import why_invalid
+from resizefix.document.structure import why_invalid
 from resizefix.error_bound import ErrorBound
 from resizefix.errors import UsageError
 from resizefix.library import seam
@@ -22,12 +22,11 @@ from resizefix.operations.change_opset import InOpset, lowered_to
 from resizefix.operations.change_opset import raised_to as raised
 from resizefix.operations.sites import find_sites
 from resizefix.outcome import Status
-from resizefix.shapes.model_view import ModelView
+from resizefix.shapes.stored_shapes import ModelView
 from resizefix.verification.bounds import half_units
 from resizefix.verification.conditions import ChangeOptions, Conditions, Unpack, conditions
 from resizefix.verification.plan import Plan
-from resizefix.verification.verification import Status as Proven
-from resizefix.verification.verification import Verification
+from resizefix.verification.verification import Verification, VerificationStatus
 
 HAS_IT = Diagnostic("library.has-this-opset")
 
@@ -55,7 +54,7 @@ def opset(
     sites = find_sites(document)
     if opset == current:
         outcomes = tuple(site.outcome(Status.UNCHANGED, HAS_IT) for site in sites)
-        return Result(document, outcomes, (), Verification(Proven.SKIPPED, HAS_IT))
+        return Result(document, outcomes, (), Verification(VerificationStatus.SKIPPED, HAS_IT))
     if opset > current:
         made = raised(document, opset, allow_inexact=allow_inexact)
     else:
@@ -65,7 +64,7 @@ def opset(
     candidate = seam.submitted(document, made.document, Plan(made.touched, opset=opset))
     why = why_invalid(candidate.proto)
     if why is not None and why_invalid(document.proto) is None:
-        raise failed(Result(document, made.outcomes, (), Verification(Proven.FAILED, why)))
+        raise failed(Result(document, made.outcomes, (), Verification(VerificationStatus.FAILED, why)))
     if not verify:
         return Result(candidate, made.outcomes, (), not_verified(), steps=made.steps)
     return _proven(document, replace(made, document=candidate), opset, conditions(**run))
@@ -96,7 +95,7 @@ def _proven(document: Document, made: InOpset, opset: int, rules: Conditions) ->
             why = Diagnostic("library.raised-bits", operator=node.op_type, label=node.name or node.output[0])
     outcomes = measured(made.outcomes, [] if made.exact else changed, verification)
     if why is not None:
-        result = Result(document, outcomes, (), replace(verification, status=Proven.FAILED, reason=why))
+        result = Result(document, outcomes, (), replace(verification, status=VerificationStatus.FAILED, reason=why))
         raise failed(result, "library.raised-otherwise", why=why, opset=opset)
     return Result(made.document, outcomes, (), verification, steps=made.steps)
 

@@ -21,7 +21,7 @@ Named = tuple[str, tuple[float, ...]]
 _LARGEST_FLOAT32 = 3.4028234663852886e38
 
 
-class Kind(NamedTuple):
+class OptionKind(NamedTuple):
     """The values of an option.
 
     `check` reads a value of the library, and `takes` says what that is. `read` reads a typed text; what it refuses has
@@ -274,19 +274,19 @@ def pairs_once(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
     return values
 
 
-def one_of(*words: str) -> Kind:
+def one_of(*words: str) -> OptionKind:
     """One of these words."""
 
     def read(value: Any) -> str:
         require(isinstance(value, str) and value in words)
         return str(value)
 
-    return Kind(read, " or ".join(words), choices=words)
+    return OptionKind(read, " or ".join(words), choices=words)
 
 
-def whole_number(least: int, most: int, takes: str, metavar: str = "NUMBER", *, bounds: bool = True) -> Kind:
+def whole_number(least: int, most: int, takes: str, metavar: str = "NUMBER", *, bounds: bool = True) -> OptionKind:
     """A whole number; with `bounds`, click refuses one below `least` itself."""
-    return Kind(_whole(least, most), takes, metavar, number=int, least=least if bounds else None)
+    return OptionKind(_whole(least, most), takes, metavar, number=int, least=least if bounds else None)
 
 
 EXTENTS = "scales", "sizes"
@@ -296,54 +296,55 @@ _FORMS = "scales", "spatial", "factor", "sizes"
 _LEGACY = ("tensorrt-5.0", "tensorrt-5.1", "tensorrt-6.0", "tensorrt-7.0", "tensorrt-7.1", "tensorrt-7.2")
 _LARGEST_WHOLE = (1 << 63) - 1
 
-FLAG = Kind(_flag, "True or False")
-FILE = Kind(_path, "a path", "FILE")
-NAME = Kind(_text, "a name: text, not empty, without control characters", "NAME")
-NAMES = Kind(_each(_text, (str,)), "the name of an input, or a list of them", "NAME")
-PATTERN = Kind(_each(_text, (str,)), 'a glob on names of nodes, or "#K", or a list of them', "PATTERN")
-NAME_PATTERN = Kind(_each(_text, (str,)), "a glob on names of nodes, or a list of them", "PATTERN")
-PATHS = Kind(_each(_path, (str, bytes, os.PathLike)), "a path, or a list of paths", "PATH")
-FORM = Kind(_form, f"one of {', '.join(_FORMS)}", choices=_FORMS)
-PREFERENCES = Kind(_preferences, "'scales' or 'sizes', 'half_pixel' or 'asymmetric', or a list of one of each",
+FLAG = OptionKind(_flag, "True or False")
+FILE = OptionKind(_path, "a path", "FILE")
+NAME = OptionKind(_text, "a name: text, not empty, without control characters", "NAME")
+NAMES = OptionKind(_each(_text, (str,)), "the name of an input, or a list of them", "NAME")
+PATTERN = OptionKind(_each(_text, (str,)), 'a glob on names of nodes, or "#K", or a list of them', "PATTERN")
+NAME_PATTERN = OptionKind(_each(_text, (str,)), "a glob on names of nodes, or a list of them", "PATTERN")
+PATHS = OptionKind(_each(_path, (str, bytes, os.PathLike)), "a path, or a list of paths", "PATH")
+FORM = OptionKind(_form, f"one of {', '.join(_FORMS)}", choices=_FORMS)
+PREFERENCES = OptionKind(_preferences, "'scales' or 'sizes', 'half_pixel' or 'asymmetric', or a list of one of each",
     choices=(*EXTENTS, *COORDINATES, *FRAMEWORKS))  # fmt: skip
-RUNTIME = Kind(_runtime, metavar="NAME")
-PYTHONS = Kind(_by_name(_path), 'the Python of a runtime by its name, as {"opencv-4": "/path/to/python"}', "NAME=PATH",
+RUNTIME = OptionKind(_runtime, metavar="NAME")
+PYTHONS = OptionKind(
+    _by_name(_path), 'the Python of a runtime by its name, as {"opencv-4": "/path/to/python"}', "NAME=PATH",
     _typed_python, ("cli.no-runtime-python", {}))  # fmt: skip
-TARGET = Kind(_target, metavar="TARGET")
-LEGACY_TARGET = Kind(_target, metavar="TARGET", choices=_LEGACY)
+TARGET = OptionKind(_target, metavar="TARGET")
+LEGACY_TARGET = OptionKind(_target, metavar="TARGET", choices=_LEGACY)
 ANY_OPSET = whole_number(7, NEWEST_RAISED, f"an opset from 7 to {NEWEST_RAISED}", "N", bounds=False)
 OPSET = whole_number(9, NEWEST_RAISED, f"an opset from 9 to {NEWEST_RAISED}", "N", bounds=False)
 SEED = whole_number(0, _LARGEST_WHOLE, "a whole number from 0", bounds=False)
 DENOMINATOR = whole_number(1, (1 << 31) - 1, "a whole number from 1 to 2147483647")
 COUNT = whole_number(1, 1 << 31, "a whole number from 1")
-TOLERANCE = Kind(_number(0, math.inf), "a number from 0", "NUMBER", number=float, least=0)
-SECONDS = Kind(_number(0, threading.TIMEOUT_MAX / 2, above=True), "a number of seconds above 0", "SECONDS",
+TOLERANCE = OptionKind(_number(0, math.inf), "a number from 0", "NUMBER", number=float, least=0)
+SECONDS = OptionKind(_number(0, threading.TIMEOUT_MAX / 2, above=True), "a number of seconds above 0", "SECONDS",
     number=float, least=0, above=True)  # fmt: skip
 # `2G`, `512M`, or bytes.
-MEMORY = Kind(_whole(1, 1 << 60), "a number of bytes above 0", "SIZE", _typed_memory, ("cli.no-memory-size", {}))
+MEMORY = OptionKind(_whole(1, 1 << 60), "a number of bytes above 0", "SIZE", _typed_memory, ("cli.no-memory-size", {}))
 # `S` or `H,W`: numbers above zero with commas between.
-SCALES = Kind(_each(_each(_number(0, _LARGEST_FLOAT32, above=True), (numbers.Real,))),
+SCALES = OptionKind(_each(_each(_number(0, _LARGEST_FLOAT32, above=True), (numbers.Real,))),
     "a list of scales above 0, as [4, (2, 3)]", "S[,S…]", _typed_scales, ("cli.no-scale", {}))  # fmt: skip
 # `NAME:1,3,224,224` or `NAME:[1,3,224,224]`, as Polygraphy and trtexec users write shapes.
-SHAPE = Kind(_by_name(_each(_whole(0))), 'the sizes of inputs, as {"input": (1, 3, 224, 224)}', "NAME:D,D,…",
+SHAPE = OptionKind(_by_name(_each(_whole(0))), 'the sizes of inputs, as {"input": (1, 3, 224, 224)}', "NAME:D,D,…",
     _typed_shape, ("cli.no-shape", {"example": "input:1,3,224,224"}))  # fmt: skip
 # `NAME:1x3x224x224,OTHER:2`, as trtexec writes shapes; `NAME:1,3,224,224` means the same.
-SHAPES = Kind(_by_name(_each(_whole(0))), "", "NAME:DxD…", _typed_shapes,
+SHAPES = OptionKind(_by_name(_each(_whole(0))), "", "NAME:DxD…", _typed_shapes,
     ("cli.no-shape", {"example": "input:1x3x224x224"}))  # fmt: skip
-PROFILE = Kind(_by_name(_ranges), 'ranges as {"input": {"min": (1, 3, 8, 8), "opt": …, "max": …}}')
+PROFILE = OptionKind(_by_name(_ranges), 'ranges as {"input": {"min": (1, 3, 8, 8), "opt": …, "max": …}}')
 # The numbers that an input is fed, laid out as its shape.
-VALUES = Kind(_by_name(_each(_number(-_LARGEST_FLOAT32, _LARGEST_FLOAT32))),
+VALUES = OptionKind(_by_name(_each(_number(-_LARGEST_FLOAT32, _LARGEST_FLOAT32))),
     'numbers for inputs, as {"scales": (1, 1, 2, 2)}', "INPUT=V,…", _typed_feed,
     ("cli.no-feed", {"example": "scales=1,1,3,3"}))  # fmt: skip
 # `INPUT=FILE`, a picture or a .npy file; `FILE` alone for the only image input, or an .npz file or a folder of ONNX's
 # tests for all inputs; or `INPUT=V,…`, numbers.
-FEED = Kind(_feeds, 'values for inputs, as {"scales": (1, 1, 2, 2)}, or the path of an .npz file', "[INPUT=]FILE",
+FEED = OptionKind(_feeds, 'values for inputs, as {"scales": (1, 1, 2, 2)}, or the path of an .npz file', "[INPUT=]FILE",
     _typed_file_feed, ("cli.no-feed", {"example": "input=photo.png"}))  # fmt: skip
 # An .npz or .npy file, or a folder of ONNX's tests.
-EXPECTED = Kind(_arrays, 'the path of an .npz file, or arrays by name, as {"output": array}', "FILE")
-SIZE = Kind(_height_and_width, "height and width, as (720, 1280)", "HxW", _typed_size, ("cli.no-size", {}))
+EXPECTED = OptionKind(_arrays, 'the path of an .npz file, or arrays by name, as {"output": array}', "FILE")
+SIZE = OptionKind(_height_and_width, "height and width, as (720, 1280)", "HxW", _typed_size, ("cli.no-size", {}))
 OLD_SIZE = SIZE._replace(takes="the old height and width, as (720, 1280)")
-SIZE_OR_ANY = Kind(
+SIZE_OR_ANY = OptionKind(
     _or_none(_or_any(_sides)),
     'height and width, as (720, 1280), depth, height and width, a length, or "any"',
     "SIZE",
@@ -351,7 +352,7 @@ SIZE_OR_ANY = Kind(
     ("cli.no-size-or-any", {}),
     ("any",),
 )
-BATCH = Kind(
+BATCH = OptionKind(
     _or_any(_whole(1)),
     'a whole number from 1, or "any"',
     "N|any",
@@ -359,13 +360,13 @@ BATCH = Kind(
     ("cli.no-batch", {}),
     ("any",),
 )
-READINGS = Kind(
+READINGS = OptionKind(
     _each(_pair),
     'pairs of a glob on names of nodes and a reading, as [("Slice_4", "keep")]',
     "NODE=READING",
     _typed_reading,
     ("cli.no-reading", {}),
 )
-ANY_MODEL = Kind(lambda value: value, "a path or a model", "FILE")
-CALLBACK = Kind(_callable, "what can be called with three arguments")
-ON_REFUSAL = Kind(one_of("raise", "return").check, "'raise' or 'return'")
+ANY_MODEL = OptionKind(lambda value: value, "a path or a model", "FILE")
+CALLBACK = OptionKind(_callable, "what can be called with three arguments")
+ON_REFUSAL = OptionKind(one_of("raise", "return").check, "'raise' or 'return'")

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from resizefix.errors import UsageError
 from resizefix.library import option_values as kinds
-from resizefix.library.option_values import Kind, pairs_once
+from resizefix.library.option_values import OptionKind, pairs_once
 from resizefix.near_words import nearest
 from resizefix.process import DEFAULT_TIMEOUT
 
@@ -51,7 +51,7 @@ class Option(NamedTuple):
     """
 
     name: str
-    kind: Kind
+    kind: OptionKind
     on: tuple[str, ...]
     help: str = ""
     default: Any = None
@@ -243,7 +243,7 @@ def options_of(command: str) -> tuple[Option, ...]:
 
 
 @cache
-def checks_of(call: str) -> Mapping[str, tuple[Kind, bool]]:
+def checks_of(call: str) -> Mapping[str, tuple[OptionKind, bool]]:
     """How the options of a library call are checked, by name, and whether None is one of their values."""
     rows = (option for option in OPTIONS if not option.program and call in map(call_of, option.on))
     checks = {option.name: (option.kind, option.default is None) for option in rows}
@@ -252,7 +252,7 @@ def checks_of(call: str) -> Mapping[str, tuple[Kind, bool]]:
     if call == "set_interpolation":
         from resizefix.operations.settings import ALIASES, READERS, read  # which know all lowerings
 
-        checks |= {name: (Kind(partial(read, name)), True) for name in (*READERS, *ALIASES)}
+        checks |= {name: (OptionKind(partial(read, name)), True) for name in (*READERS, *ALIASES)}
     return checks
 
 
@@ -318,7 +318,7 @@ def _is_repeated(command: str, name: str) -> bool:
     return any(option.name == name and option.gather is tuple for option in options_of(command))
 
 
-def _read(kind: Kind, text: str) -> Any:
+def _read(kind: OptionKind, text: str) -> Any:
     if kind.read is not None:
         return kind.read(text)
     return text if kind.number is None else kind.number(text)

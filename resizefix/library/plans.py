@@ -16,11 +16,11 @@ from resizefix.errors import RefusedError, UsageError
 from resizefix.interpolation import ExtentKind
 from resizefix.operations.forms import bind_input, retry_args
 from resizefix.operations.site import ReadSite, Site
-from resizefix.origins.origin import OriginKind
+from resizefix.origins.classify import OriginKind
 from resizefix.promotion import Form, Freedom
-from resizefix.shapes.model_view import ModelView
 from resizefix.shapes.operand import attribute_of
 from resizefix.shapes.signatures import pairs, schema_of
+from resizefix.shapes.stored_shapes import ModelView
 from resizefix.targets.collect_facts import facts_in
 from resizefix.targets.onnxruntime_target import ONNXRUNTIME
 from resizefix.targets.target import Target, accepted, judge, taken
@@ -105,7 +105,7 @@ class Plans:
     def mistakes_nodes(self, target: str) -> bool:
         """Whether the target takes nodes of another domain for resizes."""
         from resizefix.targets.catalogue import target_named
-        from resizefix.targets.foreign_domain import foreign_domain_resizes
+        from resizefix.targets.conditions import foreign_domain_resizes
 
         return bool(foreign_domain_resizes(self._view, target_named(target)))
 

@@ -35,13 +35,12 @@ from resizefix.printable import one_paragraph
 from resizefix.promotion import Coupling, Form, Freedom
 from resizefix.runtimes.limits import BrokenOffError
 from resizefix.scope_path import Key
-from resizefix.shapes.model_view import ModelView
+from resizefix.shapes.stored_shapes import ModelView
 from resizefix.targets.tensorrt import TENSORRT_TARGETS
 from resizefix.verification.conditions import ChangeOptions, Unpack, conditions
 from resizefix.verification.plan import Plan
 from resizefix.verification.scale_points import asked_points
-from resizefix.verification.verification import Status as Proven
-from resizefix.verification.verification import Verification
+from resizefix.verification.verification import Verification, VerificationStatus
 
 if TYPE_CHECKING:
     from resizefix.verification.proof import Prover
@@ -134,7 +133,7 @@ class _Call:
             candidate, coupling = self._free(candidate, prover)
         except BrokenOffError as error:
             reason = Diagnostic("library.broken-off", why=error)
-            raise failed(Result(document, (), (), Verification(Proven.FAILED, reason))) from error
+            raise failed(Result(document, (), (), Verification(VerificationStatus.FAILED, reason))) from error
         if not candidate.inputs:
             return self._result(candidate, replace(_NOTHING, coupling=tuple(coupling.values())), {})
         base, candidate = _submitted(document, candidate)
@@ -216,7 +215,7 @@ class _Call:
     def _with_other_commands(self, outcomes: tuple[Outcome, ...]) -> tuple[Outcome, ...]:
         if self.allow_coupled or all(one.status is not Status.REFUSED for one in outcomes):
             return outcomes
-        from resizefix.library.instead_of_scales import with_other_commands  # few models have coupled nodes
+        from resizefix.library.advice import with_other_commands  # few models have coupled nodes
 
         return with_other_commands(self.view.document, outcomes)
 
@@ -264,8 +263,10 @@ class _Call:
     ) -> Result[Document]:
         profile = None
         if self.wanted.integers is not None and promotion.inputs:
-            from resizefix.library.profile_that_runs import that_runs  # few models are promoted for TensorRT
-            from resizefix.library.tensorrt_profile import profile_of
+            from resizefix.library.tensorrt_profile import (
+                profile_of,
+                that_runs,  # few models are promoted for TensorRT
+            )
 
             widest = profile_of(promotion.document.proto, promotion.inputs, shapes)
             profile = that_runs(widest, promotion.before, promotion.document, promotion.inputs)

@@ -18,8 +18,7 @@ from resizefix.operations.sites import find_sites
 from resizefix.outcome import Outcome, Status
 from resizefix.verification.conditions import Conditions
 from resizefix.verification.plan import Plan
-from resizefix.verification.verification import Status as Verdict
-from resizefix.verification.verification import Verification
+from resizefix.verification.verification import Verification, VerificationStatus
 
 
 def raised(document: Document, opset: int | None) -> Document:
@@ -60,7 +59,7 @@ def require_raised_alike(
     verification = prove_rewrite(original, base, resized, 0.0, rules, feeds=feeds)
     why = verification.reason if not verification.passed else _why_not_bitwise(original, base, verification, rules)
     if why is not None or not verification.passed:
-        result = Result(original, outcomes, (), replace(verification, status=Verdict.FAILED, reason=why))
+        result = Result(original, outcomes, (), replace(verification, status=VerificationStatus.FAILED, reason=why))
         opset = default_opset(base.proto.opset_import, fallback=1)
         raise failed(result, "library.raised-otherwise", why=why, opset=opset)
     return verification

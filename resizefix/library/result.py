@@ -17,20 +17,19 @@ from resizefix.notebook import InNotebook
 from resizefix.outcome import ModelOutcome, Outcome, Status
 from resizefix.printable import summary
 from resizefix.promotion import PromotedInput
-from resizefix.shapes.model_view import ModelView
-from resizefix.verification.verification import Run, Verification
-from resizefix.verification.verification import Status as VerificationStatus
+from resizefix.shapes.stored_shapes import ModelView
+from resizefix.verification.verification import Run, Verification, VerificationStatus
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
 
+    from resizefix.input_sizes.questions import Question
+    from resizefix.input_sizes.refusal import Assumed
     from resizefix.library.fastest import Speed
     from resizefix.library.tensorrt_profile import Range
     from resizefix.operations.integer_inputs import IntegerInput
     from resizefix.operations.site import Site
-    from resizefix.opsets.verdict import Blocker, Step
-    from resizefix.origins.input_sizes.questions import Question
-    from resizefix.origins.input_sizes.refusal import Assumed
+    from resizefix.opsets.verdict import Blocker, OpsetStep
     from resizefix.verification.views import PlaneView
 
     ModelT = TypeVar("ModelT", default=Any)
@@ -83,7 +82,7 @@ class Result(InNotebook, Generic[ModelT]):
     blockers: tuple[Blocker, ...] = ()
     """Operators that keep a whole model from another opset (`trt_legacy`, `opset`), and nodes of other domains that
     the target takes for resizes (`legalize`)."""
-    steps: tuple[Step, ...] = ()
+    steps: tuple[OpsetStep, ...] = ()
     """What became of nodes that are no resizes (`opset`)."""
     profile: Mapping[str, Range] | None = None
     """The optimization profile with which TensorRT builds the model (`promote_scales` for TensorRT)."""

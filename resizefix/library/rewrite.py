@@ -14,7 +14,7 @@ from resizefix.document.scopes import default_opset
 from resizefix.error_bound import ErrorBound
 from resizefix.errors import UsageError
 from resizefix.library import seam
-from resizefix.library.advice import Asked, Words, with_size
+from resizefix.library.advice import AskedCall, Words, with_size
 from resizefix.library.bounded import operation
 from resizefix.library.live import SPEAKS_FOR, why_live_refuses
 from resizefix.library.model_outcome import Demand
@@ -33,23 +33,21 @@ from resizefix.operations.sites import find_sites, select, sites_in
 from resizefix.operations.trt_legacy import LegacyForm
 from resizefix.operations.trt_legacy import hybrid as make_hybrid
 from resizefix.operations.trt_legacy import trt_legacy as make_legacy
-from resizefix.opsets.downgrade import OPSET as LEGACY_OPSET
-from resizefix.opsets.open_branches import open_branches
+from resizefix.opsets.lowering import OPSET as LEGACY_OPSET
+from resizefix.opsets.subgraphs import open_branches
 from resizefix.opsets.verdict import Blocker
-from resizefix.outcome import Outcome
-from resizefix.outcome import Status as Happened
+from resizefix.outcome import Outcome, Status
 from resizefix.scope_path import Key
-from resizefix.shapes.model_view import ModelView
+from resizefix.shapes.stored_shapes import ModelView
 from resizefix.targets.catalogue import target_named
 from resizefix.targets.collect_facts import facts_in
-from resizefix.targets.foreign_domain import foreign_domain_resizes
+from resizefix.targets.conditions import FUNCTIONS_ARE_INLINED, foreign_domain_resizes
 from resizefix.targets.target import Target, judge
 from resizefix.targets.tensorrt import LEGACY_TARGETS
-from resizefix.targets.unentered import FUNCTIONS_ARE_INLINED
 from resizefix.verification.bounds import half_units
 from resizefix.verification.conditions import ChangeOptions, Conditions, Unpack, conditions
 from resizefix.verification.plan import Plan
-from resizefix.verification.verification import Status, Verification
+from resizefix.verification.verification import Verification, VerificationStatus
 
 # Of an output's largest value, where a node was replaced by others that add in another order.
 _BODIES = "body-is-imported"
@@ -70,7 +68,7 @@ def _has_functions_refused(document: Document, options: dict[str, Any]) -> bool:
     return FUNCTIONS_ARE_INLINED.name in rules or (inside and _BODIES in rules)
 
 
-def _other_options(asked: Asked, outcome: Outcome) -> Iterable[Words]:
+def _other_options(asked: AskedCall, outcome: Outcome) -> Iterable[Words]:
     """Opset 11 for an older model: before it a node has no word for how it samples, and runtimes guess. Else a size."""
     document = asked.document
     is_older = default_opset(document.proto.opset_import, fallback=1) < _FIRST_WITH_COORDINATES
@@ -148,7 +146,7 @@ def legalize(
         given = select(find_sites(document), node)
         now = default_opset(base.proto.opset_import, fallback=1)
         made = replace(made, outcomes=_reading(with_raised(made.outcomes, given, made.document, now), given, by_size))
-    changed = [site for site, outcome in zip(given, made.outcomes, strict=True) if outcome.status is Happened.CHANGED]
+    changed = [site for site, outcome in zip(given, made.outcomes, strict=True) if outcome.status is Status.CHANGED]
     if changed:
         made = _submitted(
             base, made, Plan(frozenset(site.key for site in changed) | pins.nodes, types=_of_other_type(made, changed))
@@ -156,7 +154,7 @@ def legalize(
     if verify and changed and target in SPEAKS_FOR:
         refusal = why_live_refuses(document, made.document, changed)
         if refusal is not None:
-            result = Result(document, made.outcomes, (), Verification(Status.FAILED, refusal))
+            result = Result(document, made.outcomes, (), Verification(VerificationStatus.FAILED, refusal))
             raise failed(result)
     if verify and base is not document:
         require_raised_alike(document, base, made.outcomes, rules)
@@ -182,7 +180,7 @@ def _reading(outcomes: Sequence[Outcome], sites: Sequence[Site], by_size: Divide
     said = Diagnostic("library.reads-the-size")
     return tuple(
         replace(one, reason="; ".join((said, one.reason or "")))
-        if keys[one.index] in by_size and one.status is Happened.CHANGED
+        if keys[one.index] in by_size and one.status is Status.CHANGED
         else one
         for one in outcomes
     )
@@ -218,11 +216,11 @@ def _proven_live(
     """The result with what the target's runtime makes of it; TensorRT and onnxruntime were asked already."""
     if target.runtime in ("tensorrt", "onnxruntime"):
         return result
-    from resizefix.library.live_runtimes import prove_live
+    from resizefix.library.live import prove_live
 
     proof = prove_live(before, after, changed, target, rules, python)
     if not proof.fits:
-        raise failed(replace(result, verification=Verification(Status.FAILED, proof.said)))
+        raise failed(replace(result, verification=Verification(VerificationStatus.FAILED, proof.said)))
     reason = f"{result.verification.reason}; {proof.said}" if result.verification.reason else proof.said
     return replace(result, verification=replace(result.verification, reason=reason))
 
@@ -261,7 +259,7 @@ def trt_legacy(
         return Result(document, not_done(made.outcomes), (), skipped("library.nothing-converted"), made.blockers)
     sites = find_sites(document)
     if made.document.light_bytes() == document.light_bytes() or not sites:
-        nothing = Verification(Status.SKIPPED, NOTHING_TO_DO)
+        nothing = Verification(VerificationStatus.SKIPPED, NOTHING_TO_DO)
         return Result(document, made.outcomes, (), nothing)
     rules = conditions(**run) if verify else None
     near = [step for step in made.steps if not step.error.exact]
@@ -296,7 +294,7 @@ def _proven(
         return Result(after, measured(outcomes, changed, not_verified()), (), not_verified())
 
     # onnxruntime is imported where something is run
-    from resizefix.verification.bfloat16_reference import with_bfloat16_in_float32
+    from resizefix.verification.reference_model import with_bfloat16_in_float32
     from resizefix.verification.verify import prove_rewrite
 
     exact = all(outcome.exact for outcome in outcomes)

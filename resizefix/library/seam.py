@@ -6,7 +6,7 @@ from resizefix.document.document import Document
 from resizefix.library.result import Result, failed
 from resizefix.verification.outside_plan import outside_plan
 from resizefix.verification.plan import Plan
-from resizefix.verification.verification import Status, Verification
+from resizefix.verification.verification import Verification, VerificationStatus
 
 
 def submitted(before: Document, candidate: Document, plan: Plan) -> Document:
@@ -17,5 +17,5 @@ def submitted(before: Document, candidate: Document, plan: Plan) -> Document:
     """
     why = outside_plan(before, candidate, plan)
     if why is not None:
-        raise failed(Result(before, (), (), Verification(Status.FAILED, why)))
+        raise failed(Result(before, (), (), Verification(VerificationStatus.FAILED, why)))
     return candidate

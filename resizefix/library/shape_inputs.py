@@ -13,20 +13,18 @@ from resizefix.document.document import Document
 from resizefix.document.text import node_text
 from resizefix.errors import UsageError
 from resizefix.library import seam
-from resizefix.library.profile_that_runs import that_runs_with
 from resizefix.library.result import Result, failed, not_verified
-from resizefix.library.tensorrt_profile import Range, profile_of
+from resizefix.library.tensorrt_profile import Range, profile_of, that_runs_with
 from resizefix.operations.integer_inputs import IntegerInput, deciding_floats, with_integer_inputs
 from resizefix.operations.sites import find_sites, select
 from resizefix.outcome import Outcome, Status
-from resizefix.shapes.model_view import ModelView
+from resizefix.shapes.stored_shapes import ModelView
 from resizefix.targets.catalogue import target_named
 from resizefix.targets.tensorrt import TENSORRT_TARGETS
 from resizefix.verification.conditions import DEFAULTS, conditions
 from resizefix.verification.integer_inputs import Numerators, prove_integer_inputs
 from resizefix.verification.plan import Plan
-from resizefix.verification.verification import Status as Refuted
-from resizefix.verification.verification import Verification
+from resizefix.verification.verification import Verification, VerificationStatus
 
 
 def is_asked_for(call: str, options: Mapping[str, Any]) -> bool:
@@ -79,7 +77,7 @@ def _ask_live(before: Document, after: Document, outcomes: tuple[Outcome, ...], 
     changed = {one.index for one in outcomes if one.status is Status.CHANGED}
     why = why_live_refuses(before, after, [site for site in find_sites(before) if site.index in changed])
     if why is not None:
-        refuted = replace(same, status=Refuted.FAILED, reason=why)
+        refuted = replace(same, status=VerificationStatus.FAILED, reason=why)
         raise failed(Result(before, outcomes, (), refuted))
 
 

@@ -14,21 +14,20 @@ from resizefix.document.scopes import node_label
 from resizefix.document.text import counted, listed, node_text
 from resizefix.document.values import Dims, dims_of
 from resizefix.errors import RefusedError
+from resizefix.input_sizes.declared import declared_size
+from resizefix.input_sizes.following import Following, FollowingNumbers, by_whole_strides, follow, trial_sizes
+from resizefix.input_sizes.input_axes import ImageInput, asked_shapes, image_inputs, images_beside, open_beside
+from resizefix.input_sizes.refusal import Assumed, Choices, SizeRefusedError
+from resizefix.input_sizes.writing.dynamic import made_dynamic
+from resizefix.input_sizes.writing.fixed import Resized, closed, resized
 from resizefix.library import seam
 from resizefix.library.result import Resolution, Result, skipped
-from resizefix.operations.input_size.dynamic import made_dynamic
-from resizefix.operations.input_size.fixed import Resized, closed, resized
-from resizefix.origins.input_sizes.declared import declared_size
-from resizefix.origins.input_sizes.following import Following, Numbers, by_whole_strides, follow, trial_sizes
-from resizefix.origins.input_sizes.input_axes import ImageInput, asked_shapes, image_inputs, images_beside, open_beside
-from resizefix.origins.input_sizes.refusal import Assumed, Choices, SizeRefusedError
-from resizefix.outcome import Outcome
-from resizefix.outcome import Status as Happened
+from resizefix.outcome import Outcome, Status
 from resizefix.scope_path import MAIN
-from resizefix.shapes.model_view import ModelView
+from resizefix.shapes.stored_shapes import ModelView
 from resizefix.verification.conditions import Conditions
 from resizefix.verification.plan import Plan, SizeStep
-from resizefix.verification.verification import Status, Verification
+from resizefix.verification.verification import Verification, VerificationStatus
 
 _SHOWN = 8
 _MOST_GROWTH = 4  # times the pixels of the old input: what a verification runs at
@@ -86,7 +85,7 @@ class SizeWork:
         self._free: Following | None = None
         self._start = document
         self._steps: list[tuple[SizeStep, Following]] = []
-        self._numbers: list[Numbers | None] = []
+        self._numbers: list[FollowingNumbers | None] = []
 
     def make(self) -> None:
         """Make the model. Raises SizeRefusedError, UsageError, RefusedError."""
@@ -196,7 +195,7 @@ class SizeWork:
             rename_symbols(made.proto, names)
 
     def _keep(
-        self, found: Following, made: Resized, asked: Mapping[str, int | None], numbers: Numbers | None = None
+        self, found: Following, made: Resized, asked: Mapping[str, int | None], numbers: FollowingNumbers | None = None
     ) -> None:
         plan = self._plan(found, made, asked, numbers)
         document = seam.submitted(self.document, made.document, plan)
@@ -207,7 +206,9 @@ class SizeWork:
         self.outcomes = (*self.outcomes, *made.outcomes)
         self.document = document
 
-    def _plan(self, found: Following, made: Resized, asked: Mapping[str, int | None], numbers: Numbers | None) -> Plan:
+    def _plan(
+        self, found: Following, made: Resized, asked: Mapping[str, int | None], numbers: FollowingNumbers | None
+    ) -> Plan:
         """What one step was to change: the images, and each node whose numbers follow them."""
         shapes = asked_shapes(self.document.proto, found.flow.images, asked)
         keys = [(MAIN, next((name for name in node.output if name), "")) for node in self.document.proto.graph.node]
@@ -248,7 +249,7 @@ class SizeWork:
             alone = SizeWork(self.before, [name], self.choices, self.asked, self.was)
             try:
                 alone.make()
-                works = alone.document is not self.before and alone.proof(rules).status is not Status.FAILED
+                works = alone.document is not self.before and alone.proof(rules).status is not VerificationStatus.FAILED
             except (SizeRefusedError, RefusedError):
                 continue
             if works:
@@ -258,7 +259,7 @@ class SizeWork:
 
     def proof(self, rules: Conditions) -> Verification:
         """What of the new model is proven, and what experiments did not refute."""
-        from resizefix.verification.input_size import prove_same
+        from resizefix.input_sizes.experiments.proof import prove_same
 
         found = self._proof(rules)
         if self.other is not None and found.passed:
@@ -278,7 +279,7 @@ class SizeWork:
     def _back_again(self, rules: Conditions) -> Verification | None:
         """Whether the model, converted back to the old size, gives the same bits; None where it may have any size, or
         another batch alone."""
-        from resizefix.verification.input_size import prove_back
+        from resizefix.input_sizes.experiments.proof import prove_back
 
         if self._free is not None or self._fixed is None or set(self._fixed[0].sizes.symbols) <= {"batch"}:
             return None
@@ -296,8 +297,8 @@ class SizeWork:
 
     def _on_images(self, rules: Conditions) -> Verification | None:
         """What experiments on images of both sizes say; None where height and width stay."""
-        from resizefix.verification.image_experiments import Picture
-        from resizefix.verification.input_size import prove_on_images
+        from resizefix.input_sizes.experiments.image_experiments import Picture
+        from resizefix.input_sizes.experiments.proof import prove_on_images
 
         found = self._free or (self._fixed[0] if self._fixed else None)
         if found is None or not {"height", "width"} & set(found.sizes.symbols):
@@ -323,11 +324,13 @@ class SizeWork:
         experiments = counted(len(proof.runs) + len(proof.tested), "experiment")
         assumptions = counted(len(self.assumed), "assumption")
         said = Diagnostic("library.input-size-unrefuted", experiments=experiments, assumptions=assumptions)
-        return replace(proof, status=Status.UNREFUTED, reason=f"{said}; {proof.reason}" if proof.reason else said)
+        return replace(
+            proof, status=VerificationStatus.UNREFUTED, reason=f"{said}; {proof.reason}" if proof.reason else said
+        )
 
     def _proof(self, rules: Conditions) -> Verification:
         """The runs that could speak against the model."""
-        from resizefix.verification.input_size import prove_any, prove_fixed, prove_plan, prove_same
+        from resizefix.input_sizes.experiments.proof import prove_any, prove_fixed, prove_plan, prove_same
 
         for (step, found), numbers in zip(self._steps, self._numbers, strict=True):
             at_old = self._at_old_size(step, found, is_fixed=numbers is not None)
@@ -348,7 +351,7 @@ class SizeWork:
     def _require_each_alone(self, rules: Conditions) -> None:
         """Where the batch changed: that each image gets what the model before makes of it alone. Raises
         SizeRefusedError with the node at which images are mixed."""
-        from resizefix.verification.input_size import prove_each_alone
+        from resizefix.input_sizes.experiments.proof import prove_each_alone
 
         axes = {
             one.name: one.axes["batch"] for one in image_inputs(self._closed.proto, self.names) if "batch" in one.axes
@@ -382,6 +385,6 @@ class SizeWork:
         nodes = enumerate(self._view.model.graph.node)
         found = ((index, node_text(node)) for index, node in nodes if node_label(node, index) == error.node)
         index, text = next(found, (0, ""))
-        outcome = Outcome(index, error.node, Happened.REFUSED, error.reason, text, retry_args=error.retry_args)
+        outcome = Outcome(index, error.node, Status.REFUSED, error.reason, text, retry_args=error.retry_args)
         nothing = skipped("library.nothing-changed")
         return Result(self.before, (outcome,), (), nothing, resolution=resolution)

@@ -4,14 +4,20 @@ and of one that is built here: the ranges the user gave, and some for what is le
 For an input with open sizes a profile says which sizes it takes, for one whose values decide shapes (TensorRT's "shape
 tensor") which values, even where height and width are static (NVIDIA's developer guide, "Shape Tensor I/O"); each as
 smallest, most usual and largest, like trtexec's --minShapes, --optShapes, --maxShapes.
+
+A profile whose smallest and largest sizes and values go together: where they do not, the ranges are narrowed.
+
+TensorRT builds for all that a profile says at once, and refuses one at whose ends the sizes do not fit. A dimension's
+name says nothing of that: sizes are followed, and where these do not tell, the promoted model is run.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import islice, pairwise
 
 import numpy as np
 from onnx import ModelProto
@@ -20,12 +26,12 @@ from resizefix.dialects.dialect import RESIZES
 from resizefix.document.document import Document
 from resizefix.document.text import counted
 from resizefix.document.values import dims_of
-from resizefix.errors import UsageError
+from resizefix.errors import ResizefixError, UsageError
 from resizefix.interpolation import ExtentKind
 from resizefix.promotion import Form, PromotedInput
 from resizefix.runtimes.inputs import TensorInput, Value, model_inputs
 from resizefix.runtimes.tensorrt import Bounds, NetworkInput
-from resizefix.shapes.model_view import ModelView
+from resizefix.shapes.stored_shapes import ModelView
 from resizefix.verification.feeds import Feeder
 from resizefix.verification.sizing import Role, image_of, roles_of
 
@@ -47,7 +53,7 @@ Profile = Mapping[str, Range | Bounds]
 
 
 @dataclass(frozen=True)
-class Plan:
+class ProfilePlan:
     """What to build with. `narrow` leaves the `chosen` inputs one size only, for models that `wide` is too much for."""
 
     wide: dict[str, Bounds]
@@ -80,7 +86,7 @@ def checked(given: Profile, document: Document) -> dict[str, Bounds]:
     return profile
 
 
-def planned(document: Document, inputs: Sequence[NetworkInput], given: Mapping[str, Bounds]) -> Plan:
+def planned(document: Document, inputs: Sequence[NetworkInput], given: Mapping[str, Bounds]) -> ProfilePlan:
     """The profile for the network's inputs: `given`, and ranges around what the model runs with in onnxruntime.
 
     Raises UsageError where a given range does not fit its input.
@@ -93,7 +99,7 @@ def planned(document: Document, inputs: Sequence[NetworkInput], given: Mapping[s
         raise UsageError("library.default-is-constant", frozen=frozen[0])
     unsaid = [entry for entry in inputs if entry.needs_range and entry.name not in given]
     if not unsaid:
-        return Plan(dict(given), dict(given), ())
+        return ProfilePlan(dict(given), dict(given), ())
     feeds = _fitting_feeds(document, inputs, given)
     named = {entry.name: entry for entry in model_inputs(document.proto)}
     wide, narrow = dict(given), dict(given)
@@ -104,7 +110,7 @@ def planned(document: Document, inputs: Sequence[NetworkInput], given: Mapping[s
             bound: [value * times if grown else value for value, grown in zip(usual, grows, strict=True)]
             for bound, times in zip(BOUNDS, _GROWTH, strict=True)
         }
-    return Plan(wide, narrow, tuple(entry.name for entry in unsaid))
+    return ProfilePlan(wide, narrow, tuple(entry.name for entry in unsaid))
 
 
 def _require_fit(entry: NetworkInput, bounds: Bounds) -> None:
@@ -272,3 +278,88 @@ def trtexec_flags(path: str, ranges: Mapping[str, Range]) -> str:
         specs = (f"{name}:{'x'.join(map(str, getattr(of, bound)))}" for name, of in ranges.items())
         flags.append(f"--{bound}Shapes={','.join(specs)}")
     return " ".join(["trtexec", *flags] if ranges else ["trtexec", flags[0]])
+
+
+_ENDS = ("min", "max")
+_MOST_RUN = 2**20  # elements that are fed: a larger model is not run for its profile
+_READINGS = 4  # of small vectors beside an image
+
+
+def that_runs(
+    ranges: Mapping[str, Range], before: ModelView, promoted: Document, inputs: Sequence[PromotedInput]
+) -> dict[str, Range]:
+    """The ranges, as wide as the model runs at their ends. `before` is the model that was promoted."""
+    driving = {source.name for source in inputs}
+    return _widest(ranges, promoted, driving, lambda tried, end: _runs(tried, end, before, promoted, inputs))
+
+
+def that_runs_with(ranges: Mapping[str, Range], model: Document, driving: Collection[str]) -> dict[str, Range]:
+    """The ranges, as wide as onnxruntime runs the model at their ends; `driving` are the inputs whose range is one of
+    values."""
+
+    def runs(tried: Mapping[str, Range], end: str) -> bool | None:
+        numbers = {name: getattr(of, end) for name, of in tried.items()}
+        values = {name: value for name, value in numbers.items() if name in driving}
+        return _runs_in_onnxruntime(model, {name: numbers[name] for name in numbers.keys() - driving}, values)
+
+    return _widest(ranges, model, driving, runs)
+
+
+def _widest(
+    ranges: Mapping[str, Range],
+    model: Document,
+    driving: Collection[str],
+    runs: Callable[[Mapping[str, Range], str], bool | None],
+) -> dict[str, Range]:
+    tried: dict[str, Range] = {}
+    for tried in _narrowed(ranges, model, driving):
+        if all(runs(tried, end) is not False for end in _ENDS):
+            break
+    return tried
+
+
+def _narrowed(ranges: Mapping[str, Range], promoted: Document, driving: Collection[str]) -> Iterator[dict[str, Range]]:
+    """All ranges; then the new inputs hold their values; then all but the image their sizes, and the image, too."""
+    image = image_of(entry for entry in model_inputs(promoted.proto) if entry.name in ranges)
+    beside = {name for name in ranges if name not in driving and (image is None or name != image.name)}
+    for held in (set(), beside, set(driving), beside.union(driving), set(ranges)):
+        yield {name: Range(of.opt, of.opt, of.opt) if name in held else of for name, of in ranges.items()}
+
+
+def _runs(
+    ranges: Mapping[str, Range], end: str, before: ModelView, promoted: Document, inputs: Sequence[PromotedInput]
+) -> bool | None:
+    """Whether the model runs at one end of all ranges; None: that is not known."""
+    from resizefix.library.coupling import moved_to
+    from resizefix.shapes.walk import OldSizesError, SizeFlow
+
+    numbers: dict[str, tuple[int, ...]] = {name: getattr(of, end) for name, of in ranges.items()}
+    driving = {source.name for source in inputs}
+    sizes = {name: shape for name, shape in numbers.items() if name not in driving}
+    with suppress(OldSizesError):
+        moved = moved_to({source: numbers[source.name] for source in inputs if source.name in numbers})
+        ended = SizeFlow(before, sizes).ends(moved, [0]).get(0)
+        if ended is None or ended.fits is not None:
+            return ended is None
+    values = {name: value for name, value in numbers.items() if name in driving}
+    return _runs_in_onnxruntime(promoted, sizes, values)
+
+
+def _runs_in_onnxruntime(
+    promoted: Document, sizes: Mapping[str, tuple[int, ...]], values: Mapping[str, tuple[int, ...]]
+) -> bool | None:
+    from resizefix.runtimes.ort_session import CannotLoadError, open_session
+    from resizefix.verification.feeds import Feeder
+
+    if sum(map(math.prod, sizes.values())) > _MOST_RUN:
+        return None
+    try:
+        session = open_session(promoted, optimized=False)
+        feeder = Feeder(session.inputs, sizes, hints=values)
+    except (CannotLoadError, UsageError):
+        return None
+    for feeds in islice(feeder.candidates(), _READINGS):
+        with suppress(ResizefixError):
+            session.run(session.taken(feeds))
+            return True
+    return False

@@ -1,4 +1,7 @@
-"""`resizefix.verify`: two models run on the same feeds and compared."""
+"""What an input that only one of two models has is fed, so that its resizes are what they are in the other.
+
+`resizefix.verify`: two models run on the same feeds and compared.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +10,55 @@ from dataclasses import replace
 from os import PathLike
 from typing import cast
 
+from resizefix.document.document import Document
 from resizefix.error_bound import ErrorBound
 from resizefix.errors import UsageError
 from resizefix.interop import Model, opened
 from resizefix.interop.feed_file import read_feeds
+from resizefix.interpolation import ExtentKind
 from resizefix.library.bounded import bounded
+from resizefix.operations.site import Site
+from resizefix.operations.sites import find_sites
+from resizefix.origins.classify import OriginKind
 from resizefix.runtimes.inputs import model_inputs
 from resizefix.verification.conditions import RunOptions, Unpack, conditions
 from resizefix.verification.verification import Verification
+
+Numbers = tuple[float, ...]
+
+
+def old_values(before: Document, after: Document) -> dict[str, Numbers]:
+    """By the name of the input; for those inputs alone that drive a resize whose size the other model fixes.
+
+    They are good for a proposal: an input may be divided or shifted on its way to the node.
+    """
+    found: dict[str, Numbers] = {}
+    for fed, fixed in ((after, before), (before, after)):
+        shapes = {entry.name: entry.shape for entry in model_inputs(fed.proto)}
+        twins = {site.key: site for site in find_sites(fixed)}
+        for site in find_sites(fed):
+            name, twin = site.origin.name, twins.get(site.key)
+            if site.origin.kind is not OriginKind.GRAPH_INPUT or name is None or twin is None:
+                continue
+            values = _extent(twin, site.extent.kind)
+            fitting = [form for form in _forms(values) if form and (len(form),) == shapes.get(name)]
+            if fitting:
+                found.setdefault(name, fitting[0])
+    return found
+
+
+def _extent(site: Site, kind: ExtentKind) -> Numbers:
+    """The scales or the sizes of a site that is fixed; none where they are not known."""
+    if site.extent.kind is kind:
+        return tuple(site.extent.values or ())
+    sizes = tuple(size for size in site.output_dims or () if isinstance(size, int))
+    return sizes if kind is ExtentKind.SIZES and len(sizes) == len(site.output_dims or ()) else ()
+
+
+def _forms(values: Numbers) -> Sequence[Numbers]:
+    """The values as they are, of the scaled axes alone, and the one that these share."""
+    scaled = tuple(value for value in values if value != 1)
+    return values, scaled, tuple(dict.fromkeys(scaled))
 
 
 @bounded
@@ -71,7 +115,7 @@ def verify(
     fed = read_feeds(given, tuple(entries.values()))
 
     def examples() -> Mapping[str, Sequence[float]]:
-        from resizefix.library.old_values import old_values
+        from resizefix.library.verify import old_values
 
         return old_values(*documents)
 
@@ -79,7 +123,7 @@ def verify(
     if runtime is None:
         found = run_both(*documents, rules, allowed, feeding)
     else:
-        from resizefix.library.live_runtimes import verify_in
+        from resizefix.library.live import verify_in
 
         found = verify_in(*documents, runtime, rules, allowed, feeding, runtime_python)
     return replace(found, reason=fed.with_notes(found.reason))

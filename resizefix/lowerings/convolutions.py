@@ -15,18 +15,23 @@ from resizefix.equivalences.index_map import Floats
 from resizefix.equivalences.resize_spec import Axis, ResizeSpec
 from resizefix.error_bound import ErrorBound
 from resizefix.interpolation import CoordinateTransformationMode, Interpolation, Mode
-from resizefix.lowerings.conditions import (
+from resizefix.lowerings.copies import LONGEST_REPEATED, why_not_repeated
+from resizefix.lowerings.lowering import (
+    LATTICE,
     LONGEST_CHECKED,
+    Lowering,
+    drift,
+    finite_and_short,
+    rounding,
     up_to,
     why_no_channel_count,
     why_not_divided,
     why_not_image_axes,
     why_not_mode,
     why_not_whole,
+    why_off_lattice,
     why_too_large,
 )
-from resizefix.lowerings.copies import LONGEST_REPEATED, why_not_repeated
-from resizefix.lowerings.lowering import LATTICE, Lowering, drift, finite_and_short, rounding, why_off_lattice
 
 
 # Linear by 1/k: every output is one sample, or the mean of two neighbours, at a stride of k. AveragePool says both.

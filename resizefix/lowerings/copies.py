@@ -11,15 +11,15 @@ from resizefix.equivalences.index_map import TIE_TOLERANCES, Indices, nearest_in
 from resizefix.equivalences.resize_spec import Axis, ResizeSpec
 from resizefix.error_bound import ErrorBound
 from resizefix.interpolation import CoordinateTransformationMode, Interpolation, Mode
-from resizefix.lowerings.conditions import (
+from resizefix.lowerings.lowering import (
     LONGEST_CHECKED,
+    Lowering,
     up_to,
     why_not_divided,
     why_not_mode,
     why_not_static,
     why_not_whole,
 )
-from resizefix.lowerings.lowering import Lowering
 
 _MOST_POSITIONS = 1 << 24  # LONGEST_CHECKED times the largest scale of other forms than repetition
 

@@ -17,8 +17,7 @@ from resizefix.equivalences.index_map import Floats
 from resizefix.equivalences.resize_spec import Axis, ResizeSpec
 from resizefix.errors import RefusedError
 from resizefix.interpolation import CoordinateTransformationMode, ExtentKind, Mode
-from resizefix.lowerings.conditions import FLOATING, why_not_static, why_too_large
-from resizefix.lowerings.lowering import Lowered
+from resizefix.lowerings.lowering import FLOATING, Lowered, why_not_static, why_too_large
 from resizefix.lowerings.matmul import between_samples, multiplied
 
 OPERATORS = frozenset({"MatMul", "Reshape"})

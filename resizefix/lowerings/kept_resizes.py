@@ -18,15 +18,19 @@ from resizefix.equivalences.error_bound import slope
 from resizefix.equivalences.resize_spec import Axis, ResizeSpec
 from resizefix.error_bound import ErrorBound
 from resizefix.interpolation import CoordinateTransformationMode, ExtentKind, Interpolation, Mode
-from resizefix.lowerings.conditions import (
+from resizefix.lowerings.copies import copied
+from resizefix.lowerings.lowering import (
+    FINITE,
+    Lowering,
+    drift,
+    finite_and_short,
+    rounding,
     why_not_image_axes,
     why_not_mode,
     why_not_spatial,
     why_not_static,
     why_not_whole,
 )
-from resizefix.lowerings.copies import copied
-from resizefix.lowerings.lowering import FINITE, Lowering, drift, finite_and_short, rounding
 
 
 def resize_node(

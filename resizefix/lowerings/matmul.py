@@ -22,8 +22,7 @@ from resizefix.equivalences.index_map import Floats, coordinates, nearest_indice
 from resizefix.equivalences.resize_spec import Axis, ResizeSpec
 from resizefix.error_bound import ErrorBound
 from resizefix.interpolation import Interpolation, Mode
-from resizefix.lowerings.conditions import why_not_static, why_too_large
-from resizefix.lowerings.lowering import FINITE, Lowering, rounding
+from resizefix.lowerings.lowering import FINITE, Lowering, rounding, why_not_static, why_too_large
 
 _SUPPORT = {Mode.LINEAR: np.float32(2), Mode.CUBIC: np.float32(4)}
 """Width of the antialias filter at scale 1, in input pixels."""

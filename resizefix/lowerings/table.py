@@ -7,11 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from resizefix.diagnostics import Diagnostic
 from resizefix.equivalences.resize_spec import ResizeSpec
 from resizefix.errors import RefusedError
-from resizefix.lowerings.conditions import why_not_native
 from resizefix.lowerings.convolutions import AVERAGE_POOL, CONV_TRANSPOSE, DEPTHWISE_CONV_TRANSPOSE
 from resizefix.lowerings.copies import GATHER, IDENTITY, REPEAT, SPLIT_CONCAT, STRIDED_SLICE
 from resizefix.lowerings.kept_resizes import PAD_UPSAMPLE_SLICE, TWO_4D_RESIZES
-from resizefix.lowerings.lowering import Lowered, Lowering
+from resizefix.lowerings.lowering import Lowered, Lowering, why_not_native
 from resizefix.lowerings.matmul import MATMUL, SMALL_MATMUL, TRANSPOSED_MATMUL
 
 LOWERINGS: tuple[Lowering, ...] = (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from resizefix.messages.rows import RANK, WITHOUT, computed, coordinates, row
+from resizefix.messages.message import RANK, WITHOUT, computed, coordinates, row
 
 MESSAGES = (
     computed("rknn", "need to be constant! It will cause the graph to be a dynamic graph!"),

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from resizefix.messages.fixes import ANY_SIZE, FREEZE, GATHER, PARTNER, REPAIR, TOGETHER, legalize
-from resizefix.messages.message import Message
-from resizefix.messages.rows import (
+from resizefix.messages.message import (
+    ANY_SIZE,
     CONSTANT,
     COORDINATES,
     CUBIC,
+    FREEZE,
+    GATHER,
+    PARTNER,
     RANK,
+    REPAIR,
     SPATIAL,
+    TOGETHER,
     WITHOUT,
+    Message,
     computed,
     coordinates,
     elsewhere,
+    legalize,
     row,
 )
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from resizefix.messages.fixes import FREEZE, LEGACY, OTHER_OPERATORS, REPAIR
-from resizefix.messages.message import Fix, Message
+from resizefix.messages.message import FREEZE, LEGACY, OTHER_OPERATORS, REPAIR, Fix, Message
 
 _COORDINATES = "coordinates-and-rounding"
 _WITHOUT = "missing-kernel"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from resizefix.messages.plain_text import plain_text
+from resizefix.messages.pasted_text import plain_text
 
 _INPUT = re.compile(r"invalid dimensions for input:\s*['\"`]?([^\s'\"`]+)['\"`]?\s+for the following", re.IGNORECASE)
 _LARGEST_BATCH = 4096

@@ -1,12 +1,17 @@
-"""What one message is: its wordings, whose it is, its cause, the page about it, and the commands that may help."""
+"""What one message is: its wordings, whose it is, its cause, the page about it, and the commands that may help.
+
+The commands that rows name as fixes.
+
+How rows of runtimes besides TensorRT and onnxruntime are made: which commands are tried, and in which order.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
 
-from resizefix.messages.plain_text import Plain
-from resizefix.messages.wording import Span, Wording
+from resizefix.messages.pasted_text import Plain
+from resizefix.messages.wording import MatchedSpan, Wording
 
 Fix = tuple[str, ...]
 """The words of a command without its files: ("legalize", "--target", "tensorrt-8.0")."""
@@ -53,7 +58,7 @@ class Message:
         """The wording to show."""
         return self.wordings[0].text
 
-    def whole_in(self, pasted: Plain) -> Span | None:
+    def whole_in(self, pasted: Plain) -> MatchedSpan | None:
         """Where its longest wording stands in a text."""
         spans = [span for wording in self.wordings if (span := wording.whole_in(pasted)) is not None]
         return max(spans, key=lambda span: span.letters, default=None)
@@ -67,3 +72,64 @@ class Message:
     def part_in(self, pasted: Plain) -> int:
         """How many letters of one of its wordings a text has that was cut off; 0: too few to know it by."""
         return max(wording.part_in(pasted) for wording in self.wordings)
+
+
+def legalize(target: str) -> Fix:
+    """The command that rewrites a model for a target."""
+    return ("legalize", "--target", target)
+
+
+LEGACY: Fix = ("trt-legacy",)
+REPAIR: Fix = ("repair",)
+FREEZE: Fix = ("freeze-scales",)
+PROMOTE: Fix = ("promote-scales",)
+TOGETHER: Fix = ("promote-scales", "--shared")
+FOR_TENSORRT: Fix = ("promote-scales", "--for", "tensorrt")
+NEWEST = legalize("tensorrt-10")
+ORT = legalize("onnxruntime")
+GATHER: Fix = ("set", "form=gather")
+MATMUL: Fix = ("set", "form=matmul")
+OTHER_OPERATORS = (MATMUL, GATHER)
+PARTNER: Fix = ("set", "sizes=partner")
+ANY_SIZE: Fix = ("input-size", "any")
+FED_SIZE: Fix = ("input-size", FED)
+
+
+# By the target that stands for them.
+RUNTIMES = {
+    "openvino": "OpenVINO", "opencv-4": "OpenCV", "opencv-5": "OpenCV", "ncnn": "ncnn", "mnn": "MNN", "tract": "tract",
+    "tvm": "TVM", "rknn": "RKNN", "qnn": "QNN", "coreml": "CoreML", "nnapi": "NNAPI", "migraphx": "MIGraphX",
+}  # fmt: skip
+COORDINATES = "coordinates-and-rounding"
+CONSTANT = "scales-must-be-constant"
+CUBIC = "cubic-and-other-attributes"
+RANK = "axes-and-rank"
+SPATIAL = "axes-and-rank"
+WITHOUT = "missing-kernel"
+
+
+def row(target: str, page: str, cause: str, *texts: str, frozen: bool = False, runtime: str | None = None) -> Message:
+    """A row of a runtime that a target stands for. `frozen`: it wants constants, so freezing comes first.
+
+    Releases differ: where the rules accept the node that a release refused, other operators take its place.
+    """
+    first = (FREEZE, legalize(target)) if frozen else (legalize(target), FREEZE)
+    others = (MATMUL,) if target == "ncnn" else OTHER_OPERATORS
+    return Message(runtime or RUNTIMES[target], texts, cause, page, (*first, REPAIR, *others))
+
+
+def elsewhere(runtime: str, page: str, cause: str, *texts: str, first: tuple[Fix, ...] = ()) -> Message:
+    """A row of a runtime that no target stands for: other operators take the place of the resize."""
+    return Message(runtime, texts, cause, page, (*first, *OTHER_OPERATORS))
+
+
+def computed(target: str, *texts: str) -> Message:
+    """A row of a runtime that wants constants where this model computes, or is fed."""
+    cause = f"{RUNTIMES[target]} wants constant scales or sizes, and these are computed or fed. Make them constant."
+    return row(target, CONSTANT, cause, *texts, frozen=True)
+
+
+def coordinates(target: str, *texts: str) -> Message:
+    """A row of a runtime that lacks the coordinate mode of the node."""
+    lacks = f"{RUNTIMES[target]} does not have the coordinate mode of this node."
+    return row(target, COORDINATES, f"{lacks} Another form or other operators compute the same.", *texts)

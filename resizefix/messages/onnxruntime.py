@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from resizefix.messages.fixes import (
+from resizefix.messages.message import (
     ANY_SIZE,
     FED_SIZE,
     FOR_TENSORRT,
@@ -12,8 +12,9 @@ from resizefix.messages.fixes import (
     PROMOTE,
     REPAIR,
     TOGETHER,
+    Fix,
+    Message,
 )
-from resizefix.messages.message import Fix, Message
 
 _STALE = "sizes-that-differ"
 _EXTENTS = "broken-by-a-converter"

@@ -2,8 +2,18 @@
 
 from __future__ import annotations
 
-from resizefix.messages.fixes import FREEZE, REPAIR, legalize
-from resizefix.messages.rows import CONSTANT, COORDINATES, CUBIC, SPATIAL, WITHOUT, elsewhere, row
+from resizefix.messages.message import (
+    CONSTANT,
+    COORDINATES,
+    CUBIC,
+    FREEZE,
+    REPAIR,
+    SPATIAL,
+    WITHOUT,
+    elsewhere,
+    legalize,
+    row,
+)
 
 _WEB = "onnxruntime-web"
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from resizefix.messages.fixes import ANY_SIZE, PARTNER, legalize
-from resizefix.messages.message import Message
-from resizefix.messages.rows import CONSTANT, CUBIC, RANK, coordinates, row
+from resizefix.messages.message import ANY_SIZE, CONSTANT, CUBIC, PARTNER, RANK, Message, coordinates, legalize, row
 
 MESSAGES = (
     row(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from resizefix.messages.rows import COORDINATES, CUBIC, RANK, SPATIAL, WITHOUT, computed, row
+from resizefix.messages.message import COORDINATES, CUBIC, RANK, SPATIAL, WITHOUT, computed, row
 
 MESSAGES = (
     row(

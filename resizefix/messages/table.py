@@ -17,8 +17,8 @@ from resizefix.messages import (
 )
 from resizefix.messages import nearest as near
 from resizefix.messages.message import Message
-from resizefix.messages.plain_text import Plain, plain, without_prefix
-from resizefix.messages.wording import LEAST_PART, Span
+from resizefix.messages.pasted_text import Plain, plain, without_prefix
+from resizefix.messages.wording import LEAST_PART, MatchedSpan
 
 MESSAGES: tuple[Message, ...] = (
     *tensorrt.MESSAGES,
@@ -59,7 +59,7 @@ def nearest_to(pasted: str) -> list[tuple[Message, float]]:
     return near.nearest(pasted, MESSAGES)
 
 
-def _inside(span: Span, spans: Iterable[Span]) -> bool:
+def _inside(span: MatchedSpan, spans: Iterable[MatchedSpan]) -> bool:
     """Whether another message's wording stands around this one's, and says more."""
     return any(other.start <= span.start and span.end <= other.end and other.letters > span.letters for other in spans)
 

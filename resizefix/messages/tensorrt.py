@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from resizefix.messages.fixes import FREEZE, LEGACY, NEWEST, REPAIR, legalize
-from resizefix.messages.message import Fix, Message
+from resizefix.messages.message import FREEZE, LEGACY, NEWEST, REPAIR, Fix, Message, legalize
 
 _RULES = "docs/reference/targets.md"
 

@@ -2,8 +2,18 @@
 
 from __future__ import annotations
 
-from resizefix.messages.fixes import ANY_SIZE, FOR_TENSORRT, FREEZE, NEWEST, PARTNER, REPAIR, TOGETHER, legalize
-from resizefix.messages.message import Fix, Message
+from resizefix.messages.message import (
+    ANY_SIZE,
+    FOR_TENSORRT,
+    FREEZE,
+    NEWEST,
+    PARTNER,
+    REPAIR,
+    TOGETHER,
+    Fix,
+    Message,
+    legalize,
+)
 
 
 def _row(

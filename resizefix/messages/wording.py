@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import NamedTuple
 
-from resizefix.messages.plain_text import Plain, plain_text
+from resizefix.messages.pasted_text import Plain, plain_text
 
 ANYTHING = "…"
 LEAST_PART = 16
@@ -24,7 +24,7 @@ _LONGEST_NAME = 60  # letters of a name or number that a cut text begins with
 _GAP, _ANY_NUMBER = "", "0"
 
 
-class Span(NamedTuple):
+class MatchedSpan(NamedTuple):
     """Where in a text a wording stands, and how many of its letters do."""
 
     start: int
@@ -65,14 +65,14 @@ class Wording:
         patterns = {_GAP: rf".{{0,{_LONGEST_GAP}}}?", _ANY_NUMBER: _DIGITS.pattern}
         return re.compile("".join(patterns.get(piece) or re.escape(piece) for piece in self._pieces))
 
-    def whole_in(self, pasted: Plain) -> Span | None:
+    def whole_in(self, pasted: Plain) -> MatchedSpan | None:
         """Where the whole wording stands in the text; a word at its ends is whole, too."""
         if self._longest not in pasted.letters:
             return None
         open_start, open_end = self._pieces[0] == _GAP, self._pieces[-1] == _GAP
         for match in self._pattern.finditer(pasted.letters):
             if (open_start or pasted.divides(match.start())) and (open_end or pasted.divides(match.end())):
-                return Span(match.start(), match.end(), self.letters)
+                return MatchedSpan(match.start(), match.end(), self.letters)
         return None
 
     def part_in(self, pasted: Plain) -> int:

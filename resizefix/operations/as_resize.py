@@ -26,7 +26,7 @@ from resizefix.operations.foreign_resizes import ForeignResize, foreign_resizes
 from resizefix.operations.written_resizes import WrittenResize, written_resizes
 from resizefix.outcome import Outcome, Status
 from resizefix.scope_path import Key
-from resizefix.shapes.model_view import ModelView
+from resizefix.shapes.stored_shapes import ModelView
 from resizefix.targets.collect_facts import facts_by_key
 from resizefix.targets.onnxruntime_target import ONNXRUNTIME
 from resizefix.targets.target import Effect, judge
@@ -35,7 +35,7 @@ _FIRST_WITH_SIZES = 11
 
 
 @dataclass(frozen=True, eq=False)
-class Rewritten:
+class WrittenAsResize:
     """The changed document, what happened to each place, and of each changed one what is resized and how near the
     Resize comes. `unrun` are the places whose operators no runtime here runs."""
 
@@ -61,7 +61,7 @@ def meaning_of(place: WrittenResize | ForeignResize) -> Interpolation:
     return place.meaning.interpolation if isinstance(place, ForeignResize) else place.assumed.interpolation
 
 
-def write_as_resize(document: Document, patterns: Sequence[str], first_index: int) -> Rewritten:
+def write_as_resize(document: Document, patterns: Sequence[str], first_index: int) -> WrittenAsResize:
     """A copy in which the places that the patterns name (all without any) are Resize nodes; `first_index` is the index
     of the first outcome, behind the resizes that the model has.
 
@@ -79,7 +79,7 @@ def write_as_resize(document: Document, patterns: Sequence[str], first_index: in
 
 def _rewritten(
     document: Document, patterns: Sequence[str], first_index: int, refused: Mapping[Key, Diagnostic]
-) -> Rewritten:
+) -> WrittenAsResize:
     """`write_as_resize`, without the places that are refused already."""
     view = ModelView(document)
     made = document.copy()
@@ -117,7 +117,7 @@ def _rewritten(
             )
         )
     remove_unread(made.proto, unread)
-    return Rewritten(made, tuple(outcomes), data, bounds, tuple(unrun))
+    return WrittenAsResize(made, tuple(outcomes), data, bounds, tuple(unrun))
 
 
 def _reason(place: WrittenResize | ForeignResize) -> Diagnostic:

@@ -12,8 +12,8 @@ from resizefix.lowerings.matmul import MATMUL, SMALL_MATMUL
 from resizefix.operations.legalize import Legalize, Legalizer
 from resizefix.operations.replacement import Allowance, Replacement, every_lowered, rewritten, subject_of
 from resizefix.operations.site import Site
-from resizefix.operations.spelling import spelled
-from resizefix.origins.origin import OriginKind
+from resizefix.operations.site_nodes import spelled
+from resizefix.origins.classify import OriginKind
 from resizefix.outcome import Outcome, Status
 from resizefix.scope_path import Key
 from resizefix.targets.target import Target

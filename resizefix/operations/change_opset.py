@@ -21,11 +21,11 @@ from resizefix.opsets.lowering import lower_nodes
 from resizefix.opsets.raising import first_computed_otherwise, why_not_raised
 from resizefix.opsets.raising import raised_to as raise_document
 from resizefix.opsets.value_info_map import ValueInfoMap
-from resizefix.opsets.verdict import Blocker, Step
+from resizefix.opsets.verdict import Blocker, OpsetStep
 from resizefix.outcome import Outcome, Status
 from resizefix.scope_path import Key
-from resizefix.shapes.model_view import ModelView
 from resizefix.shapes.signatures import since_version
+from resizefix.shapes.stored_shapes import ModelView
 
 _ROUNDED = ErrorBound(exact=False, bound=2e-7)  # of sums in another order, which onnxruntime makes
 
@@ -38,7 +38,7 @@ class InOpset:
     document: Document
     outcomes: tuple[Outcome, ...]
     blockers: tuple[Blocker, ...]
-    steps: tuple[Step, ...]
+    steps: tuple[OpsetStep, ...]
     touched: frozenset[Key]
 
     @property
@@ -88,10 +88,10 @@ def raised_to(document: Document, opset: int, *, allow_inexact: bool = False) ->
                 new = now.body.node[now.producers[node.output[0]]]
                 since = since_version(node.op_type, scope.opset)
                 what = Diagnostic("opsets.step-became", operators=new.op_type)
-                steps.append(Step(node_label(node, index), node.op_type, since, what))
+                steps.append(OpsetStep(node_label(node, index), node.op_type, since, what))
     why = why_not_raised(document, opset) if allow_inexact else None
     if why is not None:
-        steps.append(Step(document.proto.graph.name, "", 0, why, _ROUNDED))
+        steps.append(OpsetStep(document.proto.graph.name, "", 0, why, _ROUNDED))
     return InOpset(made, outcomes, (), tuple(steps), touched)
 
 
@@ -104,7 +104,7 @@ def _raised(site: Site, later: Site, opset: int) -> Outcome:
     return site.outcome(Status.CHANGED, reason, after=(node_text(later.node),))
 
 
-def _inexact(step: Step) -> Blocker:
+def _inexact(step: OpsetStep) -> Blocker:
     reason, fix = Diagnostic("opsets.is-inexact"), Diagnostic("opsets.fix-allow-inexact")
     return Blocker(step.node, step.op_type, step.since_version, reason, fix)
 

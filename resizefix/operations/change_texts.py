@@ -26,7 +26,7 @@ from onnx import (
 )
 
 from resizefix.document.document import Document
-from resizefix.document.pieces import Piece, as_bytes, part_of, size_of
+from resizefix.document.source import Piece, as_bytes, part_of, size_of
 from resizefix.document.stored import EXTERNAL_DATA, Stored
 from resizefix.document.text import counted, elem_type_text, node_text, value_text
 from resizefix.errors import UnreadableModelError

@@ -18,14 +18,18 @@ from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, TensorProto
 from resizefix.document.document import Document
 from resizefix.document.scopes import bodies_in, in_order, subgraphs
 from resizefix.operations.change_texts import message_text, tensor_text
-from resizefix.operations.compared_fields import MATCHED, UNREAD, Pair, numbered, pairs
 from resizefix.operations.message_differences import (
+    MATCHED,
     UNKNOWN,
-    Comparison,
+    UNREAD,
     Difference,
     FieldPair,
+    MessageComparison,
+    MessagePair,
     differing,
+    numbered,
     of_unknown_fields,
+    pairs,
     settled,
 )
 from resizefix.scope_path import MAIN, FunctionName, ScopePath
@@ -64,7 +68,7 @@ class _Models:
     def __init__(self, before: Document, after: Document, meaning_only: bool) -> None:
         self._documents = before, after
         self._meaning_only = meaning_only
-        self._comparison = Comparison(before, after)
+        self._comparison = MessageComparison(before, after)
 
     def changes(self) -> Iterator[Change]:
         """Every change; bodies are compared after the scope that holds them."""
@@ -105,7 +109,7 @@ class _Models:
         if moved is not None and not (self._meaning_only and what == "node" and _runs(old) and _runs(new)):
             yield Change(f"order of {what}s", moved[0], *moved, path)
 
-    def _of_entry(self, what: str, row: Pair, path: ScopePath) -> Iterator[Change]:
+    def _of_entry(self, what: str, row: MessagePair, path: ScopePath) -> Iterator[Change]:
         old, new = row.before, row.after
         if isinstance(old, NodeProto) and not settled(old, new):
             old, new = _without_bodies(old), _without_bodies(new)
@@ -122,7 +126,7 @@ class _Models:
                 before, after = (_in(where, text) for text in (one.before, one.after))
                 yield Change(f"{one.unread} of {what}", _name(row), before, after, path)
 
-    def _texts(self, row: Pair) -> tuple[str | None, str | None]:
+    def _texts(self, row: MessagePair) -> tuple[str | None, str | None]:
         old, new = (
             None
             if entry is None
@@ -137,7 +141,7 @@ class _Models:
         return (one for one in differences if one.unread is None or not self._meaning_only)
 
 
-def _name(row: Pair) -> str:
+def _name(row: MessagePair) -> str:
     entry = row.after if row.before is None else row.before
     return (entry.name if isinstance(entry, NodeProto) else "") or row.name
 

@@ -16,8 +16,8 @@ from resizefix.document.scopes import Scope
 from resizefix.interpolation import CoordinateTransformationMode, ExtentKind, Interpolation, Mode, NearestMode
 from resizefix.operations.moved_elements import constant_of
 from resizefix.scope_path import Key
-from resizefix.shapes.model_view import ModelView
 from resizefix.shapes.operand import attribute_of
+from resizefix.shapes.stored_shapes import ModelView
 
 _C = CoordinateTransformationMode
 _NEAREST = Interpolation(Mode.NEAREST, _C.ASYMMETRIC, NearestMode.FLOOR)

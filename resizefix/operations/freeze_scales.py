@@ -28,19 +28,17 @@ from resizefix.document.values import Array, Dims, numbers_in
 from resizefix.document.view import View
 from resizefix.equivalences.resize_spec import Axis, ResizeSpec
 from resizefix.interpolation import ExtentKind
-from resizefix.operations.constant_writer import ConstantWriter
-from resizefix.operations.given_values import GivenValues, named
+from resizefix.operations.given_values import ConstantWriter, GivenValues, named
 from resizefix.operations.replacement import why_unverifiable
 from resizefix.operations.rewriter import Operation, Rewritten, rewrite
 from resizefix.operations.site import ReadSite, Site
-from resizefix.origins.origin import OriginKind
+from resizefix.origins.classify import OriginKind
 from resizefix.origins.recover import Recoverer
 from resizefix.outcome import Outcome, Status
 from resizefix.scope_path import MAIN, Key
 from resizefix.shapes.dependents import Dependents
-from resizefix.shapes.model_view import ModelView
 from resizefix.shapes.operand import SHAPE_READERS
-from resizefix.shapes.stored_shapes import is_invented, rederive
+from resizefix.shapes.stored_shapes import ModelView, is_invented, rederive
 from resizefix.targets.collect_facts import facts_in
 from resizefix.targets.facts import OperandSource, SiteFacts
 
@@ -54,7 +52,7 @@ class Freezing(Rewritten):
 
 
 @dataclass(frozen=True, eq=False)
-class _Plan:
+class _FreezePlan:
     """What a site's operand becomes: `value`, as scales or sizes.
 
     Without a value the chain stays and its inputs become constants, of which `note` tells the user. `rois` are inputs
@@ -98,7 +96,7 @@ def freeze_scales(
     return Freezing(made.view, made.outcomes, operation.used)
 
 
-class _Freeze(Operation[_Plan]):
+class _Freeze(Operation[_FreezePlan]):
     def __init__(self, given: GivenValues, *, all_uses: bool) -> None:
         self._given = given
         self._all_uses = all_uses
@@ -106,17 +104,17 @@ class _Freeze(Operation[_Plan]):
         self._recoverer = Recoverer(given.view, given.arrays)
         self.used: dict[str, tuple[float, ...]] = {}
 
-    def plan(self, view: ModelView, sites: Sequence[Site]) -> Sequence[_Plan | Outcome]:
+    def plan(self, view: ModelView, sites: Sequence[Site]) -> Sequence[_FreezePlan | Outcome]:
         facts = facts_in(view) if sites else ()
         plans = [(site, self._plan(site)) for site in sites]
         return [
             replace(plan, conditions=why_unverifiable(_facts_of(plan, facts[site.index])))
-            if isinstance(plan, _Plan)
+            if isinstance(plan, _FreezePlan)
             else plan
             for site, plan in plans
         ]
 
-    def apply(self, document: Document, plans: Sequence[tuple[Site, _Plan]]) -> Sequence[Outcome]:
+    def apply(self, document: Document, plans: Sequence[tuple[Site, _FreezePlan]]) -> Sequence[Outcome]:
         nodes = _apply(document, [plan for _, plan in plans], self._given)
         self.used = {name: self._given.numbers(name) for _, plan in plans for name in (*plan.inputs, *plan.rois)}
         staying = _staying(document.proto, self.used)
@@ -130,7 +128,7 @@ class _Freeze(Operation[_Plan]):
             for site, plan in plans
         ]
 
-    def _plan(self, site: Site) -> _Plan | Outcome:
+    def _plan(self, site: Site) -> _FreezePlan | Outcome:
         """What the site's operands become; or why they stay as they are."""
         plan, rois = self._plan_of_extent(site), self._given.behind_roi(site.index)
         if not rois or not isinstance(site, ReadSite):
@@ -139,14 +137,14 @@ class _Freeze(Operation[_Plan]):
         if missing:
             why = Diagnostic("operations.input-without-value", extent="roi", name=repr(missing[0]))
             return site.outcome(Status.REFUSED, why)
-        if isinstance(plan, _Plan):
+        if isinstance(plan, _FreezePlan):
             return replace(plan, rois=rois)
         if plan.status is Status.REFUSED:
             return plan
         note = Diagnostic("operations.roi-became-constant", inputs=", ".join(map(repr, rois)))
-        return _Plan(site, site.extent.kind, None, note=note, rois=rois)
+        return _FreezePlan(site, site.extent.kind, None, note=note, rois=rois)
 
-    def _plan_of_extent(self, site: Site) -> _Plan | Outcome:
+    def _plan_of_extent(self, site: Site) -> _FreezePlan | Outcome:
         kind = site.origin.kind
         if not isinstance(site, ReadSite):
             return site.outcome(Status.REFUSED, site.reason)
@@ -155,7 +153,7 @@ class _Freeze(Operation[_Plan]):
             return site.outcome(Status.UNCHANGED, reason)
         if kind is OriginKind.COMPUTED and site.extent.values is not None:
             dtype = np.float32 if site.extent.kind is ExtentKind.SCALES else np.int64
-            return _Plan(site, site.extent.kind, np.array(site.extent.values, dtype))
+            return _FreezePlan(site, site.extent.kind, np.array(site.extent.values, dtype))
         if kind is not OriginKind.GRAPH_INPUT:
             return site.outcome(Status.REFUSED, site.reason)
         misled = _shape_that_is_misled(self._scopes, site)
@@ -164,7 +162,7 @@ class _Freeze(Operation[_Plan]):
         plan = self._of_inputs(site)
         return site.outcome(Status.REFUSED, plan) if isinstance(plan, str) else plan
 
-    def _of_inputs(self, site: ReadSite) -> _Plan | str:
+    def _of_inputs(self, site: ReadSite) -> _FreezePlan | str:
         kind, inputs = site.extent.kind, self._given.behind(site.index)
         missing = [name for name in inputs if name not in self._given.arrays]
         if missing:
@@ -183,11 +181,11 @@ class _Freeze(Operation[_Plan]):
             return wrong
         other = self._given.other_reader(site) if self._all_uses else None
         if other is None:
-            return _Plan(site, kind, value, inputs)
+            return _FreezePlan(site, kind, value, inputs)
         note = Diagnostic("operations.constant-for-others", inputs=", ".join(map(repr, inputs)), other=other)
-        return _Plan(site, kind, value, inputs, note, for_all=True)
+        return _FreezePlan(site, kind, value, inputs, note, for_all=True)
 
-    def _only_inputs(self, site: ReadSite, inputs: tuple[str, ...], why: str | None) -> _Plan:
+    def _only_inputs(self, site: ReadSite, inputs: tuple[str, ...], why: str | None) -> _FreezePlan:
         """The chain stays, and the inputs themselves become constants, for all who read them."""
         kind, other = site.extent.kind, self._given.other_reader(site)
         note = Diagnostic(
@@ -197,10 +195,10 @@ class _Freeze(Operation[_Plan]):
             extent=kind.value,
             why=why,
         )
-        return _Plan(site, kind, None, inputs, note)
+        return _FreezePlan(site, kind, None, inputs, note)
 
 
-def _facts_of(plan: _Plan, facts: SiteFacts) -> SiteFacts:
+def _facts_of(plan: _FreezePlan, facts: SiteFacts) -> SiteFacts:
     """What a target sees of the site once its operand is the constant."""
     if plan.value is None:
         return facts
@@ -243,7 +241,7 @@ def _misfit(value: Array, kind: ExtentKind, site: ReadSite) -> str | None:
     return Diagnostic("operations.would-not-fit-axes", extent=kind.value, numbers=numbers, axes=list(axes))
 
 
-def _apply(document: Document, plans: Sequence[_Plan], given: GivenValues) -> Mapping[Key, NodeProto]:
+def _apply(document: Document, plans: Sequence[_FreezePlan], given: GivenValues) -> Mapping[Key, NodeProto]:
     """The sites' nodes as they are now."""
     model = document.proto
     scopes = View(model).scopes
@@ -269,9 +267,9 @@ def _apply(document: Document, plans: Sequence[_Plan], given: GivenValues) -> Ma
     return nodes
 
 
-def _by_operand(plans: Sequence[_Plan], scopes: Scopes) -> list[list[_Plan]]:
+def _by_operand(plans: Sequence[_FreezePlan], scopes: Scopes) -> list[list[_FreezePlan]]:
     """Plans that give one tensor one value, together."""
-    groups: dict[object, list[_Plan]] = {}
+    groups: dict[object, list[_FreezePlan]] = {}
     for plan in plans:
         if plan.value is None:
             continue
@@ -281,7 +279,9 @@ def _by_operand(plans: Sequence[_Plan], scopes: Scopes) -> list[list[_Plan]]:
     return list(groups.values())
 
 
-def _write(group: Sequence[_Plan], nodes: Mapping[Key, NodeProto], scopes: Scopes, writer: ConstantWriter) -> None:
+def _write(
+    group: Sequence[_FreezePlan], nodes: Mapping[Key, NodeProto], scopes: Scopes, writer: ConstantWriter
+) -> None:
     """Under the operand's own name if only these sites read it and as what they are: then no node changes."""
     first = group[0]
     assert first.value is not None
@@ -343,7 +343,7 @@ def _shape_that_is_misled(scopes: Scopes, site: ReadSite) -> str | None:
     return None
 
 
-def _write_shapes(document: Document, plans: Sequence[_Plan]) -> None:
+def _write_shapes(document: Document, plans: Sequence[_FreezePlan]) -> None:
     """Shapes that hold at the frozen values. Again as long as the output of one site fixes the input of the next."""
     seeds: dict[Key, Dims | None] = {}
     for _ in range(len(plans)):
@@ -355,7 +355,7 @@ def _write_shapes(document: Document, plans: Sequence[_Plan]) -> None:
         rederive(document.proto, seeds, names_hold=True)
 
 
-def _output_dims(plan: _Plan, view: ModelView) -> Dims | None:
+def _output_dims(plan: _FreezePlan, view: ModelView) -> Dims | None:
     """Sizes on axes that the constants fix; on the others their names, None for one that may not be true now."""
     dims = view.dims(_scope(view.scopes, plan.site), _node(view.scopes, plan.site).input[0])
     stored = view.shapes.dims(plan.site.key)
@@ -377,7 +377,7 @@ def _given_name(size: int | str | None) -> str | None:
     return size if isinstance(size, str) and not is_invented(size) else None
 
 
-def _frozen_axes(plan: _Plan, dims: Dims) -> tuple[Axis, ...] | None:
+def _frozen_axes(plan: _FreezePlan, dims: Dims) -> tuple[Axis, ...] | None:
     """What the constant makes of each axis, nothing being known where the chain stays; None for a rank that the
     operand does not fit."""
     meaning = plan.site.interpolation

@@ -18,8 +18,8 @@ from resizefix.document.node_builder import FreshNames, NodeBuilder
 from resizefix.document.scopes import DEFAULT_DOMAINS, Definition, DefinitionKind, Scope, names_in, node_label
 from resizefix.document.view import View
 from resizefix.scope_path import MAIN, Key
-from resizefix.shapes.model_view import ModelView
 from resizefix.shapes.operand import SHAPE_READERS
+from resizefix.shapes.stored_shapes import ModelView
 
 _FLOATS = (TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.DOUBLE)
 _MOST_NUMBERS = 64  # of a shape tensor; an input with more is data

@@ -38,10 +38,10 @@ from resizefix.operations.replacement import (
 from resizefix.operations.rewriter import Operation, Rewritten, broken_rules, rewrite
 from resizefix.operations.scan_ranks import store_scan_ranks
 from resizefix.operations.site import Site
-from resizefix.operations.spelling import operands_of, spelled
+from resizefix.operations.site_nodes import operands_of, spelled
 from resizefix.outcome import Outcome, Status
 from resizefix.scope_path import Key
-from resizefix.shapes.model_view import ModelView
+from resizefix.shapes.stored_shapes import ModelView
 from resizefix.targets.collect_facts import facts_in
 from resizefix.targets.facts import OperandSource, Roi, SiteFacts
 from resizefix.targets.onnxruntime_target import ONNXRUNTIME

@@ -11,9 +11,9 @@ from resizefix.document.scopes import DefinitionKind, Scope, is_operator
 from resizefix.document.values import Array, longest_extent
 from resizefix.equivalences.index_map import Indices
 from resizefix.lowerings.recovered import Sampled
-from resizefix.shapes.model_view import ModelView
 from resizefix.shapes.moving_values import slice_positions
 from resizefix.shapes.operand import MISFITS, attribute_of
+from resizefix.shapes.stored_shapes import ModelView
 
 MOST_MOVED = 1 << 24
 """Tensors with more elements are not followed."""

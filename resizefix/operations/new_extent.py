@@ -19,9 +19,9 @@ from resizefix.operations.sites import sites_in
 from resizefix.outcome import Outcome, Status
 from resizefix.promotion import Form, InputBinding, PromotedInput
 from resizefix.scope_path import Key
-from resizefix.shapes.model_view import ModelView
 from resizefix.shapes.output_size import batch_and_channel
 from resizefix.shapes.partners import Partner
+from resizefix.shapes.stored_shapes import ModelView
 
 Numbers = tuple[float, ...]
 

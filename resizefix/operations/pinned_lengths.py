@@ -16,7 +16,7 @@ from resizefix.document.text import node_text
 from resizefix.operations.site import Site
 from resizefix.outcome import Outcome, Status
 from resizefix.scope_path import MAIN, Key
-from resizefix.shapes.model_view import ModelView
+from resizefix.shapes.stored_shapes import ModelView
 from resizefix.targets.collect_facts import facts_in
 from resizefix.targets.met_tensors import Meeting, meetings
 from resizefix.targets.target import Target, judge

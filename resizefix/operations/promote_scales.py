@@ -25,21 +25,19 @@ from resizefix.document.text import listed, node_text, node_texts
 from resizefix.document.view import View
 from resizefix.errors import RefusedError, UsageError
 from resizefix.interpolation import ExtentKind, NearestMode
-from resizefix.operations.forms import bind_input, bind_integer_input, retry_args
-from resizefix.operations.input_subgraph import InputSubgraph, Place
-from resizefix.operations.new_operand import read_instead
+from resizefix.operations.forms import InputSubgraph, SubgraphPlace, bind_input, bind_integer_input, retry_args
 from resizefix.operations.promoted_sizes import kept_dims
 from resizefix.operations.rewriter import Operation, broken_rules, rewrite
 from resizefix.operations.scan_ranks import store_scan_ranks
 from resizefix.operations.site import ReadSite, Refusal, Site
+from resizefix.operations.site_nodes import read_instead
 from resizefix.operations.sites import FIRST_OPSET_WITH_SCALES_INPUT, find_sites
-from resizefix.origins.origin import OriginKind
+from resizefix.origins.classify import OriginKind
 from resizefix.outcome import Outcome, Status
 from resizefix.promotion import Form, InputBinding, PromotedInput
 from resizefix.scope_path import Key
 from resizefix.shapes.dependents import Dependents
-from resizefix.shapes.model_view import ModelView
-from resizefix.shapes.stored_shapes import rederive
+from resizefix.shapes.stored_shapes import ModelView, rederive
 from resizefix.targets.target import Effect, Target
 
 _DTYPES = {"int64": np.int64, "float": np.float32}
@@ -320,8 +318,8 @@ def _apply(
         nodes.append(node)
         old_operands.extend(definition.key for definition in scopes.sources(scope, node, 1))
         # What feeds an operand stands in the outermost scope, before the node or the one around the node's body.
-        here = Place(site.scope.path, scope.producers[site.output])
-        outside = Place(scope.path.outermost, scope.order[1]) if scope.parent else here
+        here = SubgraphPlace(site.scope.path, scope.producers[site.output])
+        outside = SubgraphPlace(scope.path.outermost, scope.order[1]) if scope.parent else here
         _rewire(site.read, driven, node, by_key[site.key], subgraph, outside, here)
     for place, made in sorted(subgraph.nodes.items(), key=lambda item: item[0].position, reverse=True):
         insert_nodes(scopes.by_path[place.path].body, place.position, made)
@@ -351,8 +349,8 @@ def _rewire(
     node: NodeProto,
     source: PromotedInput,
     subgraph: InputSubgraph,
-    outside: Place,
-    here: Place,
+    outside: SubgraphPlace,
+    here: SubgraphPlace,
 ) -> None:
     by_shape = driven.by_shape
     operand = subgraph.sizes(source.name, driven, here) if by_shape else subgraph.operand(source.name, driven, outside)

@@ -14,7 +14,7 @@ from resizefix.promotion import InputBinding
 from resizefix.scope_path import Key
 from resizefix.shapes.dependents import Dependents
 from resizefix.shapes.operand import attribute_of
-from resizefix.shapes.output_lengths import KEEPING
+from resizefix.shapes.output_size import KEEPING
 
 _Open = tuple[int, frozenset[int]] | None  # the rank and the axes that an input moves; None: all
 

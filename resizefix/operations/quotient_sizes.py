@@ -18,16 +18,16 @@ from resizefix.document.node_builder import FreshNames, NodeBuilder
 from resizefix.document.scopes import default_opset, names_in
 from resizefix.errors import RefusedError
 from resizefix.interpolation import ExtentKind
-from resizefix.operations.new_operand import read_instead
 from resizefix.operations.replacement import Fresh, Replacement
 from resizefix.operations.site import ReadSite, Site
+from resizefix.operations.site_nodes import read_instead
 from resizefix.operations.sites import find_sites
-from resizefix.origins.origin import OriginKind
+from resizefix.origins.classify import OriginKind
 from resizefix.scope_path import MAIN, Key
 from resizefix.shapes.expression import Size
-from resizefix.shapes.model_view import ModelView
 from resizefix.shapes.partners import Partners
 from resizefix.shapes.size_quotients import LONGEST, SizeQuotients
+from resizefix.shapes.stored_shapes import ModelView
 from resizefix.targets.collect_facts import facts_in
 from resizefix.targets.target import Effect, Target, judge
 

@@ -11,7 +11,7 @@ from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.dialect import RESIZES
 from resizefix.dialects.intended import IntendedNode
 from resizefix.dialects.resized_length import kernel_length
-from resizefix.document import validity
+from resizefix.document import structure as validity
 from resizefix.document.document import Document
 from resizefix.document.edits import apply_around, insert_nodes, remove_unread
 from resizefix.document.scopes import DEFAULT_DOMAINS, Scope, bodies
@@ -26,11 +26,10 @@ from resizefix.interpolation import ExtentKind
 from resizefix.operations.rewriter import Rewritten
 from resizefix.operations.site import ReadSite, Site
 from resizefix.operations.sites import sites_in
-from resizefix.opsets.preparation import sort_nodes, spell_default_domain
+from resizefix.opsets.lowering import sort_nodes, spell_default_domain
 from resizefix.outcome import Outcome, Status
 from resizefix.scope_path import Key
-from resizefix.shapes.model_view import ModelView
-from resizefix.shapes.stored_shapes import rederive
+from resizefix.shapes.stored_shapes import ModelView, rederive
 from resizefix.targets.collect_facts import facts_in
 from resizefix.targets.onnxruntime_target import ONNXRUNTIME
 from resizefix.targets.target import judge, taken

@@ -12,11 +12,11 @@ from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.dialect import RESIZES
 from resizefix.document.document import Document
 from resizefix.document.edits import add_initializer, remove_unread, replace_nodes
+from resizefix.document.structure import why_invalid
 from resizefix.document.text import node_text
-from resizefix.document.validity import why_invalid
 from resizefix.document.values import numbers_in
 from resizefix.document.view import View
-from resizefix.equivalences.chain import Step, smallest_chain
+from resizefix.equivalences.chain import AxisStep, smallest_chain
 from resizefix.equivalences.error_bound import spelling_bound
 from resizefix.equivalences.resize_spec import ResizeSpec
 from resizefix.equivalences.table import AxisEquivalence
@@ -27,7 +27,7 @@ from resizefix.lowerings.crops import crops, lower_crop
 from resizefix.lowerings.lowering import Lowered, Lowering
 from resizefix.lowerings.table import in_words, lower, lowerings_for
 from resizefix.operations.site import Site
-from resizefix.origins.origin import OriginKind
+from resizefix.origins.classify import OriginKind
 from resizefix.outcome import Outcome, Status
 from resizefix.scope_path import Key, ScopePath
 from resizefix.shapes.stored_shapes import rederive
@@ -116,7 +116,7 @@ def subject_of(site: Site, largest_scale: float = LARGEST_SCALE) -> ResizeSpec:
 
 def rewritten(
     subject: ResizeSpec, accepts: Callable[[ResizeSpec], bool], allowance: Allowance
-) -> tuple[ResizeSpec, tuple[Step, ...]] | None:
+) -> tuple[ResizeSpec, tuple[AxisStep, ...]] | None:
     """The subject at the end of the smallest chain that `accepts` takes, with the chain; None if there is none."""
     chain = smallest_chain(subject, accepts, allow_inexact=allowance.inexact)
     if chain is None:
@@ -125,7 +125,7 @@ def rewritten(
 
 
 def chain_replacement(
-    node: NodeProto, initializers: Sequence[TensorProto], subject: ResizeSpec, chain: Sequence[Step]
+    node: NodeProto, initializers: Sequence[TensorProto], subject: ResizeSpec, chain: Sequence[AxisStep]
 ) -> Replacement:
     """The replacement of `subject` that a chain of equivalences ends in, spelled as `node`."""
     befores = [subject, *(step.subject for step in chain)]
@@ -141,7 +141,7 @@ def chain_replacement(
     return Replacement((node,), tuple(initializers), not inexact, bound, how, note, conditions)
 
 
-def lengths(chain: Sequence[Step]) -> tuple[str, ...]:
+def lengths(chain: Sequence[AxisStep]) -> tuple[str, ...]:
     """How long an axis of unknown length may be to be sampled alike."""
     used = [equivalence for step in chain for equivalence in step.equivalences]
     longest = [row.longest for row in used if isinstance(row, AxisEquivalence) and row.longest is not None]

@@ -19,11 +19,11 @@ from resizefix.equivalences.resize_spec import ResizeSpec
 from resizefix.errors import RefusedError
 from resizefix.operations.replacement import Allowance, Fresh, Replacement, every_lowered, rewritten, subject_of
 from resizefix.operations.site import ReadSite, Site
-from resizefix.operations.spelling import operands_of, spelled
+from resizefix.operations.site_nodes import operands_of, spelled
 from resizefix.opsets.lowering import Ready
 from resizefix.outcome import Outcome, Status
 from resizefix.scope_path import Key
-from resizefix.shapes.model_view import ModelView
+from resizefix.shapes.stored_shapes import ModelView
 
 _FIRST_RESIZE = 10
 

@@ -15,7 +15,7 @@ from resizefix.operations.site import Site
 from resizefix.operations.sites import sites_in
 from resizefix.outcome import Outcome, Status
 from resizefix.scope_path import Key
-from resizefix.shapes.model_view import ModelView
+from resizefix.shapes.stored_shapes import ModelView
 from resizefix.targets.collect_facts import facts_by_key
 from resizefix.targets.target import Target, Violation, judge
 

@@ -21,8 +21,7 @@ from resizefix.errors import UnreadableModelError
 from resizefix.scope_path import Key
 from resizefix.shapes.axis_sizes import AxisSizes
 from resizefix.shapes.dependents import Dependents
-from resizefix.shapes.model_view import ModelView
-from resizefix.shapes.stored_shapes import Shapes
+from resizefix.shapes.stored_shapes import ModelView, Shapes
 
 _MOST_NUMBERS = 64  # of an operand that decides about sizes: one or two for each axis
 

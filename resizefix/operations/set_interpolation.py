@@ -15,13 +15,13 @@ from resizefix.dialects.intended import IntendedNode
 from resizefix.document.document import Document
 from resizefix.document.node_builder import FreshNames
 from resizefix.document.scopes import names_in
-from resizefix.equivalences.chain import Step, reasons, rewrites
+from resizefix.equivalences.chain import AxisStep, reasons, rewrites
 from resizefix.equivalences.error_bound import spelling_bound
 from resizefix.equivalences.resize_spec import ResizeSpec
 from resizefix.errors import RefusedError
 from resizefix.interpolation import ExtentKind, Interpolation
-from resizefix.lowerings.conditions import why_not_native
 from resizefix.lowerings.copies import REPEAT
+from resizefix.lowerings.lowering import why_not_native
 from resizefix.lowerings.table import BY_NAME
 from resizefix.operations.node_attributes import Edited, edited, with_attributes
 from resizefix.operations.quotient_sizes import as_sizes
@@ -41,12 +41,12 @@ from resizefix.operations.rewriter import Operation, broken_rules, rewrite
 from resizefix.operations.scan_ranks import store_scan_ranks
 from resizefix.operations.settings import AXES, SCALES, SIZES, Settings
 from resizefix.operations.site import ReadSite, Site
-from resizefix.operations.spelling import spelled
+from resizefix.operations.site_nodes import spelled
 from resizefix.opsets.raising import why_not_raised
-from resizefix.origins.origin import OriginKind
+from resizefix.origins.classify import OriginKind
 from resizefix.outcome import Outcome, Status
 from resizefix.scope_path import Key
-from resizefix.shapes.model_view import ModelView
+from resizefix.shapes.stored_shapes import ModelView
 from resizefix.targets.collect_facts import facts_in
 from resizefix.targets.onnxruntime_target import ONNXRUNTIME
 from resizefix.targets.target import Effect, Violation, judge
@@ -66,7 +66,7 @@ class Changed:
 
 
 @dataclass(frozen=True)
-class _Plan:
+class _InterpolationPlan:
     replacement: Replacement
     intended: IntendedNode
     is_reshaped: bool
@@ -86,13 +86,13 @@ def set_interpolation(document: Document, sites: Sequence[Site], settings: Setti
 
 
 @dataclass(eq=False)
-class _Set(Operation[_Plan]):
+class _Set(Operation[_InterpolationPlan]):
     settings: Settings
     rejected: dict[Key, frozenset[str]] = field(default_factory=dict)
     idle_rois: frozenset[Key] = frozenset()
     intended: dict[int, IntendedNode] = field(default_factory=dict)
 
-    def plan(self, view: ModelView, sites: Sequence[Site]) -> Sequence[_Plan | Outcome]:
+    def plan(self, view: ModelView, sites: Sequence[Site]) -> Sequence[_InterpolationPlan | Outcome]:
         fresh = FreshNames(names_in(view.model)).fresh
         facts = facts_in(view)
         raisable = cache(partial(why_not_raised, view.document))
@@ -102,7 +102,7 @@ class _Set(Operation[_Plan]):
 
     def _plan_or_outcome(
         self, view: ModelView, site: Site, raisable: Callable[[int], str | None], fresh: Fresh
-    ) -> _Plan | Outcome:
+    ) -> _InterpolationPlan | Outcome:
         try:
             shaped = self._is_shaped(site.read)
             found = _plan(view, site.read, self.settings, raisable, fresh, shaped=shaped)
@@ -117,7 +117,7 @@ class _Set(Operation[_Plan]):
         is_idle = form in _KINDS and site.key in self.idle_rois and site.origin.kind.is_constant
         return form is None or (_has_form(site, form) and not (is_idle and not site.scope.in_function))
 
-    def apply(self, document: Document, plans: Sequence[tuple[Site, _Plan]]) -> Sequence[Outcome]:
+    def apply(self, document: Document, plans: Sequence[tuple[Site, _InterpolationPlan]]) -> Sequence[Outcome]:
         replace_sites(document, [(site, plan.replacement) for site, plan in plans])
         reshaped = [site for site, plan in plans if plan.is_reshaped]
         fix_shapes(document, reshaped)
@@ -148,7 +148,7 @@ def _plan(
     fresh: Fresh,
     *,
     shaped: bool,
-) -> _Plan | None:
+) -> _InterpolationPlan | None:
     """How the site becomes what is asked for; None: it is that. Raises RefusedError with the reason why not."""
     new = edited(site, settings, why_not_raised)
     same = new.meaning == site.interpolation
@@ -158,7 +158,7 @@ def _plan(
     if shaped:
         node = with_attributes(site.node, new.attributes)
         made = Replacement((node,), (), kept.exact, kept.bound, new.description, kept.why, kept.conditions)
-        return _Plan(made, _intended(site, new, kept, 0.0), is_reshaped=False)
+        return _InterpolationPlan(made, _intended(site, new, kept, 0.0), is_reshaped=False)
     assert settings.form is not None
     form = _of_quotients(view, site, new, settings.form, fresh) or _of_constants(site, new, settings.form, fresh)
     bound = None if kept.bound is None or form.bound is None else kept.bound + form.bound
@@ -169,7 +169,7 @@ def _plan(
     note = "; ".join(part for part in (apart, kept.why, form.note) if part)
     conditions = (*kept.conditions, *form.conditions)
     made = Replacement(form.nodes, form.initializers, kept.exact, bound, how, note, conditions)
-    return _Plan(made, _intended(site, new, kept, near), is_reshaped=True)
+    return _InterpolationPlan(made, _intended(site, new, kept, near), is_reshaped=True)
 
 
 def _of_quotients(view: ModelView, site: ReadSite, new: Edited, form: str, fresh: Fresh) -> Replacement | None:
@@ -217,7 +217,7 @@ def _kept(site: ReadSite, wanted: Interpolation) -> _Kept:
     return other
 
 
-def _by(step: Step, before: ResizeSpec, after: ResizeSpec) -> _Kept:
+def _by(step: AxisStep, before: ResizeSpec, after: ResizeSpec) -> _Kept:
     names = ", ".join(f"{row.label} {row.name}" for row in step.equivalences)
     bound, condition = (0.0, "") if step.exact else spelling_bound(before, after)
     conditions = (*lengths([step]), *([condition] if condition else []))

@@ -23,23 +23,22 @@ from resizefix.document.view import View
 from resizefix.errors import RefusedError
 from resizefix.interpolation import CoordinateTransformationMode, ExtentKind
 from resizefix.operations.new_extent import NewExtents
-from resizefix.operations.new_operand import read_instead
 from resizefix.operations.scan_ranks import store_scan_ranks
 from resizefix.operations.site import ReadSite, Site
-from resizefix.origins.origin import OriginKind
+from resizefix.operations.site_nodes import read_instead
+from resizefix.origins.classify import OriginKind
 from resizefix.outcome import Outcome, Status
 from resizefix.scope_path import Key
-from resizefix.shapes.model_view import ModelView
 from resizefix.shapes.output_size import batch_and_channel
 from resizefix.shapes.partners import Partner, Partners
-from resizefix.shapes.stored_shapes import rederive
+from resizefix.shapes.stored_shapes import ModelView, rederive
 
 _FIRST_WITH_SIZES = 11
 # What they sample follows from the two sizes alone, and not from the scale.
 _BY_SIZES = frozenset({CoordinateTransformationMode.ALIGN_CORNERS, CoordinateTransformationMode.TF_CROP_AND_RESIZE})
 
 
-class _Plan(NamedTuple):
+class _PartnerPlan(NamedTuple):
     """A site with its partner, the axes that take its sizes, and whether it then samples what it did."""
 
     site: ReadSite
@@ -60,11 +59,11 @@ def set_partner_sizes(
     partners = Partners(view)
     planned = [_plan_or_outcome(site, partners, allow_inexact=allow_inexact) for site in sites]
     document = view.document.copy()
-    plans = [plan for plan in planned if isinstance(plan, _Plan)]
+    plans = [plan for plan in planned if isinstance(plan, _PartnerPlan)]
     texts = _apply(document.proto, plans)
     notes = store_scan_ranks(document, [plan.site.key for plan in plans])
     outcomes = [
-        _changed(plan, texts[plan.site.key], notes.get(plan.site.key)) if isinstance(plan, _Plan) else plan
+        _changed(plan, texts[plan.site.key], notes.get(plan.site.key)) if isinstance(plan, _PartnerPlan) else plan
         for plan in planned
     ]
     is_anywhere = any(one.status is not Status.REFUSED or one.reason is None for one in outcomes)
@@ -83,7 +82,7 @@ def _left_alone(outcome: Outcome) -> Outcome:
     return replace(outcome, status=Status.UNCHANGED) if outcome.reason == _NONE else outcome
 
 
-def _plan_or_outcome(site: Site, partners: Partners, *, allow_inexact: bool) -> _Plan | Outcome:
+def _plan_or_outcome(site: Site, partners: Partners, *, allow_inexact: bool) -> _PartnerPlan | Outcome:
     try:
         found = _plan(site.read, partners, allow_inexact=allow_inexact)
     except RefusedError as error:
@@ -91,7 +90,7 @@ def _plan_or_outcome(site: Site, partners: Partners, *, allow_inexact: bool) -> 
     return found or site.outcome(Status.UNCHANGED, Diagnostic("operations.set-already"))
 
 
-def _plan(site: ReadSite, partners: Partners, *, allow_inexact: bool) -> _Plan | None:
+def _plan(site: ReadSite, partners: Partners, *, allow_inexact: bool) -> _PartnerPlan | None:
     """How the site takes its partner's sizes; None: it does. Raises RefusedError."""
     rank = partners.sizes.rank((site.scope.path, site.input)) if site.input_dims is None else len(site.input_dims)
     if rank is None:
@@ -115,7 +114,7 @@ def _plan(site: ReadSite, partners: Partners, *, allow_inexact: bool) -> _Plan |
     exact = _samples_alike(site, partner, axes)
     if not exact and not allow_inexact:
         raise RefusedError("operations.partner-samples-otherwise", name=partner.name, retry_args=("--allow-inexact",))
-    return _Plan(site, partner, axes, rank, exact)
+    return _PartnerPlan(site, partner, axes, rank, exact)
 
 
 def _resized_axes(site: ReadSite, rank: int) -> tuple[int, ...]:
@@ -170,14 +169,14 @@ def _samples_alike(site: ReadSite, partner: Partner, axes: Sequence[int]) -> boo
     return True
 
 
-def _changed(plan: _Plan, text: str, note: str | None) -> Outcome:
+def _changed(plan: _PartnerPlan, text: str, note: str | None) -> Outcome:
     how = Diagnostic("operations.takes-sizes-of", name=plan.partner.name, at=plan.partner.node)
     read = Diagnostic("operations.read-of", name=plan.partner.read) if plan.partner.read != plan.partner.name else ""
     reason = "; ".join(part for part in (how, read, note) if part)
     return plan.site.outcome(Status.CHANGED, reason, after=(text,), exact=plan.exact)
 
 
-def _apply(model: ModelProto, plans: Sequence[_Plan]) -> dict[Key, str]:
+def _apply(model: ModelProto, plans: Sequence[_PartnerPlan]) -> dict[Key, str]:
     """Lets the nodes read their partners' sizes; gives each of them as text."""
     scopes = View(model).scopes
     fresh = FreshNames(names_in(model)).fresh
@@ -200,7 +199,7 @@ def _apply(model: ModelProto, plans: Sequence[_Plan]) -> dict[Key, str]:
     return texts
 
 
-def _sizes(builder: NodeBuilder, plan: _Plan) -> str:
+def _sizes(builder: NodeBuilder, plan: _PartnerPlan) -> str:
     """The operand: the partner's sizes, and on the other axes those of the tensor that is resized."""
     site, partner = plan.site, plan.partner
     listed = site.interpolation.axes
@@ -218,7 +217,7 @@ def _sizes(builder: NodeBuilder, plan: _Plan) -> str:
     return builder.add("Gather", shape, indices, wanted=wanted, axis=0)
 
 
-def _output_dims(plan: _Plan) -> Dims | None:
+def _output_dims(plan: _PartnerPlan) -> Dims | None:
     dims = plan.site.input_dims
     if dims is None:
         return None

@@ -119,7 +119,7 @@ def _word(value: object) -> str:
     return text.strip().lower().replace("-", "_") if isinstance(text, str) else ""
 
 
-class _Reader(NamedTuple):
+class _SettingReader(NamedTuple):
     """`read` gives the value, None for one that there is not; `takes` says what there is, `words` are the nearest."""
 
     read: Callable[[object], object]
@@ -127,10 +127,10 @@ class _Reader(NamedTuple):
     words: tuple[str, ...] = ()
 
 
-def _among(table: Mapping[str, object], shown: Iterable[str]) -> _Reader:
+def _among(table: Mapping[str, object], shown: Iterable[str]) -> _SettingReader:
     """One of the words of the table, of which the error lists those to be `shown`."""
     known = {_word(name): value for name, value in table.items()}
-    return _Reader(lambda value: known.get(_word(value)), ", ".join(shown), tuple(table))
+    return _SettingReader(lambda value: known.get(_word(value)), ", ".join(shown), tuple(table))
 
 
 def _switch(value: object) -> object:
@@ -184,17 +184,17 @@ def _lengths(value: object) -> object:
 
 
 ALIASES = {"coordinate_transformation_mode": "coordinates"}
-READERS: dict[str, _Reader] = {
+READERS: dict[str, _SettingReader] = {
     "mode": _among(_MODES, [mode.value for mode in Mode]),
     "coordinates": _among(_COORDINATES, _COORDINATES),
     "nearest_mode": _among(_NEAREST_MODES, _NEAREST_MODES),
-    "cubic_coeff_a": _Reader(_coefficient, "a number, as -0.75 or -0.5"),
-    "antialias": _Reader(_switch, "0 or 1", tuple(_SWITCHES)),
-    "exclude_outside": _Reader(_switch, "0 or 1", tuple(_SWITCHES)),
+    "cubic_coeff_a": _SettingReader(_coefficient, "a number, as -0.75 or -0.5"),
+    "antialias": _SettingReader(_switch, "0 or 1", tuple(_SWITCHES)),
+    "exclude_outside": _SettingReader(_switch, "0 or 1", tuple(_SWITCHES)),
     "form": _among(_FORMS, _FORMS),
-    "scale": _Reader(_factor, "a factor above 0, as 2 or 1.5"),
-    SCALES: _Reader(_factors, "a factor above 0 for each axis, as 1,1,2,2, or for each that is scaled, as 2,2"),
-    SIZES: _Reader(
+    "scale": _SettingReader(_factor, "a factor above 0, as 2 or 1.5"),
+    SCALES: _SettingReader(_factors, "a factor above 0 for each axis, as 1,1,2,2, or for each that is scaled, as 2,2"),
+    SIZES: _SettingReader(
         _lengths,
         "a size above 0 for each axis, as 1,3,720,1280, or for each that is scaled, as 720,1280; or partner",
         (PARTNER,),

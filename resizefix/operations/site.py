@@ -10,14 +10,14 @@ from onnx import NodeProto
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.dialect import Dialect
-from resizefix.dialects.read import Reading
+from resizefix.dialects.read import SiteReading
 from resizefix.document.scopes import Scope
 from resizefix.document.text import node_text
 from resizefix.document.values import Dims
 from resizefix.errors import RefusedError
 from resizefix.interpolation import ExtentKind, Interpolation
 from resizefix.notebook import InNotebook
-from resizefix.origins.origin import Origin
+from resizefix.origins.classify import Origin
 from resizefix.printable import summary
 from resizefix.promotion import Coupling
 from resizefix.scope_path import Key
@@ -123,7 +123,7 @@ class ReadSite(Site):
     """A node that is valid in its dialect: what it computes is known, and which input says how large its output is."""
 
     dialect: Dialect
-    reading: Reading
+    reading: SiteReading
     slot: int | None
     """The position of the input that says how large the output is; None: an attribute does."""
 

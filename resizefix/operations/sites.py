@@ -12,7 +12,7 @@ from onnx import NodeProto
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.dialect import Dialect, dialect_of
-from resizefix.dialects.read import Reading, read
+from resizefix.dialects.read import SiteReading, read
 from resizefix.dialects.resized_length import first_disagreement
 from resizefix.document.document import Document
 from resizefix.document.scopes import DefinitionKind, Scope, is_operator
@@ -20,12 +20,11 @@ from resizefix.document.values import Dims, held_by
 from resizefix.errors import RefusedError, UsageError
 from resizefix.interpolation import ExtentKind, Interpolation
 from resizefix.operations.site import Extent, ReadSite, Site
-from resizefix.origins.classify import Classifier
-from resizefix.origins.origin import Origin, OriginKind
+from resizefix.origins.classify import Classifier, Origin, OriginKind
 from resizefix.scope_path import Key, ScopePath
 from resizefix.shapes.dependents import varying
 from resizefix.shapes.fixed_sizes import know_fixed_sizes
-from resizefix.shapes.model_view import ModelView
+from resizefix.shapes.stored_shapes import ModelView
 from resizefix.shapes.values import Constant
 
 if TYPE_CHECKING:
@@ -223,7 +222,7 @@ class _Finder:
         return self._classifier.classify(scope, operands[-1], node)[0]
 
     def _recovered(
-        self, scope: Scope, node: NodeProto, reading: Reading, operand: str, origin: Origin, extent: Extent
+        self, scope: Scope, node: NodeProto, reading: SiteReading, operand: str, origin: Origin, extent: Extent
     ) -> tuple[Origin, Extent]:
         """What the chain of a computed operand follows, and the constants that stand for it."""
         found = self._recoverer.recover(scope, node.input[0], operand, extent.kind, reading.interpolation)
@@ -240,7 +239,7 @@ class _Finder:
         )
         return origin, Extent(found.kind, found.values) if extent.values is None else extent
 
-    def _which(self, scope: Scope, dialect: Dialect, reading: Reading) -> tuple[ExtentKind, int | None]:
+    def _which(self, scope: Scope, dialect: Dialect, reading: SiteReading) -> tuple[ExtentKind, int | None]:
         """The operand that counts and its position: where both are named, one of them must be an empty tensor."""
         operands = reading.operands
         if operands.scales_attribute is not None:
@@ -270,7 +269,7 @@ def _require_own_output(scope: Scope, node: NodeProto) -> None:
         raise RefusedError("operations.output-defined-twice", name=name)
 
 
-def _require_axes(reading: Reading, dims: Dims | None) -> None:
+def _require_axes(reading: SiteReading, dims: Dims | None) -> None:
     """Raises RefusedError for `axes` that the input does not have, or of which two are one (Resize-18: from -r to
     r-1, none repeated)."""
     axes = reading.interpolation.axes
@@ -281,7 +280,7 @@ def _require_axes(reading: Reading, dims: Dims | None) -> None:
         raise RefusedError("operations.axes-not-distinct", axes=list(axes), rank=rank, rank_2=-rank, rank_3=rank - 1)
 
 
-def _why_not(dialect: Dialect, reading: Reading, extent: Extent, origin: Origin) -> str | None:
+def _why_not(dialect: Dialect, reading: SiteReading, extent: Extent, origin: Origin) -> str | None:
     if origin.kind is OriginKind.GRAPH_INPUT:
         return Diagnostic("operations.follows-input", extent=extent.kind.value, name=repr(origin.name))
     if extent.values is None:
@@ -328,7 +327,7 @@ def _chain_text(chain: Sequence[str]) -> str:
 
 
 def _values(
-    kind: ExtentKind, origin: Origin, reading: Reading, constant: Constant | None
+    kind: ExtentKind, origin: Origin, reading: SiteReading, constant: Constant | None
 ) -> tuple[float, ...] | tuple[int, ...] | None:
     if origin.kind is OriginKind.ATTRIBUTE:
         return reading.operands.scales_attribute

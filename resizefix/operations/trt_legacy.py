@@ -36,18 +36,17 @@ from resizefix.operations.rewriter import Operation, rewrite
 from resizefix.operations.site import ReadSite, Site
 from resizefix.operations.sites import find_sites, select, sites_in
 from resizefix.opsets.constants import constants_to_initializers
-from resizefix.opsets.downgrade import downgrade
 from resizefix.opsets.folding import Unread, fold
 from resizefix.opsets.ir3 import to_ir3
-from resizefix.opsets.preparation import inline_functions, sort_nodes
+from resizefix.opsets.lowering import downgrade, inline_functions, sort_nodes
 from resizefix.opsets.verdict import Blocker, incomplete_nodes
-from resizefix.opsets.verdict import Step as OpsetStep
+from resizefix.opsets.verdict import OpsetStep as OpsetStep
 from resizefix.outcome import Outcome, Status
 from resizefix.scope_path import Key
-from resizefix.shapes.model_view import ModelView
+from resizefix.shapes.stored_shapes import ModelView
 from resizefix.targets.collect_facts import facts_in
+from resizefix.targets.conditions import foreign_domain_resizes
 from resizefix.targets.facts import SiteFacts
-from resizefix.targets.foreign_domain import foreign_domain_resizes
 from resizefix.targets.target import Target
 
 

@@ -17,11 +17,10 @@ from resizefix.dialects.dialect import dialect_of
 from resizefix.document.scopes import Scope, is_operator
 from resizefix.interpolation import Interpolation
 from resizefix.lowerings.recovered import NEAREST_EXACT, Recovered, Sampled, nearest_of
-from resizefix.operations.blended_samples import blended
-from resizefix.operations.linear_chains import MOST_WEIGHTS, deconvolved, multiplied
+from resizefix.operations.linear_chains import MOST_WEIGHTS, blended, deconvolved, multiplied
 from resizefix.operations.moved_elements import Moves, constant_of, spatial_samples
 from resizefix.scope_path import Key
-from resizefix.shapes.model_view import ModelView
+from resizefix.shapes.stored_shapes import ModelView
 
 _PICKING = ("Gather", "GatherND")
 _PRODUCTS = ("MatMul",)

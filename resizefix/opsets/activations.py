@@ -6,11 +6,11 @@ import numpy as np
 from onnx import TensorProto
 
 from resizefix.error_bound import ErrorBound
-from resizefix.opsets.site import Row, Site
+from resizefix.opsets.site import OpsetRow, OpsetSite
 from resizefix.opsets.verdict import Blocked
 
 
-def along_one_axis(site: Site) -> None:
+def along_one_axis(site: OpsetSite) -> None:
     """Softmax, LogSoftmax, Hardmax: before 13 all axes from `axis` on are one. For the last axis that is the same."""
     if site.since_version < 13:
         site.copy_node(axis=site.axis(1, site.data))
@@ -28,25 +28,25 @@ def along_one_axis(site: Site) -> None:
     site.add("Transpose", found, into=site.output(), perm=order)
 
 
-def hard_swish(site: Site) -> None:
+def hard_swish(site: OpsetSite) -> None:
     """x · max(0, min(1, x/6 + 0.5))"""
     gate = site.add("HardSigmoid", site.data, alpha=1 / 6, beta=0.5)
     site.add("Mul", site.data, gate, into=site.output())
 
 
-def mish(site: Site) -> None:
+def mish(site: OpsetSite) -> None:
     """x · tanh(log(1 + eˣ))"""
     site.add("Mul", site.data, site.add("Tanh", site.add("Softplus", site.data)), into=site.output())
 
 
-def celu(site: Site) -> None:
+def celu(site: OpsetSite) -> None:
     """max(0, x) + min(0, α·(exp(x/α) - 1))"""
     data, alpha = site.data, site.scalar(site.attribute("alpha", 1.0), like=site.data)
     below = site.add("Mul", site.add("Elu", site.add("Div", data, alpha), alpha=1.0), alpha)
     site.add("Add", site.add("Relu", data), site.add("Min", below, site.scalar(0, like=data)), into=site.output())
 
 
-def swish(site: Site) -> None:
+def swish(site: OpsetSite) -> None:
     """x · sigmoid(α·x)"""
     data, alpha = site.data, site.attribute("alpha", 1.0)
     inner = data if alpha == 1 else site.add("Mul", data, site.scalar(alpha, like=data))
@@ -66,7 +66,7 @@ _ERF_Q = (
 )  # fmt: skip
 
 
-def _erf_of(site: Site, data: str) -> str:
+def _erf_of(site: OpsetSite, data: str) -> str:
     if site.goal >= _ERF_SINCE:
         return site.add("Erf", data)
     x = site.add("Clip", data, min=-_ERF_LIMIT, max=_ERF_LIMIT)
@@ -75,7 +75,7 @@ def _erf_of(site: Site, data: str) -> str:
     return site.add("Clip", site.add("Div", above, _polynomial(site, square, _ERF_Q)), min=-1.0, max=1.0)
 
 
-def _polynomial(site: Site, x: str, coefficients: tuple[float, ...]) -> str:
+def _polynomial(site: OpsetSite, x: str, coefficients: tuple[float, ...]) -> str:
     found = site.value(np.float32(coefficients[-1]), "coefficient")
     for coefficient in coefficients[-2::-1]:
         term = site.value(np.float32(coefficient), "coefficient")
@@ -83,7 +83,7 @@ def _polynomial(site: Site, x: str, coefficients: tuple[float, ...]) -> str:
     return found
 
 
-def _in_float(site: Site, data: str) -> str:
+def _in_float(site: OpsetSite, data: str) -> str:
     if site.dtype(data) not in (np.float32, np.float16):
         raise Blocked(
             "opsets.no-form-of-this-precision", "opsets.fix-float32", operator=site.node.op_type, dtype=site.dtype(data)
@@ -91,13 +91,13 @@ def _in_float(site: Site, data: str) -> str:
     return site.cast(data, TensorProto.FLOAT)
 
 
-def erf(site: Site) -> None:
+def erf(site: OpsetSite) -> None:
     """Erf came with opset 9."""
     elem_type = site.elem_type(site.data)
     site.emit_output(_erf_of(site, _in_float(site, site.data)), elem_type)
 
 
-def gelu(site: Site) -> None:
+def gelu(site: OpsetSite) -> None:
     """x/2 · (1 + erf(x/√2)), or with tanh(√(2/π)·(x + 0.044715·x³)) in place of erf"""
     x = _in_float(site, site.data)
     one, half = site.value(np.float32(1), "one"), site.value(np.float32(0.5), "half")
@@ -112,13 +112,13 @@ def gelu(site: Site) -> None:
 
 
 # Sources: docs/Changelog.md, the section of each version named. Bounds: tests/opsets/test_opsets_activations.py.
-ROWS: tuple[Row, ...] = (
+ROWS: tuple[OpsetRow, ...] = (
     # 11: negative axis; 13: one axis, not all from there
-    *(Row(name, {11: along_one_axis, 13: along_one_axis}) for name in ("Softmax", "LogSoftmax", "Hardmax")),
-    Row("HardSwish", {14: hard_swish}, (22,)),  # 14: new
-    Row("Mish", {18: mish}, (22,), ErrorBound(exact=False, bound=2e-7)),  # 18: new
-    Row("Celu", {12: celu}, (28,), ErrorBound(exact=False, bound=2e-7)),  # 12: new
-    Row("Swish", {24: swish}, (), ErrorBound(exact=False, bound=2e-7)),  # 24: new
-    Row("Erf", {9: erf}, (13,), ErrorBound(exact=False, bound=6e-7)),  # 9: new
-    Row("Gelu", {20: gelu}, (), ErrorBound(exact=False, bound=6e-7)),  # 20: new
+    *(OpsetRow(name, {11: along_one_axis, 13: along_one_axis}) for name in ("Softmax", "LogSoftmax", "Hardmax")),
+    OpsetRow("HardSwish", {14: hard_swish}, (22,)),  # 14: new
+    OpsetRow("Mish", {18: mish}, (22,), ErrorBound(exact=False, bound=2e-7)),  # 18: new
+    OpsetRow("Celu", {12: celu}, (28,), ErrorBound(exact=False, bound=2e-7)),  # 12: new
+    OpsetRow("Swish", {24: swish}, (), ErrorBound(exact=False, bound=2e-7)),  # 24: new
+    OpsetRow("Erf", {9: erf}, (13,), ErrorBound(exact=False, bound=6e-7)),  # 9: new
+    OpsetRow("Gelu", {20: gelu}, (), ErrorBound(exact=False, bound=6e-7)),  # 20: new
 )

@@ -2,7 +2,11 @@
 
 Constant-1 (opset 8) knows the attribute `value` alone, and only of floating point types; an initializer may be of any
 type. Sources: Changelog, Constant-11 (sparse_value), -12 (value_float, …), -13 (all types).
+
+Constant nodes: the words for a value that are not a dense tensor. Constant-1 takes floats alone (constants.py).
 """
+
+from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
@@ -17,25 +21,26 @@ from resizefix.document.scopes import DEFAULT_DOMAINS, Scope, names_in, node_lab
 from resizefix.document.values import Array
 from resizefix.document.view import View
 from resizefix.errors import UnreadableModelError
-from resizefix.opsets.verdict import Step
-from resizefix.shapes.constant_node import spelled_value
-from resizefix.shapes.node_inference import ValueOf
+from resizefix.opsets.site import OpsetRow, OpsetSite
+from resizefix.opsets.verdict import Blocked, OpsetStep
+from resizefix.shapes.inference import ValueOf
+from resizefix.shapes.operand import spelled_value
 from resizefix.shapes.signatures import since_version
 
 _MOST_ELEMENTS = 1 << 28  # a gigabyte of float32: what a file that protobuf can read may hold
 
 
-def constants_to_initializers(model: ModelProto, value_of: ValueOf) -> list[Step]:
+def constants_to_initializers(model: ModelProto, value_of: ValueOf) -> list[OpsetStep]:
     """Move the constants of the main graph and of all bodies into initializers; payloads in other files stay there."""
     names = FreshNames(names_in(model))
-    steps: list[Step] = []
+    steps: list[OpsetStep] = []
     for scope in reversed(View(model).scopes.all):  # inner bodies first: nodes of an outer graph are copied below
         if isinstance(scope.body, GraphProto):
             steps += _in_graph(scope, scope.body, names, value_of)
     return steps
 
 
-def _in_graph(scope: Scope, graph: GraphProto, names: FreshNames, value_of: ValueOf) -> list[Step]:
+def _in_graph(scope: Scope, graph: GraphProto, names: FreshNames, value_of: ValueOf) -> list[OpsetStep]:
     def tensors_of(node: NodeProto) -> list[TensorProto]:
         tensor = _tensor_of(node, value_of)
         return [] if tensor is None or len(node.output) != 1 else [tensor]
@@ -43,7 +48,7 @@ def _in_graph(scope: Scope, graph: GraphProto, names: FreshNames, value_of: Valu
     steps = replace_by_constants(scope, graph, names, tensors_of, Diagnostic("opsets.step-initializer"))
     for sparse in graph.sparse_initializer:
         graph.initializer.append(numpy_helper.from_array(_dense(sparse, value_of), sparse.values.name))
-        steps.append(Step(sparse.values.name, "", 0, Diagnostic("opsets.step-dense")))
+        steps.append(OpsetStep(sparse.values.name, "", 0, Diagnostic("opsets.step-dense")))
     del graph.sparse_initializer[:]
     return steps
 
@@ -54,11 +59,11 @@ def replace_by_constants(
     names: FreshNames,
     tensors_of: Callable[[NodeProto], Sequence[TensorProto]],
     what: Diagnostic,
-) -> list[Step]:
+) -> list[OpsetStep]:
     """Let constants take the place of every node of the scope's graph for whose outputs `tensors_of` gives any; a step
     for each, which says `what`."""
     kept: list[NodeProto] = []
-    steps: list[Step] = []
+    steps: list[OpsetStep] = []
     for index, node in enumerate(graph.node):
         tensors = tensors_of(node)
         if not tensors:
@@ -66,7 +71,7 @@ def replace_by_constants(
             continue
         for name, tensor in zip(node.output, tensors, strict=True):
             _place_constant(graph, kept, tensor, name, names)
-        steps.append(Step(node_label(node, index), node.op_type, since_version(node.op_type, scope.opset), what))
+        steps.append(OpsetStep(node_label(node, index), node.op_type, since_version(node.op_type, scope.opset), what))
     if steps:
         replace_nodes(graph, kept)
     return steps
@@ -123,3 +128,30 @@ def _dense(sparse: SparseTensorProto, value_of: ValueOf) -> Array:
     else:
         dense.reshape(-1)[indices] = values
     return dense
+
+
+def as_tensor(site: OpsetSite) -> None:
+    """value_float, value_ints and others came with 12."""
+    attribute = site.node.attribute[0] if len(site.node.attribute) == 1 else None
+    if attribute is not None and attribute.name in ("value", "sparse_value"):
+        site.copy_node()
+        return
+    value = None if attribute is None or attribute.ref_attr_name else spelled_value(attribute)
+    if attribute is None or value is None:
+        raise Blocked("opsets.constant-without-value", "opsets.fix-constant-value")
+    site.copy_node(without=[attribute.name], value=numpy_helper.from_array(value))
+
+
+def as_dense(site: OpsetSite) -> None:
+    """sparse_value came with 11. The value is known, as of any constant that is not large."""
+    if site.attribute("sparse_value") is None:
+        site.copy_node()
+        return
+    value = site.constant(site.output())
+    if value is None:
+        raise Blocked("opsets.constant-without-value", "opsets.fix-constant-value")
+    site.copy_node(without=["sparse_value"], value=numpy_helper.from_array(value))
+
+
+# Sources: docs/Changelog.md. Others: more types.
+ROWS: tuple[OpsetRow, ...] = (OpsetRow("Constant", {11: as_dense, 12: as_tensor}, (9, 13, 19, 21, 23, 24, 25)),)

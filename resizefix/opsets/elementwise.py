@@ -2,16 +2,16 @@
 
 import numpy as np
 
-from resizefix.opsets.site import Row, Site, without
+from resizefix.opsets.site import OpsetRow, OpsetSite, without
 from resizefix.opsets.verdict import Blocked
 
 
-def cast_like(site: Site) -> None:
+def cast_like(site: OpsetSite) -> None:
     """CastLike came with opset 15; the type of its second input is known."""
     site.add("Cast", site.data, into=site.output(), to=site.elem_type(site.input(1)))
 
 
-def power(site: Site) -> None:
+def power(site: OpsetSite) -> None:
     """Pow-7 wants one type for both; an exponent of another type (12) is cast to the base's."""
     base, exponent = site.data, site.input(1)
     if site.elem_type(base) == site.elem_type(exponent):
@@ -27,7 +27,7 @@ def power(site: Site) -> None:
     site.copy_node(inputs=[base, site.value(known.astype(site.dtype(base)), "exponent")])
 
 
-def dropout(site: Site) -> None:
+def dropout(site: OpsetSite) -> None:
     """At inference the data itself. The mask, and training (12), have no older form that does nothing."""
     if site.output(1):
         raise Blocked("opsets.mask-is-used", "opsets.fix-eval-mode")
@@ -38,7 +38,7 @@ def dropout(site: Site) -> None:
     site.add("Identity", site.data, into=site.output())
 
 
-def same_shape(site: Site) -> None:
+def same_shape(site: OpsetSite) -> None:
     """Before 8 all operands have one shape (Max, Mean, Min, Sum)."""
     sizes = {site.static_dims(name) for name in site.node.input}
     if len(sizes) > 1:
@@ -46,7 +46,7 @@ def same_shape(site: Site) -> None:
     site.copy_node()
 
 
-def recurrent(site: Site) -> None:
+def recurrent(site: OpsetSite) -> None:
     """layout (14) may put the batch first; before, time is first."""
     if site.attribute("layout", 0):
         raise Blocked("opsets.no-layout", "opsets.fix-transpose-states")
@@ -69,12 +69,12 @@ _MORE_TYPES: dict[tuple[int, ...], tuple[str, ...]] = {
 }  # fmt: skip
 _OF_FLOAT8 = {19: without("saturate"), 24: without("round_mode")}  # which older versions do not take
 
-ROWS: tuple[Row, ...] = (
-    *(Row(op_type, {}, versions) for versions, op_types in _MORE_TYPES.items() for op_type in op_types),
-    *(Row(op_type, {8: same_shape}, (13,)) for op_type in ("Mean", "Sum")),  # 8: broadcast
-    Row("Cast", _OF_FLOAT8, (9, 13, 21, 23, 25, 28)),
-    Row("CastLike", {15: cast_like, **_OF_FLOAT8}, (21, 23, 25)),  # 15: new
-    Row("Pow", {12: power}, (13, 15)),  # 12: two types
-    Row("Dropout", {10: dropout, 12: dropout}, (13, 22)),  # 10: bool mask; 12: ratio and training_mode are inputs
-    *(Row(op_type, {14: recurrent}, (22,)) for op_type in ("LSTM", "GRU", "RNN")),  # 14: layout
+ROWS: tuple[OpsetRow, ...] = (
+    *(OpsetRow(op_type, {}, versions) for versions, op_types in _MORE_TYPES.items() for op_type in op_types),
+    *(OpsetRow(op_type, {8: same_shape}, (13,)) for op_type in ("Mean", "Sum")),  # 8: broadcast
+    OpsetRow("Cast", _OF_FLOAT8, (9, 13, 21, 23, 25, 28)),
+    OpsetRow("CastLike", {15: cast_like, **_OF_FLOAT8}, (21, 23, 25)),  # 15: new
+    OpsetRow("Pow", {12: power}, (13, 15)),  # 12: two types
+    OpsetRow("Dropout", {10: dropout, 12: dropout}, (13, 22)),  # 10: bool mask; 12: ratio and training_mode are inputs
+    *(OpsetRow(op_type, {14: recurrent}, (22,)) for op_type in ("LSTM", "GRU", "RNN")),  # 14: layout
 )

@@ -9,8 +9,8 @@ from resizefix.document.node_builder import FreshNames
 from resizefix.document.scopes import Scope, bodies, names_in, names_read, subgraphs
 from resizefix.opsets.constants import replace_by_constants
 from resizefix.opsets.value_info_map import ValueInfoMap
-from resizefix.opsets.verdict import Step
-from resizefix.shapes.node_inference import ValueOf
+from resizefix.opsets.verdict import OpsetStep
+from resizefix.shapes.inference import ValueOf
 
 
 class Unread:
@@ -28,7 +28,7 @@ class Unread:
         _prune(model.graph, kept, self._constants)
 
 
-def fold(model: ModelProto, value_of: ValueOf, unread: Unread) -> tuple[ValueInfoMap, list[Step]]:
+def fold(model: ModelProto, value_of: ValueOf, unread: Unread) -> tuple[ValueInfoMap, list[OpsetStep]]:
     """Replace every node whose value is constant by that value, and remove what only they read.
 
     Returns what is known of the folded model, and a step for each node that went. Constant nodes must have become
@@ -36,7 +36,7 @@ def fold(model: ModelProto, value_of: ValueOf, unread: Unread) -> tuple[ValueInf
     """
     knowledge = ValueInfoMap(model, value_of)
     names = FreshNames(names_in(model))
-    steps: list[Step] = []
+    steps: list[OpsetStep] = []
     for scope in reversed(knowledge.scopes.all):  # inner bodies first: nodes of an outer graph are copied
         if isinstance(scope.body, GraphProto):
             steps += _fold_graph(scope, scope.body, knowledge, names)
@@ -46,7 +46,7 @@ def fold(model: ModelProto, value_of: ValueOf, unread: Unread) -> tuple[ValueInf
     return ValueInfoMap(model, value_of), steps
 
 
-def _fold_graph(scope: Scope, graph: GraphProto, knowledge: ValueInfoMap, names: FreshNames) -> list[Step]:
+def _fold_graph(scope: Scope, graph: GraphProto, knowledge: ValueInfoMap, names: FreshNames) -> list[OpsetStep]:
     outputs = {value.name for value in graph.output}
 
     def tensors_of(node: NodeProto) -> list[TensorProto]:

@@ -3,32 +3,32 @@
 from typing import Any
 
 from resizefix.opsets.shapes_ops import from_the_front
-from resizefix.opsets.site import Row, Site, only
+from resizefix.opsets.site import OpsetRow, OpsetSite, only
 from resizefix.opsets.verdict import OLDER_EXPORT, Blocked
 
 
-def scatter(site: Site) -> None:
+def scatter(site: OpsetSite) -> None:
     """ScatterElements came with 11: before it is Scatter, with positions and axes from the front."""
     data, axis = site.data, site.axis(0, site.data)
     indices = from_the_front(site, data, site.input(1), axis)
     site.add("Scatter", data, indices, site.input(2), into=site.output(), axis=axis)
 
 
-def sums_and_products(site: Site) -> None:
+def sums_and_products(site: OpsetSite) -> None:
     """The reductions max and min came with 18."""
     if site.attribute("reduction", "none") in ("max", "min"):
         raise Blocked("opsets.no-attribute", OLDER_EXPORT, name="reduction", since=18)
     site.copy_node()
 
 
-def axis_from_the_front(site: Site) -> None:
+def axis_from_the_front(site: OpsetSite) -> None:
     """Compress: negative axes came with 11; without an axis the input is flattened."""
     axis = site.attribute("axis")
     attributes: dict[str, Any] = {} if axis is None else {"axis": site.nonnegative([axis], site.data)[0]}
     site.copy_node(**attributes)
 
 
-def one_hot(site: Site) -> None:
+def one_hot(site: OpsetSite) -> None:
     """OneHot-9 takes positions from the front alone, and of axes -1."""
     axis, known = site.attribute("axis", -1), site.constant(site.input(0))
     if known is None or (known < 0).any():
@@ -38,14 +38,14 @@ def one_hot(site: Site) -> None:
 
 # Sources: docs/Changelog.md, the section of each version named.
 _REDUCTION = {16: only(reduction="none"), 18: sums_and_products}
-ROWS: tuple[Row, ...] = (
-    Row("ScatterElements", {11: scatter, **_REDUCTION}, (13,)),  # 11: new
-    Row("ScatterND", _REDUCTION, (13,)),
-    Row("GatherElements", {}, (13,)),
-    Row("Compress", {11: axis_from_the_front}, (28,)),
-    Row("OneHot", {11: one_hot}, (28,)),
-    Row("NonMaxSuppression", {}, (11,)),  # 11: says that boxes must overlap by more than the threshold, as before
-    *(Row(op_type, {}, (28,)) for op_type in ("ReverseSequence", "Unique")),
-    *(Row(op_type, {}, (version,)) for op_type, version in (("NonZero", 13), ("CumSum", 14), ("EyeLike", 22))),
-    Row("MaxUnpool", {}, (11, 22)),
+ROWS: tuple[OpsetRow, ...] = (
+    OpsetRow("ScatterElements", {11: scatter, **_REDUCTION}, (13,)),  # 11: new
+    OpsetRow("ScatterND", _REDUCTION, (13,)),
+    OpsetRow("GatherElements", {}, (13,)),
+    OpsetRow("Compress", {11: axis_from_the_front}, (28,)),
+    OpsetRow("OneHot", {11: one_hot}, (28,)),
+    OpsetRow("NonMaxSuppression", {}, (11,)),  # 11: says that boxes must overlap by more than the threshold, as before
+    *(OpsetRow(op_type, {}, (28,)) for op_type in ("ReverseSequence", "Unique")),
+    *(OpsetRow(op_type, {}, (version,)) for op_type, version in (("NonZero", 13), ("CumSum", 14), ("EyeLike", 22))),
+    OpsetRow("MaxUnpool", {}, (11, 22)),
 )

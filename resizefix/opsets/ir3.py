@@ -16,7 +16,7 @@ from resizefix.document.scopes import bodies, names_in, subgraphs
 from resizefix.document.text import counted
 from resizefix.document.view import View
 from resizefix.error_bound import ErrorBound
-from resizefix.opsets.verdict import Blocker, Downgrade, Step
+from resizefix.opsets.verdict import Blocker, Downgrade, OpsetStep
 
 IR3 = 3
 
@@ -39,22 +39,22 @@ def to_ir3(model: ModelProto) -> Downgrade:
     return Downgrade((), tuple(steps))
 
 
-def list_initializers(model: ModelProto) -> list[Step]:
+def list_initializers(model: ModelProto) -> list[OpsetStep]:
     """List every initializer of the main graph among its inputs, as IR 3 demands."""
     listed = {value.name for value in model.graph.input}
     added = [tensor for tensor in model.graph.initializer if tensor.name not in listed]
     for tensor in added:
         model.graph.input.append(helper.make_tensor_value_info(tensor.name, tensor.data_type, list(tensor.dims)))
     listing = Diagnostic("opsets.step-listed", count=counted(len(added), "initializer"))
-    return [Step(model.graph.name, "", 0, listing)] if added else []
+    return [OpsetStep(model.graph.name, "", 0, listing)] if added else []
 
 
-def _settle_defaults(model: ModelProto) -> list[Step]:
+def _settle_defaults(model: ModelProto) -> list[OpsetStep]:
     listed = {value.name for value in model.graph.input}
     defaults = [tensor.name for tensor in model.graph.initializer if tensor.name in listed]
     if not defaults or model.ir_version <= IR3:
         return []
-    return [Step(", ".join(defaults), "", 0, Diagnostic("opsets.step-defaults"), _NO_DEFAULTS)]
+    return [OpsetStep(", ".join(defaults), "", 0, Diagnostic("opsets.step-defaults"), _NO_DEFAULTS)]
 
 
 def _blockers(model: ModelProto) -> list[Blocker]:
@@ -92,7 +92,7 @@ def _newer_type(value_type: TypeProto) -> str | None:
     return None
 
 
-def _hoist_initializers(model: ModelProto) -> list[Step]:
+def _hoist_initializers(model: ModelProto) -> list[OpsetStep]:
     """Move the initializers of bodies into the main graph, under names that are free there."""
     scopes = View(model).scopes
     names = FreshNames(names_in(model))
@@ -114,7 +114,7 @@ def _hoist_initializers(model: ModelProto) -> list[Step]:
             if seen[old] > 1 or any(value.name == old for value in graph.output):
                 hoisted.name = names.fresh(old)
                 _rename_reads(graph, old, hoisted.name)
-            steps.append(Step(hoisted.name, "", 0, Diagnostic("opsets.step-hoisted", scope=scope.path)))
+            steps.append(OpsetStep(hoisted.name, "", 0, Diagnostic("opsets.step-hoisted", scope=scope.path)))
     return steps
 
 

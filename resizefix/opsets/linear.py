@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from resizefix.opsets.site import Row, Site
+from resizefix.opsets.site import OpsetRow, OpsetSite
 from resizefix.opsets.verdict import OLDER_EXPORT, Blocked
 
 
-def gemm(site: Site) -> None:
+def gemm(site: OpsetSite) -> None:
     """C may be left out since 11: then it is a zero that counts nothing."""
     if site.input(2):
         site.copy_node()
@@ -15,7 +15,7 @@ def gemm(site: Site) -> None:
     site.copy_node(inputs=[site.data, site.input(1), zero], beta=0.0)
 
 
-def conv_transpose(site: Site) -> None:
+def conv_transpose(site: OpsetSite) -> None:
     """auto_pad SAME_*: the text of version 1 puts an odd row of padding at the other end than that of 11, so padding is
     written out. It does not depend on the input: out = in · stride leaves (kernel - 1) · dilation + 1 - stride. An
     `output_shape` decides the amount alone, and auto_pad the end of its odd row."""
@@ -44,7 +44,7 @@ def conv_transpose(site: Site) -> None:
     site.copy_node(without=["auto_pad"], pads=pads, kernel_shape=kernel)
 
 
-def _pads_of_output_shape(site: Site, *, longer_first: bool) -> list[int]:
+def _pads_of_output_shape(site: OpsetSite, *, longer_first: bool) -> list[int]:
     """The padding that gives the sizes of `output_shape`: of an odd row, the longer half stands at the beginning unless
     auto_pad is SAME_UPPER, as onnxruntime reads version 11. Raises `Blocked` where sizes are open, or more than the
     node makes."""
@@ -69,7 +69,7 @@ def _pads_of_output_shape(site: Site, *, longer_first: bool) -> list[int]:
     return longer + shorter if longer_first else shorter + longer
 
 
-def einsum(site: Site) -> None:
+def einsum(site: OpsetSite) -> None:
     """One operand: a Transpose. Two: a MatMul, where one label is summed and one is the right side's own."""
     equation = site.attribute("equation").replace(" ", "")
     terms, arrow, result = equation.partition("->")
@@ -97,7 +97,7 @@ def einsum(site: Site) -> None:
         site.add("Transpose", product, into=site.output(), perm=[found.index(label) for label in result])
 
 
-def _ordered(site: Site, name: str, labels: str, wanted: list[str]) -> str:
+def _ordered(site: OpsetSite, name: str, labels: str, wanted: list[str]) -> str:
     if list(labels) == wanted:
         return name
     return site.add("Transpose", name, perm=[labels.index(label) for label in wanted])
@@ -108,8 +108,8 @@ def _no_simple_einsum(equation: str) -> Blocked:
 
 
 # Sources: docs/Changelog.md, the section of each version named.
-ROWS: tuple[Row, ...] = (
-    Row("Gemm", {11: gemm}, (9, 13)),  # 9: integers (refused); 11: C is optional
-    Row("ConvTranspose", {11: conv_transpose}, (22,)),  # 11: the text of auto_pad
-    Row("Einsum", {12: einsum}, (28,)),  # 12: new
+ROWS: tuple[OpsetRow, ...] = (
+    OpsetRow("Gemm", {11: gemm}, (9, 13)),  # 9: integers (refused); 11: C is optional
+    OpsetRow("ConvTranspose", {11: conv_transpose}, (22,)),  # 11: the text of auto_pad
+    OpsetRow("Einsum", {12: einsum}, (28,)),  # 12: new
 )

@@ -2,25 +2,34 @@
 
 What a row adds is of that opset, and goes on from there by the rows of its own operators, until the opset that is
 wanted. onnx.version_converter is not used: it changes numbers, and refuses most of what is asked for.
+
+The whole model in opset 8: constants first, then node by node by the rows of the table.
+
+What must hold before the first node is rewritten: no local functions, one spelling of the domain, nodes in order.
 """
+
+from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from onnx import ModelProto, NodeProto, TensorProto, helper
+import onnx
+from onnx import GraphProto, ModelProto, NodeProto, TensorProto, helper, inliner
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.document.edits import add_initializer, insert_nodes
 from resizefix.document.node_builder import FreshNames
-from resizefix.document.scopes import DEFAULT_DOMAINS, Scope, names_in
+from resizefix.document.scopes import DEFAULT_DOMAINS, Scope, bodies, default_opset, in_order, names_in
 from resizefix.error_bound import ErrorBound
-from resizefix.opsets.constants import replace_nodes
-from resizefix.opsets.site import Draft, Row, Site
+from resizefix.opsets.constants import constants_to_initializers, replace_nodes
+from resizefix.opsets.folding import Unread, fold
+from resizefix.opsets.ir3 import IR3, to_ir3
+from resizefix.opsets.site import Draft, OpsetRow, OpsetSite
 from resizefix.opsets.table import ABSENT, DOWN
 from resizefix.opsets.value_info_map import ValueInfoMap
-from resizefix.opsets.verdict import BITWISE, Blocked, Blocker, Step
-from resizefix.scope_path import Key
-from resizefix.shapes.node_inference import upsample_scales
+from resizefix.opsets.verdict import BITWISE, Blocked, Blocker, Downgrade, OpsetStep
+from resizefix.scope_path import FunctionName, Key
+from resizefix.shapes.inference import ValueOf, upsample_scales
 from resizefix.shapes.operand import MISFITS
 from resizefix.shapes.signatures import schema_of, since_version, violation
 
@@ -42,14 +51,14 @@ def lower_nodes(
     opset: int,
     ready: Mapping[Key, Ready] | None = None,
     leave: frozenset[str] = frozenset(),
-) -> tuple[list[Step], list[Blocker]]:
+) -> tuple[list[OpsetStep], list[Blocker]]:
     """Rewrite every node of `model`, in place, for models of `opset`; opset_import is the caller's.
 
     Scopes of that opset or an older one stay. `ready` takes the place of the nodes that make those values. Functions of
     another opset than the model's that hold an operator of `leave` stay too.
     """
     names = FreshNames(names_in(model))
-    accounts: list[list[Step | Blocker]] = []
+    accounts: list[list[OpsetStep | Blocker]] = []
     for scope in reversed(knowledge.scopes.all):  # inner bodies first: nodes of an outer graph are copied
         if scope.opset <= opset:
             continue
@@ -61,7 +70,7 @@ def lower_nodes(
             replace_nodes(scope.body, draft.nodes)
         _place(model, scope, draft)
     in_order = [account for scope_accounts in reversed(accounts) for account in scope_accounts]
-    steps = [account for account in in_order if isinstance(account, Step)]
+    steps = [account for account in in_order if isinstance(account, OpsetStep)]
     return steps, [account for account in in_order if isinstance(account, Blocker)]
 
 
@@ -74,7 +83,7 @@ def _place(model: ModelProto, scope: Scope, draft: Draft) -> None:
     insert_nodes(scope.body, 0, [helper.make_node("Constant", [], [one.name], value=one) for one in draft.initializers])
 
 
-def _lower_node(node: NodeProto, index: int, draft: Draft, ready: Mapping[str, Ready]) -> Step | Blocker | None:
+def _lower_node(node: NodeProto, index: int, draft: Draft, ready: Mapping[str, Ready]) -> OpsetStep | Blocker | None:
     """Add what takes the node's place to the draft; says what was done, None if nothing."""
     made = next((ready[name] for name in node.output if name in ready), None)
     if made is not None:
@@ -85,7 +94,7 @@ def _lower_node(node: NodeProto, index: int, draft: Draft, ready: Mapping[str, R
         draft.nodes.append(node)
         return None
     since = since_version(node.op_type, draft.scope.opset)
-    first = Site(node, index, since, draft)
+    first = OpsetSite(node, index, since, draft)
     descent = _Descent(index, first.label, draft)
     try:
         _refuse_invalid(node, draft)
@@ -104,7 +113,7 @@ def _lower_node(node: NodeProto, index: int, draft: Draft, ready: Mapping[str, R
     if nodes == [node] and descent.error.exact:
         return None
     key = draft.scope.path, node.output[0]
-    return Step(first.label, node.op_type, since, _account(nodes), descent.error, key)
+    return OpsetStep(first.label, node.op_type, since, _account(nodes), descent.error, key)
 
 
 def _as_constants(node: NodeProto, draft: Draft) -> list[NodeProto] | None:
@@ -144,7 +153,7 @@ class _Descent:
             return [node]
         if self.draft.scope.in_function and any(attribute.ref_attr_name for attribute in node.attribute):
             raise Blocked("opsets.lower-argument", _INLINE)
-        site = Site(node, self.index, version, self.draft, self.label)
+        site = OpsetSite(node, self.index, version, self.draft, self.label)
         try:
             row.changes[version](site)
         except MISFITS as error:
@@ -176,7 +185,7 @@ def _refuse_invalid(node: NodeProto, draft: Draft) -> None:
         raise Blocked("opsets.node-is-invalid", "opsets.fix-invalid-node", wrong=wrong)
 
 
-def _refusal(node: NodeProto, since: int, opset: int, row: Row | None) -> Blocked:
+def _refusal(node: NodeProto, since: int, opset: int, row: OpsetRow | None) -> Blocked:
     if not since:
         return Blocked("opsets.no-operator", "opsets.fix-invalid-model", opset=opset, operator=node.op_type)
     if node.op_type in ABSENT and (row is None or since in row.reads or not since_version(node.op_type, since - 1)):
@@ -189,3 +198,84 @@ def _account(nodes: list[NodeProto]) -> str:
     kinds = [node.op_type for node in nodes]
     shown = kinds if len(kinds) <= 6 else [*kinds[:5], f"… ({len(kinds)})"]
     return Diagnostic("opsets.step-became", operators=", ".join(shown))
+
+
+OPSET = 8
+
+_INLINE_OR_REMOVE = Diagnostic("opsets.fix-inline-or-remove")
+# onnxruntime runs float16 operators in float32 where a version has no float16 kernel, and drops the casts in between.
+_HALF = ErrorBound(exact=False, bound=2e-3, note=Diagnostic("opsets.half-is-rounded"))
+
+
+def downgrade(model: ModelProto, *, value_of: ValueOf) -> Downgrade:
+    """Rewrite `model`, in place, as a model of opset 8 that computes the same.
+
+    Upsample nodes must already stand in the form of Upsample-7 (one input, `scales` attribute), and no Resize may be
+    left: those are the caller's work and blockers here. Initializers may be references into another file: they are
+    moved, and only small ones are read, through `value_of`. Operators of other domains stay as they are. A model of
+    opset 8 or older is left alone. Stored shapes of values that remain are kept; none are added.
+
+    Returns every blocker there is, not the first alone; with blockers the model is of no further use.
+    """
+    if default_opset(model.opset_import, fallback=1) <= OPSET:
+        return Downgrade((), ())
+    unread = Unread(model)
+    steps = [*inline_functions(model), *spell_default_domain(model), *sort_nodes(model)]
+    blockers = [
+        Blocker(
+            f"{function.domain}::{function.name}", function.name, 0, Diagnostic("opsets.not-inlined"), _INLINE_OR_REMOVE
+        )
+        for function in model.functions
+    ]
+    if blockers:
+        return Downgrade(tuple(blockers), tuple(steps))
+    steps += constants_to_initializers(model, value_of)
+    knowledge, folded = fold(model, value_of, unread)
+    written, blockers = lower_nodes(model, knowledge, OPSET)
+    steps += [*folded, *written]
+    if knowledge.holds(TensorProto.FLOAT16):
+        steps.append(OpsetStep(model.graph.name, "", 0, Diagnostic("opsets.step-holds-half"), _HALF))
+    kept = [
+        onnx.helper.make_opsetid(e.domain, e.version) for e in model.opset_import if e.domain not in DEFAULT_DOMAINS
+    ]
+    del model.opset_import[:]
+    model.opset_import.extend([onnx.helper.make_opsetid("", OPSET), *kept])
+    unread.remove(model)
+    if model.ir_version <= IR3 and not blockers:
+        return Downgrade((), (*steps, *to_ir3(model).steps))
+    return Downgrade(tuple(blockers), tuple(steps))
+
+
+def inline_functions(model: ModelProto) -> list[OpsetStep]:
+    """Replace every call of a local function by its body: functions came with IR 8. What cannot be inlined stays."""
+    if not model.functions:
+        return []
+    names = [str(FunctionName.of(function)) for function in model.functions]
+    try:
+        inlined = inliner.inline_local_functions(model)
+    except (RuntimeError, ValueError):
+        return []
+    model.CopyFrom(inlined)
+    return [
+        OpsetStep(name, "", 0, Diagnostic("opsets.step-inlined")) for name in names[: len(names) - len(model.functions)]
+    ]
+
+
+def spell_default_domain(model: ModelProto) -> list[OpsetStep]:
+    """Write the default domain as the empty string everywhere; `ai.onnx` means the same."""
+    found = [node for _, body in bodies(model) for node in body.node if node.domain == "ai.onnx"]
+    for node in found:
+        node.domain = ""
+    return [OpsetStep(node.name, node.op_type, 0, Diagnostic("opsets.step-domain")) for node in found]
+
+
+def sort_nodes(model: ModelProto) -> list[OpsetStep]:
+    """Put nodes after those whose outputs they read, as every opset demands; others keep their places."""
+    steps = []
+    for _, graph in reversed(list(bodies(model))):
+        if isinstance(graph, GraphProto):
+            ordered = in_order(list(graph.node))
+            if ordered != list(range(len(graph.node))):
+                replace_nodes(graph, [graph.node[index] for index in ordered])
+                steps.append(OpsetStep(graph.name, "", 0, Diagnostic("opsets.step-sorted")))
+    return steps

@@ -4,18 +4,18 @@ import numpy as np
 from onnx import TensorProto
 
 from resizefix.error_bound import ErrorBound
-from resizefix.opsets.site import Row, Site
+from resizefix.opsets.site import OpsetRow, OpsetSite
 from resizefix.opsets.verdict import FIX_SHAPES, Blocked
 
 
-def batch_normalization(site: Site) -> None:
+def batch_normalization(site: OpsetSite) -> None:
     """At inference all versions compute the same; BatchNormalization-7 wants one type for all operands."""
     if site.attribute("training_mode", 0) or any(site.node.output[1:]):
         raise Blocked("opsets.in-training-mode", "opsets.fix-eval-mode")
     site.copy_node(outputs=[site.output()], without=["training_mode"])
 
 
-def _computed_in(site: Site) -> tuple[str, int]:
+def _computed_in(site: OpsetSite) -> tuple[str, int]:
     """The data in the type that statistics are computed in (stash_type: float32), and that type."""
     wide = site.attribute("stash_type", TensorProto.FLOAT)
     if site.elem_type(site.data) == TensorProto.DOUBLE:
@@ -23,7 +23,7 @@ def _computed_in(site: Site) -> tuple[str, int]:
     return site.cast(site.data, wide), wide
 
 
-def _affine(site: Site, value: str, scale: str, bias: str, wide: int) -> None:
+def _affine(site: OpsetSite, value: str, scale: str, bias: str, wide: int) -> None:
     """value · scale + bias, in the type of the data"""
     narrow = value if site.elem_type(site.data) == wide else site.cast(value, site.elem_type(site.data))
     scaled = site.add("Mul", narrow, scale, into=None if bias else site.output())
@@ -31,7 +31,7 @@ def _affine(site: Site, value: str, scale: str, bias: str, wide: int) -> None:
         site.add("Add", scaled, bias, into=site.output())
 
 
-def layer_normalization(site: Site) -> None:
+def layer_normalization(site: OpsetSite) -> None:
     """(x - mean) / sqrt(mean((x - mean)²) + ε) over the axes from `axis` on, in float32"""
     axes = _trailing_axes(site)
     x, wide = _computed_in(site)
@@ -43,25 +43,25 @@ def layer_normalization(site: Site) -> None:
     _affine(site, site.add("Div", centred, deviation), site.input(1), site.input(2), wide)
 
 
-def rms_normalization(site: Site) -> None:
+def rms_normalization(site: OpsetSite) -> None:
     """x / sqrt(mean(x²) + ε) over the axes from `axis` on, in float32"""
     axes = _trailing_axes(site)
     x, wide = _computed_in(site)
     _affine(site, site.add("Div", x, _deviation(site, x, axes)), site.input(1), "", wide)
 
 
-def _trailing_axes(site: Site) -> list[int]:
+def _trailing_axes(site: OpsetSite) -> list[int]:
     return list(range(site.axis(-1, site.data), site.rank(site.data)))
 
 
-def _deviation(site: Site, x: str, axes: list[int]) -> str:
+def _deviation(site: OpsetSite, x: str, axes: list[int]) -> str:
     """sqrt(mean(x²) + ε)"""
     mean_square = site.add("ReduceMean", site.add("Mul", x, x), axes=axes, keepdims=1)
     epsilon = site.scalar(site.attribute("epsilon", 1e-5), like=x)
     return site.add("Sqrt", site.add("Add", mean_square, epsilon))
 
 
-def group_normalization(site: Site) -> None:
+def group_normalization(site: OpsetSite) -> None:
     """An InstanceNormalization over [N, groups, rest]; then scale and bias, per group (18) or per channel (21)."""
     dims = site.dims(site.data)
     if dims is None or dims[1] is None:
@@ -80,7 +80,7 @@ def group_normalization(site: Site) -> None:
     _affine(site, normal, scale, bias, wide)
 
 
-def _per_channel(site: Site, name: str, channels: int, groups: int, trailing: list[int]) -> str:
+def _per_channel(site: OpsetSite, name: str, channels: int, groups: int, trailing: list[int]) -> str:
     """A vector over the channels, with axes of size 1 behind it, so that it broadcasts over [N, C, …]."""
     if site.since_version < 21:
         owner = np.arange(channels, dtype=np.int64) // (channels // groups)
@@ -88,7 +88,7 @@ def _per_channel(site: Site, name: str, channels: int, groups: int, trailing: li
     return site.add("Unsqueeze", name, axes=trailing) if trailing else name
 
 
-def mean_variance_normalization(site: Site) -> None:
+def mean_variance_normalization(site: OpsetSite) -> None:
     """(x - E[x]) / (sqrt(E[x²] - E[x]²) + 1e-9), as the function body of MeanVarianceNormalization-9 says"""
     axes = site.nonnegative(site.attribute("axes", [0, 2, 3]), site.data)
     mean = site.add("ReduceMean", site.data, axes=axes, keepdims=1)
@@ -100,11 +100,11 @@ def mean_variance_normalization(site: Site) -> None:
 
 # Sources: docs/Changelog.md, the section of each version named. Bounds: tests/opsets/test_opsets_normalization.py.
 _ROUNDED = ErrorBound(exact=False, bound=2e-6)
-ROWS: tuple[Row, ...] = (
+ROWS: tuple[OpsetRow, ...] = (
     # 9: no spatial; 14: training_mode; 15: three types
-    Row("BatchNormalization", {9: batch_normalization, 14: batch_normalization}, (15,)),
-    Row("LayerNormalization", {17: layer_normalization}, (), _ROUNDED),  # 17: new
-    Row("RMSNormalization", {23: rms_normalization}, (), _ROUNDED),  # 23: new
-    Row("GroupNormalization", {18: group_normalization, 21: group_normalization}, (), _ROUNDED),  # 18: new
-    Row("MeanVarianceNormalization", {9: mean_variance_normalization}, (13,), _ROUNDED),  # 9: new
+    OpsetRow("BatchNormalization", {9: batch_normalization, 14: batch_normalization}, (15,)),
+    OpsetRow("LayerNormalization", {17: layer_normalization}, (), _ROUNDED),  # 17: new
+    OpsetRow("RMSNormalization", {23: rms_normalization}, (), _ROUNDED),  # 23: new
+    OpsetRow("GroupNormalization", {18: group_normalization, 21: group_normalization}, (), _ROUNDED),  # 18: new
+    OpsetRow("MeanVarianceNormalization", {9: mean_variance_normalization}, (13,), _ROUNDED),  # 9: new
 )

@@ -16,8 +16,8 @@ from resizefix.document.node_builder import FreshNames
 from resizefix.document.scopes import Scope
 from resizefix.document.values import Array, Dims
 from resizefix.errors import RefusedError
-from resizefix.shapes.model_view import ModelView
 from resizefix.shapes.size_quotients import SizeQuotients
+from resizefix.shapes.stored_shapes import ModelView
 
 ROUNDS_OTHERWISE = "opsets.raise-sums"
 _MANTISSA_OF_POWER = 0.5  # as numpy.frexp splits a power of 2

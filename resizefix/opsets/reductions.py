@@ -10,7 +10,7 @@ from typing import Any
 from onnx import TensorProto
 
 from resizefix.error_bound import ErrorBound
-from resizefix.opsets.site import Row, Site
+from resizefix.opsets.site import OpsetRow, OpsetSite
 from resizefix.opsets.verdict import OLDER_EXPORT, Blocked
 
 _GONE = ("ceil_mode", "dilations")
@@ -19,7 +19,7 @@ _GONE = ("ceil_mode", "dilations")
 _ONE_ROUNDING = ErrorBound(exact=False, bound=2e-7)
 
 
-def padding_that_does_not_count(site: Site) -> None:
+def padding_that_does_not_count(site: OpsetSite) -> None:
     """MaxPool, where padding never wins, and LpPool, where it adds nothing."""
     _refuse_dilations(site)
     if _rounds_up(site):
@@ -28,7 +28,7 @@ def padding_that_does_not_count(site: Site) -> None:
         site.copy_node(without=_GONE)
 
 
-def average_pool(site: Site) -> None:
+def average_pool(site: OpsetSite) -> None:
     """AveragePool-7 counts all padding or none; what ceil_mode adds is never counted (onnxruntime 1.31, torch)."""
     counted = site.attribute("count_include_pad", 0)
     if counted and site.attribute("ceil_mode", 0):
@@ -48,14 +48,14 @@ def average_pool(site: Site) -> None:
     site.copy_node(inputs=[padded], without=[*_GONE, "auto_pad"], pads=rest, count_include_pad=0)
 
 
-def undilated_average(site: Site) -> None:
+def undilated_average(site: OpsetSite) -> None:
     """AveragePool-10 has no dilations, and a kernel of its own that rounds otherwise."""
     _refuse_dilations(site)
     site.error = _ONE_ROUNDING
     site.copy_node(without=["dilations"])
 
 
-def unindexed(site: Site) -> None:
+def unindexed(site: OpsetSite) -> None:
     """MaxPool-1 gives no indices, and so cares for no storage_order."""
     if site.output(1):
         raise Blocked("opsets.indices-are-used", OLDER_EXPORT)
@@ -65,7 +65,7 @@ def unindexed(site: Site) -> None:
 _DILATIONS_SINCE = {"MaxPool": 10, "AveragePool": 19, "LpPool": 18}
 
 
-def _refuse_dilations(site: Site) -> None:
+def _refuse_dilations(site: OpsetSite) -> None:
     if any(dilation != 1 for dilation in site.attribute("dilations", ())):
         raise Blocked(
             "opsets.no-dilations",
@@ -75,18 +75,18 @@ def _refuse_dilations(site: Site) -> None:
         )
 
 
-def _rounds_up(site: Site) -> bool:
+def _rounds_up(site: OpsetSite) -> bool:
     # auto_pad SAME_* rounds up by itself, in every version.
     return bool(site.attribute("ceil_mode", 0)) and site.attribute("auto_pad", "NOTSET") in ("NOTSET", "VALID")
 
 
-def _pads(site: Site) -> list[int]:
+def _pads(site: OpsetSite) -> list[int]:
     kernel = site.attribute("kernel_shape")
     explicit = site.attribute("auto_pad", "NOTSET") == "NOTSET"
     return list(site.attribute("pads", [0] * 2 * len(kernel))) if explicit else [0] * 2 * len(kernel)
 
 
-def _lengthened(site: Site, pads: list[int]) -> list[int]:
+def _lengthened(site: OpsetSite, pads: list[int]) -> list[int]:
     """`pads` with as much more at the end as ceil_mode reaches past it."""
     kernel = site.attribute("kernel_shape")
     half = len(kernel)
@@ -119,7 +119,7 @@ def _end(size: int | None, begin: int, end: int, kernel: int, stride: int) -> in
 _IDENTITY_ON_NOTHING = frozenset({"ReduceMax", "ReduceMean", "ReduceMin", "ReduceProd", "ReduceSum"})
 
 
-def axes_as_attribute(site: Site) -> None:
+def axes_as_attribute(site: OpsetSite) -> None:
     """Axes: an input since 18 (ReduceSum: 13); none means all, or none with noop_with_empty_axes."""
     axes = site.ints("axes", 1)
     if not axes and site.attribute("noop_with_empty_axes", 0):
@@ -131,14 +131,14 @@ def axes_as_attribute(site: Site) -> None:
     site.copy_node(inputs=[site.data], without=["axes", "noop_with_empty_axes"], **attributes)
 
 
-def axes_from_the_front(site: Site) -> None:
+def axes_from_the_front(site: OpsetSite) -> None:
     """Negative axes came with 11."""
     axes = site.attribute("axes")
     attributes: dict[str, Any] = {"axes": site.nonnegative(axes, site.data)} if axes else {}
     site.copy_node(**attributes)
 
 
-def small_integers(site: Site) -> None:
+def small_integers(site: OpsetSite) -> None:
     """ReduceMax-12, -20 and ReduceMin: small integers and bool, which int32 holds, and the result is one of them."""
     kind = site.dtype(site.data)
     if kind.kind not in "iub" or kind.itemsize >= 4 or (site.since_version > 12 and kind.kind != "b"):
@@ -149,20 +149,20 @@ def small_integers(site: Site) -> None:
     site.add("Cast", found, into=site.output(), to=site.elem_type(site.data))
 
 
-def by_a_kernel(site: Site) -> None:
+def by_a_kernel(site: OpsetSite) -> None:
     """ReduceLogSum-28 and ReduceLogSumExp-28: onnxruntime computes them by other operators, which round otherwise."""
     site.error = _ONE_ROUNDING
     site.copy_node()
 
 
-def first_of_equals(site: Site) -> None:
+def first_of_equals(site: OpsetSite) -> None:
     """ArgMax and ArgMin: the last of equal elements since 12."""
     if site.attribute("select_last_index", 0):
         raise Blocked("opsets.no-select-last", "opsets.fix-select-first")
     site.copy_node(without=["select_last_index"])
 
 
-def axis_from_the_front(site: Site) -> None:
+def axis_from_the_front(site: OpsetSite) -> None:
     """ArgMax and ArgMin: negative axis since 11."""
     site.copy_node(axis=site.axis(0, site.data))
 
@@ -170,13 +170,15 @@ def axis_from_the_front(site: Site) -> None:
 # Sources: docs/Changelog.md, the section of each version named. Reductions: 28 took integers away from two.
 _REDUCED = {11: axes_from_the_front, 18: axes_as_attribute}
 _SMALL = {12: small_integers, 20: small_integers}
-ROWS: tuple[Row, ...] = (
-    Row("MaxPool", {8: unindexed, 10: padding_that_does_not_count}, (11, 12, 22)),  # 10: ceil_mode; 12: int8, uint8
-    Row("AveragePool", {10: average_pool, 19: undilated_average}, (11, 22)),  # 10: ceil_mode; 19: dilations
-    Row("LpPool", {18: padding_that_does_not_count}, (11, 22)),  # 18: ceil_mode, dilations
-    *(Row(f"Reduce{name}", _REDUCED, (13,)) for name in ("L1", "L2", "Mean", "Prod", "SumSquare")),
-    *(Row(f"Reduce{name}", {**_REDUCED, 28: by_a_kernel}, (13,)) for name in ("LogSum", "LogSumExp")),
-    *(Row(f"Reduce{name}", {**_REDUCED, **_SMALL}, (13,)) for name in ("Max", "Min")),
-    Row("ReduceSum", {11: axes_from_the_front, 13: axes_as_attribute}),
-    *(Row(name, {11: axis_from_the_front, 12: first_of_equals}, (13,)) for name in ("ArgMax", "ArgMin")),
+ROWS: tuple[OpsetRow, ...] = (
+    OpsetRow(
+        "MaxPool", {8: unindexed, 10: padding_that_does_not_count}, (11, 12, 22)
+    ),  # 10: ceil_mode; 12: int8, uint8
+    OpsetRow("AveragePool", {10: average_pool, 19: undilated_average}, (11, 22)),  # 10: ceil_mode; 19: dilations
+    OpsetRow("LpPool", {18: padding_that_does_not_count}, (11, 22)),  # 18: ceil_mode, dilations
+    *(OpsetRow(f"Reduce{name}", _REDUCED, (13,)) for name in ("L1", "L2", "Mean", "Prod", "SumSquare")),
+    *(OpsetRow(f"Reduce{name}", {**_REDUCED, 28: by_a_kernel}, (13,)) for name in ("LogSum", "LogSumExp")),
+    *(OpsetRow(f"Reduce{name}", {**_REDUCED, **_SMALL}, (13,)) for name in ("Max", "Min")),
+    OpsetRow("ReduceSum", {11: axes_from_the_front, 13: axes_as_attribute}),
+    *(OpsetRow(name, {11: axis_from_the_front, 12: first_of_equals}, (13,)) for name in ("ArgMax", "ArgMin")),
 )

@@ -12,15 +12,15 @@ import numpy as np
 from onnx import TensorProto
 
 from resizefix.opsets.elementwise import same_shape
-from resizefix.opsets.site import Row, Site
+from resizefix.opsets.site import OpsetRow, OpsetSite
 from resizefix.opsets.verdict import EQUAL, FIX_SHAPES, Blocked
-from resizefix.shapes.node_inference import Dims
+from resizefix.shapes.inference import Dims
 
 _CAST_BEFORE = "opsets.fix-cast-common-type"
 _ALL_NUMBERS = 9  # Less-9 orders them, Where-9 chooses between them
 
 
-def less(site: Site, left: str, right: str, into: str | None = None) -> str:
+def less(site: OpsetSite, left: str, right: str, into: str | None = None) -> str:
     """left < right, for every type but uint64; broadcast. A NaN is never less."""
     kind = site.dtype(left)
     if kind.kind == "f" or site.goal >= _ALL_NUMBERS:
@@ -37,13 +37,13 @@ def less(site: Site, left: str, right: str, into: str | None = None) -> str:
     return site.add("Or", site.add("Less", *doubles), site.add("And", not_greater, below), into=into)
 
 
-def is_number(site: Site, name: str) -> str:
+def is_number(site: OpsetSite, name: str) -> str:
     """Whether a float is no NaN: a number is below 1 or above 0, a NaN neither."""
     below = site.add("Less", name, site.scalar(1, like=name))
     return site.add("Or", below, site.add("Greater", name, site.scalar(0, like=name)))
 
 
-def _equal(site: Site) -> None:
+def _equal(site: OpsetSite) -> None:
     """left == right, broadcast. A NaN equals nothing. Equal-7 takes bool, int32 and int64."""
     left, right = site.node.input
     kind = site.dtype(left)
@@ -58,7 +58,7 @@ def _equal(site: Site) -> None:
     site.add("Equal", left, right, into=site.output())
 
 
-def _ordered(site: Site) -> None:
+def _ordered(site: OpsetSite) -> None:
     """Less-7 and Greater-7 take floats; left > right is right < left."""
     if site.node.op_type == "Greater" and site.dtype(site.data).kind == "f":
         site.copy_node()
@@ -66,13 +66,13 @@ def _ordered(site: Site) -> None:
         less(site, *_turned(site, "Greater"), into=site.output())
 
 
-def _turned(site: Site, operator: str) -> tuple[str, str]:
+def _turned(site: OpsetSite, operator: str) -> tuple[str, str]:
     """The two operands, the second first where the node is of this operator."""
     left, right = site.node.input
     return (right, left) if site.node.op_type == operator else (left, right)
 
 
-def _not_less(site: Site) -> None:
+def _not_less(site: OpsetSite) -> None:
     """left ≥ right is not left < right, unless one is NaN; left ≤ right is not right < left."""
     left, right = _turned(site, "LessOrEqual")
     if site.dtype(left).kind != "f":
@@ -82,11 +82,11 @@ def _not_less(site: Site) -> None:
     site.add("And", numbers, site.add("Not", less(site, left, right)), into=site.output())
 
 
-def _is_nan(site: Site) -> None:
+def _is_nan(site: OpsetSite) -> None:
     site.add("Not", is_number(site, site.data), into=site.output())
 
 
-def _is_inf(site: Site) -> None:
+def _is_inf(site: OpsetSite) -> None:
     """Beyond the largest finite number, on the sides asked for."""
     largest = float(np.finfo(site.dtype(site.data)).max)
     sides = []
@@ -99,7 +99,7 @@ def _is_inf(site: Site) -> None:
     site.add("Or", sides[0], sides[-1], into=site.output())
 
 
-def _is_inf_of_halves(site: Site) -> None:
+def _is_inf_of_halves(site: OpsetSite) -> None:
     """IsInf-10 takes float and double; a cast of a half to float keeps infinities apart from numbers."""
     if site.dtype(site.data) in (np.float32, np.float64):
         site.copy_node()
@@ -107,7 +107,7 @@ def _is_inf_of_halves(site: Site) -> None:
         site.copy_node(inputs=[site.cast(site.data, TensorProto.FLOAT)])
 
 
-def _sign(site: Site) -> None:
+def _sign(site: OpsetSite) -> None:
     """(0 < x) - (x < 0); of a NaN, that NaN: only there is max(sign, min(x, -1)) not the sign itself."""
     kind, zero = site.elem_type(site.data), site.scalar(0, like=site.data)
     above, below = less(site, zero, site.data), less(site, site.data, zero)
@@ -119,7 +119,7 @@ def _sign(site: Site) -> None:
     site.add("Max", site.add("Sub", positive, negative), lowest, into=site.output())
 
 
-def _round(site: Site) -> None:
+def _round(site: OpsetSite) -> None:
     """Halves to even: the floor, and one more where the rest is above a half, or a half and the floor odd."""
     half = site.scalar(0.5, like=site.data)
     floor = site.add("Floor", site.data)
@@ -132,14 +132,14 @@ def _round(site: Site) -> None:
     site.add("Add", floor, site.add("Cast", up, to=site.elem_type(site.data)), into=site.output())
 
 
-def _mod_of_floats(site: Site) -> None:
+def _mod_of_floats(site: OpsetSite) -> None:
     """Before 28 floats have fmod alone."""
     if site.dtype(site.data).kind == "f" and not site.attribute("fmod", 0):
         raise Blocked("opsets.no-mod-of-type", _CAST_BEFORE, dtype=site.dtype(site.data))
     site.copy_node()
 
 
-def _mod(site: Site) -> None:
+def _mod(site: OpsetSite) -> None:
     """Integers alone: the rest of the division towards zero (fmod), moved to the divisor's sign (the default)."""
     left, right = site.data, site.input(1)
     if site.dtype(left) not in (np.int32, np.int64):
@@ -160,7 +160,7 @@ def _mod(site: Site) -> None:
 _MOST_INDICES = 1 << 22
 
 
-def select(site: Site, condition: str, yes: str, no: str, sizes: Dims | None, into: str = "") -> None:
+def select(site: OpsetSite, condition: str, yes: str, no: str, sizes: Dims | None, into: str = "") -> None:
     """`condition ? yes : no`, exactly, into the node's output or `into`. `sizes`: their common shape, if known."""
     kind, elem_type = site.dtype(yes), site.elem_type(yes)
     into = into or site.output()
@@ -184,25 +184,25 @@ def select(site: Site, condition: str, yes: str, no: str, sizes: Dims | None, in
         _select_by_index(site, condition, yes, no, sizes, into)
 
 
-def _masked(site: Site, condition: str, yes: str, no: str) -> tuple[str, str]:
+def _masked(site: OpsetSite, condition: str, yes: str, no: str) -> tuple[str, str]:
     mask = site.add("Cast", condition, to=site.elem_type(yes))
     inverse = site.add("Sub", site.scalar(1, like=yes), mask)
     return site.add("Mul", mask, yes), site.add("Mul", inverse, no)
 
 
-def _is_single(site: Site, condition: str, yes: str, no: str) -> bool:
+def _is_single(site: OpsetSite, condition: str, yes: str, no: str) -> bool:
     """Whether the condition is one value, and has no more axes than what it chooses from."""
     sizes, *others = (site.dims(name) for name in (condition, yes, no))
     ranks = [len(dims) for dims in others if dims is not None]
     return sizes is not None and all(size == 1 for size in sizes) and len(ranks) == 2 and len(sizes) <= max(ranks)
 
 
-def _is_number(site: Site, name: str) -> bool:
+def _is_number(site: OpsetSite, name: str) -> bool:
     known = site.constant(name)
     return known is not None and not np.isnan(known.astype(np.float64)).any()
 
 
-def _select_whole(site: Site, condition: str, yes: str, no: str, into: str | None = None) -> str:
+def _select_whole(site: OpsetSite, condition: str, yes: str, no: str, into: str | None = None) -> str:
     """One condition for all: stack both, take one."""
     full = site.add("Shape", site.add("Expand", yes, site.add("Shape", no)))
     both = [site.add("Unsqueeze", site.add("Expand", name, full), axes=[0]) for name in (no, yes)]
@@ -212,7 +212,7 @@ def _select_whole(site: Site, condition: str, yes: str, no: str, into: str | Non
     return site.add("Gather", stacked, index, into=into, axis=0)
 
 
-def _select_numbers(site: Site, condition: str, yes: str, no: str, into: str) -> None:
+def _select_numbers(site: OpsetSite, condition: str, yes: str, no: str, into: str) -> None:
     """max(min(yes, m), min(no, -m)) with m = ±infinity"""
     sign = site.add("Cast", condition, to=site.elem_type(yes))
     two, one = site.scalar(2, like=yes), site.scalar(1, like=yes)
@@ -222,7 +222,7 @@ def _select_numbers(site: Site, condition: str, yes: str, no: str, into: str) ->
     site.add("Max", chosen, site.add("Min", no, site.add("Neg", limit)), into=into)
 
 
-def _select_by_index(site: Site, condition: str, yes: str, no: str, sizes: Dims | None, into: str) -> None:
+def _select_by_index(site: OpsetSite, condition: str, yes: str, no: str, sizes: Dims | None, into: str) -> None:
     """Both values flattened one after the other; the condition says which half to read each element from."""
     if sizes is None or None in sizes:
         raise Blocked("opsets.where-shape-unknown", FIX_SHAPES)
@@ -253,14 +253,14 @@ def broadcast(*shapes: Dims | None) -> Dims | None:
     return tuple(sizes)
 
 
-def _where(site: Site) -> None:
+def _where(site: OpsetSite) -> None:
     condition, yes, no = site.data, site.input(1), site.input(2)
     select(site, condition, yes, no, broadcast(*(site.dims(name) for name in (condition, yes, no))))
     if site.dtype(yes).kind == "f":
         site.error = EQUAL  # onnxruntime's own Where turns some negative zeros into positive ones
 
 
-def _trilu(site: Site) -> None:
+def _trilu(site: OpsetSite) -> None:
     """Upper or lower triangle: the rest is 0."""
     sizes = site.static_dims(site.data)
     offset = int(site.constant_input(1, "k").reshape(-1)[0]) if site.input(1) else 0
@@ -269,13 +269,13 @@ def _trilu(site: Site) -> None:
     select(site, site.value(mask, "mask"), site.data, site.scalar(0, like=site.data), sizes)
 
 
-def _thresholded_relu(site: Site) -> None:
+def _thresholded_relu(site: OpsetSite) -> None:
     """x above alpha, else 0"""
     above = site.add("Greater", site.data, site.scalar(site.attribute("alpha", 1.0), like=site.data))
     select(site, above, site.data, site.scalar(0, like=site.data), site.dims(site.data))
 
 
-def _shrink(site: Site) -> None:
+def _shrink(site: OpsetSite) -> None:
     """x + bias below -lambd, x - bias above lambd, else 0: two choices, of which the first keeps no name of its own"""
     data, bound, bias = site.data, site.attribute("lambd", 0.5), site.attribute("bias", 0.0)
     if site.dtype(data).kind != "f" or bound < 0:
@@ -289,7 +289,7 @@ def _shrink(site: Site) -> None:
     select(site, below, site.add("Add", data, shift), inner, sizes)
 
 
-def _extreme(site: Site) -> None:
+def _extreme(site: OpsetSite) -> None:
     """Max-8 and Min-8 take floats. Small integers are exact in double; int64 are compared and chosen."""
     kind, elem_type = site.dtype(site.data), site.elem_type(site.data)
     if kind.kind == "f":
@@ -309,14 +309,14 @@ def _extreme(site: Site) -> None:
         )
 
 
-def _extreme_of_two(site: Site, op_type: str, left: str, right: str) -> str:
+def _extreme_of_two(site: OpsetSite, op_type: str, left: str, right: str) -> str:
     right_wins = less(site, left, right) if op_type == "Max" else less(site, right, left)
     if site.goal >= _ALL_NUMBERS:
         return site.add("Where", right_wins, right, left)
     return site.add("Add", *_masked(site, right_wins, right, left))
 
 
-def _clip(site: Site) -> None:
+def _clip(site: OpsetSite) -> None:
     """Clip-6 keeps float32 bounds in attributes; bounds that are computed, or no float32, become Max and Min."""
     kind = site.dtype(site.data)
     # Without a bound the type's own limit holds (Clip-11), and an infinity becomes the largest number.
@@ -328,7 +328,7 @@ def _clip(site: Site) -> None:
     site.add("Min", raised, _bound_name(site, 2, high, math.inf), into=site.output())
 
 
-def _bound(site: Site, position: int, limit: float, nothing: float) -> Any:
+def _bound(site: OpsetSite, position: int, limit: float, nothing: float) -> Any:
     """The bound at an input position: `limit` where none is given, None where it is computed at run time. A NaN binds
     nothing, not even infinities (onnxruntime)."""
     if not site.input(position):
@@ -340,14 +340,14 @@ def _bound(site: Site, position: int, limit: float, nothing: float) -> Any:
     return nothing if np.isnan(value) else value
 
 
-def _bound_name(site: Site, position: int, value: Any, nothing: float) -> str:
+def _bound_name(site: OpsetSite, position: int, value: Any, nothing: float) -> str:
     if value is not None:
         return site.scalar(value, like=site.data)
     given = site.input(position)
     return _select_whole(site, is_number(site, given), given, site.scalar(nothing, like=given))
 
 
-def _clip_integers(site: Site) -> None:
+def _clip_integers(site: OpsetSite) -> None:
     """Clip-11 takes floats. Small integers are exact in double; int64 are compared and chosen. A bound that is left out
     binds nothing."""
     data, kind = site.data, site.dtype(site.data)
@@ -367,19 +367,21 @@ def _clip_integers(site: Site) -> None:
 
 
 # Sources: docs/Changelog.md, the section of each version named.
-ROWS: tuple[Row, ...] = (
-    Row("Equal", {11: _equal}, (13, 19)),  # 11: all numbers; 19: strings (refused)
-    *(Row(op_type, {9: _ordered}, (13,)) for op_type in ("Less", "Greater")),  # 9: all numbers
-    *(Row(op_type, {12: _not_less}, (16,)) for op_type in ("LessOrEqual", "GreaterOrEqual")),  # 12: new
-    Row("IsNaN", {9: _is_nan}, (13, 20)),  # 9: new
-    Row("IsInf", {10: _is_inf, 20: _is_inf_of_halves}),  # 10: new; 20: halves
-    Row("Sign", {9: _sign}, (13,)),  # 9: new
-    Row("Round", {11: _round}, (22,), EQUAL),  # 11: new
-    Row("Mod", {10: _mod, 28: _mod_of_floats}, (13,)),  # 10: new; 28: floats towards the divisor's sign
-    Row("Where", {9: _where}, (16,)),  # 9: new
-    Row("Trilu", {14: _trilu}),  # 14: new
-    Row("ThresholdedRelu", {10: _thresholded_relu}, (22,)),  # 10: new
-    Row("Shrink", {9: _shrink}),  # 9: new
-    *(Row(op_type, {8: same_shape, 12: _extreme}, (13,)) for op_type in ("Max", "Min")),  # 8: broadcast; 12: integers
-    Row("Clip", {11: _clip, 12: _clip_integers}, (13,)),  # 11: bounds are inputs; 12: integers
+ROWS: tuple[OpsetRow, ...] = (
+    OpsetRow("Equal", {11: _equal}, (13, 19)),  # 11: all numbers; 19: strings (refused)
+    *(OpsetRow(op_type, {9: _ordered}, (13,)) for op_type in ("Less", "Greater")),  # 9: all numbers
+    *(OpsetRow(op_type, {12: _not_less}, (16,)) for op_type in ("LessOrEqual", "GreaterOrEqual")),  # 12: new
+    OpsetRow("IsNaN", {9: _is_nan}, (13, 20)),  # 9: new
+    OpsetRow("IsInf", {10: _is_inf, 20: _is_inf_of_halves}),  # 10: new; 20: halves
+    OpsetRow("Sign", {9: _sign}, (13,)),  # 9: new
+    OpsetRow("Round", {11: _round}, (22,), EQUAL),  # 11: new
+    OpsetRow("Mod", {10: _mod, 28: _mod_of_floats}, (13,)),  # 10: new; 28: floats towards the divisor's sign
+    OpsetRow("Where", {9: _where}, (16,)),  # 9: new
+    OpsetRow("Trilu", {14: _trilu}),  # 14: new
+    OpsetRow("ThresholdedRelu", {10: _thresholded_relu}, (22,)),  # 10: new
+    OpsetRow("Shrink", {9: _shrink}),  # 9: new
+    *(
+        OpsetRow(op_type, {8: same_shape, 12: _extreme}, (13,)) for op_type in ("Max", "Min")
+    ),  # 8: broadcast; 12: integers
+    OpsetRow("Clip", {11: _clip, 12: _clip_integers}, (13,)),  # 11: bounds are inputs; 12: integers
 )

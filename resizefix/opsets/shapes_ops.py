@@ -9,21 +9,21 @@ from onnx import TensorProto, numpy_helper
 from resizefix.diagnostics import Diagnostic
 from resizefix.document.text import counted
 from resizefix.error_bound import ErrorBound
-from resizefix.opsets.site import Row, Site, only
+from resizefix.opsets.site import OpsetRow, OpsetSite, only
 from resizefix.opsets.verdict import FIX_SHAPES, MAKE_CONSTANT, Blocked
 from resizefix.shapes.moving_values import slice_positions
 
 _TO_THE_END = (1 << 31) - 1  # INT_MAX: "slicing to the end of a dimension with unknown size" (Slice-1)
 
 
-def axes_as_attribute(site: Site) -> None:
+def axes_as_attribute(site: OpsetSite) -> None:
     """Squeeze and Unsqueeze: an input since 13; without any, all axes of size 1 go."""
     axes = site.ints("axes", 1)
     attributes: dict[str, Any] = {"axes": axes} if axes else {}
     site.copy_node(inputs=[site.data], **attributes)
 
 
-def axes_from_the_front(site: Site) -> None:
+def axes_from_the_front(site: OpsetSite) -> None:
     """Squeeze and Unsqueeze: negative axes came with 11."""
     axes = site.attribute("axes") or []
     more = len(axes) if site.node.op_type == "Unsqueeze" else 0
@@ -31,7 +31,7 @@ def axes_from_the_front(site: Site) -> None:
     site.copy_node(**attributes)
 
 
-def axis_from_the_front(site: Site) -> None:
+def axis_from_the_front(site: OpsetSite) -> None:
     """Concat, Split and others: negative axes came with opset 11."""
     axis = site.attribute("axis")
     if axis is None or axis >= 0:
@@ -40,7 +40,7 @@ def axis_from_the_front(site: Site) -> None:
         site.copy_node(axis=site.nonnegative([axis], site.data)[0])
 
 
-def flatten(site: Site) -> None:
+def flatten(site: OpsetSite) -> None:
     """Flatten-1 takes floats only; other types are reshaped."""
     axis = site.axis(1, site.data)
     if site.dtype(site.data).kind == "f":
@@ -52,7 +52,7 @@ def flatten(site: Site) -> None:
     site.add("Reshape", site.data, site.value(np.array([outer, -1], np.int64), "shape"), into=site.output())
 
 
-def reshape(site: Site) -> None:
+def reshape(site: OpsetSite) -> None:
     """allowzero (14) lets a 0 in the shape mean the size 0; before, it copies the input's size. For a tensor that has
     elements a 0 under allowzero is an error, so the two differ for empty tensors alone."""
     if site.attribute("allowzero", 0):
@@ -64,7 +64,7 @@ def reshape(site: Site) -> None:
     site.copy_node(without=["allowzero"])
 
 
-def shape(site: Site) -> None:
+def shape(site: OpsetSite) -> None:
     """start and end (15) slice the list of sizes; both clamp in the same way."""
     start, end = site.attribute("start", 0), site.attribute("end")
     if start == 0 and end is None:
@@ -75,7 +75,7 @@ def shape(site: Site) -> None:
     site.add("Slice", sizes, into=site.output(), axes=[0], starts=[start], ends=[end])
 
 
-def slice_from_the_front(site: Site) -> None:
+def slice_from_the_front(site: OpsetSite) -> None:
     """Negative axes came with 11; the other operands may be computed."""
     axes = site.ints("axes", 3)
     if axes is None or min(axes, default=0) >= 0:
@@ -87,7 +87,7 @@ def slice_from_the_front(site: Site) -> None:
     site.copy_node(inputs=[site.data, starts, ends, front, *steps])
 
 
-def slice_(site: Site) -> None:
+def slice_(site: OpsetSite) -> None:
     """Slice-1 takes attributes and no steps: a step is a Gather of the positions, where the size is fixed."""
     data = site.data
     starts = [int(start) for start in site.constant_input(1, "starts").reshape(-1)]
@@ -115,14 +115,14 @@ def slice_(site: Site) -> None:
         data = site.add("Gather", data, chosen, into=into, axis=axes[place])
 
 
-def _size(site: Site, data: str, axis: int) -> int:
+def _size(site: OpsetSite, data: str, axis: int) -> int:
     size = site.size(data, axis)
     if size is None:
         raise Blocked("opsets.steps-of-unknown-size", FIX_SHAPES, axis=axis, data=data)
     return size
 
 
-def pad_without_wrap(site: Site) -> None:
+def pad_without_wrap(site: OpsetSite) -> None:
     """The mode `wrap` came with 19."""
     mode = site.attribute("mode", "constant")
     if mode not in ("constant", "reflect", "edge"):
@@ -130,7 +130,7 @@ def pad_without_wrap(site: Site) -> None:
     site.copy_node()
 
 
-def pad_of_all_axes(site: Site) -> None:
+def pad_of_all_axes(site: OpsetSite) -> None:
     """Before 18 there are pads for every axis."""
     if not site.input(3):
         site.copy_node(inputs=site.node.input[:3])
@@ -140,7 +140,7 @@ def pad_of_all_axes(site: Site) -> None:
     site.copy_node(inputs=[site.data, site.value(pads, "pads", np.int64), *value])
 
 
-def pad_of_numbers(site: Site) -> None:
+def pad_of_numbers(site: OpsetSite) -> None:
     """Pad-11 takes numbers only; small ones hold a bool."""
     if site.dtype(site.data).kind != "b":
         site.copy_node()
@@ -154,7 +154,7 @@ def pad_of_numbers(site: Site) -> None:
     site.add("Cast", padded, into=site.output(), to=TensorProto.BOOL)
 
 
-def pad(site: Site) -> None:
+def pad(site: OpsetSite) -> None:
     """Pad-2: the pads and the value are attributes; float types only."""
     mode = site.attribute("mode", "constant")
     pads = [int(amount) for amount in site.constant_input(1, "pads").reshape(-1)]
@@ -168,7 +168,7 @@ def pad(site: Site) -> None:
     site.copy_node(inputs=[site.data], mode=mode, pads=pads, value=_float32(value))
 
 
-def _pads_of_all_axes(site: Site, data: str, pads: list[int]) -> list[int]:
+def _pads_of_all_axes(site: OpsetSite, data: str, pads: list[int]) -> list[int]:
     axes = site.nonnegative((int(axis) for axis in site.constant_input(3, "axes").reshape(-1)), data)
     rank = site.rank(data)
     full = [0] * (2 * rank)
@@ -183,7 +183,7 @@ def _float32(value: float) -> float:
     return value
 
 
-def split_evenly(site: Site) -> None:
+def split_evenly(site: OpsetSite) -> None:
     """Split-18 lets the last part be smaller; before, parts without lengths are equal."""
     count, axis = len(site.node.output), site.attribute("axis", 0)
     if site.input(1):
@@ -200,7 +200,7 @@ def split_evenly(site: Site) -> None:
         site.copy_node(inputs=[site.data, site.value(lengths, "split", np.int64)], without=["num_outputs"])
 
 
-def split_as_attribute(site: Site) -> None:
+def split_as_attribute(site: OpsetSite) -> None:
     """Split-13 has the lengths as an input."""
     lengths = site.ints("split", 1)
     attributes: dict[str, Any] = {} if lengths is None else {"split": lengths}
@@ -210,14 +210,14 @@ def split_as_attribute(site: Site) -> None:
 _NEVER_NEGATIVE = frozenset({"Shape", "Size", "ArgMax", "ArgMin", "NonZero"})
 
 
-def gather(site: Site) -> None:
+def gather(site: OpsetSite) -> None:
     """Negative axes and negative indices came with opset 11; indices that may be negative are made positive."""
     data, indices = site.data, site.input(1)
     axis = site.axis(0, data)
     site.copy_node(inputs=[data, from_the_front(site, data, indices, axis)], axis=axis)
 
 
-def from_the_front(site: Site, data: str, indices: str, axis: int) -> str:
+def from_the_front(site: OpsetSite, data: str, indices: str, axis: int) -> str:
     """`indices` into `axis` of `data`, with the axis's size added to negative ones."""
     known, size = site.constant(indices), site.size(data, axis)
     if known is not None and (known >= 0).all():
@@ -238,14 +238,14 @@ def from_the_front(site: Site, data: str, indices: str, axis: int) -> str:
     return site.add("Add", indices, site.add("Mul", site.add("Cast", negative, to=kind), length))
 
 
-def gather_nd_of_one_batch(site: Site) -> None:
+def gather_nd_of_one_batch(site: OpsetSite) -> None:
     """batch_dims came with 12."""
     if site.attribute("batch_dims", 0):
         raise Blocked("opsets.no-gather-nd", "opsets.fix-gather-by-axis")
     site.copy_node(without=["batch_dims"])
 
 
-def gather_nd(site: Site) -> None:
+def gather_nd(site: OpsetSite) -> None:
     """With indices of one coordinate each, along the first axis, it is a Gather."""
     data, indices = site.data, site.input(1)
     dims = site.dims(indices)
@@ -257,7 +257,7 @@ def gather_nd(site: Site) -> None:
     site.add("Gather", data, from_the_front(site, data, rows, 0), into=site.output(), axis=0)
 
 
-def constant_of_shape(site: Site) -> None:
+def constant_of_shape(site: OpsetSite) -> None:
     """The value, expanded: ConstantOfShape came with opset 9, Expand with 8."""
     tensor = site.attribute("value")
     try:
@@ -269,7 +269,7 @@ def constant_of_shape(site: Site) -> None:
     site.add("Expand", site.value(filled.reshape(-1)[0], "value"), site.data, into=site.output())
 
 
-def depth_to_space(site: Site) -> None:
+def depth_to_space(site: OpsetSite) -> None:
     """DepthToSpace-1 reads channels block first (DCR); column first (CRD, 11) is that with the channels permuted."""
     if site.attribute("mode", "DCR") == "DCR":
         site.copy_node(without=["mode"])
@@ -283,12 +283,12 @@ def depth_to_space(site: Site) -> None:
     site.copy_node(inputs=[permuted], without=["mode"])
 
 
-def top_k_as_attribute(site: Site) -> None:
+def top_k_as_attribute(site: OpsetSite) -> None:
     """TopK-1 keeps k in an attribute."""
     site.copy_node(inputs=[site.data], k=int(site.constant_input(1, "K").reshape(-1)[0]))
 
 
-def top_k(site: Site) -> None:
+def top_k(site: OpsetSite) -> None:
     """TopK-10 finds the largest floats; the smallest are the largest of the negated."""
     axis = site.axis(-1, site.data)
     elem_type, kind = site.elem_type(site.data), site.dtype(site.data)
@@ -309,7 +309,7 @@ def top_k(site: Site) -> None:
         site.add("Cast", found, into=site.output(), to=elem_type)
 
 
-def expand(site: Site) -> None:
+def expand(site: OpsetSite) -> None:
     """To a constant shape it is a Tile: Expand came with 8."""
     wanted = [int(size) for size in site.constant_input(1, "shape").reshape(-1)]
     dims = site.static_dims(site.data)
@@ -320,12 +320,12 @@ def expand(site: Site) -> None:
     site.add("Tile", full, site.value(repeats, "repeats", np.int64), into=site.output())
 
 
-def range_of_numbers(site: Site) -> None:
+def range_of_numbers(site: OpsetSite) -> None:
     """Before 27 there is no Range of halves, of which stash_type speaks."""
     site.copy_node(without=["stash_type"])
 
 
-def range_(site: Site) -> None:
+def range_(site: OpsetSite) -> None:
     """Only constant ranges, which are folded, have an older form."""
     raise Blocked("opsets.range-not-constant", MAKE_CONSTANT)
 
@@ -335,28 +335,28 @@ _UNLESS_EMPTY = ErrorBound(note=Diagnostic("opsets.same-unless-empty"))
 # Sources: docs/Changelog.md, the section of each version named.
 _TYPES = (21, 23, 24, 25)  # 4-bit, float4, float8e8m0 and 2-bit tensors
 _AXES = {11: axes_from_the_front, 13: axes_as_attribute}
-ROWS: tuple[Row, ...] = (
-    *(Row(op_type, _AXES, _TYPES) for op_type in ("Unsqueeze", "Squeeze")),
-    Row("Concat", {11: axis_from_the_front}, (13,)),
-    Row("Flatten", {9: flatten, 11: axis_from_the_front}, (13, *_TYPES)),  # 9: all types
-    Row("Reshape", {14: reshape}, (13, 19, *_TYPES)),  # 14: allowzero
-    Row("Shape", {15: shape}, (13, 19, *_TYPES)),  # 15: start, end
-    Row("Slice", {10: slice_, 11: slice_from_the_front}, (13,)),  # 10: inputs, steps
-    Row(
+ROWS: tuple[OpsetRow, ...] = (
+    *(OpsetRow(op_type, _AXES, _TYPES) for op_type in ("Unsqueeze", "Squeeze")),
+    OpsetRow("Concat", {11: axis_from_the_front}, (13,)),
+    OpsetRow("Flatten", {9: flatten, 11: axis_from_the_front}, (13, *_TYPES)),  # 9: all types
+    OpsetRow("Reshape", {14: reshape}, (13, 19, *_TYPES)),  # 14: allowzero
+    OpsetRow("Shape", {15: shape}, (13, 19, *_TYPES)),  # 15: start, end
+    OpsetRow("Slice", {10: slice_, 11: slice_from_the_front}, (13,)),  # 10: inputs, steps
+    OpsetRow(
         "Pad", {11: pad, 13: pad_of_numbers, 18: pad_of_all_axes, 19: pad_without_wrap}, _TYPES
     ),  # 11: inputs; 13: all types; 18: axes
     # 13: split is an input; 18: num_outputs, uneven
-    Row("Split", {11: axis_from_the_front, 13: split_as_attribute, 18: split_evenly}),
-    Row("Gather", {11: gather}, (13,)),  # 11: negative indices
-    Row("GatherND", {11: gather_nd, 12: gather_nd_of_one_batch}, (13,)),  # 11: new
-    Row("ConstantOfShape", {9: constant_of_shape}, (20, *_TYPES)),  # 9: new
-    Row("DepthToSpace", {11: depth_to_space}, (13, 28)),  # 11: mode
-    Row("TopK", {10: top_k_as_attribute, 11: top_k}, (24,)),  # 10: K is an input; 11: largest, sorted, integers
-    Row("Range", {11: range_, 27: range_of_numbers}),  # 11: new; 27: halves, stash_type
-    Row("SpaceToDepth", {28: only(mode="DCR")}, (13,)),
-    Row("Transpose", {}, (13, *_TYPES)),
-    Row("Identity", {}, (13, 14, 16, 19, *_TYPES)),
-    Row("Size", {}, (13, 19, *_TYPES)),
-    Row("Expand", {8: expand}, (13,)),  # 8: new
-    Row("Tile", {}, (13,)),
+    OpsetRow("Split", {11: axis_from_the_front, 13: split_as_attribute, 18: split_evenly}),
+    OpsetRow("Gather", {11: gather}, (13,)),  # 11: negative indices
+    OpsetRow("GatherND", {11: gather_nd, 12: gather_nd_of_one_batch}, (13,)),  # 11: new
+    OpsetRow("ConstantOfShape", {9: constant_of_shape}, (20, *_TYPES)),  # 9: new
+    OpsetRow("DepthToSpace", {11: depth_to_space}, (13, 28)),  # 11: mode
+    OpsetRow("TopK", {10: top_k_as_attribute, 11: top_k}, (24,)),  # 10: K is an input; 11: largest, sorted, integers
+    OpsetRow("Range", {11: range_, 27: range_of_numbers}),  # 11: new; 27: halves, stash_type
+    OpsetRow("SpaceToDepth", {28: only(mode="DCR")}, (13,)),
+    OpsetRow("Transpose", {}, (13, *_TYPES)),
+    OpsetRow("Identity", {}, (13, 14, 16, 19, *_TYPES)),
+    OpsetRow("Size", {}, (13, 19, *_TYPES)),
+    OpsetRow("Expand", {8: expand}, (13,)),  # 8: new
+    OpsetRow("Tile", {}, (13,)),
 )

@@ -13,7 +13,7 @@ from resizefix.document.values import Array
 from resizefix.error_bound import ErrorBound
 from resizefix.opsets.value_info_map import ValueInfoMap
 from resizefix.opsets.verdict import BITWISE, FIX_SHAPES, MAKE_CONSTANT, OLDER_EXPORT, Blocked
-from resizefix.shapes.node_inference import Dims, dims_of, infer
+from resizefix.shapes.inference import Dims, dims_of, infer
 from resizefix.shapes.signatures import schema_of
 
 
@@ -58,7 +58,7 @@ class Draft:
         return self._named[key]
 
 
-class Site(NodeBuilder):
+class OpsetSite(NodeBuilder):
     """What the rewrite of one operator works on. `nodes` are what it has added so far, in order.
 
     `since_version` is the version whose words the node says, and has to lose: what is added is of the opset before it,
@@ -251,10 +251,10 @@ class Site(NodeBuilder):
         return super().append(node)
 
 
-Rewrite = Callable[[Site], None]
+Rewrite = Callable[[OpsetSite], None]
 
 
-class Row(NamedTuple):
+class OpsetRow(NamedTuple):
     """One operator of the ai.onnx domain, and every version of it that came after opset 7.
 
     `changes`: for each version that says something new, what adds the nodes of the opset before it that take the
@@ -274,7 +274,7 @@ class Row(NamedTuple):
         return tuple(sorted({*self.changes, *self.kept}))
 
 
-def keep(site: Site) -> None:
+def keep(site: OpsetSite) -> None:
     """The older version says the same in the same words; at most it takes fewer types."""
     site.copy_node()
 
@@ -287,7 +287,7 @@ def without(*names: str) -> Rewrite:
 def only(**values: Any) -> Rewrite:
     """Attributes that have these values, or are not there, are left out; the older version cannot say others."""
 
-    def rewrite(site: Site) -> None:
+    def rewrite(site: OpsetSite) -> None:
         for name, value in values.items():
             if site.attribute(name, value) != value:
                 raise Blocked("opsets.no-attribute", OLDER_EXPORT, name=name, since=site.since_version)

@@ -1,12 +1,12 @@
 """Operators of single fields: pictures, signals, language, training. Their first versions have no older form."""
 
-from resizefix.opsets.site import Row, Site, only
+from resizefix.opsets.site import OpsetRow, OpsetSite, only
 from resizefix.opsets.verdict import OLDER_EXPORT, Blocked
 
 _LATER = "opsets.no-attribute"
 
 
-def grid_sample(site: Site) -> None:
+def grid_sample(site: OpsetSite) -> None:
     """Before 20 the modes have other names, and there are two spatial axes."""
     words = {"linear": "bilinear", "cubic": "bicubic", "nearest": "nearest"}
     if site.rank(site.data) != 4:
@@ -14,28 +14,28 @@ def grid_sample(site: Site) -> None:
     site.copy_node(mode=words[site.attribute("mode", "linear")])
 
 
-def roi_align(site: Site) -> None:
+def roi_align(site: OpsetSite) -> None:
     """Before 16 the regions are not shifted by half a pixel."""
     if site.attribute("coordinate_transformation_mode", "half_pixel") != "output_half_pixel":
         raise Blocked(_LATER, OLDER_EXPORT, name="coordinate_transformation_mode", since=16)
     site.copy_node(without=["coordinate_transformation_mode"])
 
 
-def dft(site: Site) -> None:
+def dft(site: OpsetSite) -> None:
     """Before 20 the axis is an attribute, from the front."""
     axis = int(site.constant_input(2, "axis").reshape(-1)[0]) if site.input(2) else -2
     inputs = [site.data, *([site.input(1)] if site.input(1) else [])]
     site.copy_node(inputs=inputs, axis=site.nonnegative([axis], site.data)[0])
 
 
-def attention(site: Site) -> None:
+def attention(site: OpsetSite) -> None:
     """nonpad_kv_seqlen came with 24."""
     if site.input(6):
         raise Blocked(_LATER, OLDER_EXPORT, name="nonpad_kv_seqlen", since=24)
     site.copy_node(inputs=site.node.input[:6])
 
 
-def has_element(site: Site) -> None:
+def has_element(site: OpsetSite) -> None:
     """Before 18 the operand is there, and an optional."""
     if not site.data:
         raise Blocked(_LATER, OLDER_EXPORT, name="input", since=18)
@@ -51,11 +51,11 @@ _HALVES: dict[tuple[int, ...], tuple[str, ...]] = {
     (28,): ("BitShift", "Optional"),
     (18, 28): ("OptionalGetElement",),
 }
-ROWS: tuple[Row, ...] = (
-    *(Row(op_type, {}, versions) for versions, op_types in _HALVES.items() for op_type in op_types),
-    Row("GridSample", {20: grid_sample}, (22,)),
-    Row("RoiAlign", {16: roi_align}, (22,)),
-    Row("DFT", {20: dft}),
-    Row("Attention", {24: attention, 25: only(left_window_size=-1, right_window_size=-1)}),
-    Row("OptionalHasElement", {18: has_element}, (28,)),
+ROWS: tuple[OpsetRow, ...] = (
+    *(OpsetRow(op_type, {}, versions) for versions, op_types in _HALVES.items() for op_type in op_types),
+    OpsetRow("GridSample", {20: grid_sample}, (22,)),
+    OpsetRow("RoiAlign", {16: roi_align}, (22,)),
+    OpsetRow("DFT", {20: dft}),
+    OpsetRow("Attention", {24: attention, 25: only(left_window_size=-1, right_window_size=-1)}),
+    OpsetRow("OptionalHasElement", {18: has_element}, (28,)),
 )

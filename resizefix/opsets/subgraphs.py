@@ -1,11 +1,19 @@
-"""Operators that hold bodies. The bodies themselves are rewritten like any graph, before the node that holds them."""
+"""Operators that hold bodies. The bodies themselves are rewritten like any graph, before the node that holds them.
 
-from resizefix.opsets.site import Row, Site
-from resizefix.opsets.verdict import Blocked
-from resizefix.shapes.node_inference import Dims
+Branches of an If whose shapes are known only when the model runs; If-1 demands one shape.
+"""
+
+from __future__ import annotations
+
+from resizefix.diagnostics import Diagnostic
+from resizefix.document.scopes import DEFAULT_DOMAINS, node_label
+from resizefix.opsets.site import OpsetRow, OpsetSite
+from resizefix.opsets.verdict import Blocked, Blocker
+from resizefix.shapes.inference import Dims
+from resizefix.shapes.stored_shapes import ModelView
 
 
-def if_(site: Site) -> None:
+def if_(site: OpsetSite) -> None:
     """If-1 wants the same shape from both branches; since 11 they may differ."""
     pairs = zip(site.body_dims("then_branch"), site.body_dims("else_branch"), strict=True)
     for position, (first, second) in enumerate(pairs):
@@ -26,7 +34,7 @@ def _may_be_equal(first: Dims, second: Dims) -> bool:
     )
 
 
-def scan(site: Site) -> None:
+def scan(site: OpsetSite) -> None:
     """Scan-8 wants a batch axis before everything, here of size 1, and has no axes or output directions of its own."""
     count = site.attribute("num_scan_inputs")
     plain = not any(site.attribute("scan_input_axes", ())) and not any(site.attribute("scan_output_axes", ()))
@@ -42,7 +50,7 @@ def scan(site: Site) -> None:
             site.add("Squeeze", name, into=wanted, axes=[0])
 
 
-def scan_from_the_front(site: Site) -> None:
+def scan_from_the_front(site: OpsetSite) -> None:
     """Negative axes came with 11."""
     for name in ("scan_input_axes", "scan_output_axes"):
         if min(site.attribute(name, ()), default=0) < 0:
@@ -52,8 +60,29 @@ def scan_from_the_front(site: Site) -> None:
 
 # Sources: docs/Changelog.md. If-11: shapes may differ; Scan-9: no batch axis, axes and directions. Others: more types.
 _TYPES = (13, 16, 19, 21, 23, 24, 25)  # 13, 16: sequences, optionals (refused by their types)
-ROWS: tuple[Row, ...] = (
-    Row("If", {11: if_}, _TYPES),
-    Row("Loop", {}, (11, *_TYPES)),
-    Row("Scan", {9: scan, 11: scan_from_the_front}, _TYPES[1:]),
+ROWS: tuple[OpsetRow, ...] = (
+    OpsetRow("If", {11: if_}, _TYPES),
+    OpsetRow("Loop", {}, (11, *_TYPES)),
+    OpsetRow("Scan", {9: scan, 11: scan_from_the_front}, _TYPES[1:]),
 )
+
+
+_SHAPES_MAY_DIFFER = 11  # If-11, docs/Changelog.md
+
+
+def open_branches(view: ModelView) -> list[Blocker]:
+    """A blocker for each If whose branches give an output two shapes, or one of which not every size is known."""
+    found: list[Blocker] = []
+    for (path, index), bodies in view.scopes.held.items():
+        scope = view.scopes.by_path[path]
+        node = scope.body.node[index]
+        if node.op_type != "If" or node.domain not in DEFAULT_DOMAINS or scope.opset < _SHAPES_MAY_DIFFER:
+            continue
+        shapes = [[view.dims(body, value.name) for value in body.body.output] for body in bodies]
+        for position, given in enumerate(zip(*shapes, strict=False)):
+            if len(set(given)) > 1 or given[0] is None or None in given[0]:
+                reason = Diagnostic("opsets.open-branches", position=position)
+                fix = Diagnostic("opsets.fix-open-branches")
+                found.append(Blocker(node_label(node, index), "If", scope.opset, reason, fix))
+                break
+    return found

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from resizefix.opsets import (
     activations,
-    constant_nodes,
+    constants,
     elementwise,
     indexing,
     linear,
@@ -17,14 +17,14 @@ from resizefix.opsets import (
     special_fields,
     subgraphs,
 )
-from resizefix.opsets.site import Row
+from resizefix.opsets.site import OpsetRow
 from resizefix.opsets.verdict import OLDER_EXPORT
 
 ROOMS = (
-    activations, constant_nodes, elementwise, indexing, linear, normalization, quantization, reductions, selection,
+    activations, constants, elementwise, indexing, linear, normalization, quantization, reductions, selection,
     shapes_ops, special_fields, subgraphs,
 )  # fmt: skip
-DOWN: dict[str, Row] = {row.op_type: row for room in ROOMS for row in room.ROWS}
+DOWN: dict[str, OpsetRow] = {row.op_type: row for room in ROOMS for row in room.ROWS}
 
 
 class Absent(NamedTuple):

@@ -10,7 +10,7 @@ from resizefix.document.values import Array
 from resizefix.document.view import View
 from resizefix.scope_path import Key
 from resizefix.shapes.expression import Expression, Number, Size, UntraceableError
-from resizefix.shapes.node_inference import Dims, ValueOf, dims_of, infer, of_known_rank
+from resizefix.shapes.inference import Dims, ValueOf, dims_of, infer, of_known_rank
 from resizefix.shapes.operand import MOST_ELEMENTS
 from resizefix.shapes.table import has_row
 from resizefix.shapes.values import Values

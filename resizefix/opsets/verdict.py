@@ -18,7 +18,7 @@ EQUAL = ErrorBound(exact=False, note=Diagnostic("opsets.equal-as-numbers"))
 
 
 @dataclass(frozen=True)
-class Step:
+class OpsetStep:
     """One change that was made. `since_version` is the operator's before it; 0 for a change of the model itself."""
 
     node: str
@@ -51,7 +51,7 @@ class Downgrade:
     """All blockers and all steps. With blockers, the model passed in is half rewritten and of no use."""
 
     blockers: tuple[Blocker, ...]
-    steps: tuple[Step, ...]
+    steps: tuple[OpsetStep, ...]
 
     @property
     def exact(self) -> bool:

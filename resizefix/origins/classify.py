@@ -1,22 +1,101 @@
-"""Tells the kinds of origin apart: an operand that is constant, an input already, computed from shapes, or data."""
+"""Provenance: where the scales or sizes of one node come from. What they mean is `Interpolation`'s business.
+
+Tells the kinds of origin apart: an operand that is constant, an input already, computed from shapes, or data.
+"""
+
+from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Sequence
+from enum import Enum
+from itertools import islice
+from typing import TYPE_CHECKING, NamedTuple, overload
 
 from onnx import NodeProto
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.document.scopes import DEFAULT_DOMAINS, Definition, DefinitionKind, Reader, Scope, node_label, subgraphs
 from resizefix.document.values import Dims
-from resizefix.origins.origin import Origin, OriginKind, Others
 from resizefix.scope_path import Key
-from resizefix.shapes.model_view import ModelView
-from resizefix.shapes.provenance import readers_first
+from resizefix.shapes.operand import readers_first
+from resizefix.shapes.stored_shapes import ModelView
 from resizefix.shapes.values import Constant, Unknown
 
 if TYPE_CHECKING:
     from resizefix.origins.recover import Recoverer
+
+
+class OriginKind(str, Enum):
+    """The words of the JSON contract."""
+
+    ATTRIBUTE = "attribute"
+    INITIALIZER = "initializer"
+    CONSTANT = "constant"  # a Constant node, in any of its spellings
+    COMPUTED = "computed"  # folded from constants and input shapes
+    GRAPH_INPUT = "graph-input"  # the caller feeds it, with or without a default
+    RUNTIME = "runtime"  # depends on tensor data
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether it is a constant that the node itself reads."""
+        return self in (OriginKind.ATTRIBUTE, OriginKind.INITIALIZER, OriginKind.CONSTANT)
+
+
+class Others(Sequence[str]):
+    """The readers of a constant but for one node, said without a list of its own for each of thousands of nodes."""
+
+    __slots__ = ("_all", "_without")
+
+    def __init__(self, everybody: Sequence[str] = (), without: Sequence[int] = ()) -> None:
+        """`without`: the places of the node among `everybody`."""
+        self._all, self._without = everybody, frozenset(without)
+
+    def __len__(self) -> int:
+        return len(self._all) - len(self._without)
+
+    def __iter__(self) -> Iterator[str]:
+        return (label for place, label in enumerate(self._all) if place not in self._without)
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> tuple[str, ...]: ...
+
+    def __getitem__(self, index: int | slice) -> str | tuple[str, ...]:
+        if isinstance(index, slice) and index.start is None and (index.stop or 0) > 0 and index.step is None:
+            return tuple(islice(self, index.stop))
+        return tuple(self)[index]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and tuple(self) == tuple(other)
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+    def __repr__(self) -> str:
+        return repr(tuple(self))
+
+
+class Origin(NamedTuple):
+    """`name` is the operand's tensor, or the graph input behind it; `shared_by` the other nodes that read the same
+    constant; `chain` the operators between the operand and where it comes from, last first.
+
+    For a computed operand: `says` is what the output size follows, in words; `recovered_scales` are the float32 scales
+    that give its sizes, if every axis is a constant multiple, and `right_under_every_rule` says whether they do so in
+    every runtime and at every size. `reason` says why no constant stands for the operand (it completes "its scales …"),
+    or why its value is not known.
+    """
+
+    kind: OriginKind
+    name: str | None = None
+    shared_by: Sequence[str] = ()
+    chain: tuple[str, ...] = ()
+    recovered_scales: tuple[float, ...] | None = None
+    reason: str | None = None
+    says: str | None = None
+    right_under_every_rule: bool | None = None
+
 
 # A caller-fed input that drives a resize is a handful of numbers; a larger one is the data that is resized.
 _MOST_CONTROL_ELEMENTS = 16
@@ -25,7 +104,7 @@ _MOST_CONTROL_ELEMENTS = 16
 class Classifier:
     """Classifies operands against one state of a document; `recoverer` is asked for what is not plainly constant."""
 
-    def __init__(self, view: ModelView, recoverer: "Callable[[], Recoverer]") -> None:
+    def __init__(self, view: ModelView, recoverer: Callable[[], Recoverer]) -> None:
         self._view = view
         self._recoverer = recoverer
         self._readers_of: dict[Key, _Readers] = {}
@@ -42,7 +121,7 @@ class Classifier:
             return self.constant_origin(constant, operand, reader), constant
         recoverer = self._recoverer()
         value = recoverer.constant(scope, operand)
-        walk = _Walk(self._view, recoverer)
+        walk = _OriginWalk(self._view, recoverer)
         walk.follow(definition)
         if value is not None:
             folded = Constant(value, definition, tuple(walk.chain))
@@ -59,13 +138,13 @@ class Classifier:
             return Origin(OriginKind.CONSTANT, operand, others)
         return Origin(OriginKind.COMPUTED, operand, others, tuple(link.op_type for link in constant.chain))
 
-    def _readers(self, definition: Definition) -> "_Readers":
+    def _readers(self, definition: Definition) -> _Readers:
         # Remembered: where all sites share one constant, all of them ask for all of them.
         if definition.key not in self._readers_of:
             self._readers_of[definition.key] = _Readers(self._view.scopes.readers(definition))
         return self._readers_of[definition.key]
 
-    def _moving_origin(self, walk: "_Walk", operand: str, definition: Definition) -> Origin:
+    def _moving_origin(self, walk: _OriginWalk, operand: str, definition: Definition) -> Origin:
         chain = tuple(node.op_type for node in walk.chain)
         if walk.data:
             return Origin(OriginKind.RUNTIME, operand, chain=chain, reason=walk.data[0])
@@ -95,10 +174,10 @@ class _Readers:
         return Others(self._labels, self._places.get(id(node), ()))
 
 
-class _Walk:
+class _OriginWalk:
     """Everything behind an operand, up to shapes, constants, inputs and data."""
 
-    def __init__(self, view: ModelView, recoverer: "Recoverer") -> None:
+    def __init__(self, view: ModelView, recoverer: Recoverer) -> None:
         self._view = view
         self._values = recoverer.values
         self.chain: list[NodeProto] = []

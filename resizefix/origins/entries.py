@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from resizefix.document.values import Array
-from resizefix.origins.measure import Chain
+from resizefix.origins.measure import MeasuredChain
 from resizefix.scope_path import Key
 from resizefix.shapes.axis_sizes import AxisSizes
 from resizefix.shapes.expression import (
@@ -99,7 +99,7 @@ _OTHER_LENGTHS = (3, 16, 97, 640, 1025, 4099)
 class MeasuredEntry(NamedTuple):
     """One number of the operand, whose chain onnxruntime runs."""
 
-    chain: Chain
+    chain: MeasuredChain
     position: int
     meanings: DimResolver
     depends: frozenset[Size]
@@ -120,7 +120,7 @@ class MeasuredEntry(NamedTuple):
 Entry = TracedEntry | MeasuredEntry
 
 
-def operand(chain: Chain, meanings: DimResolver, lengths: Mapping[Size, int]) -> Array:
+def operand(chain: MeasuredChain, meanings: DimResolver, lengths: Mapping[Size, int]) -> Array:
     """The operand where sizes of these meanings have these lengths; others have some length of their own."""
 
     def length(size: Size) -> int:
@@ -130,7 +130,7 @@ def operand(chain: Chain, meanings: DimResolver, lengths: Mapping[Size, int]) ->
     return chain.run(length)
 
 
-def measured_entries(chain: Chain, meanings: DimResolver) -> list[MeasuredEntry]:
+def measured_entries(chain: MeasuredChain, meanings: DimResolver) -> list[MeasuredEntry]:
     """One entry for each number of the operand, with what it turns out to depend on. Raises UntraceableError."""
     found = dict.fromkeys(meaning for size in chain.sizes if isinstance(meaning := meanings.of(size), Size))
     base = operand(chain, meanings, {})
@@ -147,7 +147,7 @@ def measured_entries(chain: Chain, meanings: DimResolver) -> list[MeasuredEntry]
     return [MeasuredEntry(chain, position, meanings, frozenset(sizes)) for position, sizes in enumerate(depends)]
 
 
-def confirm(chain: Chain, meanings: DimResolver, entries: Sequence[TracedEntry]) -> None:
+def confirm(chain: MeasuredChain, meanings: DimResolver, entries: Sequence[TracedEntry]) -> None:
     """Runs the chain at sizes drawn at random. Raises UntraceableError where the walk's statement does not hold."""
     sizes = sorted({size for entry in entries for size in entry.depends}, key=repr)
     generator = np.random.default_rng(0)

@@ -17,10 +17,9 @@ from resizefix.document.text import counted
 from resizefix.document.values import Array
 from resizefix.scope_path import Key
 from resizefix.shapes.expression import Expression, Size, UntraceableError, evaluate, sizes_in
-from resizefix.shapes.model_view import ModelView
-from resizefix.shapes.operand import SHAPE_READERS, SIZED_BY, Known
-from resizefix.shapes.provenance import operands_first
+from resizefix.shapes.operand import SHAPE_READERS, SIZED_BY, Known, operands_first
 from resizefix.shapes.signatures import why_incomplete
+from resizefix.shapes.stored_shapes import ModelView
 from resizefix.shapes.values import Values
 
 if TYPE_CHECKING:
@@ -52,7 +51,7 @@ class _Feed(NamedTuple):
 
 
 @dataclass(eq=False)
-class Chain:
+class MeasuredChain:
     """A chain that can be run. `sizes` are all it may depend on; none: it is a constant."""
 
     model: ModelProto
@@ -81,8 +80,7 @@ class Chain:
         return self._known[asked]
 
     def _ran(self, lengths: Lengths) -> Array:
-        from resizefix.runtimes.footprint import peak_bytes
-        from resizefix.runtimes.limits import OutOfMemoryError
+        from resizefix.runtimes.limits import OutOfMemoryError, peak_bytes
         from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError, open_session
 
         for divisor in self.divisors:
@@ -106,13 +104,13 @@ class Chain:
         return value
 
 
-def extract_subgraph(view: ModelView, values: Values, definition: Definition) -> Chain:
+def extract_subgraph(view: ModelView, values: Values, definition: Definition) -> MeasuredChain:
     """The chain that computes `definition`. Raises UntraceableError where it depends on more than sizes."""
     values.follow(definition)
-    return _Extraction(view, values, definition.scope.opset).extract_subgraph(definition)
+    return _ChainExtraction(view, values, definition.scope.opset).extract_subgraph(definition)
 
 
-class _Extraction:
+class _ChainExtraction:
     """Collects the nodes of a chain, operands before what reads them, under names of its own."""
 
     def __init__(self, view: ModelView, values: Values, opset: int) -> None:
@@ -124,7 +122,7 @@ class _Extraction:
         self._feeds: list[_Feed] = []
         self._divisors: list[Expression] = []
 
-    def extract_subgraph(self, definition: Definition) -> Chain:
+    def extract_subgraph(self, definition: Definition) -> MeasuredChain:
         for current, circular in operands_first(definition, self._sources, self._names):
             if circular:
                 raise UntraceableError("document.depends-on-itself", name=repr(current.name))
@@ -141,7 +139,7 @@ class _Extraction:
             ir_version=max(self._view.scopes.model.ir_version, _LEAST_IR),
             opset_imports=[helper.make_opsetid("", self._opset)],
         )
-        return Chain(model, output, self._feeds, self._divisors)
+        return MeasuredChain(model, output, self._feeds, self._divisors)
 
     def _sources(self, definition: Definition) -> list[Definition]:
         node = definition.node

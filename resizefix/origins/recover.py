@@ -16,12 +16,12 @@ from resizefix.document.values import Array
 from resizefix.interpolation import ExtentKind, Interpolation
 from resizefix.origins.axis_relation import AxisRelation, Subject, says, state
 from resizefix.origins.entries import DimResolver, Entry, TracedEntry, confirm, measured_entries
-from resizefix.origins.measure import Chain, extract_subgraph
+from resizefix.origins.measure import MeasuredChain, extract_subgraph
 from resizefix.scope_path import Key
 from resizefix.shapes.axis_sizes import AxisSizes, traced_values
 from resizefix.shapes.expression import UntraceableError
-from resizefix.shapes.model_view import ModelView
 from resizefix.shapes.operand import Known
+from resizefix.shapes.stored_shapes import ModelView
 from resizefix.shapes.values import Unknown
 
 
@@ -112,7 +112,7 @@ class Recoverer:
         confirm(chain, meanings, entries)
         return entries
 
-    def _extracted(self, scope: Scope, operand: str) -> Chain:
+    def _extracted(self, scope: Scope, operand: str) -> MeasuredChain:
         definition = self.view.scopes.definition(scope, operand)
         if definition is None:
             raise UntraceableError("document.nothing-defines", name=repr(operand))

@@ -17,9 +17,8 @@ from resizefix.document.view import View
 from resizefix.errors import ResizefixError
 from resizefix.interpolation import ExtentKind
 from resizefix.operations.diff import Change, diff
-from resizefix.origins.origin import OriginKind
-from resizefix.reports.neighbourhood import Mark, Neighbourhood
-from resizefix.reports.surroundings import MarkOf
+from resizefix.origins.classify import OriginKind
+from resizefix.reports.surroundings import Mark, MarkOf, Neighbourhood
 from resizefix.reports.survey import Survey, Surveyed
 from resizefix.reports.wording import is_named, tensor
 
@@ -39,7 +38,7 @@ class Fate(str, Enum):
 
 
 @dataclass(frozen=True, eq=False)
-class Pair:
+class SitePair:
     """One site of the two models; `before` is None where it is new, `after` where it is no resize any more.
 
     `after_picture` is what makes the output now, a resize or not.
@@ -63,7 +62,7 @@ class Comparison:
     before: Survey
     after: Survey
     changes: tuple[Change, ...]
-    pairs: tuple[Pair, ...]
+    pairs: tuple[SitePair, ...]
     meaning_only: bool = False
 
 
@@ -79,14 +78,14 @@ def compare(
     for surveyed in old.sites:
         match = later.pop(surveyed.site.key, None)
         picture = match.picture if match else new.surroundings.around(surveyed.site.key)
-        pairs.append(Pair(_fate(surveyed, match, picture), surveyed, match, picture))
-    pairs.extend(Pair(Fate.NEW, None, surveyed, surveyed.picture) for surveyed in later.values())
+        pairs.append(SitePair(_fate(surveyed, match, picture), surveyed, match, picture))
+    pairs.extend(SitePair(Fate.NEW, None, surveyed, surveyed.picture) for surveyed in later.values())
     pairs.sort(key=lambda pair: not pair.is_touched)
     listed = diff(before, after, meaning_only=meaning_only) if changes is None else changes
     return Comparison(old, new, tuple(listed), tuple(pairs), meaning_only)
 
 
-def sizes_after(pair: Pair) -> str | None:
+def sizes_after(pair: SitePair) -> str | None:
     """Type and sizes of the output now, where the file does not say them all: sizes that the scales left alone are
     those of before, and a size that an input decides is called H or W. None: nothing is to be added."""
     if pair.before is None or pair.after is None:

@@ -6,16 +6,15 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from resizefix.addresses import address, page_address
-from resizefix.beside import operand
 from resizefix.diagnostics import Diagnostic
 from resizefix.printable import printable
 from resizefix.reports.screen import Screen, screen
-from resizefix.shell_words import quoted
+from resizefix.shell_words import operand, quoted
 from resizefix.version import __version__
 
 if TYPE_CHECKING:
     from resizefix.library.explain import Explanation
-    from resizefix.library.model_findings import Findings
+    from resizefix.library.fix_trials import Findings
 
 _MOST_FAULTS = 2
 _MOST_REPORTED = 2000  # letters of the message in a report: its end says most

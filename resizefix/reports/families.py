@@ -42,7 +42,7 @@ _SAYS = {
 }
 
 
-class Line(NamedTuple):
+class FamilyLine(NamedTuple):
     """One runtime; `word` is the verdict of all its releases, or partly."""
 
     title: str
@@ -69,7 +69,7 @@ def newest_first(verdicts: Sequence[Verdict]) -> tuple[list[Verdict], list[Verdi
     return (shown, [verdict for verdict in ordered if is_old(verdict.target)]) if shown else (ordered, [])
 
 
-def lines_of(verdicts: Sequence[Verdict]) -> list[Line]:
+def lines_of(verdicts: Sequence[Verdict]) -> list[FamilyLine]:
     """A line for each runtime, in the order of the verdicts."""
     families: dict[str, list[Verdict]] = {}
     for verdict in verdicts:
@@ -109,7 +109,7 @@ def _run(targets: Sequence[Target], *, ends: bool) -> str:
     return first.version
 
 
-def _line(family: Sequence[Verdict]) -> Line:
+def _line(family: Sequence[Verdict]) -> FamilyLine:
     words = {verdict.word for verdict in family}
     title = _TITLES.get(family[0].target.runtime, family[0].target.runtime)
     word = words.pop() if len(words) == 1 else "partly"
@@ -124,7 +124,7 @@ def _line(family: Sequence[Verdict]) -> Line:
             if some:
                 parts.append(f"{releases(some, family)} {_SAYS[each][_is_plural(some)]}")
         said = "; ".join(parts)
-    return Line(title, word, said, _rules(family), tuple(family))
+    return FamilyLine(title, word, said, _rules(family), tuple(family))
 
 
 def _is_plural(some: Sequence[Verdict]) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from resizefix.document.text import counted, listed
 from resizefix.interpolation import ExtentKind
 from resizefix.operations.site import Extent
-from resizefix.origins.origin import OriginKind
+from resizefix.origins.classify import OriginKind
 from resizefix.reports.wording import Standing, runs_of_targets, standing, times
 
 if TYPE_CHECKING:

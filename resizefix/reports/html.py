@@ -10,15 +10,15 @@ from resizefix.document.text import counted, listed
 from resizefix.library.verdict import Verdict
 from resizefix.printable import printable
 from resizefix.reports import proof
-from resizefix.reports.comparison import Comparison, Fate, Pair, labelled, sizes_after
+from resizefix.reports.comparison import Comparison, Fate, SitePair, labelled, sizes_after
 from resizefix.reports.drawing import Drawing, drawing
 from resizefix.reports.families import newest_first
 from resizefix.reports.headline import Headline, headline, scale_of
-from resizefix.reports.neighbourhood import Neighbourhood
 from resizefix.reports.next_step import next_step, steps_of
 from resizefix.reports.page import page
 from resizefix.reports.pictures import pictures
 from resizefix.reports.site_facts import Words, facts, row
+from resizefix.reports.surroundings import Neighbourhood
 from resizefix.reports.survey import Survey, Surveyed, grouped
 from resizefix.reports.wording import (
     Standing,
@@ -31,9 +31,14 @@ from resizefix.reports.wording import (
     titled,
 )
 from resizefix.targets.catalogue import TARGETS
-from resizefix.verification.verification import Status, Verification
+from resizefix.verification.verification import Verification, VerificationStatus
 
-_TONES = {Status.PASSED: "yes", Status.UNREFUTED: "care", Status.FAILED: "no", Status.SKIPPED: "care"}
+_TONES = {
+    VerificationStatus.PASSED: "yes",
+    VerificationStatus.UNREFUTED: "care",
+    VerificationStatus.FAILED: "no",
+    VerificationStatus.SKIPPED: "care",
+}
 _MOST_OPEN = 6  # a page with more sites begins folded
 _MOST_CHANGES = 2000  # rows that a browser shows without effort
 
@@ -101,7 +106,7 @@ def _verdict(comparison: Comparison, verification: Verification | None) -> Headl
     if verification is not None:
         tone = _TONES[verification.status]
         ran = [_RAN[verification.status]]
-        if verification.status is Status.PASSED and not all(run.bitwise for run in verification.runs):
+        if verification.status is VerificationStatus.PASSED and not all(run.bitwise for run in verification.runs):
             ran[0] += ", within the allowed difference"
         if verification.runtime is not None:
             ran[0] += f" in onnxruntime and in {verification.runtime}"
@@ -119,10 +124,10 @@ def _faults_moved(comparison: Comparison) -> list[str]:
 
 
 _RAN = {
-    Status.PASSED: "both models compute the same",
-    Status.UNREFUTED: "the same in all that ran",
-    Status.FAILED: "the models do not compute the same",
-    Status.SKIPPED: "not compared by running",
+    VerificationStatus.PASSED: "both models compute the same",
+    VerificationStatus.UNREFUTED: "the same in all that ran",
+    VerificationStatus.FAILED: "the models do not compute the same",
+    VerificationStatus.SKIPPED: "not compared by running",
 }
 
 
@@ -145,7 +150,7 @@ def _banners(comparison: Comparison) -> list[dict[str, str]]:
     ]
 
 
-def _looks(pair: Pair) -> Hashable:
+def _looks(pair: SitePair) -> Hashable:
     sides = [None if side is None else (side.looks, side.accepted) for side in (pair.before, pair.after)]
     return (pair.fate, *sides)
 
@@ -157,10 +162,10 @@ _FATES = {fate.value: fate.value for fate in Fate}
 def runtime_page(model: str, verification: Verification) -> str:
     """One model in another runtime, compared with onnxruntime resize by resize."""
     compared = {
-        Status.PASSED: "the same",
-        Status.UNREFUTED: "the same in all that ran",
-        Status.FAILED: "not the same",
-        Status.SKIPPED: "not compared",
+        VerificationStatus.PASSED: "the same",
+        VerificationStatus.UNREFUTED: "the same in all that ran",
+        VerificationStatus.FAILED: "not the same",
+        VerificationStatus.SKIPPED: "not compared",
     }
     other = verification.expected or verification.runtime or "the other runtime"
     what = f"{compared[verification.status]} in onnxruntime and in {other}"
@@ -269,7 +274,7 @@ def _of_many(surveyed: Surveyed, number: int) -> str:
     return " ".join(filter(None, (f"{number} ×", mode, scale_of(site.extent))))
 
 
-def _pair(group: Sequence[tuple[int, Pair]], *, is_open: bool) -> dict[str, Any]:
+def _pair(group: Sequence[tuple[int, SitePair]], *, is_open: bool) -> dict[str, Any]:
     """One pair of sites, or several that are alike, of which the first is drawn."""
     number, pair = group[0]
     identity = f"site-{number}" if len(group) == 1 else f"sites-{number}"
@@ -312,7 +317,7 @@ def _pair(group: Sequence[tuple[int, Pair]], *, is_open: bool) -> dict[str, Any]
     }
 
 
-def _moved(pair: Pair) -> list[tuple[Words, ...]]:
+def _moved(pair: SitePair) -> list[tuple[Words, ...]]:
     """Operator and number of targets that take the site, before and after where they differ."""
     rows = [row(side) for side in (pair.before, pair.after) if side is not None]
     if len(rows) == 1 or rows[0] == rows[1]:

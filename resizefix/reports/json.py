@@ -23,7 +23,7 @@ if TYPE_CHECKING:  # what a command does not answer with it need not import
     from resizefix.operations.integer_inputs import IntegerInput
     from resizefix.operations.site import Site
     from resizefix.operations.written_resizes import WrittenResize
-    from resizefix.opsets.verdict import Blocker, Step
+    from resizefix.opsets.verdict import Blocker, OpsetStep
     from resizefix.outcome import Outcome
     from resizefix.promotion import PromotedInput
     from resizefix.runtimes.tensorrt import LiveVerdict
@@ -167,7 +167,7 @@ def blocker_json(blocker: Blocker) -> dict[str, Any]:
     }
 
 
-def step_json(step: Step) -> dict[str, Any]:
+def step_json(step: OpsetStep) -> dict[str, Any]:
     """What became of one operator that another opset says otherwise."""
     exact = step.error.exact
     return {"node": step.node, "op": step.op_type, "what": step.what, "exact": exact, **fields(step, "since_version")}

@@ -1,18 +1,23 @@
-"""`--markdown` of inspect, diff and verify: what a pull request should show, with a diagram for every site."""
+"""`--markdown` of inspect, diff and verify: what a pull request should show, with a diagram for every site.
+
+A neighbourhood as a mermaid flowchart, which GitHub draws in Markdown.
+
+GitHub-flavoured Markdown whose text cannot be taken for markup, a mention, a link or an issue's number.
+"""
 
 from __future__ import annotations
 
+import html
+import re
 from pathlib import PurePath
 
 from resizefix.document.text import counted, listed
 from resizefix.operations.diff import Change
 from resizefix.printable import printable
 from resizefix.reports import proof
-from resizefix.reports.comparison import Comparison, Fate, Pair
-from resizefix.reports.gfm import code, fenced, folded, prose, summary, table
-from resizefix.reports.mermaid import flowchart
-from resizefix.reports.neighbourhood import Neighbourhood
+from resizefix.reports.comparison import Comparison, Fate, SitePair
 from resizefix.reports.next_step import next_step
+from resizefix.reports.surroundings import Box, BoxKind, Mark, Neighbourhood
 from resizefix.reports.survey import Broken, Survey, Surveyed
 from resizefix.reports.wording import (
     Standing,
@@ -27,6 +32,7 @@ from resizefix.reports.wording import (
     origin_kind,
     place,
     runs_of_targets,
+    shortened,
     standing,
     titled,
 )
@@ -158,7 +164,7 @@ def _diagram(picture: Neighbourhood | None) -> str:
     return "Nothing makes this tensor." if picture is None else fenced("mermaid", flowchart(picture))
 
 
-def _pair(pair: Pair, *, is_open: bool) -> str:
+def _pair(pair: SitePair, *, is_open: bool) -> str:
     known = pair.after or pair.before
     assert known is not None
     old = () if pair.before is None else pair.before.broken
@@ -188,3 +194,112 @@ def _changes(changes: tuple[Change, ...]) -> str:
     left = len(changes) - _MOST_CHANGES
     more = f"\n\n{left} more are not shown; `resizefix diff` lists them all." if left > 0 else ""
     return fenced("diff", "\n".join(lines)) + more
+
+
+_MOST_COLUMNS = 40
+# Opening and closing of a node's shape, by what it stands for.
+_SHAPES = {
+    BoxKind.INPUT: ("([", "])"),
+    BoxKind.OUTPUT: ("([", "])"),
+    BoxKind.CONSTANT: ("[", "]"),
+    BoxKind.OPERATOR: ("(", ")"),
+    BoxKind.RESIZE: ("(", ")"),
+    BoxKind.MORE: ("(", ")"),
+}
+# Colours of text and background together, so that they are readable whatever the page's theme is.
+_STYLES = {
+    "resize": "fill:#ddf4ff,stroke:#0550ae,color:#1b1f24,stroke-width:2px",
+    "new": "fill:#dafbe1,stroke:#116329,color:#1b1f24,stroke-width:3px",
+    "changed": "fill:#fff8c5,stroke:#7d4e00,color:#1b1f24,stroke-width:3px",
+    "removed": "fill:#ffebe9,stroke:#a40e26,color:#1b1f24,stroke-width:2px,stroke-dasharray:6 3",
+}
+
+
+def flowchart(picture: Neighbourhood) -> str:
+    """The lines of the diagram, without the fence around them."""
+    numbers = {box.key: f"n{number}" for number, box in enumerate(picture.boxes)}
+    lines = ["flowchart TD"]
+    used: dict[str, list[str]] = {}
+    for box in picture.boxes:
+        opening, closing = _SHAPES[box.kind]
+        lines.append(f'  {numbers[box.key]}{opening}"{_words(box)}"{closing}')
+        style = _style(box)
+        if style is not None:
+            used.setdefault(style, []).append(numbers[box.key])
+    for edge in picture.edges:
+        text = escaped(" ".join(filter(None, (edge.operand, edge.label))))
+        label = f'|"{text}"|' if text else ""
+        lines.append(f"  {numbers[edge.source]} -->{label} {numbers[edge.target]}")
+    for style, nodes in used.items():
+        lines.append(f"  classDef {style} {_STYLES[style]}")
+        lines.append(f"  class {','.join(nodes)} {style}")
+    return "\n".join(lines)
+
+
+def escaped(text: str) -> str:
+    """Text for a quoted label: all but letters, digits and a few harmless signs as mermaid's entity codes."""
+    return "".join(
+        character if character.isalnum() or character in " _-./,:×?…" else f"#{ord(character)};"
+        for character in printable(text)
+    )
+
+
+def _words(box: Box) -> str:
+    mark = f"{box.mark.value}: " if box.mark else ""
+    lines = [f"{mark}{box.title}", *([box.name] if box.name else []), *box.lines]
+    return "<br/>".join(escaped(shortened(printable(line), _MOST_COLUMNS)) for line in lines)
+
+
+def _style(box: Box) -> str | None:
+    if box.mark in (Mark.NEW, Mark.REMOVED, Mark.CHANGED):
+        return box.mark.value
+    return "resize" if box.kind is BoxKind.RESIZE else None
+
+
+# What counts within a line; a cell or an item of a list never begins one with text of a file.
+_PUNCTUATION = re.compile(r"([*_\[\]<>~$])")
+# What backslashes do not help against in every place, tables above all.
+_ENTITIES = str.maketrans({character: f"&#{ord(character)};" for character in "\\|`&"})
+# What GitHub makes a link of without any markup; a zero-width space within keeps it text.
+_LINKING = re.compile(r"(@|#(?=\w)|(?<=\w):(?=//)|\b[wW]{3}(?=\.)|\b[gG][hH](?=-\d))")
+_APART = "&#8203;"
+
+
+def prose(text: str) -> str:
+    """Text as a part of a sentence or a table's cell."""
+    parts = []
+    for number, part in enumerate(_LINKING.split(printable(text))):
+        escaped = _PUNCTUATION.sub(r"\\\1", part.translate(_ENTITIES))
+        parts.append(escaped + (_APART if number % 2 else ""))
+    return "".join(parts)
+
+
+def code(text: str) -> str:
+    """A name or value as code, in a sentence or a table's cell."""
+    shown = printable(text)
+    if not shown.strip() or any(character in shown for character in "|\\`"):
+        return f"<code>{prose(text)}</code>"
+    return f"`{shown}`"
+
+
+def summary(text: str) -> str:
+    """Text for a line of HTML, as `code`, where GitHub looks for no mentions."""
+    return f"<code>{html.escape(printable(text))}</code>"
+
+
+def table(headings: list[str], rows: list[list[str]]) -> str:
+    """A table of cells that are Markdown already."""
+    lines = [headings, ["---"] * len(headings), *rows]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+
+
+def fenced(language: str, text: str) -> str:
+    """A block that is not interpreted; the fence is longer than any within."""
+    longest = max((len(run) for run in re.findall("`+", text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}{language}\n{text}\n{fence}"
+
+
+def folded(line: str, content: str) -> str:
+    """Content that unfolds under a line of HTML."""
+    return f"<details><summary>{line}</summary>\n\n{content}\n\n</details>"

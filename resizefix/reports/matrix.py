@@ -10,15 +10,14 @@ from resizefix.document.document import Document
 from resizefix.document.text import counted
 from resizefix.library.verdict import Verdict
 from resizefix.reports.families import newest_first
-from resizefix.reports.gfm import code, prose, table
 from resizefix.reports.headline import Headline
-from resizefix.reports.markdown import rule_line
+from resizefix.reports.markdown import code, prose, rule_line, table
 from resizefix.reports.page import page
 from resizefix.reports.survey import Broken, Survey, broken_rules
 from resizefix.reports.wording import MARKS, live_verdict, titled
 
 
-class Row(NamedTuple):
+class MatrixRow(NamedTuple):
     """One node, and what each target says to it."""
 
     title: str
@@ -30,20 +29,22 @@ class Row(NamedTuple):
         return broken_rules(self.verdicts)
 
 
-def rows_of(document: Document, verdicts: Sequence[Verdict]) -> list[Row]:
+def rows_of(document: Document, verdicts: Sequence[Verdict]) -> list[MatrixRow]:
     """The resizes in the order of `inspect`, then other nodes that some target refuses as resizes."""
     sites = Survey(document, targets=[verdict.target for verdict in verdicts]).sites
-    rows = [Row(titled(surveyed.site), surveyed.verdicts) for surveyed in sites]
+    rows = [MatrixRow(titled(surveyed.site), surveyed.verdicts) for surveyed in sites]
     known = {violation.node for row in rows for verdict in row.verdicts for violation in verdict.violations}
     others = dict.fromkeys(violation.node for verdict in verdicts for violation in verdict.violations)
     return rows + [
-        Row(node, tuple(Verdict(one.target, tuple(v for v in one.violations if v.node == node)) for one in verdicts))
+        MatrixRow(
+            node, tuple(Verdict(one.target, tuple(v for v in one.violations if v.node == node)) for one in verdicts)
+        )
         for node in others
         if node not in known
     ]
 
 
-def matrix_page(model: str, rows: Sequence[Row], verdicts: Sequence[Verdict]) -> str:
+def matrix_page(model: str, rows: Sequence[MatrixRow], verdicts: Sequence[Verdict]) -> str:
     """The page; `model` is how the user named the file. A rule is said once, with the nodes that break it."""
     shown, old = newest_first(verdicts)
     nodes: dict[Broken, list[str]] = {}
@@ -73,13 +74,13 @@ class _Columns(NamedTuple):
     rows: list[tuple[str, list[Verdict]]]
 
 
-def _columns(rows: Sequence[Row], verdicts: Sequence[Verdict], some: Sequence[Verdict]) -> _Columns:
+def _columns(rows: Sequence[MatrixRow], verdicts: Sequence[Verdict], some: Sequence[Verdict]) -> _Columns:
     places = [verdicts.index(one) for one in some]
     cells = [(row.title, [row.verdicts[place] for place in places]) for row in rows] if places else []
     return _Columns(("node", *(one.target.name for one in some)), cells)
 
 
-def matrix_markdown(model: str, rows: Sequence[Row], verdicts: Sequence[Verdict]) -> str:
+def matrix_markdown(model: str, rows: Sequence[MatrixRow], verdicts: Sequence[Verdict]) -> str:
     """The same for a pull request."""
     parts = [f"### {code(PurePath(model).name)}: {counted(len(rows), 'node')}, {_accepted(verdicts)}"]
     if rows:
@@ -98,7 +99,7 @@ def _accepted(verdicts: Sequence[Verdict]) -> str:
 _BY = {"accepted": "accepted", "rejected": "rejected", "different": "computed differently"}
 
 
-def _headline(rows: Sequence[Row], verdicts: Sequence[Verdict]) -> Headline:
+def _headline(rows: Sequence[MatrixRow], verdicts: Sequence[Verdict]) -> Headline:
     accepted = sum(one.accepted for one in verdicts)
     tone = "yes" if accepted == len(verdicts) else "care" if accepted else "no"
     nodes = counted(len(rows), "resize")

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from resizefix.beside import operand, reads_and_writes
-from resizefix.shell_words import quoted
+from resizefix.shell_words import operand, quoted, reads_and_writes
 
 if TYPE_CHECKING:
     from resizefix.document.document import Document

@@ -12,7 +12,7 @@ from resizefix.document.text import counted
 from resizefix.outcome import Outcome
 from resizefix.printable import printable
 from resizefix.reports.wording import times
-from resizefix.verification.verification import ExpectedTensor, Run, SiteDrift, Status, Verification
+from resizefix.verification.verification import ExpectedTensor, Run, SiteDrift, Verification, VerificationStatus
 
 HEADINGS = ("optimisation", "shapes", "fed", "result")
 SITE_HEADINGS = ("resize", "input differs by", "output differs by", "result")
@@ -23,7 +23,7 @@ _MOST_VALUES = 8  # of one input
 
 def verdict(verification: Verification) -> str:
     """`verification passed`; with the runtimes, where they are two."""
-    if verification.status is Status.UNREFUTED:
+    if verification.status is VerificationStatus.UNREFUTED:
         return "converted"
     where = f" (onnxruntime and {verification.runtime})" if verification.runtime is not None else ""
     if verification.expected is not None:
@@ -44,9 +44,9 @@ def basis(verification: Verification) -> str:
     What was not refuted rests on its reason, which counts the experiments.
     A failure rests on its reason alone: the runs before it prove nothing.
     """
-    if verification.status is Status.UNREFUTED:
+    if verification.status is VerificationStatus.UNREFUTED:
         return f"; {printable(verification.reason or '')}"
-    parts = [] if verification.status is Status.FAILED else _agreement(verification.runs)
+    parts = [] if verification.status is VerificationStatus.FAILED else _agreement(verification.runs)
     if verification.reason is not None:
         parts.append(printable(verification.reason))
     return f": {'; '.join(parts)}" if parts else ""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rich.text import Text
 
-    from resizefix.reports.tables import Table
+    from resizefix.reports.result_table import Table
 
 # A text, or one with a style of rich's.
 Part = str | tuple[str, str]

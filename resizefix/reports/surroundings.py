@@ -2,6 +2,8 @@
 
 Operands (scales, sizes) are followed a few steps up, data one step, the result one step down: enough to see where an
 extent comes from without drawing the model.
+
+What stands around one tensor of a model, as boxes and edges: the one thing that every picture is drawn from.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ import math
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from enum import Enum
 
 import onnx
 from onnx import FunctionProto, NodeProto, TensorProto
@@ -19,10 +22,9 @@ from resizefix.dialects.read import read
 from resizefix.document.scopes import DEFAULT_DOMAINS, Definition, DefinitionKind, Reader, Scope
 from resizefix.document.text import counted
 from resizefix.errors import RefusedError, ResizefixError
-from resizefix.reports.neighbourhood import Box, BoxKind, Edge, Mark, Neighbourhood
 from resizefix.reports.wording import meaning, numbers, tensor, times
 from resizefix.scope_path import Key
-from resizefix.shapes.model_view import ModelView
+from resizefix.shapes.stored_shapes import ModelView
 
 _OPERAND_STEPS = 3
 _DATA_STEPS = 1
@@ -52,7 +54,7 @@ class Surroundings:
         found = self.definition(key)
         if found is None or found.node is None:
             return None
-        walk = _Walk(self, found)
+        walk = _DrawnWalk(self, found)
         walk.up()
         walk.connect()
         walk.down()
@@ -74,7 +76,7 @@ class Surroundings:
 
 
 @dataclass
-class _Walk:
+class _DrawnWalk:
     """One walk around `start`, box by box."""
 
     around: Surroundings
@@ -262,3 +264,81 @@ def _input_title(definition: Definition) -> str:
     if isinstance(definition.scope.body, FunctionProto):
         return "function input"
     return f"input of {definition.scope.path.steps[-1]}"
+
+
+class BoxKind(str, Enum):
+    """What a box stands for; the values are class names in the drawings."""
+
+    RESIZE = "resize"
+    OPERATOR = "operator"
+    CONSTANT = "constant"
+    INPUT = "input"
+    OUTPUT = "output"
+    MORE = "more"  # what was left out
+
+
+class Mark(str, Enum):
+    """How something differs from the model it is compared with."""
+
+    NEW = "new"
+    CHANGED = "changed"
+    REMOVED = "removed"
+
+
+@dataclass(frozen=True)
+class Box:
+    """One operator, constant, input or output. `name` is empty where the file gives none."""
+
+    key: str
+    kind: BoxKind
+    title: str
+    name: str = ""
+    lines: tuple[str, ...] = ()
+    mark: Mark | None = None
+
+
+@dataclass(frozen=True)
+class Edge:
+    """A tensor from the box that makes it to one that reads it as its input number `position`.
+
+    `operand` is what the reader calls it (`scales`); empty where nothing is to be said.
+    """
+
+    source: str
+    target: str
+    tensor: str
+    label: str
+    position: int = 0
+    operand: str = ""
+
+
+@dataclass(frozen=True)
+class Neighbourhood:
+    """Boxes and edges; `focus` is the key of the box that the picture is about."""
+
+    focus: str
+    boxes: tuple[Box, ...]
+    edges: tuple[Edge, ...]
+
+    @property
+    def is_marked(self) -> bool:
+        """Whether anything in it differs from the other model."""
+        return any(box.mark is not None for box in self.boxes)
+
+    def sentences(self) -> str:
+        """The picture in words, for those who do not see it."""
+        names = {box.key: f"{box.title} {box.name}".strip() for box in self.boxes}
+        sentences = []
+        for box in self.boxes:
+            if box.kind is BoxKind.MORE:
+                continue
+            text = names[box.key] + (f" ({box.mark.value})" if box.mark else "")
+            text += f", {', '.join(box.lines)}" if box.lines else ""
+            reads = [_read(edge, names[edge.source]) for edge in self.edges if edge.target == box.key and edge.tensor]
+            sentences.append(f"{text}, reads {' and '.join(reads)}." if reads else f"{text}.")
+        return " ".join(sentences)
+
+
+def _read(edge: Edge, source: str) -> str:
+    shape = f" ({edge.label})" if edge.label else ""
+    return f"{edge.operand} from {source}{shape}" if edge.operand else f"from {source}{shape}"

@@ -16,7 +16,7 @@ from resizefix.faults.table import faults_in
 from resizefix.library.coupling import sites_with_coupling
 from resizefix.operations.site import Site
 from resizefix.reports.wording import Standing, extent, meaning, operator, origin_kind, standing
-from resizefix.shapes.model_view import ModelView
+from resizefix.shapes.stored_shapes import ModelView
 
 if TYPE_CHECKING:  # not every report has verdicts, or pictures
     from resizefix.faults.dimension_names import ReusedName
@@ -25,8 +25,7 @@ if TYPE_CHECKING:  # not every report has verdicts, or pictures
     from resizefix.library.verdict import Verdict
     from resizefix.operations.foreign_resizes import ForeignResize
     from resizefix.operations.written_resizes import WrittenResize
-    from resizefix.reports.neighbourhood import Neighbourhood
-    from resizefix.reports.surroundings import MarkOf, Surroundings
+    from resizefix.reports.surroundings import MarkOf, Neighbourhood, Surroundings
     from resizefix.targets.target import Effect, Target, Violation
 
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from resizefix.document.text import counted, listed
-from resizefix.library.resolution import Freedom, InputResolution
+from resizefix.library.resolution import InputResolution, SizeFreedom
 from resizefix.printable import printable
 from resizefix.reports.next_step import NextStep, next_step
 from resizefix.reports.screen import Screen, screen
@@ -95,19 +95,19 @@ def _show_resolution(out: Screen, survey: Survey) -> None:
 
 def resolution_line(found: InputResolution) -> str | None:
     """What to say of the input's height and width; None where no input has them."""
-    if found.freedom is Freedom.NO_IMAGE or found.size is None:
+    if found.freedom is SizeFreedom.NO_IMAGE or found.size is None:
         return None
     size = "x".join("?" if length is None else str(length) for length in found.size)
     named = some_of(found.nodes)
-    if found.freedom is Freedom.FREE:
+    if found.freedom is SizeFreedom.FREE:
         return "resolution: not fixed by the file"
-    if found.freedom is Freedom.FIXED:
+    if found.freedom is SizeFreedom.FIXED:
         return f"resolution: fixed at {size}; resizefix input-size says whether it can change"
-    if found.freedom is Freedom.DECLARED:
+    if found.freedom is SizeFreedom.DECLARED:
         return f"resolution: declared open, fixed at {size} by {named}; resizefix input-size changes it"
-    if found.freedom is Freedom.ASKED:
+    if found.freedom is SizeFreedom.ASKED:
         return f"resolution: {size}; for another one, resizefix input-size asks about {named}"
-    if found.freedom is Freedom.IMPOSSIBLE:
+    if found.freedom is SizeFreedom.IMPOSSIBLE:
         return f"resolution: {size}; resizefix input-size refuses another at {named}: {printable(found.reason or '')}"
     held = f", held by {named}" if named else " by the input's shape alone"
     return f"resolution: frozen at {size}{held}; resizefix input-size changes it"

@@ -10,8 +10,7 @@ from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.dialect import RESIZES
 from resizefix.document.text import listed
 from resizefix.library.result import Result
-from resizefix.outcome import Outcome
-from resizefix.outcome import Status as Happened
+from resizefix.outcome import Outcome, Status
 from resizefix.printable import printable
 from resizefix.promotion import Freedom
 from resizefix.reports import families, proof
@@ -19,17 +18,17 @@ from resizefix.reports.screen import Part, Screen, screen
 from resizefix.reports.survey import grouped
 from resizefix.reports.wording import live_verdict, reason, runs_of_targets, some_of
 from resizefix.shell_words import quoted
-from resizefix.verification.verification import Status, Verification
+from resizefix.verification.verification import Verification, VerificationStatus
 
 if TYPE_CHECKING:
     from resizefix.faults.fault import Fault
     from resizefix.library.fastest import Speed
     from resizefix.library.verdict import Verdict
-    from resizefix.opsets.verdict import Blocker, Step
-    from resizefix.reports.tables import Table
+    from resizefix.opsets.verdict import Blocker, OpsetStep
+    from resizefix.reports.result_table import Table
     from resizefix.targets.target import Target
 
-_STYLES = {Happened.CHANGED: "green", Happened.UNCHANGED: "dim", Happened.REFUSED: "yellow"}
+_STYLES = {Status.CHANGED: "green", Status.UNCHANGED: "dim", Status.REFUSED: "yellow"}
 _COLOURS = {"accepted": "green", "rejected": "red", "different": "yellow", "partly": "yellow"}
 _SPEED_HEADINGS = ("node", "before", "ms", "after", "ms")
 _MOST_TENSORS = 16  # of those that a file expects
@@ -69,11 +68,11 @@ def show_result(
             if outcome.max_abs_diff and not outcome.node_diffs
             else ""
         )
-        word = "tried" if outcome.status is Happened.CHANGED and not kept else outcome.status.value
+        word = "tried" if outcome.status is Status.CHANGED and not kept else outcome.status.value
         out.wrapped((f"{word:<9} ", _STYLES[outcome.status]), f"{text}{measured}", hang=4)
         for line in proof.measured_lines(outcome):
             out.below(line)
-        if texts and outcome.status is Happened.CHANGED:
+        if texts and outcome.status is Status.CHANGED:
             out.below((f"- {printable(outcome.before)}", "red"))
             for after in outcome.after:
                 out.below((f"+ {printable(after)}", "green"))
@@ -96,7 +95,7 @@ def show_result(
             out.wrapped(("warning: ", "yellow"), printable(f"{where}; only the old value was verified"), hang=4)
     if table is not None:
         out.table(table)
-    if kept or result.verification.status is not Status.SKIPPED:
+    if kept or result.verification.status is not VerificationStatus.SKIPPED:
         show_verification(result.verification)
     if sessions and result.verification.sessions:
         for line in proof.covered(result.verification):
@@ -119,7 +118,7 @@ def _show_blockers(out: Screen, blockers: Sequence[Blocker]) -> None:
         out.wrapped(("blocked   ", "yellow"), line, hang=4)
 
 
-def show_steps(steps: Sequence[Step], *, whole: bool) -> None:
+def show_steps(steps: Sequence[OpsetStep], *, whole: bool) -> None:
     """What became of other operators: one line for each with `whole`, else how many of each kind."""
     out = screen(2)
     if whole:
@@ -206,7 +205,7 @@ def show_verification(verification: Verification) -> None:
     """The verdict, and what it rests on."""
     style = {"passed": "green", "failed": "red"}.get(verification.status.value, "yellow")
     parts: list[Part] = [(proof.verdict(verification), style)]
-    if verification.status is not Status.FAILED:  # else the error message says why
+    if verification.status is not VerificationStatus.FAILED:  # else the error message says why
         parts.append(proof.basis(verification))
     out = screen(2)
     out.wrapped(*parts, hang=4)

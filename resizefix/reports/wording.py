@@ -13,7 +13,7 @@ from resizefix.document.values import Dims
 from resizefix.faults.fault import Fault
 from resizefix.interpolation import Interpolation
 from resizefix.operations.site import Extent, Site
-from resizefix.origins.origin import Origin, OriginKind
+from resizefix.origins.classify import Origin, OriginKind
 from resizefix.printable import printable
 from resizefix.promotion import Freedom
 from resizefix.shapes.stored_shapes import is_invented
@@ -276,7 +276,7 @@ def live_verdict(live: LiveVerdict) -> str:
     if live.taken:
         whole = "computes the same in each resize alone" if live.unanswered else "runs the model and computes the same"
         return whole if live.nodes else "takes the model"
-    from resizefix.runtimes.answers import Ending
+    from resizefix.runtimes.runtime import Ending
 
     if any(node.ending is Ending.RAN and not node.agrees for node in live.nodes):
         return "computes something else, without an error"

@@ -2,12 +2,32 @@
 
 The text of an error is read for names and cleaned for people; no decision hangs on it. Where a pattern does not match
 (another version of onnxruntime), the sentence is merely less tidy.
+
+What ends the process that loads or runs a model in onnxruntime, recognised before it does.
+
+Measured on onnxruntime 1.23 to 1.32, which raises no error for any of it: a kernel, an optimizer or shape inference
+breaks in C++. A constant list of scales is read when the session is made, where nothing compares its length with the
+rank of an input that is not known yet; up to 1.30, scales that are fed are copied to where few fit, however many
+they are.
 """
 
 from __future__ import annotations
 
+import math
 import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from onnx import ModelProto, TensorProto, TypeProto, ValueInfoProto, helper
+
+from resizefix.diagnostics import Diagnostic
+from resizefix.document.scopes import bodies, is_operator, node_label
+from resizefix.document.values import dims_of, has_negative_size, known_types
+from resizefix.runtimes.inputs import Feeds
+from resizefix.shapes.inference import infer_shapes, infer_without_values
 
 # Each names the node and its operator; the last match is the innermost: where the body of an If fails, the text reads
 # "… running If node … Status Message: … running Add node … Status Message: …".
@@ -69,3 +89,143 @@ def read_ort_error(text: str) -> OrtError:
     for pattern in (*_NODE_CLAUSES, *_BOILERPLATE):
         text = pattern.sub("", text)
     return OrtError(" ".join(text.split()).rstrip(". ") or "no reason given", node, op_type)
+
+
+# Fuses casts of float16 initializers, and takes those that may be fed for constants (onnxruntime#32143).
+_CAST_FUSION, _CAST_FUSION_RIGHT_FROM = "FuseFp16InitializerToFp32NodeTransformer", (1, 30)
+_RESIZES = ("Upsample", "Resize")
+# Where operators that make a tensor to a list of sizes read the list.
+_LISTED = {"Reshape": 1, "ConstantOfShape": 0}
+# Operators that can be given more to cut off than there is, which makes a negative size.
+_SHRINKING = ("Conv", "MaxPool", "AveragePool", "LpPool", "Pad", "Resize", "Upsample")
+
+
+class Crash(NamedTuple):
+    """A node that ends the process: what errors call it, its operator, and why."""
+
+    node: str
+    op_type: str
+    reason: Diagnostic
+
+    @property
+    def facts(self) -> dict[str, str]:
+        """What the error holds that is raised instead."""
+        return {"node": self.node, "op_type": self.op_type, "reason": self.reason, "why": self.reason}
+
+
+def crashing_optimizers(model: ModelProto, version: str) -> set[str]:
+    """The optimizers of this version of onnxruntime that must not see the model."""
+    if tuple(int(number) for number in version.split(".")[:2]) >= _CAST_FUSION_RIGHT_FROM:
+        return set()
+    fed = {value.name for value in model.graph.input}
+    halves = (tensor.name for tensor in model.graph.initializer if tensor.data_type == TensorProto.FLOAT16)
+    return set() if fed.isdisjoint(halves) else {_CAST_FUSION}
+
+
+class Forecast:
+    """Where onnxruntime will end the process with a model: `at_load`, and `in_run` for what it is fed."""
+
+    def __init__(self, model: ModelProto) -> None:
+        self._model = model
+        self._by_shapes: dict[frozenset[tuple[str, tuple[int, ...]]], Crash | None] = {}
+
+    @cached_property
+    def at_load(self) -> Crash | None:
+        """A Slice of what has a negative size: shape inference asserts."""
+        operators = {node.op_type for _, body in bodies(self._model) for node in body.node}
+        if "Slice" not in operators or operators.isdisjoint(_SHRINKING):
+            return None
+        for _, body in bodies(self._typed):
+            kinds = known_types(body)
+            for index, node in enumerate(body.node):
+                if is_operator(node, "Slice") and has_negative_size(kinds.get(node.input[0], TypeProto())):
+                    return Crash(node_label(node, index), "Slice", Diagnostic("runtimes.slice-of-negative-size"))
+        return None
+
+    def in_run(self, feeds: Feeds) -> Crash | None:
+        """A resize of the main graph with another number of scales or sizes than its input has dimensions, as far as
+        shape inference follows the shapes of the feeds."""
+        if not self._has_unsure:
+            return None
+        shapes = frozenset((name, value.shape) for name, value in feeds.items() if isinstance(value, np.ndarray))
+        if shapes not in self._by_shapes:
+            self._by_shapes[shapes] = self._another_number(dict(shapes))
+        return self._by_shapes[shapes]
+
+    @cached_property
+    def _typed(self) -> ModelProto:
+        return infer_without_values(self._model)
+
+    @cached_property
+    def _has_unsure(self) -> bool:
+        """Whether there is a resize of which onnxruntime cannot compare rank and count when it loads the model."""
+        if not any(is_operator(node, *_RESIZES) for node in self._model.graph.node):
+            return False
+        return any(None in (extent.rank, extent.length) for extent in _extents(self._typed))
+
+    def _another_number(self, shapes: Mapping[str, tuple[int, ...]]) -> Crash | None:
+        fed = ModelProto()
+        fed.CopyFrom(self._model)
+        for value in fed.graph.input:
+            if value.name in shapes and value.type.HasField("tensor_type"):
+                dims = value.type.tensor_type.shape.dim
+                del dims[:]
+                for size in shapes[value.name]:
+                    dims.add().dim_value = size
+        typed = infer_shapes(fed)
+        while _tell_listed_ranks(typed):
+            typed = infer_shapes(typed)
+        for node, op_type, operand, rank, count in _extents(typed):
+            if None not in (rank, count) and rank != count:
+                reason = Diagnostic("runtimes.another-number-than-dimensions", rank=rank, count=count, operand=operand)
+                return Crash(node, op_type, reason)
+        return None
+
+
+def _tell_listed_ranks(typed: ModelProto) -> bool:
+    """Store of tensors that are made to a list of sizes as many dimensions as the list is long; whether there are any
+    of which that was not known."""
+    graph = typed.graph
+    kinds = known_types(graph)
+    told = False
+    for node in graph.node:
+        if is_operator(node, *_LISTED) and node.output[0] in kinds and len(node.input) == _LISTED[node.op_type] + 1:
+            dims = dims_of(kinds.get(node.input[-1], TypeProto()))
+            made = kinds[node.output[0]]
+            if len(dims) == 1 and isinstance(dims[0], int) and not made.tensor_type.HasField("shape"):
+                shape = helper.make_tensor_type_proto(made.tensor_type.elem_type, [None] * dims[0])
+                graph.value_info.append(ValueInfoProto(name=node.output[0], type=shape))
+                told = True
+    return told
+
+
+class _Extent(NamedTuple):
+    """A resize of the main graph: its label and operator, `scales` or `sizes`, the rank of its input, and how many
+    numbers it has; None where that is not known."""
+
+    node: str
+    op_type: str
+    operand: str
+    rank: int | None
+    length: int | None
+
+
+def _extents(typed: ModelProto) -> Iterator[_Extent]:
+    kinds = known_types(typed.graph)
+    stored = {tensor.name: tuple(tensor.dims) for tensor in typed.graph.initializer}
+    for index, node in enumerate(typed.graph.node):
+        attributes = {attribute.name: attribute for attribute in node.attribute}
+        # The number of scales of axes that are named is compared with the axes.
+        if not is_operator(node, *_RESIZES) or not node.input or "axes" in attributes:
+            continue
+        tensor = kinds.get(node.input[0], TypeProto()).tensor_type
+        rank = len(tensor.shape.dim) if tensor.HasField("shape") else None
+        if "scales" in attributes:
+            yield _Extent(node_label(node, index), node.op_type, "scales", rank, len(attributes["scales"].floats))
+            continue
+        sizes = "".join(node.input[3:4])
+        name = sizes or node.input[min(2, len(node.input) - 1)]
+        dims = stored.get(name) or dims_of(kinds.get(name, TypeProto()))
+        is_known = bool(dims) and all(isinstance(size, int) for size in dims)
+        operand, count = "sizes" if sizes else "scales", math.prod(map(int, dims)) if is_known else None
+        yield _Extent(node_label(node, index), node.op_type, operand, rank, count)

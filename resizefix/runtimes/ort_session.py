@@ -22,11 +22,9 @@ from resizefix.document.scopes import bodies
 from resizefix.errors import ResizefixError, UsageError
 from resizefix.process import is_watched
 from resizefix.runtimes import ORT_DISABLE_TELEMETRY
-from resizefix.runtimes.inputs import Feeds, TensorInput, Value
+from resizefix.runtimes.inputs import WITHOUT_NUMPY, Feeds, TensorInput, Value, numpy_of
 from resizefix.runtimes.limits import Limits, OutOfMemoryError
-from resizefix.runtimes.ort_crashes import crashing_optimizers
-from resizefix.runtimes.ort_error import read_ort_error
-from resizefix.runtimes.ort_values import WITHOUT_NUMPY, numpy_of
+from resizefix.runtimes.ort_error import crashing_optimizers, read_ort_error
 from resizefix.runtimes.prepared_model import PreparedModel, prepare_for_ort
 from resizefix.scope_path import FunctionName
 

@@ -18,7 +18,7 @@ from onnx import GraphProto, ModelProto, NodeProto, TensorProto, helper
 from resizefix.document.document import Document
 from resizefix.document.scopes import DEFAULT_DOMAINS, bodies, names_in, node_label
 from resizefix.runtimes.inputs import TensorInput, model_inputs
-from resizefix.runtimes.ort_crashes import Forecast
+from resizefix.runtimes.ort_error import Forecast
 
 # Operators with a `seed` attribute and the type of a seed. Without one, onnxruntime seeds each node with its position
 # in the graph (core/providers/cpu/generator/random.h), which every edit moves.

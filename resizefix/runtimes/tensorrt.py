@@ -25,7 +25,7 @@ from onnx import ModelProto, NodeProto
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.document.scopes import subgraphs
-from resizefix.runtimes.answers import LiveUnavailable, NodeAnswer, how_ended
+from resizefix.runtimes.runtime import LiveUnavailable, NodeAnswer, how_ended
 from resizefix.runtimes.tensorrt_worker import MODULE
 from resizefix.worker import Worker, WorkerEndedError
 

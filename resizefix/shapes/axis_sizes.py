@@ -16,13 +16,12 @@ from resizefix.document.scopes import DEFAULT_DOMAINS, Definition, DefinitionKin
 from resizefix.document.values import Array
 from resizefix.scope_path import Key
 from resizefix.shapes.expression import Dim, Expression, Number, Size, UntraceableError, computed
-from resizefix.shapes.model_view import ModelView
-from resizefix.shapes.notes import DimList, Notes
 from resizefix.shapes.operand import MISFITS, attribute_of, stated_attribute
-from resizefix.shapes.output_lengths import BROADCASTING, KEEPING
-from resizefix.shapes.reading import Reading, UnknownRankError
+from resizefix.shapes.output_size import BROADCASTING, KEEPING
+from resizefix.shapes.reading import DimList, NodeSizes, Notes, UnknownRankError
 from resizefix.shapes.signatures import why_incomplete
 from resizefix.shapes.sizes import Sizes
+from resizefix.shapes.stored_shapes import ModelView
 from resizefix.shapes.values import Values
 
 # Their rows hold for every input; those of others say what an image of another size would most probably give.
@@ -88,7 +87,7 @@ class AxisSizes:
         """The answer of `dims`; None where there is none yet, in a file whose nodes depend on themselves."""
         return self._dims.get(tensor)
 
-    def _made(self, tensor: Key, definition: Definition | None, sources: "Sequence[_Source]") -> DimList | None:
+    def _made(self, tensor: Key, definition: Definition | None, sources: "Sequence[_SizeSource]") -> DimList | None:
         stored = self.view.shapes.dims(tensor)
         by_row = None if definition is None or not _is_followed(definition) else self._by_row(definition)
         if stored is not None:
@@ -112,7 +111,7 @@ class AxisSizes:
         except (*MISFITS, UnknownRankError, UntraceableError):
             return None
 
-    def _rank(self, definition: Definition, sources: "Sequence[_Source]") -> int | None:
+    def _rank(self, definition: Definition, sources: "Sequence[_SizeSource]") -> int | None:
         """The rank of what no row says the sizes of."""
         node = definition.node
         position = None if node is None or node.domain not in DEFAULT_DOMAINS else _LISTING.get(node.op_type)
@@ -126,7 +125,7 @@ class AxisSizes:
         ranks = {None if (dims := self._dims.get(key)) is None else len(dims) - taken for key, taken in sources}
         return ranks.pop() if len(ranks) == 1 else None
 
-    def _sources(self, definition: Definition) -> "list[_Source]":
+    def _sources(self, definition: Definition) -> "list[_SizeSource]":
         """The tensors whose sizes decide those of this one, or how many there are; none where one is not there."""
         node, scope = definition.node, definition.scope
         if node is None:
@@ -139,7 +138,7 @@ class AxisSizes:
             branches = self.view.calls.branches(definition) if node.domain in DEFAULT_DOMAINS else None
             names = [(branch.scope, branch.name, 0) for branch in branches or ()]
         origins = [(self.scopes.definition(where, name), taken) for where, name, taken in names]
-        sources = [_Source(origin.key, taken) for origin, taken in origins if origin is not None]
+        sources = [_SizeSource(origin.key, taken) for origin, taken in origins if origin is not None]
         return sources if len(sources) == len(origins) else []
 
     # ---- sizes ----
@@ -199,7 +198,7 @@ def traced_values(axis_sizes: AxisSizes, given: Mapping[str, Array] | None = Non
     return axis_sizes.view.values(sizes, value if given else None)
 
 
-class _Source(NamedTuple):
+class _SizeSource(NamedTuple):
     """A tensor from which the rank of another follows: it has `taken` axes more."""
 
     key: Key
@@ -231,7 +230,7 @@ def _scanned(definition: Definition) -> list[tuple[Scope, str, int]]:
     return [(scope.parent, node.input[position], int(position >= len(node.input) - count))]
 
 
-class _SourceReading(Reading):
+class _SourceReading(NodeSizes):
     """A node whose inputs' sizes are expressions: only what holds for every input is said of its outputs."""
 
     index, label = 0, ""

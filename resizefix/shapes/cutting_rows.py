@@ -6,15 +6,14 @@ from onnx import NodeProto
 
 from resizefix.shapes.expression import Dim
 from resizefix.shapes.moving_values import slice_positions
-from resizefix.shapes.notes import DimList
-from resizefix.shapes.reading import Reading, UnknownRankError, axis_of
+from resizefix.shapes.reading import DimList, NodeSizes, UnknownRankError, axis_of
 
 _ENDLESS = 2**31 - 1
 # Up to here the first or last samples of an axis are tokens, margins and shifts rather than a part of an image.
 FEW = 8
 
 
-def split(n: Reading) -> list[DimList]:
+def split(n: NodeSizes) -> list[DimList]:
     """Parts of given or of equal length."""
     dims = n.dims(0)
     axis = axis_of(n.attribute("axis", 0), len(dims))
@@ -31,7 +30,7 @@ def split(n: Reading) -> list[DimList]:
     return [(*dims[:axis], part, *dims[axis + 1 :]) for part in parts]
 
 
-def _even_parts(n: Reading, dim: Dim, count: int) -> list[Dim]:
+def _even_parts(n: NodeSizes, dim: Dim, count: int) -> list[Dim]:
     """The last is shorter where the length has a remainder, since opset 18."""
     if dim.old is None:
         raise UnknownRankError
@@ -44,7 +43,7 @@ def _even_parts(n: Reading, dim: Dim, count: int) -> list[Dim]:
     return [*[n.const(part)] * (count - 1), n.const(dim.old - part * (count - 1))]
 
 
-def _parts(n: Reading, dim: Dim, lengths: Sequence[int]) -> list[Dim]:
+def _parts(n: NodeSizes, dim: Dim, lengths: Sequence[int]) -> list[Dim]:
     """The parts of an axis: those that it was joined of, where their lengths say so; else the last takes the rest."""
     if n.sizes.fixed(dim) is not None:
         return [n.const(length) for length in lengths]
@@ -65,7 +64,7 @@ def _parts(n: Reading, dim: Dim, lengths: Sequence[int]) -> list[Dim]:
     raise n.refuse("origins.input-size-cut", old=dim.old, numbers=list(lengths))
 
 
-def _prefix(n: Reading, dim: Dim, length: int) -> Dim | None:
+def _prefix(n: NodeSizes, dim: Dim, length: int) -> Dim | None:
     """The first `length` samples of an axis, where that is where one of its joined parts ends."""
     if length == dim.old:
         return dim
@@ -81,7 +80,7 @@ def _prefix(n: Reading, dim: Dim, length: int) -> Dim | None:
     return None
 
 
-def slice_(n: Reading) -> list[DimList]:
+def slice_(n: NodeSizes) -> list[DimList]:
     """Cuts axes; what is cut off at numbers that depend on the input's size follows it."""
     dims = list(n.dims(0))
     in_attributes = n.attribute("starts") is not None
@@ -105,7 +104,7 @@ def slice_(n: Reading) -> list[DimList]:
     return [tuple(dims)]
 
 
-def _shift(n: Reading, axis: int, dim: Dim) -> int:
+def _shift(n: NodeSizes, axis: int, dim: Dim) -> int:
     """How few last samples of an axis a Concat puts before all others, as torch.roll does; 0 where it does not."""
     data, old = n.node.input[0], dim.old or 0
     if n.sizes.fixed(dim) is not None or not n.has(1):
@@ -120,7 +119,7 @@ def _shift(n: Reading, axis: int, dim: Dim) -> int:
     return 0
 
 
-def _whole_cut(n: Reading, node: NodeProto, axis: int, old: int) -> list[tuple[str, tuple[int, int]]]:
+def _whole_cut(n: NodeSizes, node: NodeProto, axis: int, old: int) -> list[tuple[str, tuple[int, int]]]:
     """The output of a Slice of one axis by numbers of the file, and from where to where it cuts."""
     arrays = n.cuts_of(node)
     if node.op_type != "Slice" or len(arrays) != 3 or any(array is None or array.size != 1 for array in arrays):
@@ -130,7 +129,7 @@ def _whole_cut(n: Reading, node: NodeProto, axis: int, old: int) -> list[tuple[s
     return [(node.output[0], (first, min(last, old)))] if axis_of(at, rank) == axis else []
 
 
-def _rolled(n: Reading, dim: Dim, start: Dim, end: Dim, shift: int) -> Dim:
+def _rolled(n: NodeSizes, dim: Dim, start: Dim, end: Dim, shift: int) -> Dim:
     """The last samples of an axis that is rolled, or all others: the shift stays, and the cut follows the axis."""
     cut = n.sizes.plus(dim, -shift)
     if start.old == 0:
@@ -142,7 +141,7 @@ def _rolled(n: Reading, dim: Dim, start: Dim, end: Dim, shift: int) -> Dim:
     return n.const(shift)
 
 
-def _cut(n: Reading, dim: Dim, start: Dim, end: Dim, step: int) -> Dim:
+def _cut(n: NodeSizes, dim: Dim, start: Dim, end: Dim, step: int) -> Dim:
     sizes, old = n.sizes, dim.old
     if old is None or start.old is None or end.old is None:
         return sizes.opaque()
@@ -185,7 +184,7 @@ def _cut(n: Reading, dim: Dim, start: Dim, end: Dim, step: int) -> Dim:
     return sizes.ceil_div(found, step)
 
 
-def _may_be_tail(n: Reading, dim: Dim, start: Dim, end: Dim) -> bool:
+def _may_be_tail(n: NodeSizes, dim: Dim, start: Dim, end: Dim) -> bool:
     """Whether it cuts off so many first samples that they may be a share of the axis, and keeps all others."""
     number, old = start.old or 0, dim.old or 0
     if not 0 < number < old or 2 * number == old or _is_few(number, old) or (end.old or 0) < old:
@@ -193,13 +192,13 @@ def _may_be_tail(n: Reading, dim: Dim, start: Dim, end: Dim) -> bool:
     return n.sizes.resolve(start).kind == "var" and _prefix(n, dim, number) is None
 
 
-def _is_cut_to_map(n: Reading, start: Dim, end: Dim, step: int, old: int) -> bool:
+def _is_cut_to_map(n: NodeSizes, start: Dim, end: Dim, step: int, old: int) -> bool:
     """Whether the first numbers of a constant are taken: of a table of positions as many as the map has."""
     unknown = n.sizes.resolve(end).kind == "var" and not n.follows(0)
     return (unknown or n.sizes.varies(end)) and start.old == 0 and step == 1 and 0 < (end.old or 0) < old
 
 
-def _first(n: Reading, dim: Dim, start: Dim) -> Dim:
+def _first(n: NodeSizes, dim: Dim, start: Dim) -> Dim:
     old, number = dim.old or 0, start.old or 0
     if number < 0:
         _margin(n, dim, -number)
@@ -217,7 +216,7 @@ def _first(n: Reading, dim: Dim, start: Dim) -> Dim:
     return start
 
 
-def _margin(n: Reading, dim: Dim, number: int) -> None:
+def _margin(n: NodeSizes, dim: Dim, number: int) -> None:
     """Raises SizeRefusedError for samples counted from the end that are half of an axis or many, since they may be no
     margin; not where a window of the model has that length."""
     old = dim.old or 0
@@ -233,7 +232,7 @@ def _is_few(number: int, old: int) -> bool:
     return number <= 1 or (number <= FEW and 4 * number <= old)
 
 
-def _last(n: Reading, dim: Dim, start: Dim, end: Dim) -> Dim | None:
+def _last(n: NodeSizes, dim: Dim, start: Dim, end: Dim) -> Dim | None:
     """Where a cut ends; None for a number before the end of the axis that nothing explains."""
     old, number = dim.old or 0, end.old or 0
     if number >= _ENDLESS or number > old:
@@ -259,7 +258,7 @@ def _last(n: Reading, dim: Dim, start: Dim, end: Dim) -> Dim | None:
     return _noted(n, end) if _is_few(number, old) else None
 
 
-def _noted(n: Reading, end: Dim) -> Dim:
+def _noted(n: NodeSizes, end: Dim) -> Dim:
     """The end of a cut of few first samples, noted for `margins.few`: it stays unless other nodes decide it."""
     n.notes.few.append(end)
     return end

@@ -3,24 +3,23 @@
 import numpy as np
 
 from resizefix.shapes.expression import Dim
-from resizefix.shapes.notes import DimList
 from resizefix.shapes.operand import sizes_read
-from resizefix.shapes.output_lengths import BROADCASTING, KEEPING, REDUCTIONS
-from resizefix.shapes.reading import Reading, Row, UnknownRankError, axis_of
+from resizefix.shapes.output_size import BROADCASTING, KEEPING, REDUCTIONS
+from resizefix.shapes.reading import DimList, NodeSizes, Row, UnknownRankError, axis_of
 
 
-def keep(n: Reading) -> list[DimList]:
+def keep(n: NodeSizes) -> list[DimList]:
     """The sizes of the first input, for every output."""
     return [n.dims(0)] * len(n.node.output)
 
 
-def broadcast(n: Reading) -> list[DimList]:
+def broadcast(n: NodeSizes) -> list[DimList]:
     """Elementwise over several inputs; those of a quantized operator are 0 and 3."""
     positions = (0, 3) if n.node.op_type.startswith("QLinear") else [at for at in range(len(n)) if n.has(at)]
     return [n.broadcast([n.dims(position) for position in positions], positions)]
 
 
-def channelwise(n: Reading) -> list[DimList]:
+def channelwise(n: NodeSizes) -> list[DimList]:
     """BatchNormalization and its like: a weight for each channel."""
     dims = n.dims(0)
     if len(dims) > 1 and n.sizes.varies(dims[1]):
@@ -33,7 +32,7 @@ def channelwise(n: Reading) -> list[DimList]:
     return [dims] + [(dims[1],)] * (len(n.node.output) - 1) if len(dims) > 1 else [dims] * len(n.node.output)
 
 
-def layer_normalization(n: Reading) -> list[DimList]:
+def layer_normalization(n: NodeSizes) -> list[DimList]:
     """Weights for the last axes."""
     dims = n.dims(0)
     axis = axis_of(n.attribute("axis", -1), len(dims))
@@ -54,14 +53,14 @@ def layer_normalization(n: Reading) -> list[DimList]:
     return [dims] + [ones] * (len(n.node.output) - 1)
 
 
-def _is_plain_weight(n: Reading, position: int) -> bool:
+def _is_plain_weight(n: NodeSizes, position: int) -> bool:
     """Whether a constant is 1 everywhere, or 0 as a bias."""
     plain = 1 if position == 1 else 0
     array = n.array(position) if n.may_follow(position) else None
     return array is not None and array.size > 0 and bool(np.all(array == plain))
 
 
-def quantize(n: Reading) -> list[DimList]:
+def quantize(n: NodeSizes) -> list[DimList]:
     """QuantizeLinear, DequantizeLinear: one scale, or those along `axis` or behind it."""
     dims, scale = n.dims(0), n.weight_shape(1)
     if scale is None or scale not in ((), (1,)):
@@ -71,7 +70,7 @@ def quantize(n: Reading) -> list[DimList]:
     return [dims]
 
 
-def matmul(n: Reading) -> list[DimList]:
+def matmul(n: NodeSizes) -> list[DimList]:
     """[…, M, K] × […, K, N]"""
     at = 3 if n.node.op_type == "QLinearMatMul" else 1
     left, right = n.summed(0, -1, None), n.summed(at, -2, None)
@@ -86,7 +85,7 @@ def matmul(n: Reading) -> list[DimList]:
     return [(*outer, *rows, *columns)]
 
 
-def gemm(n: Reading) -> list[DimList]:
+def gemm(n: NodeSizes) -> list[DimList]:
     """A·B + C, each of A and B transposed or not."""
     left = n.dims(0)
     weight = n.weight_shape(1) if n.may_follow(1) else None
@@ -103,7 +102,7 @@ def gemm(n: Reading) -> list[DimList]:
     return [(rows, columns)]
 
 
-def _broadcast_to(n: Reading, dims: DimList, wanted: DimList, position: int) -> None:
+def _broadcast_to(n: NodeSizes, dims: DimList, wanted: DimList, position: int) -> None:
     """An operand that is broadcast to sizes, which it must not change."""
     if len(dims) > len(wanted):
         raise n.misfit(0, position)
@@ -112,7 +111,7 @@ def _broadcast_to(n: Reading, dims: DimList, wanted: DimList, position: int) -> 
             n.meet(size, dim, 0, position)
 
 
-def einsum(n: Reading) -> list[DimList]:
+def einsum(n: NodeSizes) -> list[DimList]:
     """Equal letters are equal sizes."""
     equation = n.attribute("equation").decode().replace(" ", "")
     if "." in equation:
@@ -130,7 +129,7 @@ def einsum(n: Reading) -> list[DimList]:
     return [tuple(found[letter] for letter in output)]
 
 
-def reduce(n: Reading) -> list[DimList]:
+def reduce(n: NodeSizes) -> list[DimList]:
     """Reductions over axes: an attribute, or an operand since opset 13 or 18."""
     dims = n.dims(0)
     given = n.numbers(1, "axes")
@@ -140,19 +139,19 @@ def reduce(n: Reading) -> list[DimList]:
     return [_without(n, dims, axes)]
 
 
-def arg(n: Reading) -> list[DimList]:
+def arg(n: NodeSizes) -> list[DimList]:
     """ArgMax, ArgMin."""
     dims = n.dims(0)
     return [_without(n, dims, {axis_of(n.attribute("axis", 0), len(dims))})]
 
 
-def _without(n: Reading, dims: DimList, axes: set[int]) -> DimList:
+def _without(n: NodeSizes, dims: DimList, axes: set[int]) -> DimList:
     if n.attribute("keepdims", 1):
         return tuple(n.const(1) if axis in axes else dim for axis, dim in enumerate(dims))
     return tuple(dim for axis, dim in enumerate(dims) if axis not in axes)
 
 
-def recurrent(n: Reading) -> list[DimList]:
+def recurrent(n: NodeSizes) -> list[DimList]:
     """LSTM, GRU, RNN: steps, batch and features, or with `layout` batch first."""
     dims = n.dims(0)
     n.require(dims[2], "origins.weights")
@@ -170,7 +169,7 @@ def recurrent(n: Reading) -> list[DimList]:
     return made[: len(n.node.output)]
 
 
-def grid_sample(n: Reading) -> list[DimList]:
+def grid_sample(n: NodeSizes) -> list[DimList]:
     """The spatial sizes of the grid."""
     dims, grid = n.dims(0), n.dims(1)
     if len(dims) != len(grid) or (dims[0].old != grid[0].old and n.sizes.are_numbers):
@@ -179,21 +178,21 @@ def grid_sample(n: Reading) -> list[DimList]:
     return [(dims[0], dims[1], *grid[1:-1])]
 
 
-def affine_grid(n: Reading) -> list[DimList]:
+def affine_grid(n: NodeSizes) -> list[DimList]:
     """A grid of the listed size: batch and spatial sizes, then one coordinate for each."""
     dims, listed = n.dims(0), n.listed(1)
     n.meet(dims[0], listed[0])
     return [(listed[0], *listed[2:], n.const(len(listed) - 2))]
 
 
-def one_hot(n: Reading) -> list[DimList]:
+def one_hot(n: NodeSizes) -> list[DimList]:
     """One more axis, as long as `depth` says."""
     dims = n.dims(0)
     axis = axis_of(n.attribute("axis", -1), len(dims) + 1)
     return [(*dims[:axis], n.listed(1)[0], *dims[axis:])]
 
 
-def nonzero(n: Reading) -> list[DimList]:
+def nonzero(n: NodeSizes) -> list[DimList]:
     """How many there are depends on data; but of a list of ones it is all (how torch wrote arange before opset 11)."""
     dims = n.dims(0)
     if len(dims) == 1 and n.is_filled(0):
@@ -201,7 +200,7 @@ def nonzero(n: Reading) -> list[DimList]:
     return [(n.const(len(dims)), n.sizes.opaque())]
 
 
-def roi_align(n: Reading) -> list[DimList]:
+def roi_align(n: NodeSizes) -> list[DimList]:
     """A fixed map for each region."""
     dims, regions = n.dims(0), n.dims(1)
     height, width = (n.const(n.attribute(name, 1)) for name in ("output_height", "output_width"))

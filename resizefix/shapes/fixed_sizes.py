@@ -10,7 +10,7 @@ from resizefix.document.scopes import Definition
 from resizefix.document.values import Dims, dims_of
 from resizefix.scope_path import MAIN
 from resizefix.shapes.expression import Expression, Number, Size, UntraceableError
-from resizefix.shapes.model_view import ModelView
+from resizefix.shapes.stored_shapes import ModelView
 from resizefix.shapes.values import Values
 
 

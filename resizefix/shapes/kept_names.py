@@ -19,8 +19,7 @@ from resizefix.document.values import Array, Dims
 from resizefix.scope_path import MAIN, Key, ScopePath
 from resizefix.shapes.dependents import Dependents
 from resizefix.shapes.operand import attribute_of
-from resizefix.shapes.output_lengths import BROADCASTING, KEEPING
-from resizefix.shapes.output_size import batch_and_channel, kept_axes
+from resizefix.shapes.output_size import BROADCASTING, KEEPING, batch_and_channel, kept_axes
 from resizefix.shapes.size_rules import constant_of
 
 Sizes = list[int | str | None]

@@ -5,22 +5,21 @@ from functools import partial
 
 from resizefix.shapes.cutting_rows import FEW
 from resizefix.shapes.expression import Dim
-from resizefix.shapes.notes import DimList
 from resizefix.shapes.operand import attribute_of
-from resizefix.shapes.output_lengths import windows
-from resizefix.shapes.reading import Reading, Row, UnknownRankError, axis_of
+from resizefix.shapes.output_size import windows
+from resizefix.shapes.reading import DimList, NodeSizes, Row, UnknownRankError, axis_of
 
 LEAST_MULTIPLE = 8  # that maps are padded up to
 
 
-def transpose(n: Reading) -> list[DimList]:
+def transpose(n: NodeSizes) -> list[DimList]:
     """perm, by default reversed."""
     dims = n.dims(0)
     perm = n.attribute("perm", list(range(len(dims)))[::-1])
     return [tuple(dims[axis] for axis in perm)]
 
 
-def squeeze(n: Reading) -> list[DimList]:
+def squeeze(n: NodeSizes) -> list[DimList]:
     """Drops axes of one sample."""
     dims = n.dims(0)
     given = n.numbers(1, "axes")
@@ -33,7 +32,7 @@ def squeeze(n: Reading) -> list[DimList]:
     return [tuple(dim for axis, dim in enumerate(dims) if axis not in axes)]
 
 
-def unsqueeze(n: Reading) -> list[DimList]:
+def unsqueeze(n: NodeSizes) -> list[DimList]:
     """New axes of one sample."""
     dims = n.dims(0)
     given = n.numbers(1, "axes") or []
@@ -43,7 +42,7 @@ def unsqueeze(n: Reading) -> list[DimList]:
     return [tuple(n.const(1) if axis in new else old.pop(0) for axis in range(rank))]
 
 
-def concat(n: Reading) -> list[DimList]:
+def concat(n: NodeSizes) -> list[DimList]:
     """Sizes agree on every other axis. Of a quantized one every third input is joined, behind a scale and a zero."""
     places = range(2, len(n), 3) if n.node.op_type == "QLinearConcat" else range(len(n))
     many = [n.dims(position) for position in places if n.has(position)]
@@ -65,7 +64,7 @@ def concat(n: Reading) -> list[DimList]:
     return [tuple(made)]
 
 
-def gather(n: Reading) -> list[DimList]:
+def gather(n: NodeSizes) -> list[DimList]:
     """The indices' sizes stand for the axis."""
     dims, indices = n.dims(0), n.dims(1)
     axis = axis_of(n.attribute("axis", 0), len(dims))
@@ -81,7 +80,7 @@ def gather(n: Reading) -> list[DimList]:
     return [(*dims[:axis], *indices, *dims[axis + 1 :])]
 
 
-def gather_elements(n: Reading) -> list[DimList]:
+def gather_elements(n: NodeSizes) -> list[DimList]:
     """The sizes are those of the indices; beside the axis they are those of the data, where they are as large here."""
     dims, indices = n.dims(0), n.dims(1)
     axis = axis_of(n.attribute("axis", 0), len(dims))
@@ -93,7 +92,7 @@ def gather_elements(n: Reading) -> list[DimList]:
     return [tuple(n.sizes.resolve(dim) for dim in indices)]
 
 
-def gather_nd(n: Reading) -> list[DimList]:
+def gather_nd(n: NodeSizes) -> list[DimList]:
     """The indices' sizes but the last, then what they leave of the data."""
     dims, indices = n.dims(0), n.dims(1)
     batch = n.attribute("batch_dims", 0)
@@ -105,7 +104,7 @@ def gather_nd(n: Reading) -> list[DimList]:
     return [(*indices[:-1], *dims[batch + (indices[-1].old or 0) :])]
 
 
-def _require_within(n: Reading, dims: DimList, indices: DimList, axis: int) -> None:
+def _require_within(n: NodeSizes, dims: DimList, indices: DimList, axis: int) -> None:
     """Beside the axis, indices are no longer than the data."""
     if len(dims) != len(indices) or any(
         place != axis and (index.old or 0) > (dim.old or 0)
@@ -114,14 +113,14 @@ def _require_within(n: Reading, dims: DimList, indices: DimList, axis: int) -> N
         raise n.misfit(0, 1)
 
 
-def _require_equal(n: Reading, one: DimList, other: DimList, *positions: int) -> None:
+def _require_equal(n: NodeSizes, one: DimList, other: DimList, *positions: int) -> None:
     """Sizes that are equal in the file, if it runs."""
     pairs = zip(one, other, strict=False)
     if len(one) != len(other) or any(None not in (a.old, b.old) and a.old != b.old for a, b in pairs):
         raise n.misfit(*positions)
 
 
-def _require_updates(n: Reading, dims: DimList) -> None:
+def _require_updates(n: NodeSizes, dims: DimList) -> None:
     """What is written must be there, as large as the positions say."""
     indices, updates = n.dims(1), n.dims(2)
     if n.node.op_type == "ScatterND":
@@ -138,7 +137,7 @@ def _require_updates(n: Reading, dims: DimList) -> None:
     _require_equal(n, updates, indices, 1, 2)
 
 
-def scatter(n: Reading) -> list[DimList]:
+def scatter(n: NodeSizes) -> list[DimList]:
     """The sizes of the data; constant positions hold for one size alone."""
     dims = n.dims(0)
     if n.sizes.are_numbers:
@@ -153,7 +152,7 @@ def scatter(n: Reading) -> list[DimList]:
     return [dims]
 
 
-def tile(n: Reading) -> list[DimList]:
+def tile(n: NodeSizes) -> list[DimList]:
     """Each axis so many times, one after another."""
     dims = n.dims(0)
     pattern = not n.follows(0)
@@ -168,12 +167,12 @@ def tile(n: Reading) -> list[DimList]:
     return [tuple(made)]
 
 
-def expand(n: Reading) -> list[DimList]:
+def expand(n: NodeSizes) -> list[DimList]:
     """Broadcast to a shape: a 1 in it keeps the axis."""
     return [n.broadcast([n.dims(0), tuple(n.listed(1))], (0, 1))]
 
 
-def pad(n: Reading) -> list[DimList]:
+def pad(n: NodeSizes) -> list[DimList]:
     """Amounts before and behind each axis."""
     dims = n.dims(0)
     amounts = n.listed(1) if n.has(1) else n.listed_attribute("pads") or n.listed_attribute("paddings") or []
@@ -193,7 +192,7 @@ def pad(n: Reading) -> list[DimList]:
     return [tuple(made)]
 
 
-def _is_written(n: Reading, padded: Sequence[tuple[Dim, Dim, Dim]]) -> bool:
+def _is_written(n: NodeSizes, padded: Sequence[tuple[Dim, Dim, Dim]]) -> bool:
     """Whether as much on both sides was written so: what lacks on one side, or nothing at all, can be what a size
     lacked; so can what leads up to a multiple, unless a window behind takes it away."""
     found = [(dim, 2 * (before.old or 0)) for dim, before, after in padded if before.old or after.old]
@@ -211,7 +210,7 @@ def lead_up(padded: Sequence[tuple[int, int]]) -> bool:
     )
 
 
-def _note_windows(n: Reading, axis: int, dim: Dim, amount: int) -> None:
+def _note_windows(n: NodeSizes, axis: int, dim: Dim, amount: int) -> None:
     """An axis that is padded evenly in front of a convolution or pool that pads nothing itself."""
     for reader in n.readers(n.node.output[0]):
         place, attribute = axis - 2, partial(attribute_of, reader)
@@ -223,7 +222,7 @@ def _note_windows(n: Reading, axis: int, dim: Dim, amount: int) -> None:
                 n.notes.even_pads.append((n.label, dim, amount, extent, found.strides[place]))
 
 
-def range_(n: Reading) -> list[DimList]:
+def range_(n: NodeSizes) -> list[DimList]:
     """From a number in steps of another: as many as the limit says."""
     start, limit, step = (n.listed(position)[0] for position in range(3))
     for dim in (start, step):
@@ -239,7 +238,7 @@ def range_(n: Reading) -> list[DimList]:
     return [(n.sizes.opaque(),)]
 
 
-def top_k(n: Reading) -> list[DimList]:
+def top_k(n: NodeSizes) -> list[DimList]:
     """K of an axis; all of them where K is its length."""
     dims = n.dims(0)
     axis = axis_of(n.attribute("axis", -1), len(dims))
@@ -251,7 +250,7 @@ def top_k(n: Reading) -> list[DimList]:
     return [(*dims[:axis], count, *dims[axis + 1 :])] * len(n.node.output)
 
 
-def depth_to_space(n: Reading) -> list[DimList]:
+def depth_to_space(n: NodeSizes) -> list[DimList]:
     """Blocks of channels become blocks of samples."""
     dims, block = n.dims(0), n.attribute("blocksize")
     n.require(dims[1], "origins.block-size")
@@ -259,7 +258,7 @@ def depth_to_space(n: Reading) -> list[DimList]:
     return [(dims[0], n.const((dims[1].old or 0) // block**2), *sides)]
 
 
-def space_to_depth(n: Reading) -> list[DimList]:
+def space_to_depth(n: NodeSizes) -> list[DimList]:
     """Blocks of samples become channels."""
     dims, block = n.dims(0), n.attribute("blocksize")
     if any((dim.old or 0) % block for dim in dims[2:]):

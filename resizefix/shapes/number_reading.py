@@ -7,10 +7,9 @@ from onnx import NodeProto, TypeProto, helper
 
 from resizefix.document.values import Array
 from resizefix.shapes.expression import Dim
-from resizefix.shapes.node_inference import dims_of, infer
-from resizefix.shapes.notes import DimList, Notes
+from resizefix.shapes.inference import dims_of, infer
 from resizefix.shapes.operand import MISFITS
-from resizefix.shapes.reading import Reading, UnknownRankError
+from resizefix.shapes.reading import DimList, NodeSizes, Notes, UnknownRankError
 from resizefix.shapes.sizes import Sizes
 from resizefix.shapes.table import RUNS_ANYWAY, row_for_numbers
 
@@ -42,7 +41,7 @@ class Tensors(Protocol):
         """Its type; None where its sizes are not known."""
 
 
-class NumberReading(Reading):
+class NumberReading(NodeSizes):
     """A node of which one case after another is asked, the one with which the model is known to run first."""
 
     index, label = 0, ""

@@ -1,18 +1,32 @@
-"""A tensor that is known before run time, by number or by expression, and a node with such operands."""
+"""A tensor that is known before run time, by number or by expression, and a node with such operands.
+
+The value of a Constant node, in any of its spellings.
+
+The walk from a value back to what it is computed from, in the two orders in which it is wanted.
+
+The caller gives the step: what a definition is computed from, over calls and branches or not. The stacks are explicit,
+since chains may be longer than Python recurses; names that depend on themselves end the walk.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-from onnx import NodeProto, helper
+from onnx import AttributeProto, NodeProto, helper
 
+from resizefix.document.scopes import Definition
 from resizefix.document.text import counted
 from resizefix.document.values import Array, longest_extent
+from resizefix.scope_path import Key
 from resizefix.shapes.expression import Expression, Number, UntraceableError, number
+
+if TYPE_CHECKING:
+    from resizefix.document.document import Document
+
 
 # Element types whose arithmetic numpy has.
 DTYPES = frozenset(
@@ -182,3 +196,71 @@ def sizes_read(node: NodeProto, sizes: Sequence[_Size]) -> Sequence[_Size]:
     """Those of a tensor's sizes that a Shape node gives, or a Size node multiplies. Raises UntraceableError."""
     call = Call(node, [], 0)
     return sizes if node.op_type == "Size" else sizes[call.attribute("start", 0) : call.attribute("end")]
+
+
+# Constant-12: a single value makes a tensor of rank 0, a list one of rank 1; floats are float32, ints int64.
+_SPELLINGS: dict[str, tuple[str, type[np.generic]]] = {
+    "value_float": ("f", np.float32),
+    "value_floats": ("floats", np.float32),
+    "value_int": ("i", np.int64),
+    "value_ints": ("ints", np.int64),
+    "value_string": ("s", np.object_),
+    "value_strings": ("strings", np.object_),
+}
+
+
+def spelled_value(attribute: AttributeProto, spelling: str | None = None) -> Array | None:
+    """The value of a Constant node's attribute that is no tensor; None if it is one. `spelling`: the attribute's name,
+    where a function's call gives it under another."""
+    spelling = spelling or attribute.name
+    if spelling not in _SPELLINGS:
+        return None
+    field, dtype = _SPELLINGS[spelling]
+    return np.array(getattr(attribute, field), dtype)
+
+
+def value_of_node(node: NodeProto, document: Document) -> Array | None:
+    """The value of a Constant node of any size; None where it has none that is dense, or its function's call gives it.
+
+    Raises UnreadableModelError, RefusedError.
+    """
+    attribute = next(iter(node.attribute), None)
+    if attribute is None or attribute.ref_attr_name:
+        return None
+    return document.array(attribute.t) if attribute.name == "value" else spelled_value(attribute)
+
+
+Sources = Callable[[Definition], Iterable[Definition]]
+
+
+def operands_first(start: Definition, sources: Sources, known: Container[Key]) -> Iterator[tuple[Definition, bool]]:
+    """Every definition behind `start` and itself, each after all that it is computed from, but for those in `known`.
+
+    The second of each pair is True where the definition depends on itself. The caller puts each into `known`.
+    """
+    pending: list[tuple[Definition, bool]] = [(start, False)]
+    opened: set[Key] = set()
+    while pending:
+        current, sources_are_known = pending.pop()
+        if current.key in known:
+            continue
+        if sources_are_known:
+            yield current, False
+        elif current.key in opened:
+            yield current, True
+        else:
+            opened.add(current.key)
+            pending.append((current, True))
+            pending.extend((source, False) for source in sources(current) if source.key not in known)
+
+
+def readers_first(start: Definition, sources: Sources) -> Iterator[Definition]:
+    """`start` and every definition behind it, each once, after one that is computed from it."""
+    seen = {start.key}
+    pending = [start]
+    while pending:
+        current = pending.pop()
+        yield current
+        fresh = [source for source in sources(current) if source.key not in seen]
+        seen.update(source.key for source in fresh)
+        pending.extend(reversed(fresh))

@@ -2,18 +2,21 @@
 
 Inference takes the float64 product of a float32 scale and a size, the kernels the float32 one: 5 scaled by 1.8 is 8
 there and 9 here. Nothing may build on the 8.
+
+What operators do to the lengths of the axes of their input: keep them, take the longest, or slide a window.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from math import frexp, isfinite
+from typing import Any, NamedTuple
 
 import numpy as np
 from onnx import NodeProto
 
 from resizefix.dialects.dialect import dialect_of
-from resizefix.dialects.read import Reading, read
+from resizefix.dialects.read import SiteReading, read
 from resizefix.dialects.resized_length import kernel_length
 from resizefix.document.values import Array, Dims
 from resizefix.errors import RefusedError
@@ -70,7 +73,7 @@ def _bits(scale: float) -> int:
     return digits.bit_length() - (digits & -digits).bit_length() + 1
 
 
-def _reading(node: NodeProto, opset: int) -> Reading | None:
+def _reading(node: NodeProto, opset: int) -> SiteReading | None:
     """What the node computes."""
     try:
         return read(node, dialect_of(node.op_type, opset))
@@ -83,7 +86,7 @@ def _axes(interpolation: Interpolation, rank: int) -> list[int] | None:
     return [axis % rank for axis in axes] if all(-rank <= axis < rank for axis in axes) else None
 
 
-def _scales(reading: Reading, value_of: ValueOf) -> list[float] | None:
+def _scales(reading: SiteReading, value_of: ValueOf) -> list[float] | None:
     """Constant scales, each finite and above 0; None where sizes count, or the scales are not known."""
     if reading.operands.scales_attribute is not None:
         return list(reading.operands.scales_attribute)
@@ -114,3 +117,56 @@ def batch_and_channel(rank: int, scaled: Collection[int]) -> set[int]:
         return set()
     channel = 1 if 1 not in scaled else rank - 1
     return {0, channel}.difference(scaled)
+
+
+# Operators whose first output has the sizes of their first input.
+KEEPING = frozenset(
+    # activations and other functions of one number
+    {"Relu", "LeakyRelu", "PRelu", "ThresholdedRelu", "Elu", "Selu", "Celu", "Gelu", "Mish", "Swish", "Sigmoid", "Tanh"}
+    | {"HardSigmoid", "HardSwish", "Softplus", "Softsign", "Shrink", "Clip", "Erf", "Exp", "Log", "Sqrt", "Reciprocal"}
+    | {"Abs", "Neg", "Sign", "Floor", "Ceil", "Round", "Not", "IsNaN", "IsInf", "BitwiseNot"}
+    | {"Sin", "Cos", "Tan", "Asin", "Acos", "Atan", "Sinh", "Cosh", "Asinh", "Acosh", "Atanh"}
+    # normalisations
+    | {"BatchNormalization", "InstanceNormalization", "GroupNormalization", "LayerNormalization", "LpNormalization"}
+    | {"MeanVarianceNormalization", "RMSNormalization", "LRN", "Softmax", "LogSoftmax", "Hardmax"}
+    # other types, other names
+    | {"Cast", "CastLike", "Identity", "Dropout", "QuantizeLinear", "DequantizeLinear", "CumSum", "ImageScaler"}
+)
+# Elementwise over several inputs, of which each axis of the output has the longest.
+BROADCASTING = frozenset(
+    {"Add", "Sub", "Mul", "Div", "Pow", "Mod", "Sum", "Mean", "Max", "Min", "Where"}
+    | {"And", "Or", "Xor", "Equal", "Less", "LessOrEqual", "Greater", "GreaterOrEqual"}
+)
+
+
+REDUCTIONS = frozenset(
+    f"Reduce{name}" for name in ("Max", "Min", "Mean", "Sum", "Prod", "L1", "L2", "LogSum", "LogSumExp", "SumSquare")
+)
+
+
+class Windows(NamedTuple):
+    """What attributes say of windows: a number for each spatial axis; of pads those before all, then those behind."""
+
+    strides: Sequence[int]
+    dilations: Sequence[int]
+    pads: Sequence[int]
+    is_same: bool
+
+    def extent(self, axis: int, length: int) -> int:
+        """How many samples a window of so many numbers spans."""
+        return self.dilations[axis] * (length - 1) + 1
+
+
+def windows(attribute: Callable[[str, Any], Any], count: int) -> Windows:
+    """The windows of a node with so many spatial axes. What is left out, or is an empty list as torch 1.4 writes the
+    strides of a pool, is 1, or no padding."""
+    auto_pad = attribute("auto_pad", b"NOTSET")
+    pads = None if auto_pad == b"VALID" else attribute("pads", None)
+    strides, dilations = (attribute(name, None) or [1] * count for name in ("strides", "dilations"))
+    return Windows(strides, dilations, pads or [0] * (2 * count), auto_pad in (b"SAME_UPPER", b"SAME_LOWER"))
+
+
+def same_padding(size: int, stride: int, extent: int) -> int:
+    """How much "SAME" pads on both sides together, so that a window begins at every stride; below 0 where none is
+    needed."""
+    return (-(-size // stride) - 1) * stride + extent - size

@@ -16,9 +16,9 @@ from resizefix.scope_path import Key
 from resizefix.shapes.axis_sizes import AxisSizes, traced_values
 from resizefix.shapes.dependents import Dependents
 from resizefix.shapes.expression import Dim, Expression, Size, UntraceableError
-from resizefix.shapes.model_view import ModelView
-from resizefix.shapes.notes import DimList
 from resizefix.shapes.operand import Known, attribute_of
+from resizefix.shapes.reading import DimList
+from resizefix.shapes.stored_shapes import ModelView
 
 MEETING = frozenset({"Add", "Sub", "Mul", "Concat", "Where"})
 _Axes = tuple[Dim | None, ...]  # the sizes on the axes that are followed; None: there is no such axis

@@ -10,11 +10,10 @@ import math
 import numpy as np
 
 from resizefix.shapes.expression import Dim
-from resizefix.shapes.notes import DimList
-from resizefix.shapes.reading import Reading, UnknownRankError, axis_of
+from resizefix.shapes.reading import DimList, NodeSizes, UnknownRankError, axis_of
 
 
-def reshape(n: Reading) -> list[DimList]:
+def reshape(n: NodeSizes) -> list[DimList]:
     """Reshape, with the sizes as an operand, or as an attribute (opset 1)."""
     dims = n.dims(0)
     given = n.listed(1) if n.has(1) else [n.const(value) for value in n.attribute("shape", [])]
@@ -42,7 +41,7 @@ def reshape(n: Reading) -> list[DimList]:
     return [tuple(n.sizes.resolve(dim) for dim in made)]
 
 
-def _of_numbers(n: Reading, dims: DimList, wanted: list[int]) -> DimList:
+def _of_numbers(n: NodeSizes, dims: DimList, wanted: list[int]) -> DimList:
     """The new sizes where all are numbers: 0 is that of the same axis, and -1 what is left."""
     count = math.prod(dim.old or 0 for dim in dims)
     if not n.attribute("allowzero", 0):
@@ -57,7 +56,7 @@ def _of_numbers(n: Reading, dims: DimList, wanted: list[int]) -> DimList:
     return tuple(map(n.const, wanted))
 
 
-def _behind_open_axis(n: Reading, dims: DimList, given: list[Dim]) -> DimList | None:
+def _behind_open_axis(n: NodeSizes, dims: DimList, given: list[Dim]) -> DimList | None:
     """The new sizes where the first axis is a batch that the file leaves open, by itself or with windows: what stands
     behind it is dealt out by itself. None where that is not so."""
     atoms = [atom for dim in dims for atom in n.sizes.atoms(dim)]
@@ -81,7 +80,7 @@ def _behind_open_axis(n: Reading, dims: DimList, given: list[Dim]) -> DimList | 
     return (n.sizes.product([atoms[0], *outer]), *(n.sizes.resolve(dim) for dim in made[len(outer) :]))
 
 
-def _lengths(n: Reading, dims: DimList, given: list[Dim | None]) -> list[int]:
+def _lengths(n: NodeSizes, dims: DimList, given: list[Dim | None]) -> list[int]:
     """The old numbers of the new sizes, that of the one which is left out computed."""
     whole = 1
     for dim in dims:
@@ -97,7 +96,7 @@ def _lengths(n: Reading, dims: DimList, given: list[Dim | None]) -> list[int]:
     return [whole // known if size is None else size.old or 0 for size in given]
 
 
-def dealt(n: Reading, dims: DimList, lengths: list[int]) -> list[Dim]:
+def dealt(n: NodeSizes, dims: DimList, lengths: list[int]) -> list[Dim]:
     """The new sizes, made of the factors of the old ones. Raises SizeRefusedError where they do not fit together."""
     sizes = n.sizes
     left = [atom for dim in dims for atom in sizes.atoms(dim)]
@@ -137,13 +136,13 @@ def dealt(n: Reading, dims: DimList, lengths: list[int]) -> list[Dim]:
     return [sizes.product(taken) for taken in made]
 
 
-def _divided(n: Reading, atom: Dim, outer: int, inner: int) -> tuple[Dim, Dim]:
+def _divided(n: NodeSizes, atom: Dim, outer: int, inner: int) -> tuple[Dim, Dim]:
     if n.sizes.fixed(atom) is not None:
         return n.const(outer), n.const(inner)
     return n.divided(atom, outer, inner)
 
 
-def _shared(n: Reading, atom: Dim, need: int, left: list[Dim]) -> Dim:
+def _shared(n: NodeSizes, atom: Dim, need: int, left: list[Dim]) -> Dim:
     """Numbers whose factors lie across each other, as 6·4 and 8·3: only fixed ones can be dealt out."""
     together = [atom]
     size = atom.old or 1
@@ -160,7 +159,7 @@ def _shared(n: Reading, atom: Dim, need: int, left: list[Dim]) -> Dim:
     return n.const(need)
 
 
-def _note_leading(n: Reading, taken: list[Dim]) -> None:
+def _note_leading(n: NodeSizes, taken: list[Dim]) -> None:
     if len(taken) < 2:
         return
     for split in n.splits:
@@ -169,7 +168,7 @@ def _note_leading(n: Reading, taken: list[Dim]) -> None:
                 split.leading.append(position == 0)
 
 
-def flatten(n: Reading) -> list[DimList]:
+def flatten(n: NodeSizes) -> list[DimList]:
     """Two axes: all before `axis`, and the rest."""
     dims = n.dims(0)
     axis = n.attribute("axis", 1)

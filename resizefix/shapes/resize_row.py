@@ -7,11 +7,10 @@ from resizefix.dialects.dialect import dialect_of
 from resizefix.dialects.read import read
 from resizefix.errors import RefusedError
 from resizefix.shapes.expression import Dim, Number
-from resizefix.shapes.notes import COMPUTED, DimList, ResizeUse
-from resizefix.shapes.reading import Reading, UnknownRankError, axis_of
+from resizefix.shapes.reading import COMPUTED, DimList, NodeSizes, ResizeUse, UnknownRankError, axis_of
 
 
-def resize(n: Reading) -> list[DimList]:
+def resize(n: NodeSizes) -> list[DimList]:
     """The sizes that the operand gives, or those that scales make. Raises SizeRefusedError for an invalid node."""
     if not any(n.node.output[:1]):
         raise n.refuse("origins.input-size-resize-invalid", why=Diagnostic("operations.no-output"))
@@ -34,7 +33,7 @@ def resize(n: Reading) -> list[DimList]:
     return [_by_scales(n, dims, axes)]
 
 
-def _by_sizes(n: Reading, dims: DimList, axes: list[int], position: int) -> DimList:
+def _by_sizes(n: NodeSizes, dims: DimList, axes: list[int], position: int) -> DimList:
     made = list(dims)
     moving: list[tuple[int, Dim, Dim]] = []
     listed = n.listed(position)
@@ -52,14 +51,14 @@ def _by_sizes(n: Reading, dims: DimList, axes: list[int], position: int) -> DimL
 
 
 def _note(
-    n: Reading, position: int | None, is_scale: bool, moving: list[tuple[int, Dim, Dim]], axes: list[int]
+    n: NodeSizes, position: int | None, is_scale: bool, moving: list[tuple[int, Dim, Dim]], axes: list[int]
 ) -> None:
     """Remember the node where some of its axes may follow the input."""
     if moving:
         n.notes.resizes.append(ResizeUse(n.index, n.label, position, is_scale, tuple(moving), tuple(axes)))
 
 
-def _by_scales(n: Reading, dims: DimList, axes: list[int]) -> DimList:
+def _by_scales(n: NodeSizes, dims: DimList, axes: list[int]) -> DimList:
     position = None if n.attribute("scales") is not None else (2 if n.node.op_type == "Resize" and n.opset >= 11 else 1)
     given = np.array(n.attribute("scales")) if position is None else n.scales(position)
     if given is None:
@@ -96,7 +95,7 @@ def _is_plain(scale: np.float32) -> bool:
     return bool(4 * scale == np.floor(4 * scale) or 1 / scale == np.floor(1 / scale))
 
 
-def _computed(n: Reading, dims: DimList, axes: list[int], position: int) -> DimList:
+def _computed(n: NodeSizes, dims: DimList, axes: list[int], position: int) -> DimList:
     """Scales that the model computes: a size over the size that is resized makes that size."""
     elements = n.elements(position)
     if len(elements) != len(axes):

@@ -15,8 +15,8 @@ from resizefix.dialects.resized_length import kernel_lengths
 from resizefix.document.scopes import Scope
 from resizefix.shapes.axis_sizes import AxisSizes, traced_values
 from resizefix.shapes.expression import Computed, Expression, Number, Size, UntraceableError, evaluate, sizes_in
-from resizefix.shapes.model_view import ModelView
 from resizefix.shapes.operand import Known
+from resizefix.shapes.stored_shapes import ModelView
 
 LONGEST = 2**14
 """How long an axis is up to which one size is compared with another."""

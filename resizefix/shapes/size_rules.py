@@ -58,13 +58,13 @@ def inferred(model: ModelProto) -> ModelProto:
     dims = (dim for value in stored_values(copy.graph) for dim in value.type.tensor_type.shape.dim)
     symbols = sorted({dim.dim_param for dim in dims if dim.dim_param})
     for _ in range(_ROUNDS):
-        known = _Known(result, defaults)
+        known = _KnownValues(result, defaults)
         wrong = known.wrong()
         if not wrong:
             return result
         _mend(copy, known, wrong)
         result = _inferred_beside(copy, symbols)
-    known = _Known(result, defaults)
+    known = _KnownValues(result, defaults)
     wrong = known.wrong()
     if wrong:
         _mend(copy, known, {**dict.fromkeys(known.keys_behind(copy, wrong)), **dict.fromkeys(wrong)}, at_once=True)
@@ -95,7 +95,7 @@ def _without_defaults(model: ModelProto) -> tuple[ModelProto, list[TensorProto]]
     return copy, defaults
 
 
-def _mend(model: ModelProto, known: _Known, wrong: Mapping[Key, Dims | None], *, at_once: bool = False) -> None:
+def _mend(model: ModelProto, known: _KnownValues, wrong: Mapping[Key, Dims | None], *, at_once: bool = False) -> None:
     """Hide the wrong nodes that depend on no other wrong one (`at_once`: all), and forget what depends on them."""
     scopes = View(model).scopes
     dependents = Dependents(scopes)
@@ -125,7 +125,11 @@ def _place(scope: Scope, name: str) -> tuple[bool, tuple[int, ...]]:
 
 
 def _relax(
-    path: ScopePath, body: GraphProto | FunctionProto, names: set[str], known: _Known, chosen: Mapping[Key, Dims | None]
+    path: ScopePath,
+    body: GraphProto | FunctionProto,
+    names: set[str],
+    known: _KnownValues,
+    chosen: Mapping[Key, Dims | None],
 ) -> None:
     """Of these values keep type and rank; the sizes are those chosen, if any."""
     present = [value for value in stored_values(body) if value.name in names]
@@ -143,7 +147,7 @@ def _relax(
         set_shape(value, chosen.get((path, value.name)) or [None] * len(found.tensor_type.shape.dim))
 
 
-class _Known:
+class _KnownValues:
     """What inference says around resizes."""
 
     def __init__(self, model: ModelProto, defaults: Sequence[TensorProto]) -> None:

@@ -17,13 +17,12 @@ from resizefix.shapes import (
     window_rows,
 )
 from resizefix.shapes.expression import UntraceableError
-from resizefix.shapes.notes import DimList
 from resizefix.shapes.operand import MISFITS, MOST_ELEMENTS, SHAPE_READERS, Call, Known, ValueRow
-from resizefix.shapes.output_lengths import BROADCASTING, KEEPING
-from resizefix.shapes.reading import Reading, Row, UnknownRankError
+from resizefix.shapes.output_size import BROADCASTING, KEEPING
+from resizefix.shapes.reading import DimList, NodeSizes, Row, UnknownRankError
 
 
-def _by_inference(n: Reading) -> list[DimList]:
+def _by_inference(n: NodeSizes) -> list[DimList]:
     """What onnx's inference of the one node says."""
     raise UnknownRankError
 

@@ -19,10 +19,17 @@ from resizefix.document.scopes import DEFAULT_DOMAINS, Definition, DefinitionKin
 from resizefix.document.values import Array, held_by, longest_extent
 from resizefix.document.view import CallResolver
 from resizefix.scope_path import Key
-from resizefix.shapes.constant_node import spelled_value
 from resizefix.shapes.expression import Expression, Number, UntraceableError, computed
-from resizefix.shapes.operand import MOST_ELEMENTS, SHAPE_READERS, Call, Known, sizes_read
-from resizefix.shapes.provenance import operands_first, readers_first
+from resizefix.shapes.operand import (
+    MOST_ELEMENTS,
+    SHAPE_READERS,
+    Call,
+    Known,
+    operands_first,
+    readers_first,
+    sizes_read,
+    spelled_value,
+)
 from resizefix.shapes.signatures import why_incomplete
 from resizefix.shapes.table import apply, has_row
 

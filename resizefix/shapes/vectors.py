@@ -16,7 +16,7 @@ from resizefix.document.ranks import MOST_AXES
 from resizefix.document.scopes import DEFAULT_DOMAINS, bodies, subgraphs
 from resizefix.document.values import known_types
 from resizefix.scope_path import FunctionName
-from resizefix.shapes.output_lengths import BROADCASTING, KEEPING
+from resizefix.shapes.output_size import BROADCASTING, KEEPING
 
 # The operators that onnx has a data propagation function for, as far as they read values (Shape reads types), and those
 # that it infers by a body made of such operators (onnx 1.23: a test asks onnx's schemas).

@@ -21,12 +21,12 @@ from resizefix.document.scopes import DEFAULT_DOMAINS, Definition, Scope, in_ord
 from resizefix.document.values import Array
 from resizefix.interpolation import ExtentKind
 from resizefix.scope_path import Key
+from resizefix.shapes.dependents import SizeReach
 from resizefix.shapes.expression import Expression, Number, UntraceableError
-from resizefix.shapes.model_view import ModelView
 from resizefix.shapes.number_reading import ConflictError, Dims, NumberReading, Numbers, UnknownSizesError
 from resizefix.shapes.operand import SHAPE_READERS
-from resizefix.shapes.output_lengths import BROADCASTING
-from resizefix.shapes.reach import SizeReach
+from resizefix.shapes.output_size import BROADCASTING
+from resizefix.shapes.stored_shapes import ModelView
 from resizefix.shapes.table import PASSING, has_row
 from resizefix.shapes.values import Values
 
@@ -51,7 +51,7 @@ class Moved(NamedTuple):
         return self.cases.get(case, self.old)
 
 
-class Ended(NamedTuple):
+class WalkEnded(NamedTuple):
     """Where a case ended. `fits` is False where the node's inputs do not fit together, None where that is not known.
 
     `partner` is the input that keeps its sizes where the case moves another.
@@ -72,7 +72,7 @@ class _Inquiry:
 
     moved: Mapping[Key, Moved]
     cases: frozenset[int]
-    ended: dict[int, Ended] = field(default_factory=dict)
+    ended: dict[int, WalkEnded] = field(default_factory=dict)
     steps: int = 0
     numbers: Numbers = field(default_factory=Numbers)
 
@@ -95,7 +95,7 @@ class SizeFlow:
         self._values: dict[int, Values] = {}  # by case
         self._inquiry = _Inquiry({}, frozenset())
 
-    def ends(self, moved: Mapping[Key, Moved], cases: Iterable[int]) -> dict[int, Ended]:
+    def ends(self, moved: Mapping[Key, Moved], cases: Iterable[int]) -> dict[int, WalkEnded]:
         """Where the cases end that do not go through; `moved` holds the resizes that a case may move, by their outputs.
 
         Raises OldSizesError where the given sizes do not fit together in the first place.
@@ -181,7 +181,7 @@ class SizeFlow:
                 self._store(node, case, old, made(case))
             except ConflictError as conflict:
                 if self._is_certain:
-                    self._inquiry.ended[case] = Ended(False, label, self._partner(node, case, conflict))
+                    self._inquiry.ended[case] = WalkEnded(False, label, self._partner(node, case, conflict))
                 else:
                     self._end([case], label)
             except UnknownSizesError:
@@ -306,7 +306,7 @@ class SizeFlow:
                 found[case] = after
 
     def _end(self, cases: Iterable[int], label: str) -> None:
-        self._inquiry.ended.update(dict.fromkeys(cases, Ended(None, label)))
+        self._inquiry.ended.update(dict.fromkeys(cases, WalkEnded(None, label)))
 
     def _partner(self, node: NodeProto, case: int, conflict: ConflictError) -> str | None:
         names = [node.input[position] for position in conflict.positions if position < len(node.input)]

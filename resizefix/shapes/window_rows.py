@@ -5,13 +5,12 @@ from collections.abc import Sequence
 from operator import gt
 
 from resizefix.shapes.expression import Dim
-from resizefix.shapes.notes import AttributeUse, DimList
 from resizefix.shapes.operand import attribute_of
-from resizefix.shapes.output_lengths import Windows, same_padding, windows
-from resizefix.shapes.reading import Reading, UnknownRankError
+from resizefix.shapes.output_size import Windows, same_padding, windows
+from resizefix.shapes.reading import AttributeUse, DimList, NodeSizes, UnknownRankError
 
 
-def _window(n: Reading, dims: DimList, kernel: Sequence[int]) -> DimList:
+def _window(n: NodeSizes, dims: DimList, kernel: Sequence[int]) -> DimList:
     """floor((size + pads - extent) / stride) + 1 on each spatial axis."""
     count, found = len(kernel), windows(n.attribute, len(kernel))
     made: list[Dim] = []
@@ -33,7 +32,7 @@ def _window(n: Reading, dims: DimList, kernel: Sequence[int]) -> DimList:
     return tuple(made)
 
 
-def _was_same(n: Reading, dims: DimList, kernel: Sequence[int], found: Windows) -> bool:
+def _was_same(n: NodeSizes, dims: DimList, kernel: Sequence[int], found: Windows) -> bool:
     """Whether the pads are those that "SAME" makes of the size here, which a converter wrote as numbers: more behind
     than before, or any in a file of tf2onnx. No other exporter pads a window unevenly."""
     count, pads = len(kernel), found.pads
@@ -51,7 +50,7 @@ def _was_same(n: Reading, dims: DimList, kernel: Sequence[int], found: Windows) 
     return uneven or (n.producer == "tf2onnx" and any(pads))
 
 
-def _same_padded(n: Reading, dim: Dim, axis: int, count: int, extent: int, stride: int) -> Dim:
+def _same_padded(n: NodeSizes, dim: Dim, axis: int, count: int, extent: int, stride: int) -> Dim:
     """The size that "SAME" makes; the pads follow."""
     sizes = n.sizes
     made = sizes.ceil_div(dim, stride)
@@ -63,7 +62,7 @@ def _same_padded(n: Reading, dim: Dim, axis: int, count: int, extent: int, strid
     return made
 
 
-def _slid(n: Reading, dim: Dim, before: int, after: int, extent: int, stride: int) -> Dim:
+def _slid(n: NodeSizes, dim: Dim, before: int, after: int, extent: int, stride: int) -> Dim:
     sizes = n.sizes
     change = before + after - extent
     if not n.attribute("ceil_mode", 0):
@@ -75,7 +74,7 @@ def _slid(n: Reading, dim: Dim, before: int, after: int, extent: int, stride: in
     return sizes.least(rounded, sizes.ceil_div(sizes.plus(dim, before), stride))
 
 
-def col2im(n: Reading) -> list[DimList]:
+def col2im(n: NodeSizes) -> list[DimList]:
     """Blocks put together to an image of the listed size: as many as slide over it."""
     dims, image, block = n.dims(0), n.listed(1), n.numbers(2) or []
     count, found = len(block), windows(n.attribute, len(block))
@@ -87,7 +86,7 @@ def col2im(n: Reading) -> list[DimList]:
     return [(dims[0], n.const((dims[1].old or 0) // math.prod(block)), *image)]
 
 
-def conv(n: Reading) -> list[DimList]:
+def conv(n: NodeSizes) -> list[DimList]:
     """Conv and its relatives: the weight is input 1, or 3 of QLinearConv."""
     dims = n.dims(0)
     weight = n.weight_shape(3 if n.node.op_type == "QLinearConv" else 1)
@@ -100,7 +99,7 @@ def conv(n: Reading) -> list[DimList]:
     return [(dims[0], n.const(weight[0]), *_window(n, dims, weight[2:]))]
 
 
-def conv_transpose(n: Reading) -> list[DimList]:
+def conv_transpose(n: NodeSizes) -> list[DimList]:
     """stride·(size - 1) + output_padding + extent - pads"""
     dims, weight = n.dims(0), n.weight_shape(1)
     if weight is None or len(weight) != len(dims):
@@ -131,13 +130,13 @@ def conv_transpose(n: Reading) -> list[DimList]:
     return [(dims[0], n.const(weight[1] * n.attribute("group", 1)), *made)]
 
 
-def global_pool(n: Reading) -> list[DimList]:
+def global_pool(n: NodeSizes) -> list[DimList]:
     """One sample is left on each spatial axis."""
     dims = n.dims(0)
     return [(*dims[:2], *(n.const(1) for _ in dims[2:]))]
 
 
-def pool(n: Reading) -> list[DimList]:
+def pool(n: NodeSizes) -> list[DimList]:
     """A window as large as the whole map takes all of it at any size; one that divides it may be an adaptive pool."""
     dims, kernel = n.dims(0), n.attribute("kernel_shape")
     n.leave_to_runtime(n.attribute("ceil_mode", 0))  # versions differ in whether a window in the padding counts
@@ -174,7 +173,7 @@ def pool(n: Reading) -> list[DimList]:
     return [(*dims[:2], *bins)] * len(n.node.output)
 
 
-def _are_several(n: Reading) -> bool:
+def _are_several(n: NodeSizes) -> bool:
     """Whether pools of several windows read one map, as those of a pyramid do."""
     pools = [node for node in n.readers(n.node.input[0]) if node.op_type == n.node.op_type]
     return len({tuple(attribute_of(node, "kernel_shape", ())) for node in pools}) > 1

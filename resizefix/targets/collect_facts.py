@@ -26,13 +26,21 @@ from resizefix.document.values import Array, Dims, numbers_in
 from resizefix.interpolation import ExtentKind
 from resizefix.scope_path import FunctionName, Key, ScopePath
 from resizefix.shapes.fixed_sizes import fixed_values
-from resizefix.shapes.model_view import ModelView
-from resizefix.shapes.provenance import readers_first
-from resizefix.targets.as_written import enclosing, extent_of, reads_ahead, spellings, why_unreadable
-from resizefix.targets.edges import casts_behind, is_at_the_edges
-from resizefix.targets.facts import OperandSource, Roi, SiteFacts
+from resizefix.shapes.operand import readers_first
+from resizefix.shapes.stored_shapes import ModelView
+from resizefix.targets.deviations import casts_behind, is_at_the_edges
+from resizefix.targets.facts import (
+    OperandSource,
+    Roi,
+    SiteFacts,
+    enclosing,
+    extent_of,
+    reads_ahead,
+    spellings,
+    usual_values,
+    why_unreadable,
+)
 from resizefix.targets.met_tensors import hidden_at
-from resizefix.targets.usual_values import usual_values
 
 _INTEGERS = (TensorProto.INT32, TensorProto.INT64)
 _MOST_SHAPE_ELEMENTS = 64  # "Dims::MAX_DIMS" of old; an input with more is data, not a shape

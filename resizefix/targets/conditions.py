@@ -1,11 +1,20 @@
-"""Conditions that rules of several runtimes are made of; each looks at the facts of one node."""
+"""Conditions that rules of several runtimes are made of; each looks at the facts of one node.
+
+Local functions, and bodies of If, Loop and Scan, that a runtime does not enter.
+
+Operators that are called Upsample or Resize and are another domain's: TensorRT's parsers take them for ONNX's.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Collection, Sequence
 
 from resizefix.dialects.resized_length import inference_length
+from resizefix.shapes.stored_shapes import ModelView
+from resizefix.targets.collect_facts import foreign_domain_facts
 from resizefix.targets.facts import OperandSource, SiteFacts
+from resizefix.targets.target import Effect, Rule, Target, Violation, judge
 
 S = OperandSource
 
@@ -87,3 +96,57 @@ def lists_all_in_order(f: SiteFacts) -> bool:
     rank = f.rank
     pairs = zip((axis % rank for axis in f.axes), f.values, strict=True)
     return tuple(value for _, value in sorted(pairs)) == tuple(f.values)
+
+
+def not_inside(containers: Collection[str]) -> Rule:
+    """Bodies that a parser does not enter."""
+    return Rule(
+        name="body-is-imported",
+        holds=lambda f: not f.enclosing & frozenset(containers),
+        because=f"it stands in a body of {{f.bodies}}; this parser enters none of {', '.join(sorted(containers))}",
+        fix="inline the function or take the branch out of the If before converting",
+    )
+
+
+FUNCTIONS_ARE_INLINED = Rule(
+    name="functions-are-inlined",
+    holds=lambda f: not f.calls_functions,
+    because="the model calls local functions, which it does not know ({says})",
+    fix="inline them: `resizefix legalize` does it",
+)
+"""A runtime that takes the call of a local function for an operator that it has not."""
+
+
+def unentered(says: str, source: str, bodies: Collection[str] = (), **releases: str) -> tuple[Rule, ...]:
+    """The rules of a runtime that knows no local functions, and enters none of these bodies."""
+    rules = (FUNCTIONS_ARE_INLINED.saying(says), *((not_inside(bodies),) if bodies else ()))
+    return tuple(rule.read_in(source).only(**releases) for rule in rules)
+
+
+_SOURCE = "onnx-tensorrt a9a47bb … 96e7811, ModelImporter.cpp, parseNode; measured on TensorRT-RTX 1.7.1"
+
+
+def foreign_domain_resizes(view: ModelView, target: Target) -> tuple[Violation, ...]:
+    """A violation for each node that the target mistakes for a resize.
+
+    Its parsers look importers up by the operator's name, whatever its domain, and before local functions. So such a
+    node is refused where it has not the form of ONNX's operator, and otherwise computes what that does.
+    """
+    if target.runtime != "tensorrt":
+        return ()
+    return tuple(_violation(domain, facts, judge(target, facts)) for domain, facts in foreign_domain_facts(view))
+
+
+def _violation(domain: str, facts: SiteFacts, as_resize: Sequence[Violation]) -> Violation:
+    refusal = next((broken for broken in as_resize if broken.effect is Effect.REJECTED), None)
+    fate = f"refuses it as such: {refusal.because}" if refusal else "computes that instead"
+    return Violation(
+        node=facts.node,
+        rule="domain-is-overlooked",
+        because=f"it is {facts.op_type} of the domain {domain}; this parser goes by the name alone, takes it for "
+        f"ONNX's {facts.op_type}, and {fate}",
+        source=_SOURCE,
+        fix="rename the operator, and the local function if there is one, or inline that first "
+        "(onnx.inliner.inline_local_functions)",
+        effect=Effect.REJECTED if refusal else Effect.DIFFERENT,
+    )

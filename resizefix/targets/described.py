@@ -67,7 +67,7 @@ def target_in(path: str | os.PathLike[str]) -> Target:
 
 @lru_cache(maxsize=64)
 def _read(path: str, content: bytes) -> Target:
-    return _Reader(path).target(_parsed(path, content))
+    return _TargetReader(path).target(_parsed(path, content))
 
 
 def shipped() -> tuple[Target, ...]:
@@ -86,7 +86,7 @@ def _parsed(path: str, content: bytes) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class _Reader:
+class _TargetReader:
     """Reads one file; errors name the place in it."""
 
     path: str

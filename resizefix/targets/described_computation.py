@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from resizefix.interpolation import CoordinateTransformationMode, NearestMode
-from resizefix.targets.described_conditions import FLAG, NUMBER, Kind
+from resizefix.targets.described_conditions import FLAG, NUMBER, ConditionKind
 from resizefix.targets.deviations import BY_LENGTHS, EXACT_ROUNDINGS, by_ratio, symmetric_ties, without_antialias
 from resizefix.targets.facts import SiteFacts
 from resizefix.targets.sampling import Deviation, Sampling, by, resized, samples_alike
@@ -22,12 +22,12 @@ class Property(NamedTuple):
     """One word of a `computes` table, and what it says."""
 
     name: str
-    kind: Kind
+    kind: ConditionKind
     says: str
 
 
-def _one_of(*choices: str) -> Kind:
-    return Kind("one of " + ", ".join(choices), choices)
+def _one_of(*choices: str) -> ConditionKind:
+    return ConditionKind("one of " + ", ".join(choices), choices)
 
 
 PROPERTIES: tuple[Property, ...] = (

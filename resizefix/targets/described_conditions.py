@@ -47,7 +47,7 @@ _OTHERS = 2
 """The axes of the image: the last two."""
 
 
-class Kind(NamedTuple):
+class ConditionKind(NamedTuple):
     """The values of a condition: `words` (one, a list of them, or {not = [...]}), `flag`, or numbers (one, a list, or
     {min, max}), which are `whole` or not. `choices` are the words."""
 
@@ -73,20 +73,20 @@ class Kind(NamedTuple):
         return isinstance(value, int if self.whole else (int, float)) and not isinstance(value, bool)
 
 
-def _one_of(*choices: str) -> Kind:
-    return Kind("one of " + ", ".join(choices) + '; a list of them; or { not = ["…"] }', choices)
+def _one_of(*choices: str) -> ConditionKind:
+    return ConditionKind("one of " + ", ".join(choices) + '; a list of them; or { not = ["…"] }', choices)
 
 
-FLAG = Kind("true or false", flag=True)
-WHOLE = Kind("a whole number, a list of them, or { min = …, max = … }", whole=True)
-NUMBER = Kind("a number, a list of them, or { min = …, max = … }")
+FLAG = ConditionKind("true or false", flag=True)
+WHOLE = ConditionKind("a whole number, a list of them, or { min = …, max = … }", whole=True)
+NUMBER = ConditionKind("a number, a list of them, or { min = …, max = … }")
 
 
 class Condition(NamedTuple):
     """One word of a file. `holds` sees the facts of a node and the value that the file gives."""
 
     name: str
-    kind: Kind
+    kind: ConditionKind
     says: str
     holds: Callable[[SiteFacts, Any], bool | None]
 

@@ -1,13 +1,17 @@
-"""The JSON schema of a target's file, made of the rows that read it."""
+"""The JSON schema of a target's file, made of the rows that read it.
+
+A file to begin a target of one's own with: valid as written, with a comment for each thing that can be stated.
+"""
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping
 from typing import Any
 
-from resizefix.targets.described import EFFECTS, NAME, QUOTED
+from resizefix.targets.described import EFFECTS, FOLDER, NAME, QUOTED
 from resizefix.targets.described_computation import PROPERTIES
-from resizefix.targets.described_conditions import CONDITIONS, TYPES, Kind
+from resizefix.targets.described_conditions import CONDITIONS, TYPES, ConditionKind
 
 _TEXT = {"type": "string", "pattern": r"\S"}
 _NAME = {"type": "string", "pattern": f"^{NAME.pattern}$"}
@@ -80,18 +84,18 @@ def _one_or_more(reference: str) -> dict[str, Any]:
     return {"oneOf": [each, {"type": "array", "items": each, "minItems": 1}]}
 
 
-def _one(kind: Kind) -> dict[str, Any]:
+def _one(kind: ConditionKind) -> dict[str, Any]:
     if kind.choices:
         return {"enum": list(kind.choices)}
     return {"type": "integer" if kind.whole else "number"}
 
 
-def _value(kind: Kind) -> dict[str, Any]:
+def _value(kind: ConditionKind) -> dict[str, Any]:
     """Of a property of a computation: one value."""
     return {"const": False} if kind.flag else _one(kind)
 
 
-def _values(kind: Kind) -> dict[str, Any]:
+def _values(kind: ConditionKind) -> dict[str, Any]:
     """Of a condition: one value, several, or a range of numbers or all words but some."""
     if kind.flag:
         return {"type": "boolean"}
@@ -99,3 +103,27 @@ def _values(kind: Kind) -> dict[str, Any]:
     several = {"type": "array", "items": each, "minItems": 1}
     others = {"not": several} if kind.choices else {"min": each, "max": each}
     return {"anyOf": [each, several, {**_object(others), "minProperties": 1}]}
+
+
+_WIDTH = 100
+
+
+def template(name: str) -> str:
+    """The text of a new file for a target of that name."""
+    quoted = ", ".join(f"{{{word}}}" for word in QUOTED)
+    text = [(FOLDER / "new.txt").read_text(encoding="utf-8").replace("@NAME@", name), _comment(quoted)]
+    text.append("#\n# What `where` and `needs` may state. What is not known of a node breaks no rule.\n")
+    text += [_entry(one.name, one.says, one.kind.takes) for one in CONDITIONS]
+    text.append("#\n# What `computes` may state:\n")
+    text += [_entry(one.name, one.says, one.kind.takes) for one in PROPERTIES]
+    return "".join(text)
+
+
+def _entry(name: str, says: str, takes: str) -> str:
+    return f"#   {name}\n{_comment(f'{says}: {takes}')}"
+
+
+def _comment(text: str) -> str:
+    return (
+        textwrap.fill(text, _WIDTH, initial_indent="#     ", subsequent_indent="#     ", break_on_hyphens=False) + "\n"
+    )

@@ -3,17 +3,30 @@
 Parsers judge the text of a file, not its meaning, and dispatch on the model's opset, not on the operator's version.
 So these facts keep spellings (`mode="bilinear"`, a trailing `''` input) that the canonical form drops on purpose.
 Attributes that are not written have the ONNX default here, which every parser read so far uses too.
+
+What an Upsample/Resize node says by itself: its attributes, and which of its operands gives the extent.
+
+What is computed from sizes that the file leaves open, where those are usual ones.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
+from typing import Any
 
-from onnx import TensorProto
+from onnx import AttributeProto, NodeProto, TensorProto
 
+from resizefix.dialects.dialect import dialect_of
+from resizefix.dialects.read import read
+from resizefix.document.scopes import Scope
 from resizefix.document.text import counted
+from resizefix.document.values import Dims
+from resizefix.errors import RefusedError
 from resizefix.interpolation import ExtentKind
+from resizefix.shapes.fixed_sizes import fixed_values
+from resizefix.shapes.stored_shapes import ModelView
 
 
 class OperandSource(str, Enum):
@@ -277,3 +290,92 @@ class SiteFacts:
 def _type_name(elem_type: int | None) -> str:
     known = TensorProto.DataType.values()
     return TensorProto.DataType.Name(elem_type).lower() if elem_type in known else "an unknown type"
+
+
+_FLAGS = ("exclude_outside", "antialias")
+_TEXTS = ("mode", "coordinate_transformation_mode", "nearest_mode", "keep_aspect_ratio_policy")
+
+
+def reads_ahead(node: NodeProto, producers: Mapping[str, int]) -> bool:
+    """Whether a node that makes an operand besides the tensor stands behind this one; `producers`: their places."""
+    places = [producers[name] for name in node.input[1:] if name in producers]
+    return bool(places and node.output) and max(places) > producers.get(node.output[0], max(places))
+
+
+def extent_of(
+    node: NodeProto, opset: int, written: dict[str, AttributeProto], empty_scales: bool, empty_sizes: bool
+) -> tuple[ExtentKind | None, str, tuple[float, ...]]:
+    """The operand that gives the extent, or the values of the attribute that does."""
+    operands = list(node.input) + [""] * 4
+    if node.op_type == "Resize" and opset >= 11:
+        if operands[3] and not empty_sizes:
+            return ExtentKind.SIZES, operands[3], ()
+        if operands[2] and not empty_scales:
+            return ExtentKind.SCALES, operands[2], ()
+        return None, "", ()
+    if operands[1] and (opset >= 9 or "scales" not in written):
+        return ExtentKind.SCALES, operands[1], ()
+    if "scales" in written:
+        return ExtentKind.SCALES, "", tuple(written["scales"].floats)
+    if {"height_scale", "width_scale"} <= written.keys():
+        return ExtentKind.SCALES, "", (1.0, 1.0, written["height_scale"].f, written["width_scale"].f)
+    return None, "", ()
+
+
+def spellings(written: dict[str, AttributeProto]) -> dict[str, Any]:
+    """The attributes as they are written. One that the calls of a local function give unlike is left at its default."""
+    given = {name: attribute for name, attribute in written.items() if not attribute.ref_attr_name}
+    spelled: dict[str, Any] = {}
+    for name in given:
+        if name in _TEXTS:
+            spelled[name] = given[name].s.decode("utf-8", errors="replace")
+        elif name in _FLAGS:
+            spelled[name] = bool(given[name].i)
+        elif name == "cubic_coeff_a":
+            spelled[name] = given[name].f
+        elif name == "axes":
+            spelled[name] = tuple(given[name].ints) or None  # an empty list is no list to every parser read so far
+    return spelled
+
+
+def why_unreadable(node: NodeProto, opset: int) -> str | None:
+    """Why the dialect refuses the node; None: it does not."""
+    try:
+        read(node, dialect_of(node.op_type, opset))
+    except RefusedError as refusal:
+        return str(refusal)
+    return None
+
+
+def enclosing(scope: Scope) -> frozenset[str]:
+    """The operators whose bodies a scope stands in, and "function"."""
+    found = set()
+    current: Scope | None = scope
+    while current is not None:
+        if current.parent is not None and current.owner is not None:
+            found.add(current.parent.body.node[current.owner].op_type)
+        elif current.in_function:
+            found.add("function")
+        current = current.parent
+    return frozenset(found)
+
+
+_USUAL_SIZES = (7, 10, 16, 25)
+
+
+def usual_values(
+    view: ModelView, dims: Dims, scope: Scope, name: str
+) -> tuple[tuple[tuple[int, ...], tuple[float, ...]], ...]:
+    """What `name` is where the open ones of `dims` are usual sizes, each with all of these; nothing where an open size
+    has no symbol, or other sizes decide, too."""
+    if None in dims or all(isinstance(size, int) for size in dims):
+        return ()
+    found = []
+    for batch, usual in enumerate(_USUAL_SIZES, 1):
+        supposed = {size: usual + axis if axis else batch for axis, size in enumerate(dims) if isinstance(size, str)}
+        value = fixed_values(view, supposed).array(scope, name)
+        if value is None or value.dtype.kind not in "fiu":
+            return ()
+        sizes = tuple(size if isinstance(size, int) else supposed[size] for size in dims if size is not None)
+        found.append((sizes, tuple(map(float, value.ravel()))))
+    return tuple(found)

@@ -14,10 +14,9 @@ from onnx import NodeProto
 
 from resizefix.document.scopes import DEFAULT_DOMAINS, Definition, Scope, node_label
 from resizefix.document.values import Array, Dims
-from resizefix.shapes.model_view import ModelView
-from resizefix.shapes.operand import attribute_of
-from resizefix.shapes.output_lengths import BROADCASTING, KEEPING
-from resizefix.shapes.provenance import readers_first
+from resizefix.shapes.operand import attribute_of, readers_first
+from resizefix.shapes.output_size import BROADCASTING, KEEPING
+from resizefix.shapes.stored_shapes import ModelView
 
 _MOVING = frozenset({"Transpose", "Reshape", "Flatten", "Squeeze", "Unsqueeze"})
 _MOST_FOLLOWED = 64

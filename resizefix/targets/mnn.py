@@ -10,7 +10,7 @@ from onnx import TensorProto
 from resizefix.equivalences.index_map import Floats
 from resizefix.interpolation import CoordinateTransformationMode as Coordinates
 from resizefix.targets import shared_rules as shared
-from resizefix.targets.conditions import FED
+from resizefix.targets.conditions import FED, unentered
 from resizefix.targets.deviations import by_ratio, instead, old_resize, without_antialias, without_exclusion
 from resizefix.targets.facts import SiteFacts
 from resizefix.targets.sampling import (
@@ -26,7 +26,6 @@ from resizefix.targets.sampling import (
     samplings,
 )
 from resizefix.targets.target import OperatorLimit, Release, Rule, differs, targets_of
-from resizefix.targets.unentered import unentered
 
 _RELEASE = "MNN 3.6.1"
 _CONVERTER = f"MNN 4d40bdb, tools/converter/source/onnx/ResizeOnnx.cpp; measured on {_RELEASE}"

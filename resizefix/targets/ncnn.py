@@ -11,7 +11,7 @@ from onnx import TensorProto
 from resizefix.equivalences.index_map import Floats
 from resizefix.interpolation import CoordinateTransformationMode as Coordinates
 from resizefix.targets import shared_rules as shared
-from resizefix.targets.conditions import S, scales_images_alone
+from resizefix.targets.conditions import S, scales_images_alone, unentered
 from resizefix.targets.deviations import without_antialias, without_exclusion
 from resizefix.targets.facts import Roi, SiteFacts
 from resizefix.targets.sampling import (
@@ -27,7 +27,6 @@ from resizefix.targets.sampling import (
     samples_alike,
 )
 from resizefix.targets.target import OperatorLimit, Release, Rule, differs, noted, targets_of
-from resizefix.targets.unentered import unentered
 
 _RELEASE = "ncnn and pnnx 20261020"
 _PNNX = f"ncnn a4d2ea1, tools/pnnx/src/pass_level2/F_interpolate.cpp; measured on {_RELEASE}"

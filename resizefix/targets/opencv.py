@@ -10,7 +10,7 @@ from onnx import TensorProto
 
 from resizefix.equivalences.index_map import Floats
 from resizefix.targets import shared_rules as shared
-from resizefix.targets.conditions import FED, STORED, S, lists_all_in_order
+from resizefix.targets.conditions import FED, STORED, S, lists_all_in_order, unentered
 from resizefix.targets.deviations import (
     BY_LENGTHS,
     EXACT_ROUNDINGS,
@@ -33,7 +33,6 @@ from resizefix.targets.sampling import (
     samples_alike,
 )
 from resizefix.targets.target import OperatorLimit, Release, Rule, differs, noted, targets_of
-from resizefix.targets.unentered import unentered
 
 _4 = "opencv 4.x, modules/dnn/src/onnx/onnx_importer.cpp and src/layers/resize_layer.cpp; measured on 4.14.0"
 _5 = "opencv 011ef85, modules/dnn/src/onnx/onnx_importer2.cpp, and src/layers/resize_layer.cpp; measured on 5.0.0"

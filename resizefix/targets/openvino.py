@@ -6,11 +6,11 @@ import numpy as np
 
 from resizefix.dialects.resized_length import kernel_length
 from resizefix.targets import shared_rules as shared
+from resizefix.targets.conditions import unentered
 from resizefix.targets.deviations import old_upsample, without_antialias, without_exclusion
 from resizefix.targets.facts import SiteFacts
 from resizefix.targets.sampling import Sampling, copied, moved_axes, resized, samples_alike
 from resizefix.targets.target import Release, Rule, differs, noted, targets_of
-from resizefix.targets.unentered import unentered
 
 _RELEASE = "OpenVINO 2026.4.1, CPU"
 _FRONTEND = f"openvino 019873b, src/frontends/onnx/frontend/src/op/resize.cpp; measured on {_RELEASE}"

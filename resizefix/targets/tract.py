@@ -7,12 +7,11 @@ import numpy as np
 from resizefix.equivalences.index_map import Floats
 from resizefix.interpolation import CoordinateTransformationMode as Coordinates
 from resizefix.targets import shared_rules as shared
-from resizefix.targets.conditions import S, counts_from_the_front, lists_all_in_order
+from resizefix.targets.conditions import S, counts_from_the_front, lists_all_in_order, unentered
 from resizefix.targets.deviations import EXACT_ROUNDINGS, kept_is_sampled, old_resize, symmetric_ties
 from resizefix.targets.facts import SiteFacts
 from resizefix.targets.sampling import Sampling, resized, samples_alike
 from resizefix.targets.target import Release, Rule, differs, targets_of
-from resizefix.targets.unentered import unentered
 
 _RELEASE = "tract 0.23.9"
 _OPERATOR = f"tract 38b383f, onnx-opl/src/resize.rs and core/src/ops/nn/resize.rs; measured on {_RELEASE}"

@@ -6,12 +6,11 @@ import numpy as np
 
 from resizefix.interpolation import CoordinateTransformationMode as Coordinates
 from resizefix.targets import shared_rules as shared
-from resizefix.targets.conditions import STORED, S, lists_all_in_order, scales_images_alone
+from resizefix.targets.conditions import STORED, S, lists_all_in_order, scales_images_alone, unentered
 from resizefix.targets.deviations import BY_LENGTHS, EXACT_ROUNDINGS, by_ratio, without_antialias
 from resizefix.targets.facts import SiteFacts
 from resizefix.targets.sampling import Sampling, image_gives_samples, images_only, resized, samples_alike
 from resizefix.targets.target import Release, Rule, differs, noted, targets_of
-from resizefix.targets.unentered import unentered
 
 _RELEASE = "TVM 0.27.0"
 _FRONTEND = f"tvm 5d4dc87, python/tvm/relax/frontend/onnx/onnx_frontend.py, Resize; measured on {_RELEASE}"

@@ -3,11 +3,16 @@
 A copy of the model computes it: every body counts itself in a vector that its holder hands on, and the main graph has
 that vector as one more output. Nothing else changes, and onnxruntime computes the rest as before where it does not
 optimise.
+
+Which bodies of If, Loop and Scan a change may reach though no feed ran them.
+
+A model that runs says nothing of a body that it passed over: other data may take it, and another scale break it there.
+Where both models hold it in the same node, which reads the same, it can make no difference.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import cast
 
 import numpy as np
@@ -15,11 +20,14 @@ from onnx import FunctionProto, GraphProto, NodeProto, TensorProto, ValueInfoPro
 
 from resizefix.document.document import Document
 from resizefix.document.edits import insert_nodes
-from resizefix.document.scopes import DEFAULT_DOMAINS, Scope, Scopes, is_operator, names_in
+from resizefix.document.scopes import DEFAULT_DOMAINS, Scope, Scopes, is_operator, names_in, names_read, reads
 from resizefix.document.view import View
+from resizefix.promotion import PromotedInput
 from resizefix.runtimes.inputs import Feeds, TensorInput, Value
 from resizefix.runtimes.ort_session import Session
-from resizefix.scope_path import ScopePath
+from resizefix.scope_path import Key, ScopePath
+from resizefix.verification.dependence import Dependence
+from resizefix.verification.upstream import Place, Upstream
 
 _MOST = 1000  # bodies of one model
 _DEEPEST = 60  # bodies in bodies: what walks them is recursive
@@ -82,7 +90,7 @@ def watched_copy(document: Document) -> tuple[Document, tuple[ScopePath, ...], s
     arms = [scope for scope in arms if scope.path.function is None or scope.path.function in scopes.reached]
     if not 0 < len(arms) <= _MOST or max(len(scope.path) for scope in arms) > _DEEPEST or scopes.main.opset < _SINCE:
         return None
-    watch = _Watch(scopes, arms)
+    watch = _ArmWatch(scopes, arms)
     flag = watch.flagged(scopes.main)
     if flag is None:
         return None
@@ -100,7 +108,7 @@ def _is_watched(scope: Scope) -> bool:
     return True
 
 
-class _Watch:
+class _ArmWatch:
     """Adds to every body of `arms`, and to all that hold one, a vector that says which of them ran."""
 
     def __init__(self, scopes: Scopes, arms: Sequence[Scope]) -> None:
@@ -189,3 +197,77 @@ class _Watch:
             name += "_"
         self._taken.add(name)
         return name
+
+
+def bodies_behind(document: Document, inputs: Sequence[PromotedInput]) -> dict[ScopePath, frozenset[Key]]:
+    """The bodies that hold a site of these inputs or that read what depends on one, each with these sites."""
+    scopes = View(document.proto).scopes
+    bodies = [scope for scope in scopes.all if scope.path.is_body]
+    sites = [driven.key for source in inputs for driven in source.sites]
+    if not bodies or not sites:
+        return {}
+    dependence = Dependence(document.proto)
+    outside = [key for key in sites if key[0].function is None]
+    found: dict[ScopePath, frozenset[Key]] = {}
+    for scope in bodies:
+        if scope.path.function is not None:  # which call reads what is not followed
+            if scope.path.function in scopes.reached:
+                found[scope.path] = frozenset(sites)
+            continue
+        inside = {key for key in sites if _holds(key[0], scope.path) or (key[0] and _holds(scope.path, key[0]))}
+        inside.update(key for key in sites if key[0].function is not None)
+        names = {name for inner in bodies if _holds(inner.path, scope.path) for name, _ in reads(inner)}
+        inside.update(dependence.behind({*names, *_carried(scope)}, outside))
+        if inside:
+            found[scope.path] = frozenset(inside)
+    return found
+
+
+def _holds(inner: ScopePath, outer: ScopePath) -> bool:
+    return inner[: len(outer)] == outer
+
+
+def _carried(scope: Scope) -> set[str]:
+    """What a Loop or Scan hands on to its body, at whatever depth that stands."""
+    names: set[str] = set()
+    current: Scope | None = scope
+    while current is not None and current.parent is not None and current.owner is not None:
+        node = current.parent.body.node[current.owner]
+        names.update(node.input if node.op_type != "If" else ())
+        current = current.parent
+    return names
+
+
+def are_held_alike(before: Document, after: Document, paths: Iterable[ScopePath]) -> bool:
+    """Whether each of the bodies stands in both models in a node of the same text, and so do all nodes and constants
+    from which that reads anything."""
+    sides = Upstream(before.proto), Upstream(after.proto)
+    for path in paths:
+        texts = [_text(side, path) for side in sides]
+        if texts[0] is None or texts[0] != texts[1]:
+            return False
+    return True
+
+
+def _text(upstream: Upstream, path: ScopePath) -> frozenset[bytes] | None:
+    """The messages of the node that holds a body and of what it is made from; None where there is none."""
+    scope = upstream.scopes.by_path.get(path)
+    if scope is None or scope.parent is None or scope.owner is None:
+        return None
+    holder = scope.parent.body.node[scope.owner]
+    texts = {holder.SerializeToString(deterministic=True)}
+    pending: list[Place] = [(scope.parent, name) for name in names_read(holder)]
+    seen = set(pending)
+    while pending:
+        place = pending.pop()
+        step = upstream.step(place)
+        if step.node is not None:
+            texts.add(step.node.SerializeToString(deterministic=True))
+        elif step.definition is not None and step.definition.tensor is not None:
+            texts.add(step.definition.tensor.SerializeToString(deterministic=True))
+        elif step.definition is not None and step.definition.node is not None:
+            texts.add(step.definition.node.SerializeToString(deterministic=True))
+        new = [source for source in step.sources if source not in seen]
+        seen.update(new)
+        pending += new
+    return frozenset(texts)

@@ -14,9 +14,8 @@ import numpy as np
 from onnx import helper, numpy_helper
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.dialects.dialect import dialect_of
+from resizefix.dialects.dialect import Operands, dialect_of
 from resizefix.dialects.intended import IntendedNode
-from resizefix.dialects.row import Operands
 from resizefix.dialects.write import write
 from resizefix.difference import TensorDifference
 from resizefix.document.document import Document
@@ -26,7 +25,7 @@ from resizefix.interpolation import Interpolation, NearestMode
 from resizefix.runtimes.inputs import Feeds, Value, model_inputs
 from resizefix.runtimes.limits import BrokenOffError
 from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError, only_without_optimisation
-from resizefix.shapes.model_view import ModelView
+from resizefix.shapes.stored_shapes import ModelView
 from resizefix.verification.bounds import FLOAT_BOUND, relative_bounds, widest, within
 from resizefix.verification.compare import compare, largest_finite, measured
 from resizefix.verification.conditions import Conditions

@@ -17,7 +17,7 @@ from resizefix.document.values import Array
 from resizefix.runtimes.inputs import Value
 from resizefix.runtimes.ort_session import CannotRunError, Session
 from resizefix.verification.fitting import Fitted
-from resizefix.verification.moved_feeds import half_way
+from resizefix.verification.other_values import half_way
 
 _MOST_FEEDS = 64  # that are looked at for two to begin with
 _MOST_SHAPES = 2  # of feeds: those with most numbers, where reductions differ most, and the usual ones

@@ -20,7 +20,7 @@ import numpy as np
 from resizefix.document.values import Array
 from resizefix.runtimes.inputs import InputKind, TensorInput, Value
 from resizefix.verification.edges import Edges
-from resizefix.verification.feed_rows import Row
+from resizefix.verification.feed_rows import FeedRow
 from resizefix.verification.sizing import Shape
 
 Generator = np.random.Generator
@@ -313,7 +313,7 @@ class Drawer:
     edges: Edges = field(default_factory=lambda: Edges({}))
     deciding: frozenset[str] = frozenset()
 
-    def value(self, entry: TensorInput, usual: Value, row: Row) -> Value:
+    def value(self, entry: TensorInput, usual: Value, row: FeedRow) -> Value:
         """A value for one input in place of the usual one, of the same shapes."""
         generator = self._generator("" if row.alike else entry.name, row)
         if entry.kind.is_optional and row.number > 1 and generator.integers(4) == 0:
@@ -335,10 +335,10 @@ class Drawer:
             return int(generator.integers(0, _MOST_ITEMS + 1))
         return named[int(generator.integers(len(named)))] + int(generator.integers(-1, 2))
 
-    def _generator(self, name: str, row: Row) -> Generator:
+    def _generator(self, name: str, row: FeedRow) -> Generator:
         return np.random.default_rng([self.seed, _number(name), row.number, 1])
 
-    def _drawn(self, generator: Generator, entry: TensorInput, usual: Array, row: Row) -> Array:
+    def _drawn(self, generator: Generator, entry: TensorInput, usual: Array, row: FeedRow) -> Array:
         dtype = usual.dtype
         decides = entry.name in self.deciding and usual.size <= SMALL
         table = MODEST if decides else BY_KIND[dtype.kind]
@@ -365,7 +365,7 @@ def _number(name: str) -> int:
     return int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "little")
 
 
-def _by_row(generator: Generator, table: Sequence[Draw], wanted: Wanted, row: Row) -> Array:
+def _by_row(generator: Generator, table: Sequence[Draw], wanted: Wanted, row: FeedRow) -> Array:
     if row.first:
         return table[0](generator, wanted)
     if row.edge is not None and len(table) > 1:

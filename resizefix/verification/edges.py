@@ -19,7 +19,7 @@ from resizefix.document.document import Document
 from resizefix.document.scopes import DEFAULT_DOMAINS, DefinitionKind, Scope
 from resizefix.document.values import Array
 from resizefix.errors import ResizefixError
-from resizefix.shapes.constant_node import value_of_node
+from resizefix.shapes.operand import value_of_node
 from resizefix.shapes.values import Values
 from resizefix.verification.undone import LIMITS_OF_A_TYPE, Asked, held, is_undone, undone
 from resizefix.verification.upstream import Place, Upstream
@@ -111,12 +111,12 @@ _WITHOUT_VALUES = frozenset({"Shape", "Size", "NonZero", "ArgMax", "ArgMin", "Co
 
 def edges(document: Document) -> Edges:
     """What the nodes of the model name."""
-    walk = _Walk(document)
+    walk = _EdgeWalk(document)
     numbers = {name: tuple(sorted(numbers)) for name, numbers in walk.numbers().items()}
     return Edges(numbers, tuple(walk.texts()), tuple(walk.behind))
 
 
-class _Walk:
+class _EdgeWalk:
     def __init__(self, document: Document) -> None:
         self._document = document
         self._upstream = Upstream(document.proto)

@@ -25,7 +25,7 @@ from resizefix.verification.memory_budget import MemoryBudget
 from resizefix.verification.signatures import Feeding
 from resizefix.verification.sizing import Shape
 from resizefix.verification.stored_shapes import StoredShapes, feeds_from_declared_shapes
-from resizefix.verification.verification import Run, Status, Verification
+from resizefix.verification.verification import Run, Verification, VerificationStatus
 
 
 class DifferenceError(DiagnosedError):
@@ -235,7 +235,13 @@ class Engine:
         part that may differ never ran."""
         if failure is None and self._held is not None:
             failure = self._held.why_wrong(self)
-        status = Status.FAILED if failure else Status.UNREFUTED if self.is_refutable else Status.PASSED
+        status = (
+            VerificationStatus.FAILED
+            if failure
+            else VerificationStatus.UNREFUTED
+            if self.is_refutable
+            else VerificationStatus.PASSED
+        )
         reason = failure or "; ".join(dict.fromkeys(self.notes)) or None
         return Verification(
             status,

@@ -14,7 +14,7 @@ from resizefix.document.document import Document
 from resizefix.document.scopes import Definition, DefinitionKind, Scope
 from resizefix.document.values import Dims, dims_of
 from resizefix.scope_path import MAIN, Key, ScopePath
-from resizefix.shapes.model_view import ModelView
+from resizefix.shapes.stored_shapes import ModelView
 
 _MOST_INLINE_ELEMENTS = 4096
 _MOST_KEPT = 8  # a size up to this one is a batch or colours, and stays where sizes are opened

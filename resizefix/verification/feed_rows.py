@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Row:
+class FeedRow:
     """How one feed is drawn: every input by a distribution of its kind at random, unless the row is about more.
 
     `first`: by the first distribution. `opposite`: as the row before, each number with the other sign. `mixed`: each
@@ -29,41 +29,41 @@ class Row:
     together: bool = False
 
 
-def row(number: int) -> Row:
+def row(number: int) -> FeedRow:
     """The rows in their order: two that every model needs, then others in turn, for as long as one asks."""
     if number < 2:
-        return Row(0, first=True, opposite=number == 1)
+        return FeedRow(0, first=True, opposite=number == 1)
     turn, kind = divmod(number - 2, len(_TURN))
     return _TURN[kind](number, turn)
 
 
-def looking_row(number: int) -> Row:
+def looking_row(number: int) -> FeedRow:
     """The rows with which bodies are looked for: those about edges first of all."""
     turn, kind = divmod(number, len(_LOOKING))
     return _LOOKING[kind](_FIRST_LOOKING + number, turn)
 
 
-_TURN: tuple[Callable[[int, int], Row], ...] = (
-    lambda number, turn: Row(number, edge=turn, side=-1),
-    lambda number, turn: Row(number, edge=turn, side=1),
-    lambda number, turn: Row(number, edge=turn, side=0),
-    lambda number, turn: Row(number, mixed=True),
-    lambda number, turn: Row(number, wide=turn % 2 == 1),
-    lambda number, turn: Row(number - 1, opposite=True, wide=turn % 2 == 1),
-    lambda number, turn: Row(number, alike=True),
-    lambda number, turn: Row(number, edge=turn // 2, side=turn % 2 * 2 - 1, together=True),
-    lambda number, turn: Row(number, together=True),
-    lambda number, turn: Row(number, vast=True),
+_TURN: tuple[Callable[[int, int], FeedRow], ...] = (
+    lambda number, turn: FeedRow(number, edge=turn, side=-1),
+    lambda number, turn: FeedRow(number, edge=turn, side=1),
+    lambda number, turn: FeedRow(number, edge=turn, side=0),
+    lambda number, turn: FeedRow(number, mixed=True),
+    lambda number, turn: FeedRow(number, wide=turn % 2 == 1),
+    lambda number, turn: FeedRow(number - 1, opposite=True, wide=turn % 2 == 1),
+    lambda number, turn: FeedRow(number, alike=True),
+    lambda number, turn: FeedRow(number, edge=turn // 2, side=turn % 2 * 2 - 1, together=True),
+    lambda number, turn: FeedRow(number, together=True),
+    lambda number, turn: FeedRow(number, vast=True),
 )
 ROWS_OF_A_TURN = len(_TURN)
-_LOOKING: tuple[Callable[[int, int], Row], ...] = (
-    lambda number, turn: Row(number, edge=turn, side=-1, together=True),
-    lambda number, turn: Row(number, edge=turn, side=1, together=True),
-    lambda number, turn: Row(number, edge=turn, side=-1),
-    lambda number, turn: Row(number, edge=turn, side=1),
-    lambda number, turn: Row(number, edge=turn, side=0, together=True),
-    lambda number, turn: Row(number, together=True),
-    lambda number, turn: Row(number, mixed=True),
-    lambda number, turn: Row(number, wide=turn % 2 == 1),
+_LOOKING: tuple[Callable[[int, int], FeedRow], ...] = (
+    lambda number, turn: FeedRow(number, edge=turn, side=-1, together=True),
+    lambda number, turn: FeedRow(number, edge=turn, side=1, together=True),
+    lambda number, turn: FeedRow(number, edge=turn, side=-1),
+    lambda number, turn: FeedRow(number, edge=turn, side=1),
+    lambda number, turn: FeedRow(number, edge=turn, side=0, together=True),
+    lambda number, turn: FeedRow(number, together=True),
+    lambda number, turn: FeedRow(number, mixed=True),
+    lambda number, turn: FeedRow(number, wide=turn % 2 == 1),
 )
 _FIRST_LOOKING = 1000  # the number of the first row that looks for a body

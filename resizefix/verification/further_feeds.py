@@ -20,12 +20,12 @@ from resizefix.scope_path import ScopePath
 from resizefix.verification.arms import Watched
 from resizefix.verification.crossings import Crossings, numbers_fed
 from resizefix.verification.draws import SMALL, Drawer
-from resizefix.verification.feed_rows import ROWS_OF_A_TURN, Row, looking_row, row
+from resizefix.verification.feed_rows import ROWS_OF_A_TURN, FeedRow, looking_row, row
 from resizefix.verification.feeds import Feeder
 from resizefix.verification.fitting import Fitted
 from resizefix.verification.memory_budget import MemoryBudget
-from resizefix.verification.moved_feeds import half_way, largest, mean_size, moved
-from resizefix.verification.origin import LIGHT, Origin
+from resizefix.verification.other_values import half_way, largest, mean_size, moved
+from resizefix.verification.plan import LIGHT, TellingValues
 from resizefix.verification.scale_points import ScalePoint
 from resizefix.verification.sizing import SIZINGS, SMALL_SIZINGS
 
@@ -66,7 +66,7 @@ class FurtherFeeds:
     runner: Watched
     feeder: Feeder
     first: Fitted
-    origin: Origin
+    origin: TellingValues
     budget: MemoryBudget
     bases: list[Fitted] = field(default_factory=list)
     tried: int = 0
@@ -244,7 +244,7 @@ class FurtherFeeds:
         self._ran_on.append((fitted, self.runner.ran))
         kept.append(fitted)
 
-    def _fitted(self, row: Row, base: Fitted | None = None) -> Fitted | None:
+    def _fitted(self, row: FeedRow, base: Fitted | None = None) -> Fitted | None:
         """The row at the sizes of a base, by default one in turn, with as many of its values as the model runs with;
         None where that is none."""
         turn = row.number + row.number // ROWS_OF_A_TURN  # so that every kind of row comes at every size
@@ -301,7 +301,7 @@ class FurtherFeeds:
         return Fitted(feeds, outputs)
 
 
-def drawn_first(runner: Watched, feeder: Feeder, origin: Origin, budget: MemoryBudget) -> Fitted | None:
+def drawn_first(runner: Watched, feeder: Feeder, origin: TellingValues, budget: MemoryBudget) -> Fitted | None:
     """A first feed drawn at random, for a model that refuses the likeliest ones: at a few sizes, and at those that it
     asks for. None where none of so many is one, or the model is not light."""
     if origin.weight > LIGHT:

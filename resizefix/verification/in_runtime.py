@@ -18,13 +18,12 @@ from resizefix.difference import Differences, TensorDifference
 from resizefix.document.document import Document
 from resizefix.document.edits import set_shape
 from resizefix.error_bound import ErrorBound
-from resizefix.runtimes.answers import Ending, LiveUnavailable, NodeAnswer, RuntimeAnswer
 from resizefix.runtimes.inputs import Feeds, TensorInput, Value, model_inputs
 from resizefix.runtimes.limits import BrokenOffError
 from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError
-from resizefix.runtimes.runtime import Runtime
+from resizefix.runtimes.runtime import Ending, LiveUnavailable, NodeAnswer, Runtime, RuntimeAnswer
 from resizefix.scope_path import Key
-from resizefix.shapes.model_view import ModelView
+from resizefix.shapes.stored_shapes import ModelView
 from resizefix.verification.bounds import allows, part
 from resizefix.verification.compare import SIDES, Sides, compare
 from resizefix.verification.conditions import Conditions
@@ -34,7 +33,7 @@ from resizefix.verification.fitting import Fitted, fit_feeds
 from resizefix.verification.memory_budget import MemoryBudget
 from resizefix.verification.signatures import Feeding, NotComparableError, common_inputs, output_names
 from resizefix.verification.site_drifts import ResizePlace, site_drifts
-from resizefix.verification.verification import Run, SiteDrift, Status, Verification
+from resizefix.verification.verification import Run, SiteDrift, Verification, VerificationStatus
 from resizefix.verification.views import PlaneView, views_of
 
 RIGHT_WITHIN = 1e-4
@@ -134,7 +133,7 @@ def verify_in_runtime(
         renamed = output_names(before, after)
         fitted = watched_runs(before, tensors, inputs, hints, conditions, feeding.runs or 1)
     except (NotComparableError, CannotLoadError, CannotRunError, BrokenOffError) as error:
-        return Verification(Status.FAILED, str(error), sessions=conditions.spent.sessions)
+        return Verification(VerificationStatus.FAILED, str(error), sessions=conditions.spent.sessions)
     allowed = allowed if allowed.is_elementwise else _RIGHT
     pair = _Pair(before, after, runtime, renamed, fitted, allowed, feeding)
     return pair.verification(places, tensors)
@@ -164,16 +163,16 @@ class _Pair:
             reason = Diagnostic(
                 "verification.runtime-did-not-run-model", runtime=whole.runtime, ending=whole.ending, why=whole.message
             )
-            return Verification(Status.FAILED, reason, runtime=whole.runtime, sites=drifts)
+            return Verification(VerificationStatus.FAILED, reason, runtime=whole.runtime, sites=drifts)
         done, wrong, views = self._compared(whole)
         if wrong is None and any(drift.differs for drift in drifts):
             wrong = Diagnostic("verification.outputs-agree-resizes-differ")
         if wrong is None:
             why = inside.reason if isinstance(inside, LiveUnavailable) else inside.message
             note = None if drifts or not tensors else Diagnostic("verification.resizes-not-looked-at", why=why)
-            return Verification(Status.PASSED, note, done, runtime=whole.runtime, sites=drifts, views=views)
+            return Verification(VerificationStatus.PASSED, note, done, runtime=whole.runtime, sites=drifts, views=views)
         why = _reason(wrong, drifts, whole.runtime, bool(tensors))
-        return Verification(Status.FAILED, why, done, runtime=whole.runtime, sites=drifts, views=views)
+        return Verification(VerificationStatus.FAILED, why, done, runtime=whole.runtime, sites=drifts, views=views)
 
     def _run(self, tensors: Sequence[str]) -> RuntimeAnswer | LiveUnavailable:
         results = self.fitted[0].outputs
@@ -298,7 +297,7 @@ def with_bodies(
     found = replace(found, sites=(*found.sites, *drifts))
     if found.passed and wrong is not None:
         reason = Diagnostic("verification.outputs-agree-body-differs", node=wrong.node, runtime=found.runtime)
-        return replace(found, status=Status.FAILED, reason=reason)
+        return replace(found, status=VerificationStatus.FAILED, reason=reason)
     left = next((answer for answer in answers if answer.ending is not Ending.RAN), None)
     if left is None or found.reason is not None:
         return found

@@ -16,9 +16,8 @@ from resizefix.document.document import Document
 from resizefix.document.values import Array
 from resizefix.interpolation import ExtentKind
 from resizefix.promotion import InputBinding, PromotedInput
-from resizefix.runtimes.footprint import Footprint, footprint
 from resizefix.runtimes.inputs import Value
-from resizefix.runtimes.limits import Limits, in_words
+from resizefix.runtimes.limits import Footprint, Limits, footprint, in_words
 from resizefix.scope_path import Key
 from resizefix.verification.dependence import Dependence
 from resizefix.verification.reference_model import ReferenceModels
@@ -49,7 +48,7 @@ class MemoryBudget:
         nodes = original.proto.graph.node
         if not all(node.op_type == "Constant" or outputs.issuperset(node.output) for node in nodes):
             self._alone = []
-        self._known: deque[_Known] = deque(maxlen=_REMEMBERED)
+        self._known: deque[_KnownSizes] = deque(maxlen=_REMEMBERED)
         self._small: list[tuple[Mapping[str, Value], ScalePoint]] = []
         self._as_it_is: dict[object, Footprint] = {}  # by the shapes of the inputs
         self._own: Mapping[str, tuple[int, ...]] = {}  # shapes of the feeds of `start_from`
@@ -88,7 +87,7 @@ class MemoryBudget:
             return self._over(found.peak)
         if scales is _AS_IT_IS:
             self._as_it_is[_sorted(shapes)] = found
-        self._known.appendleft(_Known(shapes, factors, found.peak))
+        self._known.appendleft(_KnownSizes(shapes, factors, found.peak))
         return None
 
     def start_from(self, feeds: Mapping[str, Value]) -> None:
@@ -167,20 +166,20 @@ class MemoryBudget:
         factors, shapes = _growth(scales), _shapes(feeds)
         return any(known.shapes == shapes and self._is_small(known, factors, times) for known in self._known)
 
-    def _is_small(self, known: _Known, factors: Mapping[Key, float], times: int = 1) -> bool:
+    def _is_small(self, known: _KnownSizes, factors: Mapping[Key, float], times: int = 1) -> bool:
         """Whether it fits even if all sites were on one path."""
         ratios = _ratios(known, factors)
         largest = math.prod(max(1.0, ratio) for ratio in ratios.values())
         return not any(path for path, _ in ratios) and known.peak * largest * times <= self._most / 2
 
-    def _suffices(self, known: _Known, factors: Mapping[Key, float]) -> bool:
+    def _suffices(self, known: _KnownSizes, factors: Mapping[Key, float]) -> bool:
         """Whether it fits, each site on the paths that it is on."""
         growth = self._dependence.growth({key: ratio for key, ratio in _ratios(known, factors).items() if ratio != 1})
         return growth is not None and known.peak * growth <= self._most / 2
 
 
 @dataclass(frozen=True)
-class _Known:
+class _KnownSizes:
     """What the tensors take at these shapes, each site's output being so many times larger than at the old scales."""
 
     shapes: Mapping[str, tuple[int, ...]]
@@ -200,7 +199,7 @@ def _ratio(work: Sequence[float], own: Sequence[float]) -> float | None:
     return sum(work) / sum(own) if sum(own) else None
 
 
-def _ratios(known: _Known, factors: Mapping[Key, float]) -> dict[Key, float]:
+def _ratios(known: _KnownSizes, factors: Mapping[Key, float]) -> dict[Key, float]:
     """How many times more the output of each site may take than what is known, squared: attention makes of each size
     its square."""
     sites = known.factors.keys() | factors.keys()

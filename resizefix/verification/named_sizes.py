@@ -10,7 +10,7 @@ import numpy as np
 
 from resizefix.document.document import Document
 from resizefix.faults.dimension_names import (
-    Axis,
+    NamedAxis,
     ReusedName,
     Shapes,
     SharedName,
@@ -50,7 +50,7 @@ def names_by_runs(document: Document, engine: Engine) -> list[ReusedName]:
     session = engine.open(document, optimized=False)
     trials = _Trials(engine, session, fitted.feeds)
     aligned = _aligned(trials, shapes_by_name(document.proto))
-    apart: set[frozenset[Axis]] = set()
+    apart: set[frozenset[NamedAxis]] = set()
     for factor in (1.0, *_FACTORS) if several else (1.0,):
         if not trials.scaled(factor):
             continue
@@ -148,7 +148,9 @@ def _feed_states(trials: _Trials, start: Shapes, names: set[str]) -> None:
         trials.run({**fed, **taken})
 
 
-def _told_apart(trials: _Trials, one: SharedName, apart: Collection[frozenset[Axis]]) -> Iterator[frozenset[Axis]]:
+def _told_apart(
+    trials: _Trials, one: SharedName, apart: Collection[frozenset[NamedAxis]]
+) -> Iterator[frozenset[NamedAxis]]:
     """Pairs of input axes of which a run fails with equal sizes above 1, where one goes through with a size of 1. For
     others, a run is made in which their sizes differ."""
     fed = {name: value.shape for name, value in trials.first.items()}
@@ -168,7 +170,7 @@ def _told_apart(trials: _Trials, one: SharedName, apart: Collection[frozenset[Ax
             trials.run(_with(_with(fed, first, base), second, base + _STEP))
 
 
-def _with(shapes: Shapes, axis: Axis, size: int) -> dict[str, tuple[int, ...]]:
+def _with(shapes: Shapes, axis: NamedAxis, size: int) -> dict[str, tuple[int, ...]]:
     shape = list(shapes[axis.tensor])
     shape[axis.position] = size
     return {**shapes, axis.tensor: tuple(shape)}

@@ -18,9 +18,8 @@ from resizefix.runtimes.limits import BrokenOffError
 from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError, Session
 from resizefix.scope_path import MAIN, Key, ScopePath
 from resizefix.shapes.stored_shapes import Shapes
-from resizefix.verification.arms import Watched, watched_copy
-from resizefix.verification.bodies_behind import are_held_alike
-from resizefix.verification.bounds import allows, reported, widest, within
+from resizefix.verification.arms import Watched, are_held_alike, watched_copy
+from resizefix.verification.bounds import allows, moved_by_noise, reported, widest, within
 from resizefix.verification.compare import compare
 from resizefix.verification.crossings import Crossings
 from resizefix.verification.edges import edges
@@ -30,8 +29,7 @@ from resizefix.verification.fitting import Fitted, OverBudgetError, Runner, fit_
 from resizefix.verification.further_feeds import FurtherFeeds, drawn_first, tells
 from resizefix.verification.jumps import agree_before_jumps, require_agreement_before
 from resizefix.verification.memory_budget import MemoryBudget
-from resizefix.verification.noise import moved_by_noise
-from resizefix.verification.origin import Origin
+from resizefix.verification.plan import TellingValues
 from resizefix.verification.signatures import Feeding, NotComparableError, common_inputs, output_names, require_types
 from resizefix.verification.trial import Outputs, Point, Trial, moved_by_optimising
 from resizefix.verification.verification import Verification
@@ -70,7 +68,7 @@ class ModelPair:
     _plain: Watched | None = None  # the model before, without optimisation, until it has run
     _first: Point | None = None
     _renamed: Mapping[str, str] = field(default_factory=dict)  # outputs of the model after, by those of the one before
-    _origin: Origin | None = None
+    _origin: TellingValues | None = None
     _is_brief: bool = False  # its runs are
     _random: tuple[str, ...] = ()  # nodes that draw numbers
     _types: dict[str, str] = field(default_factory=dict)  # of the model before
@@ -174,8 +172,8 @@ class ModelPair:
         return drawn_first(session, feeder, self._named_by_both, budget) or usual
 
     @cached_property
-    def _named_by_both(self) -> Origin:
-        return Origin.of(self.before, self.after)
+    def _named_by_both(self) -> TellingValues:
+        return TellingValues.of(self.before, self.after)
 
     def _of_other_sizes(self, session: Watched, first: Fitted, budget: MemoryBudget) -> list[Fitted]:
         """A second feed where sizes are open: more images, taller than wide; none where the model before takes none."""

@@ -1,16 +1,29 @@
-"""What one change of a model was to change; everything else stays as it is, byte for byte."""
+"""What one change of a model was to change; everything else stays as it is, byte for byte.
+
+What two models say about the feeds that tell them apart: numbers and texts that they name, and critical sizes.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 
-from onnx import NodeProto
+import numpy as np
+from onnx import NodeProto, TensorProto
 
 from resizefix.document.document import Document
-from resizefix.document.scopes import node_label
+from resizefix.document.scopes import bodies, node_label
 from resizefix.document.values import Array, Dims
+from resizefix.runtimes.inputs import Value
 from resizefix.scope_path import Key
+from resizefix.shapes.critical_sizes import OpenAxis, critical_sizes
+from resizefix.shapes.stored_shapes import ModelView
+from resizefix.verification.edges import Edges, edges
+from resizefix.verification.feeds import Feeder
+from resizefix.verification.sizing import Shape
+from resizefix.verification.upstream import deciding_inputs
 
 
 @dataclass(frozen=True)
@@ -75,3 +88,60 @@ class SizeStep:
 
 def _key(node: NodeProto) -> str:
     return next((name for name in node.output if name), "")
+
+
+LIGHT = 2**18  # numbers that a model holds, is fed and gives: up to here a run takes 1 ms
+_CRITICAL_SIZES = 32  # at which it begins to do something else
+
+
+@dataclass
+class TellingValues:
+    """What two models say about the values that tell them apart, taken together."""
+
+    edges: Edges
+    deciding: frozenset[str]
+    defaults: Mapping[str, Array]
+    weight: int
+    documents: tuple[Document, ...] = ()
+
+    @classmethod
+    def of(cls, *documents: Document) -> TellingValues:
+        """What these models say."""
+        named = [edges(document) for document in documents]
+        numbers: dict[str, tuple[float, ...]] = {}
+        for one in named:
+            for name, values in one.numbers.items():
+                numbers[name] = tuple(sorted({*numbers.get(name, ()), *values}))
+        texts = tuple(dict.fromkeys(text for one in named for text in one.texts))
+        deciding = frozenset[str]().union(*(deciding_inputs(document.proto) for document in documents))
+        defaults: dict[str, Array] = {}
+        for document in documents:
+            names = {value.name for value in document.proto.graph.input}
+            for tensor in document.proto.graph.initializer:
+                if tensor.name in names and math.prod(tensor.dims) < LIGHT:
+                    defaults.setdefault(tensor.name, document.array(tensor))
+        return cls(Edges(numbers, texts), deciding, defaults, max(map(weight, documents)), documents)
+
+    def critical_shapes(self, feeder: Feeder, first: Mapping[str, Value]) -> list[dict[str, Shape]]:
+        """Shapes of all inputs that are those of a feed but for one open axis: with the sizes of that at which one of
+        the models begins to do something else, and with the sizes just below, which come last."""
+        shapes = {name: value.shape for name, value in first.items() if isinstance(value, np.ndarray)}
+        pairs: dict[tuple[OpenAxis, int, int], None] = {}
+        axes = feeder.open_axes(shapes)
+        for document in self.documents if axes else ():
+            view = ModelView(document)
+            for axis in axes:
+                found = critical_sizes(view, shapes, axis, LIGHT)
+                pairs.update(((axis, *sizes), None) for sizes in islice(found, _CRITICAL_SIZES))
+        sizes = {(axis, high): None for axis, _, high in pairs} | {(axis, low): None for axis, low, _ in pairs}
+        return [axis.at(shapes, size) for axis, size in islice(sizes, _CRITICAL_SIZES)]
+
+
+def weight(document: Document) -> int:
+    """How many numbers the constants of a model are."""
+    held = 0
+    for _, body in bodies(document.proto):
+        tensors: list[TensorProto] = list(getattr(body, "initializer", ()))
+        tensors += [attribute.t for node in body.node for attribute in node.attribute if attribute.HasField("t")]
+        held += sum(math.prod(tensor.dims) for tensor in tensors)
+    return held

@@ -22,13 +22,19 @@ from resizefix.runtimes.inputs import Value
 from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError, Session
 from resizefix.runtimes.prepared_model import prepare_for_ort
 from resizefix.scope_path import Key, ScopePath
-from resizefix.verification.bodies_behind import bodies_behind
+from resizefix.verification.arms import bodies_behind
 from resizefix.verification.bounds import relative_bounds, within
 from resizefix.verification.compare import compare
 from resizefix.verification.engine import DifferenceError, shapes_of_feeds
 from resizefix.verification.jumps import agree_before_jumps
 from resizefix.verification.probe import Prober
-from resizefix.verification.promoted_runs import PromotedPoint, PromotedRuns, half_units_of
+from resizefix.verification.promoted_runs import (
+    PromotedPoint,
+    PromotedRuns,
+    follow_whole_sizes,
+    half_units_of,
+    without_whole_sizes,
+)
 from resizefix.verification.reference_model import Operand
 from resizefix.verification.scale_points import (
     ScalePoint,
@@ -42,7 +48,6 @@ from resizefix.verification.scale_points import (
 )
 from resizefix.verification.trial import Answer, Outputs, Point, Trial, moved_by_optimising
 from resizefix.verification.verification import HeldAs, Run
-from resizefix.verification.whole_sizes import follow_whole_sizes, without_whole_sizes
 
 _MOST_COST, _MOST_COST_OF_OPEN = 11.0, 14.0  # forward passes of a proof, where sizes are fixed and where they are open
 _OPTIMISED = 4.5  # of these for the default level: both models, at the old scales and at others

@@ -23,7 +23,7 @@ from resizefix.promotion import Coupling, PromotedInput
 from resizefix.runtimes.limits import BrokenOffError, OutOfMemoryError
 from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError
 from resizefix.scope_path import Key, ScopePath
-from resizefix.shapes.model_view import ModelView
+from resizefix.shapes.stored_shapes import ModelView
 from resizefix.verification.conditions import Conditions, Progress, Spent
 from resizefix.verification.dependence import Dependence
 from resizefix.verification.engine import DifferenceError, Engine

@@ -25,7 +25,7 @@ from resizefix.runtimes.inputs import Feeds, Value
 from resizefix.runtimes.limits import BrokenOffError
 from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError
 from resizefix.scope_path import MAIN, Key
-from resizefix.shapes.model_view import ModelView
+from resizefix.shapes.stored_shapes import ModelView
 from resizefix.verification.bounds import FLOAT_BOUND, relative_bounds, within
 from resizefix.verification.changed_nodes import intended_model
 from resizefix.verification.compare import compare
@@ -34,7 +34,7 @@ from resizefix.verification.engine import DifferenceError, Engine, run_of
 from resizefix.verification.extraction import Extraction
 from resizefix.verification.fitting import Fitted
 from resizefix.verification.trial import Outputs, Point, Side, Trial
-from resizefix.verification.verification import Status, Verification
+from resizefix.verification.verification import Verification, VerificationStatus
 
 _DTYPES = {"roi": np.float32, "scales": np.float32, "sizes": np.int64}
 
@@ -74,7 +74,7 @@ def prove_repair(repair: Repair, conditions: Conditions) -> tuple[Verification, 
         why: str = Diagnostic("verification.repair-does-not-load", why=error.reason, cause=repair.left)
     except (CannotRunError, BrokenOffError, UsageError) as error:
         why = str(error)
-    return Verification(Status.FAILED, why, sessions=engine.sessions), 0.0
+    return Verification(VerificationStatus.FAILED, why, sessions=engine.sessions), 0.0
 
 
 def _label(side: Side, optimized: bool) -> str | None:

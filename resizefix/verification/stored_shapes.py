@@ -28,7 +28,7 @@ from resizefix.runtimes.inputs import Feeds
 from resizefix.runtimes.ort_session import Session
 from resizefix.scope_path import MAIN, Key
 from resizefix.shapes.dependents import Dependents
-from resizefix.shapes.output_lengths import BROADCASTING, KEEPING
+from resizefix.shapes.output_size import BROADCASTING, KEEPING
 from resizefix.shapes.stored_shapes import Shapes
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ Place = tuple[Scope, str]
 _OUTPUTS_BEFORE = {"Loop": 1}  # of a body, which are no outputs of the node: whether to go on
 
 
-class Step(NamedTuple):
+class UpstreamStep(NamedTuple):
     """One step back. `node`: it computes the value from `sources`, one for each of its inputs that is given; None: the
     value is that of any of the sources. `graph_input`: it is an input of the model."""
 
@@ -35,18 +35,18 @@ class Upstream:
     def __init__(self, model: ModelProto) -> None:
         self.scopes = View(model).scopes
 
-    def step(self, place: Place) -> Step:
+    def step(self, place: Place) -> UpstreamStep:
         """What the tensor of that name, read in that scope, is made of."""
         definition = self.scopes.definition(*place)
         if definition is None or definition.kind is DefinitionKind.INITIALIZER:
-            return Step(None, (), definition)
+            return UpstreamStep(None, (), definition)
         if definition.node is not None:
             return self._computed(definition, definition.node)
         if definition.scope is self.scopes.main:
-            return Step(None, (), definition, definition.name)
-        return Step(None, self._given(definition), definition)
+            return UpstreamStep(None, (), definition, definition.name)
+        return UpstreamStep(None, self._given(definition), definition)
 
-    def _computed(self, definition: Definition, node: NodeProto) -> Step:
+    def _computed(self, definition: Definition, node: NodeProto) -> UpstreamStep:
         scope, position = definition.scope, list(node.output).index(definition.name)
         function = self.scopes.called(node)
         bodies = (
@@ -63,8 +63,8 @@ class Upstream:
                 if function is not None or is_operator(node, "If")
                 else [(scope, name) for name in node.input if name]
             )
-            return Step(None, [*results, *carried], definition)
-        return Step(node, [(scope, name) for name in node.input if name], definition)
+            return UpstreamStep(None, [*results, *carried], definition)
+        return UpstreamStep(node, [(scope, name) for name in node.input if name], definition)
 
     def _given(self, definition: Definition) -> list[Place]:
         """What the input of a body or a function is, in all its uses."""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from resizefix.verification.views import PlaneView
 
 
-class Status(str, Enum):
+class VerificationStatus(str, Enum):
     """`unrefuted`: nothing speaks against the result, and nothing proves it: a part of it that may differ never ran, or
     nothing that computes what it should exists to compare with. `skipped`: nothing was run, because the user wished so
     or no model of the two can be run here."""
@@ -144,7 +144,7 @@ class Verification(InNotebook):
     compute. `tested` is what had a chance to disprove the result, `not_tested` what had none.
     """
 
-    status: Status
+    status: VerificationStatus
     reason: str | None = None
     runs: tuple[Run, ...] = ()
     coupling: tuple[Coupling, ...] = ()
@@ -176,9 +176,9 @@ class Verification(InNotebook):
     @property
     def passed(self) -> bool:
         """Whether the models were run and agreed, all that may differ included."""
-        return self.status is Status.PASSED
+        return self.status is VerificationStatus.PASSED
 
     @property
     def speaks_against(self) -> bool:
         """Whether something speaks against the result: exit code 1."""
-        return self.status is Status.FAILED
+        return self.status is VerificationStatus.FAILED

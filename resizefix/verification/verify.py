@@ -23,7 +23,7 @@ from resizefix.runtimes.ort_session import (
     CannotRunError,
 )
 from resizefix.scope_path import Key
-from resizefix.shapes.model_view import ModelView
+from resizefix.shapes.stored_shapes import ModelView
 from resizefix.verification.compare import compare
 from resizefix.verification.conditions import Conditions
 from resizefix.verification.engine import Engine
@@ -32,7 +32,7 @@ from resizefix.verification.fitting import Fitted, OverBudgetError
 from resizefix.verification.pair import ModelPair
 from resizefix.verification.signatures import Feeding, NotComparableError
 from resizefix.verification.stored_shapes import feeds_from_declared_shapes
-from resizefix.verification.verification import Run, Status, Verification
+from resizefix.verification.verification import Run, Verification, VerificationStatus
 
 _BITWISE = ErrorBound()
 
@@ -130,7 +130,7 @@ class _Nodes:
         for key in self._sites:
             if key[0] not in paths:
                 return Verification(
-                    Status.FAILED,
+                    VerificationStatus.FAILED,
                     Diagnostic("verification.function-was-inlined", key=key[1]),
                     sessions=self._engine.sessions,
                 )
@@ -185,7 +185,7 @@ class _Nodes:
     def _around(self, key: Key) -> Verification:
         """What comparing the two models around one node comes to."""
         if not self._extraction.is_common(key):
-            return Verification(Status.FAILED, Diagnostic("verification.node-left-out", key=key[1]))
+            return Verification(VerificationStatus.FAILED, Diagnostic("verification.node-left-out", key=key[1]))
         sizes_stay = not self._open_sizes
         parts = self._extraction.extract({key: self._sites[key]}, open_sizes=self._open_sizes, sizes_stay=sizes_stay)
         names = {value.name for document in parts for value in document.proto.graph.input}
@@ -196,7 +196,7 @@ class _Nodes:
         try:
             local = pair.verified(self._allowed)
         except UsageError as error:  # the two are fed differently: no option fixes that
-            return Verification(Status.FAILED, str(error))
+            return Verification(VerificationStatus.FAILED, str(error))
         self._engine.runs.extend(local.runs)
         plain = [run for run in local.runs if not run.optimized]
         if local.passed and plain and all(run.bitwise for run in plain):

@@ -10,7 +10,7 @@ import pytest
 from fixture_models import SRCNN
 
 from resizefix.cli import group, main
-from resizefix.cli.piped_model import ModelArgument, with_dash
+from resizefix.cli.streams import ModelArgument, with_dash
 
 UNVERIFIED = {
     "promote-scales": [],

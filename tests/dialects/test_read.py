@@ -3,9 +3,8 @@
 import pytest
 from onnx import AttributeProto, helper, parser
 
-from resizefix.dialects.dialect import dialect_of
+from resizefix.dialects.dialect import Operands, dialect_of
 from resizefix.dialects.read import read
-from resizefix.dialects.row import Operands
 from resizefix.errors import RefusedError
 from resizefix.interpolation import (
     CoordinateTransformationMode,

@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 from onnx import checker
 from onnx.checker import C  # the checker of one node needs a context
 
-from resizefix.dialects.dialect import DIALECTS, dialect_of
+from resizefix.dialects.dialect import DIALECTS, Operands, dialect_of
 from resizefix.dialects.read import read
-from resizefix.dialects.row import Operands
 from resizefix.dialects.write import write
 from resizefix.document.text import node_text
 from resizefix.errors import RefusedError

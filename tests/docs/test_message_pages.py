@@ -7,7 +7,7 @@ import pytest
 from page import ROOT, TENSORRT, Block, asked_live, blocks, find_spec, messages_of, type_page, words
 
 from resizefix.messages.message import Message
-from resizefix.messages.plain_text import plain_text
+from resizefix.messages.pasted_text import plain_text
 from resizefix.messages.table import MESSAGES, messages_in
 
 FOLDER = ROOT / "docs" / "how-to"

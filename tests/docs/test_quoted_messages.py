@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from page import ROOT, messages_of
 
-from resizefix.messages.plain_text import plain_text
+from resizefix.messages.pasted_text import plain_text
 from resizefix.messages.table import MESSAGES, messages_in
 from resizefix.messages.wording import LEAST_PART
 

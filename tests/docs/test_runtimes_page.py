@@ -19,9 +19,8 @@ from live_runtimes import require  # noqa: E402
 from benchmarks.runtime_cases import ANSWERS, model_of, rows  # noqa: E402
 from benchmarks.runtimes import CASES, MEASURED, TABLE, VERSIONS, answer_of, changed, of_the_rows, reference  # noqa: E402
 from benchmarks.runtimes_page import CAUSES, page_of  # noqa: E402
-from resizefix.runtimes.answers import Ending, RuntimeAnswer  # noqa: E402
 from resizefix.runtimes.catalogue import RUNTIMES  # noqa: E402
-from resizefix.runtimes.runtime import Runtime  # noqa: E402
+from resizefix.runtimes.runtime import Ending, Runtime, RuntimeAnswer  # noqa: E402
 
 PAGE = TABLE.with_suffix(".md")
 

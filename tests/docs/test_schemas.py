@@ -10,8 +10,7 @@ from onnx_text import model as model_of
 from referencing import Registry, Resource
 
 from resizefix.cli import group
-from resizefix.runtimes.answers import TimedModel, Timings
-from resizefix.runtimes.runtime import Runtime
+from resizefix.runtimes.runtime import Runtime, TimedModel, Timings
 
 SCHEMAS = {path.stem: json.loads(path.read_text()) for path in (FIXTURES.parent / "docs" / "schema").glob("*.json")}
 REGISTRY = Registry().with_resources((schema["$id"], Resource.from_contents(schema)) for schema in SCHEMAS.values())

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from resizefix.document import pieces
-from resizefix.document.pieces import Span, coalesced, framed, is_already, size_of, write_pieces
-from resizefix.document.source import Source
+from resizefix.document import source as pieces
+from resizefix.document.source import Source, Span, coalesced, framed, is_already, size_of, write_pieces
 from resizefix.errors import UnreadableModelError
 
 CONTENT = bytes(range(256)) * 40_000  # ten megabytes, more than one chunk

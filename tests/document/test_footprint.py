@@ -13,8 +13,7 @@ from onnx import TensorProto, helper
 
 from resizefix.document.detached import outline
 from resizefix.document.document import Document
-from resizefix.document.pieces import size_of
-from resizefix.document.source import Source
+from resizefix.document.source import Source, size_of
 from resizefix.document.wire import encode_header
 
 MEGABYTE = 1 << 20

@@ -8,7 +8,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from resizefix.document.document import Document
 from resizefix.document.payloads import THRESHOLD, Payload, detach, records_of_reference
-from resizefix.document.pieces import as_bytes
+from resizefix.document.source import as_bytes
 from resizefix.document.wire import encode_bytes, encode_varint
 from resizefix.errors import UnreadableModelError
 

@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resizefix.document.pieces import Span, as_bytes, first_difference, part_of
-from resizefix.document.source import Source
+from resizefix.document.source import Source, Span, as_bytes, first_difference, part_of
 
 BLOCK = 1 << 20
 

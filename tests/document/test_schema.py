@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import onnx
 
-from resizefix.document.schema import FIELDS, TENSOR_HOLDERS, number_of
+from resizefix.document.wire import FIELDS, TENSOR_HOLDERS, number_of
 
 
 def test_every_field_of_every_message_of_the_installed_onnx_has_a_row():

@@ -15,8 +15,7 @@ from model_bytes import constant, edited_anywhere, graph_records, hostile, rich_
 
 from resizefix.document.document import Document
 from resizefix.document.payloads import DATA_LOCATION
-from resizefix.document.schema import FIELDS, number_of
-from resizefix.document.wire import encode_bytes, encode_varint
+from resizefix.document.wire import FIELDS, encode_bytes, encode_varint, number_of
 
 RICH = rich_model()
 Edit = Callable[[onnx.ModelProto], object]

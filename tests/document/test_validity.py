@@ -4,7 +4,7 @@ import onnx_text
 import ort_runs
 import pytest
 
-from resizefix.document.validity import why_invalid, why_not_loaded
+from resizefix.document.structure import why_invalid, why_not_loaded
 
 BEFORE_9 = {
     "a Constant of integers": """(float[6] x) => (float[2,3] y) {

@@ -7,8 +7,7 @@ import onnxruntime
 from onnx import TensorProto, helper
 from ort_runs import opened
 
-from resizefix.dialects.dialect import Dialect, dialect_of
-from resizefix.dialects.row import Operands
+from resizefix.dialects.dialect import Dialect, Operands, dialect_of
 from resizefix.dialects.write import write
 from resizefix.equivalences.resize_spec import ResizeSpec
 from resizefix.interpolation import ExtentKind, Interpolation, Mode, NearestMode

@@ -8,7 +8,7 @@ from onnx import ModelProto, TensorProto, helper, numpy_helper
 
 import resizefix
 from resizefix.outcome import Status
-from resizefix.verification.verification import Status as Proven
+from resizefix.verification.verification import VerificationStatus
 
 OLD, NEW = (32, 48), (48, 64)
 Build = Callable[["Net", int, int], str]
@@ -88,7 +88,7 @@ def followed(model: ModelProto, size: tuple[int, int] | str, **options) -> Model
     """The model of another size, which nothing refuted."""
     result = resizefix.input_size(model, size=size, **options)
     assert all(outcome.status is Status.CHANGED for outcome in result.outcomes), result.outcomes
-    assert result.verification.status is Proven.UNREFUTED or result.verification.passed
+    assert result.verification.status is VerificationStatus.UNREFUTED or result.verification.passed
     return result.model
 
 

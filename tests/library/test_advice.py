@@ -8,7 +8,7 @@ from onnx_text import model
 
 import resizefix
 from resizefix.library import advice
-from resizefix.library.advice import Asked, advise, call_named
+from resizefix.library.advice import AskedCall, advise, call_named
 from resizefix.library.options import CHANGING, with_words
 from resizefix.library.result import Result, not_verified
 from resizefix.outcome import Outcome, Status
@@ -62,7 +62,7 @@ CANDIDATES = [("--form", "sizes"), ("--form", "factor"), ("--shared",)]
 
 def advised(call, **options):
     document = resizefix.Document.from_proto(model("(float[1,1,4,4] x) => (float[1,1,4,4] y) { y = Relu (x) }"))
-    asked = Asked(document, options, call(document, **options))
+    asked = AskedCall(document, options, call(document, **options))
     return advise(call, "promote-scales", asked, lambda *_: CANDIDATES)
 
 

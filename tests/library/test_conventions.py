@@ -9,8 +9,8 @@ import pytest
 from size_networks import NEW, OLD, built, grid, run
 
 import resizefix
-from resizefix.origins.input_sizes.conventions import CONVENTIONS
-from resizefix.origins.input_sizes.refusal import readings_of
+from resizefix.input_sizes.conventions import CONVENTIONS
+from resizefix.input_sizes.refusal import readings_of
 
 
 def sampled(n, h, w):

@@ -8,9 +8,9 @@ from size_networks import NEW, OLD, Net, built, run
 
 import resizefix
 from resizefix.interop import opened
-from resizefix.library.resolution import Freedom, resolution_of
+from resizefix.library.resolution import SizeFreedom, resolution_of
 from resizefix.reports.terminal import resolution_line
-from resizefix.shapes.model_view import ModelView
+from resizefix.shapes.stored_shapes import ModelView
 
 
 def shuffled(n, h, w):
@@ -52,7 +52,7 @@ def test_the_old_size_can_be_given():
 
 def test_inspect_says_at_what_size_and_by_which_node():
     found = resolution_of(ModelView(opened(opened_axes(built(shuffled, OLD), height="h", width="w"))))
-    assert found.freedom is Freedom.DECLARED
+    assert found.freedom is SizeFreedom.DECLARED
     assert resolution_line(found) == (
         "resolution: declared open, fixed at 32x48 by Reshape_1; resizefix input-size changes it"
     )

@@ -10,8 +10,7 @@ from ort_runs import opened
 
 import resizefix
 from resizefix.errors import RefusedError, ResizefixError, UsageError
-from resizefix.runtimes.answers import LiveUnavailable, TimedModel, Timings
-from resizefix.runtimes.runtime import Runtime
+from resizefix.runtimes.runtime import LiveUnavailable, Runtime, TimedModel, Timings
 from resizefix.runtimes.runtime_worker import take_turns
 
 

@@ -11,7 +11,7 @@ from size_networks import NEW, OLD, assert_follows, built, data_over_width, foll
 
 import resizefix
 from resizefix.errors import UsageError
-from resizefix.origins.input_sizes.sequences import readings
+from resizefix.input_sizes.sequences import readings
 from resizefix.outcome import Status
 
 FOLLOWING = {**following_shapes.FOLLOWING, **following_numbers.FOLLOWING}

@@ -8,7 +8,7 @@ from size_networks import NEW, OLD, Net, built
 import resizefix
 from resizefix.library.result import VerificationFailedError
 from resizefix.outcome import Status
-from resizefix.verification.verification import Status as Proven
+from resizefix.verification.verification import VerificationStatus
 
 
 def hidden(n, h, w):
@@ -32,7 +32,7 @@ def test_a_changed_node_that_computes_something_else_is_found_where_no_output_sh
 
     assert (
         resizefix.input_size(built(hidden, OLD), size="any", read=[("Add_1", "first")]).verification.status
-        is Proven.UNREFUTED
+        is VerificationStatus.UNREFUTED
     )
     monkeypatch.setattr(room, "made_dynamic", wrong)
     with pytest.raises(VerificationFailedError, match="node 'Add_1' computes something else"):
@@ -58,7 +58,7 @@ def test_no_byte_changes_that_was_not_planned(monkeypatch, touched):
 
     assert (
         resizefix.input_size(built(hidden, OLD), size=NEW, read=[("Add_1", "first")]).verification.status
-        is Proven.UNREFUTED
+        is VerificationStatus.UNREFUTED
     )
     monkeypatch.setattr(room, "resized", wrong)
     node = "Add_1" if touched == "number" else "Conv_0"
@@ -87,4 +87,4 @@ def test_a_changed_node_that_is_read_no_more_is_not_looked_at():
 
     result = resizefix.input_size(built(joined, OLD), size="any")
     assert [one.status for one in result.outcomes] == [Status.CHANGED] * len(result.outcomes)
-    assert result.verification.status is Proven.UNREFUTED
+    assert result.verification.status is VerificationStatus.UNREFUTED

@@ -12,15 +12,15 @@ from resizefix.diagnostics import Diagnostic
 from resizefix.difference import Differences, TensorDifference
 from resizefix.document.document import Document
 from resizefix.errors import UsageError
-from resizefix.library import live_runtimes
-from resizefix.library.live_runtimes import LiveProof, prove_live
+from resizefix.library import live as live_runtimes
+from resizefix.library.live import LiveProof, prove_live
 from resizefix.library.result import VerificationFailedError
 from resizefix.library.rewrite import _proven_live
 from resizefix.operations.sites import find_sites
-from resizefix.runtimes.answers import LiveUnavailable
+from resizefix.runtimes.runtime import LiveUnavailable
 from resizefix.targets.catalogue import target_named
 from resizefix.verification.conditions import conditions
-from resizefix.verification.verification import Run, SiteDrift, Status, Verification
+from resizefix.verification.verification import Run, SiteDrift, Verification, VerificationStatus
 
 MODEL = FIXTURES / "bisenet_x8_linear_opset10.onnx"
 UP = "(float[1,1,4,5] x) => (float[1,1,8,10] y) <float[4] s = {1, 1, 2, 2}> { y = Resize <%s> (x, , s) }"
@@ -41,10 +41,10 @@ def proof_of(monkeypatch, *answers, target="openvino"):
 
 
 def failed(*sites, runs=(RAN,), runtime="OpenVINO 1"):
-    return Verification(Status.FAILED, "it differs", runs, runtime=runtime, sites=sites)
+    return Verification(VerificationStatus.FAILED, "it differs", runs, runtime=runtime, sites=sites)
 
 
-PASSED = Verification(Status.PASSED, None, (RAN,), runtime="OpenVINO 1")
+PASSED = Verification(VerificationStatus.PASSED, None, (RAN,), runtime="OpenVINO 1")
 
 
 def test_right_there_is_said(monkeypatch):

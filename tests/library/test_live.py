@@ -14,7 +14,7 @@ from resizefix.library.live import live_verdict, why_live_refuses
 from resizefix.library.promote_scales import promote_scales
 from resizefix.library.result import VerificationFailedError
 from resizefix.operations.sites import find_sites
-from resizefix.runtimes.answers import LiveUnavailable
+from resizefix.runtimes.runtime import LiveUnavailable
 from resizefix.runtimes.tensorrt import LiveError, LiveVerdict, NetworkInput
 
 DYNAMIC = "(float[1,3,h,w] x) => (float[a,b,c,d] y) <float[4] s = {1,1,2,2}> { r = Relu (x) y = Resize (r, , s) }"

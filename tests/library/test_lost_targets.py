@@ -10,7 +10,7 @@ from resizefix.library.lost_targets import lost_targets
 from resizefix.operations.promote_scales import Integers, NewInputs, promote_scales
 from resizefix.operations.sites import sites_in
 from resizefix.outcome import Status
-from resizefix.shapes.model_view import ModelView
+from resizefix.shapes.stored_shapes import ModelView
 from resizefix.targets.catalogue import TARGETS
 from resizefix.targets.collect_facts import facts_in
 from resizefix.targets.target import accepted, judge

@@ -12,8 +12,7 @@ from onnx_text import model
 import resizefix
 from resizefix.library.result import Result, skipped
 from resizefix.outcome import ModelOutcome, Status
-from resizefix.verification.verification import Status as Proven
-from resizefix.verification.verification import Verification
+from resizefix.verification.verification import Verification, VerificationStatus
 
 BY_2 = "<float[4] s = {1, 1, 2, 2}>"
 FED = model("(float[1,3,8,8] x, float[4] s) => (float[?,?,?,?] y) { y = Resize (x, , s) }")
@@ -71,7 +70,7 @@ def test_a_model_that_needs_nothing_is_returned_and_is_not_called_changed():
 
 
 def test_a_result_that_a_verification_refutes_has_failed():
-    failed = Result(None, (), (), Verification(Proven.FAILED, "why"))
+    failed = Result(None, (), (), Verification(VerificationStatus.FAILED, "why"))
     assert (failed.outcome, bool(failed)) == (ModelOutcome.FAILED, False)
     assert Result(None, (), (), skipped("library.no-verify"), is_other_model=True).outcome is ModelOutcome.CHANGED
 

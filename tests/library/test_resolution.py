@@ -4,15 +4,15 @@ import numpy as np
 import pytest
 from size_networks import OLD, built, dense
 
+from resizefix.input_sizes.following import follow
+from resizefix.input_sizes.input_axes import image_inputs
+from resizefix.input_sizes.maps_alone import is_maps_alone
+from resizefix.input_sizes.refusal import Choices
 from resizefix.interop import opened
-from resizefix.library.resolution import Freedom, resolution_of
-from resizefix.origins.input_sizes.following import follow
-from resizefix.origins.input_sizes.input_axes import image_inputs
-from resizefix.origins.input_sizes.maps_alone import is_maps_alone
-from resizefix.origins.input_sizes.refusal import Choices
+from resizefix.library.resolution import SizeFreedom, resolution_of
 from resizefix.reports.json import resolution_json
 from resizefix.reports.terminal import resolution_line
-from resizefix.shapes.model_view import ModelView
+from resizefix.shapes.stored_shapes import ModelView
 
 
 def seen(model):
@@ -30,9 +30,14 @@ def plain(n, h, w):
 @pytest.mark.parametrize(
     ("build", "freedom", "nodes", "line"),
     [
-        (to_input, Freedom.FROZEN, ("Resize_1",), "frozen at 32x48, held by Resize_1"),
-        (plain, Freedom.FROZEN, (), "frozen at 32x48 by the input's shape alone"),
-        (dense, Freedom.IMPOSSIBLE, ("Gemm_2",), "32x48; resizefix input-size refuses another at Gemm_2: its weights"),
+        (to_input, SizeFreedom.FROZEN, ("Resize_1",), "frozen at 32x48, held by Resize_1"),
+        (plain, SizeFreedom.FROZEN, (), "frozen at 32x48 by the input's shape alone"),
+        (
+            dense,
+            SizeFreedom.IMPOSSIBLE,
+            ("Gemm_2",),
+            "32x48; resizefix input-size refuses another at Gemm_2: its weights",
+        ),
     ],
     ids=["frozen", "by shape", "impossible"],
 )
@@ -57,7 +62,7 @@ def test_a_large_model_is_not_followed():
             y = n.Relu(y)
         return y
 
-    assert seen(built(deep, OLD)).freedom is Freedom.FIXED
+    assert seen(built(deep, OLD)).freedom is SizeFreedom.FIXED
 
 
 def shrunk_and_grown(n, h, w):

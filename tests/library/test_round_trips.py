@@ -5,7 +5,7 @@ import pytest
 from fixture_models import FIXTURES, SRCNN
 
 import resizefix
-from resizefix.library.old_values import old_values
+from resizefix.library.verify import old_values
 
 BISENET = FIXTURES / "bisenet_x8_nearest_opset11.onnx"
 PROMOTABLE = (

@@ -8,7 +8,7 @@ import pytest
 from size_networks import NEW, OLD, built
 
 import resizefix
-from resizefix.origins.input_sizes import decide
+from resizefix.input_sizes import decide
 
 BUILT = [
     following_shapes.windows,

@@ -18,7 +18,7 @@ from resizefix.document.document import Document
 from resizefix.errors import RefusedError, UsageError
 from resizefix.operations.integer_inputs import IntegerInput, deciding_floats, with_integer_inputs
 from resizefix.runtimes.tensorrt import LiveParser
-from resizefix.shapes.model_view import ModelView
+from resizefix.shapes.stored_shapes import ModelView
 from resizefix.verification.conditions import Conditions
 from resizefix.verification.integer_inputs import Numerators, prove_integer_inputs
 from resizefix.verification.outside_plan import outside_plan

@@ -11,7 +11,7 @@ from size_networks import NEW, OLD, built, run
 
 import resizefix
 from resizefix.errors import RefusedError
-from resizefix.origins.input_sizes.refusal import readings_of
+from resizefix.input_sizes.refusal import readings_of
 
 
 def two_roots(n, h, w):

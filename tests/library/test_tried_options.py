@@ -8,7 +8,7 @@ from resizefix.document.document import Document
 from resizefix.library.plans import Plans
 from resizefix.operations.sites import sites_in
 from resizefix.outcome import Status
-from resizefix.shapes.model_view import ModelView
+from resizefix.shapes.stored_shapes import ModelView
 
 UPSAMPLE = 9, "(float[1,1,h,w] x) => (float[?,?,?,?] y) <float[4] s = {1, 1, 2, 2}> { y = Upsample (x, s) }"
 ROUNDING = (

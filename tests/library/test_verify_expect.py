@@ -12,7 +12,7 @@ from onnx.reference import ReferenceEvaluator
 
 import resizefix
 from resizefix.errors import UsageError
-from resizefix.verification.verification import Status
+from resizefix.verification.verification import VerificationStatus
 
 ROOT = Path(__file__).parents[2]
 sys.path.append(str(ROOT / "tests" / "reliability"))
@@ -74,7 +74,7 @@ def recorded(name, folder):
 def test_an_old_export_of_linear_differs_from_torch_at_its_resize(tmp_path, name, node):
     files = recorded(name, tmp_path)
     found = resizefix.verify(files.pop("before"), **files, **NEAR)
-    assert found.status is Status.FAILED
+    assert found.status is VerificationStatus.FAILED
     assert found.tensors[0].max_abs_diff > 0.1
     assert first(found) == [node]
     assert str(found.reason).endswith('`repair` with prefer="pytorch" makes this resize compute what PyTorch does')
@@ -114,7 +114,7 @@ def test_a_data_set_as_the_onnx_package_ships_it_is_read(name):
 
 def test_a_dump_that_agrees_passes_and_lists_every_resize():
     found = against(DUMP, **NEAR)
-    assert (found.status, [site.node for site in found.sites]) == (Status.PASSED, ["up1", "up2"])
+    assert (found.status, [site.node for site in found.sites]) == (VerificationStatus.PASSED, ["up1", "up2"])
     assert {each.tensor for each in found.tensors if each.is_output} == {"z", "t"}
 
 
@@ -133,7 +133,7 @@ def test_a_dump_that_agrees_passes_and_lists_every_resize():
 )
 def test_the_first_resize_is_that_whose_input_agrees(moved, node, said):
     found = against({name: value + 0.5 * (name in moved) for name, value in DUMP.items()}, **NEAR)
-    assert (found.status, first(found)) == (Status.FAILED, node)
+    assert (found.status, first(found)) == (VerificationStatus.FAILED, node)
     assert said in str(found.reason)
     assert {each.tensor for each in found.tensors if each.differs} == set(moved)
 
@@ -148,7 +148,7 @@ def test_an_input_that_the_dump_lacks_is_judged_by_what_stands_before_it():
 
 def test_without_tensors_of_resizes_the_answer_says_what_to_add():
     found = against({"z": DUMP["z"] + 1})
-    assert (found.status, found.sites) == (Status.FAILED, ())
+    assert (found.status, found.sites) == (VerificationStatus.FAILED, ())
     assert "to see which resize differs first, give its tensors too" in str(found.reason)
 
 
@@ -228,5 +228,5 @@ def test_a_second_model_is_refused():
 def test_a_model_that_does_not_run_fails_with_the_reason(tmp_path):
     files = recorded("1d-nearest-scale_factor_0.5-TorchScript-9", tmp_path)
     found = resizefix.verify(files.pop("before"), **files)
-    assert found.status is Status.FAILED
+    assert found.status is VerificationStatus.FAILED
     assert "Scale value should be greater than or equal to 1" in str(found.reason)

@@ -14,9 +14,9 @@ import pytest
 
 import resizefix
 from resizefix.document.document import Document
-from resizefix.library.live_runtimes import runtime_verdict
-from resizefix.runtimes.answers import Ending, LiveUnavailable
+from resizefix.library.live import runtime_verdict
 from resizefix.runtimes.catalogue import runtime_named
+from resizefix.runtimes.runtime import Ending, LiveUnavailable
 from resizefix.verification.conditions import conditions
 from resizefix.verification.in_runtime import compare_values, is_right
 

@@ -6,7 +6,7 @@ from lowering_runs import Batch, native, sample
 from onnx import TensorProto
 
 from resizefix.interpolation import CoordinateTransformationMode, Interpolation, KeepAspectRatioPolicy, Mode
-from resizefix.lowerings.conditions import why_not_native
+from resizefix.lowerings.lowering import why_not_native
 
 CROP = Interpolation(Mode.LINEAR, CoordinateTransformationMode.TF_CROP_AND_RESIZE, extrapolation_value=0.0)
 NEGATIVE_AXES = Interpolation(

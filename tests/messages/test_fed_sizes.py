@@ -4,7 +4,7 @@ import pytest
 
 from resizefix.library.fix_trials import fed_words
 from resizefix.messages.fed_sizes import fed_sizes
-from resizefix.messages.speaker import speaker
+from resizefix.messages.pasted_text import speaker
 
 
 def said(*axes):

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from resizefix.messages.plain_text import plain
+from resizefix.messages.pasted_text import plain
 from resizefix.messages.table import MESSAGES
 from resizefix.messages.wording import ANYTHING, LEAST_PART, Wording
 

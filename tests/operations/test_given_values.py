@@ -4,7 +4,7 @@ from onnx_text import document
 
 from resizefix.operations.given_values import GivenValues
 from resizefix.operations.sites import find_sites
-from resizefix.shapes.model_view import ModelView
+from resizefix.shapes.stored_shapes import ModelView
 
 
 def given(graph: str, **values):

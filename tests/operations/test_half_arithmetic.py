@@ -17,7 +17,7 @@ import resizefix
 from resizefix.document.document import Document
 from resizefix.faults.table import faults_in
 from resizefix.outcome import Status
-from resizefix.shapes.model_view import ModelView
+from resizefix.shapes.stored_shapes import ModelView
 
 HALF, BRAIN = onnx.TensorProto.FLOAT16, onnx.TensorProto.BFLOAT16
 TAIL = "kept = Slice (shape, zero, two)"

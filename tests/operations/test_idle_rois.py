@@ -12,7 +12,7 @@ import resizefix
 from resizefix.interop import opened
 from resizefix.operations.sites import find_sites
 from resizefix.outcome import Status
-from resizefix.shapes.model_view import ModelView
+from resizefix.shapes.stored_shapes import ModelView
 from resizefix.targets.catalogue import TARGETS
 from resizefix.targets.collect_facts import facts_in
 

@@ -9,7 +9,7 @@ from resizefix.errors import UsageError
 from resizefix.operations.freeze_scales import freeze_scales
 from resizefix.operations.promote_scales import NewInputs, promote_scales
 from resizefix.operations.sites import find_sites
-from resizefix.origins.origin import OriginKind
+from resizefix.origins.classify import OriginKind
 from resizefix.outcome import Status
 from resizefix.promotion import Form
 from resizefix.verification.conditions import Conditions

@@ -10,8 +10,8 @@ import pytest
 
 import resizefix
 from resizefix.document.document import Document
-from resizefix.shapes.model_view import ModelView
 from resizefix.shapes.size_quotients import SizeQuotients
+from resizefix.shapes.stored_shapes import ModelView
 
 PYRAMID = """(float[1,1,h,w] x) => (float[?,?,?,?] y)
     <float[1,1,3,3] k = {0.1,0.2,0.3,0.4,0.5,0.6,0.7,0.8,0.9}, int64[1] i0 = {0}, int64[1] i2 = {2}, int64[1] i4 = {4},

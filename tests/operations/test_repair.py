@@ -12,10 +12,10 @@ from test_repaired_files import BROKEN
 import resizefix
 from resizefix.document.document import Document
 from resizefix.faults.fault import Preferences
-from resizefix.faults.resize_node import ResizeNode, Surroundings
+from resizefix.faults.resize_node import NodeSurroundings, ResizeNode
 from resizefix.faults.table import FINDERS, faults_in
 from resizefix.outcome import Status
-from resizefix.shapes.model_view import ModelView
+from resizefix.shapes.stored_shapes import ModelView
 
 SCALES = "float[4] s = {1, 1, 2, 2}"
 TEXTS = {
@@ -144,7 +144,7 @@ def test_every_finder_is_covered_by_a_text_or_a_file():
     documents += [Document.open(path) for path in BROKEN.glob("*.onnx")]
     fired = set()
     for document in documents:
-        surroundings = Surroundings(ModelView(document))
+        surroundings = NodeSurroundings(ModelView(document))
         for scope in surroundings.view.scopes.all:
             for index, node in enumerate(scope.body.node):
                 if node.op_type in ("Resize", "Upsample"):

@@ -31,8 +31,8 @@ from resizefix.library.plans import Plans, repair_helps
 from resizefix.library.result import Result
 from resizefix.operations.sites import sites_in
 from resizefix.outcome import Status
-from resizefix.shapes.model_view import ModelView
-from resizefix.verification.verification import Status as Verdict
+from resizefix.shapes.stored_shapes import ModelView
+from resizefix.verification.verification import VerificationStatus
 
 BROKEN = Path(__file__).parents[2] / "fixtures" / "broken"
 CASES = {case["id"]: case for case in json.loads((BROKEN / "index.json").read_text())}
@@ -65,7 +65,7 @@ def tried(name: str) -> Result:
 
 def repaired(name: str) -> Result | None:
     """The repair; None where what is written would not load."""
-    return None if tried(name).verification.status is Verdict.FAILED else tried(name)
+    return None if tried(name).verification.status is VerificationStatus.FAILED else tried(name)
 
 
 def faults_fixed(name: str) -> set[str]:

@@ -10,7 +10,7 @@ from resizefix.document.document import Document
 from resizefix.operations.scan_ranks import store_scan_ranks
 from resizefix.runtimes.ort_session import open_session
 from resizefix.shapes.axis_sizes import AxisSizes
-from resizefix.shapes.model_view import ModelView
+from resizefix.shapes.stored_shapes import ModelView
 
 SCAN = """(float[3,2,6,6] x) => (float[] rows, float[] ys) {
   t = Abs (x)

@@ -8,8 +8,8 @@ from resizefix.errors import UsageError
 from resizefix.interpolation import CoordinateTransformationMode, ExtentKind, Mode, NearestMode
 from resizefix.operations.site import ReadSite
 from resizefix.operations.sites import _Finder, find_sites, select, sites_in
-from resizefix.origins.origin import OriginKind
-from resizefix.shapes.model_view import ModelView
+from resizefix.origins.classify import OriginKind
+from resizefix.shapes.stored_shapes import ModelView
 
 
 def sites_of(nodes: str = ONE, constants: str = "", x: str = X, *, opset: int = 13):

@@ -20,7 +20,7 @@ from resizefix.lowerings.recovered import Sampled, nearest_of, weighted_of
 from resizefix.lowerings.table import BY_NAME
 from resizefix.operations.written_resizes import written_resizes
 from resizefix.outcome import Status
-from resizefix.shapes.model_view import ModelView
+from resizefix.shapes.stored_shapes import ModelView
 
 RNG = np.random.default_rng(0)
 

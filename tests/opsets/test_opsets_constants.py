@@ -6,7 +6,7 @@ from opset_pair import assert_same, blockers_of, lowered, model_of, normal, oper
 
 from resizefix.errors import UnreadableModelError
 from resizefix.opsets.constants import constants_to_initializers
-from resizefix.opsets.downgrade import downgrade
+from resizefix.opsets.lowering import downgrade
 
 SPELLINGS = [
     (9, "value = float[2] {1, 2}", "float[2]"),

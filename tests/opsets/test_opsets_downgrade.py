@@ -3,7 +3,7 @@ import pytest
 from onnx import helper, numpy_helper
 from opset_pair import assert_same, blockers_of, lowered, model_of, normal, operators, run
 
-from resizefix.opsets.downgrade import downgrade
+from resizefix.opsets.lowering import downgrade
 from resizefix.opsets.table import DOWN
 
 

@@ -2,7 +2,7 @@ import pytest
 from onnx import helper, parser
 from opset_pair import assert_same, blockers_of, lowered, model_of, normal, operators, run
 
-from resizefix.opsets.preparation import sort_nodes
+from resizefix.opsets.lowering import sort_nodes
 
 
 def test_nodes_out_of_order_are_sorted_and_the_rest_stays():

@@ -7,7 +7,7 @@ from resizefix.interpolation import ExtentKind
 from resizefix.operations.site import Site
 from resizefix.operations.sites import find_sites
 from resizefix.origins.recover import Recoverer, Recovery
-from resizefix.shapes.model_view import ModelView
+from resizefix.shapes.stored_shapes import ModelView
 
 # Sizes as TorchScript writes them: each spatial size of x by itself, batch and channels sliced off its shape.
 SIZES = """

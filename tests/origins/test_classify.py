@@ -3,7 +3,7 @@ from chain_models import only_site
 from onnx_text import document
 
 from resizefix.operations.sites import find_sites
-from resizefix.origins.origin import OriginKind
+from resizefix.origins.classify import OriginKind
 
 
 def site(nodes: str, inputs: str = "float[1,3,8,8] x", extra: str = "", more: str = "", opset: int = 13):

@@ -6,7 +6,7 @@ from resizefix.origins.entries import DimResolver, TracedEntry, confirm, measure
 from resizefix.origins.measure import extract_subgraph
 from resizefix.shapes.axis_sizes import AxisSizes, traced_values
 from resizefix.shapes.expression import Number, Size, UntraceableError, computed
-from resizefix.shapes.model_view import ModelView
+from resizefix.shapes.stored_shapes import ModelView
 
 X = ((), "x")
 

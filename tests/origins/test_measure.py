@@ -2,13 +2,15 @@ import numpy as np
 import pytest
 from onnx_text import document
 
-from resizefix.origins.measure import Chain, extract_subgraph
+from resizefix.origins.measure import MeasuredChain, extract_subgraph
 from resizefix.shapes.axis_sizes import AxisSizes, traced_values
 from resizefix.shapes.expression import Size, UntraceableError
-from resizefix.shapes.model_view import ModelView
+from resizefix.shapes.stored_shapes import ModelView
 
 
-def chain(nodes: str, inputs: str = "float[n,3,h,w] x", extra: str = "", more: str = "", opset: int = 13) -> Chain:
+def chain(
+    nodes: str, inputs: str = "float[n,3,h,w] x", extra: str = "", more: str = "", opset: int = 13
+) -> MeasuredChain:
     view = ModelView(document(f"({inputs}) => (float[] t) {extra} {{ {nodes} }} {more}", opset, "local"))
     return extract_subgraph(view, traced_values(AxisSizes(view)), view.scopes.definition(view.scopes.main, "t"))
 

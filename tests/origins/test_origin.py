@@ -4,7 +4,7 @@ import pickle
 
 import resizefix
 from benchmarks.independent_resizes import independent_resizes
-from resizefix.origins.origin import Others
+from resizefix.origins.classify import Others
 from resizefix.reports.json import MOST_READERS, site_json
 
 

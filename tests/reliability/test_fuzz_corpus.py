@@ -16,7 +16,7 @@ from fuzz_targets import TARGET_OF, folder
 from resizefix.document.document import Document
 from resizefix.errors import ResizefixError
 from resizefix.operations.sites import find_sites
-from resizefix.origins.origin import OriginKind
+from resizefix.origins.classify import OriginKind
 
 CORPUS = Path(__file__).resolve().parents[2] / "fixtures" / "fuzz_corpus"
 SEED = int(os.environ.get("RESIZEFIX_FUZZ_SEED", "20261121"))

@@ -18,13 +18,13 @@ from resizefix.operations.diff import diff
 from resizefix.reports.comparison import compare
 from resizefix.reports.html import diff_page, inspect_page
 from resizefix.reports.survey import Survey
-from resizefix.verification.verification import Run, Status, Verification
+from resizefix.verification.verification import Run, Verification, VerificationStatus
 
 CHROMIUM = shutil.which("chromium", path="/usr/bin")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no /usr/bin/chromium here")
 NEARLY = TensorDifference("y", False, 1e-7, 1e-7, "why")
 VERIFICATION = Verification(
-    Status.FAILED,
+    VerificationStatus.FAILED,
     f"what differs is {'long' * 40}",
     tuple(
         Run({"t" * 60: [1.0, 1.0, 2.5, 2.5]}, {"x": [1, 3, 8, 8]}, level, Differences((NEARLY,)))

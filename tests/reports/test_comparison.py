@@ -3,7 +3,7 @@ from report_models import FED, PLAIN, document
 
 from resizefix.operations.diff import diff
 from resizefix.reports.comparison import Fate, compare
-from resizefix.reports.neighbourhood import Mark
+from resizefix.reports.surroundings import Mark
 
 TWICE = PLAIN.replace("[out] y = Neg (b)", '[up2] y = Resize <mode = "linear"> (b, , s)')
 

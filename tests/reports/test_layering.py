@@ -1,7 +1,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from resizefix.reports.layering import Link, Size, place
+from resizefix.reports.drawing import DrawnSize, Link, place
 
 GAPS = (10, 40)
 
@@ -9,7 +9,7 @@ GAPS = (10, 40)
 @st.composite
 def graphs(draw):
     number = draw(st.integers(1, 9))
-    sizes = {f"b{i}": Size(draw(st.integers(20, 200)), draw(st.integers(10, 90))) for i in range(number)}
+    sizes = {f"b{i}": DrawnSize(draw(st.integers(20, 200)), draw(st.integers(10, 90))) for i in range(number)}
     links = [
         Link(f"b{i}", f"b{j}", draw(st.sampled_from([0.25, 0.5, 0.75])))
         for i in range(number)
@@ -54,7 +54,7 @@ def test_every_edge_goes_down_and_through_no_box(graph):
 
 
 def test_a_constant_stands_just_above_what_reads_it():
-    sizes = {key: Size(100, 30) for key in ("x", "shape", "slice", "up", "scales")}
+    sizes = {key: DrawnSize(100, 30) for key in ("x", "shape", "slice", "up", "scales")}
     links = [Link("x", "shape"), Link("shape", "slice"), Link("slice", "up"), Link("scales", "up")]
     placed = place(sizes, links, *GAPS)
     assert placed.corners["scales"][1] == placed.corners["slice"][1]
@@ -62,21 +62,21 @@ def test_a_constant_stands_just_above_what_reads_it():
 
 
 def test_operands_stand_in_the_order_in_which_they_are_read():
-    sizes = {key: Size(100, 30) for key in ("up", "sizes", "roi", "x")}
+    sizes = {key: DrawnSize(100, 30) for key in ("up", "sizes", "roi", "x")}
     links = [Link("sizes", "up", 0.75), Link("roi", "up", 0.5), Link("x", "up", 0.25)]
     corners = place(sizes, links, *GAPS).corners
     assert corners["x"][0] < corners["roi"][0] < corners["sizes"][0]
 
 
 def test_a_chain_is_straight():
-    sizes = {"a": Size(100, 30), "b": Size(60, 30), "c": Size(160, 30)}
+    sizes = {"a": DrawnSize(100, 30), "b": DrawnSize(60, 30), "c": DrawnSize(160, 30)}
     placed = place(sizes, [Link("a", "b"), Link("b", "c")], *GAPS)
     centres = {round(placed.corners[key][0] + sizes[key].width / 2, 3) for key in sizes}
     assert len(centres) == 1
 
 
 def test_a_cycle_which_no_valid_model_has_is_placed_all_the_same():
-    sizes = {"a": Size(100, 30), "b": Size(100, 30)}
+    sizes = {"a": DrawnSize(100, 30), "b": DrawnSize(100, 30)}
     placed = place(sizes, [Link("a", "b"), Link("b", "a"), Link("a", "a")], *GAPS)
     assert len(placed.routes) == 3
     assert not overlap("a", "b", sizes, placed)

@@ -10,10 +10,18 @@ from report_models import COMPUTED, FED, HOSTILE, PLAIN, ROUNDED, document, host
 from resizefix.document.document import Document
 from resizefix.operations.diff import diff
 from resizefix.reports.comparison import compare
-from resizefix.reports.gfm import code, fenced, prose, summary, table
-from resizefix.reports.markdown import diff_markdown, inspect_markdown
-from resizefix.reports.mermaid import escaped, flowchart
-from resizefix.reports.neighbourhood import Box, BoxKind, Edge, Neighbourhood
+from resizefix.reports.markdown import (
+    code,
+    diff_markdown,
+    escaped,
+    fenced,
+    flowchart,
+    inspect_markdown,
+    prose,
+    summary,
+    table,
+)
+from resizefix.reports.surroundings import Box, BoxKind, Edge, Neighbourhood
 from resizefix.reports.survey import Survey
 
 NODE = re.compile(r'  n\d+(?:\(\["[^"]*"\]\)|\["[^"]*"\]|\("[^"]*"\))')

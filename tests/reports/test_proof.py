@@ -15,7 +15,7 @@ from resizefix.reports import proof
 from resizefix.reports.comparison import compare
 from resizefix.reports.html import diff_page
 from resizefix.reports.markdown import diff_markdown
-from resizefix.verification.verification import Run, Status, Verification
+from resizefix.verification.verification import Run, Verification, VerificationStatus
 
 
 def apart(most, relative):
@@ -24,7 +24,7 @@ def apart(most, relative):
 
 PLAINLY = Run({}, {"x": [1, 3, 8, 8], "n": []}, optimized=False, differences=Differences(()))
 FUSED = Run({"t": [1.0, 1.0, 2.5, 3.0], "b": [True]}, {"t": [4]}, True, apart(2e-6, 1e-6), bound=3e-6)
-BOTH = Verification(Status.PASSED, None, (PLAINLY, FUSED))
+BOTH = Verification(VerificationStatus.PASSED, None, (PLAINLY, FUSED))
 
 
 def pages(verification):
@@ -43,7 +43,7 @@ def test_a_run_is_a_row():
 
 def test_many_values_are_cut_short_and_a_difference_that_no_number_says_is_inf():
     run = Run({"t": [float(number) for number in range(9)]}, {}, False, apart(math.inf, math.inf))
-    ((_, _, fed, result),) = proof.rows(Verification(Status.FAILED, "why", (run,)))
+    ((_, _, fed, result),) = proof.rows(Verification(VerificationStatus.FAILED, "why", (run,)))
     assert fed == "t = 0, 1, 2, 3, 4, 5, 6, 7, …"
     assert result == "differs in more than numbers"
 
@@ -52,8 +52,8 @@ def test_the_words_say_what_the_verdict_rests_on():
     assert proof.verdict(BOTH) + proof.basis(BOTH) == (
         "verification passed: 1 of 2 runs bitwise equal, the others within 1e-06 of the largest value (bound 3e-06)"
     )
-    assert proof.basis(Verification(Status.FAILED, "no\x1b[31m", (PLAINLY,))) == (": no\\x1b[31m")
-    assert proof.basis(Verification(Status.SKIPPED)) == ""
+    assert proof.basis(Verification(VerificationStatus.FAILED, "no\x1b[31m", (PLAINLY,))) == (": no\\x1b[31m")
+    assert proof.basis(Verification(VerificationStatus.SKIPPED)) == ""
 
 
 RUNS = st.builds(
@@ -63,10 +63,14 @@ RUNS = st.builds(
 )  # fmt: skip
 
 
-@given(st.builds(Verification, st.sampled_from(Status), st.sampled_from([None, "why"]), st.lists(RUNS).map(tuple)))
+@given(
+    st.builds(
+        Verification, st.sampled_from(VerificationStatus), st.sampled_from([None, "why"]), st.lists(RUNS).map(tuple)
+    )
+)
 def test_a_verdict_never_contradicts_its_numbers(verification):
     basis = proof.basis(verification)
-    if verification.status is Status.FAILED:
+    if verification.status is VerificationStatus.FAILED:
         assert basis == (": why" if verification.reason else "")
     bitwise = sum(run.bitwise for run in verification.runs)
     assert not basis.startswith(": 0 of")
@@ -92,7 +96,7 @@ def test_without_a_verification_there_is_no_word_of_it():
 
 
 def test_without_a_run_there_is_a_reason_and_no_table():
-    html, markdown = pages(Verification(Status.FAILED, "onnxruntime cannot load BEFORE"))
+    html, markdown = pages(Verification(VerificationStatus.FAILED, "onnxruntime cannot load BEFORE"))
     assert "onnxruntime cannot load BEFORE" in check_page(html).text()
     assert "optimisation" not in html
     assert "| optimisation" not in markdown
@@ -100,7 +104,7 @@ def test_without_a_run_there_is_a_reason_and_no_table():
 
 def test_hostile_names_are_text_and_nothing_else():
     run = Run({HOSTILE: [1.0]}, {HOSTILE: [1]}, False, Differences(()))
-    html, markdown = pages(Verification(Status.FAILED, HOSTILE, (run,)))
+    html, markdown = pages(Verification(VerificationStatus.FAILED, HOSTILE, (run,)))
     check_page(html)
     assert "<script>alert" not in html
     for active in ("<script>alert", "\x1b", "\u202e", " @someone", "https://evil", " www.evil"):

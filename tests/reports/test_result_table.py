@@ -5,8 +5,7 @@ import re
 import pytest
 from fixture_models import BISENET, SRCNN
 
-from resizefix.reports.result_table import size_text
-from resizefix.reports.tables import Table
+from resizefix.reports.result_table import Table, size_text
 
 
 @pytest.mark.parametrize(

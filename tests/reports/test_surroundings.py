@@ -3,9 +3,8 @@ from report_models import COMPUTED, FED, PLAIN, document, parsed
 
 from resizefix.document.document import Document
 from resizefix.operations.sites import find_sites
-from resizefix.reports.neighbourhood import BoxKind, Mark
-from resizefix.reports.surroundings import Surroundings
-from resizefix.shapes.model_view import ModelView
+from resizefix.reports.surroundings import BoxKind, Mark, Surroundings
+from resizefix.shapes.stored_shapes import ModelView
 
 
 def picture(model, index=0, mark_of=None):

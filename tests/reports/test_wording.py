@@ -6,7 +6,7 @@ from report_models import COMPUTED, FED, PLAIN, surveyed
 
 from resizefix.interpolation import CoordinateTransformationMode, ExtentKind, Interpolation, Mode
 from resizefix.operations.site import Extent
-from resizefix.origins.origin import Origin, OriginKind
+from resizefix.origins.classify import Origin, OriginKind
 from resizefix.reports.wording import (
     Standing,
     columns,

@@ -8,9 +8,8 @@ import onnx
 import onnx_text
 import pytest
 
-from resizefix.runtimes.answers import LiveUnavailable, RuntimeAnswer
 from resizefix.runtimes.catalogue import runtime_named
-from resizefix.runtimes.runtime import Runtime
+from resizefix.runtimes.runtime import LiveUnavailable, Runtime, RuntimeAnswer
 
 ANY = onnx_text.model("(float[1,2,3,4] x) => (float[1,2,3,4] y) { y = Relu (x) }")
 

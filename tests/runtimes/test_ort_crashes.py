@@ -7,7 +7,7 @@ import pytest
 from child_python import ended
 
 from resizefix.document.document import Document
-from resizefix.runtimes.ort_crashes import Forecast, crashing_optimizers
+from resizefix.runtimes.ort_error import Forecast, crashing_optimizers
 from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError, open_session
 
 PLAIN = """

@@ -3,7 +3,7 @@
 import pytest
 from onnx_text import document
 
-from resizefix.runtimes.footprint import peak_bytes
+from resizefix.runtimes.limits import peak_bytes
 
 
 def test_a_tensor_counts_until_its_last_reader():

@@ -15,9 +15,8 @@ import pytest
 from live_runtimes import asked
 from onnx_text import model
 
-from resizefix.runtimes.answers import Ending, LiveUnavailable, RuntimeAnswer
 from resizefix.runtimes.catalogue import RUNTIMES, runtime_named
-from resizefix.runtimes.runtime import Runtime
+from resizefix.runtimes.runtime import Ending, LiveUnavailable, Runtime, RuntimeAnswer
 
 MODEL = model("(float[1,1,2,2] x) => (float[1,1,2,2] y) { y = Relu (x) }")
 X = {"x": np.arange(4, dtype=np.float32).reshape(1, 1, 2, 2)}

@@ -11,9 +11,8 @@ from onnx_text import model
 from ort_runs import opened
 
 import resizefix
-from resizefix.runtimes.answers import Ending
 from resizefix.runtimes.catalogue import ROWS, runtime_named
-from resizefix.runtimes.runtime import Runtime
+from resizefix.runtimes.runtime import Ending, Runtime
 
 DOUBLED = model(
     """(float[1,2,3,4] x) => (float[1,2,6,8] y, float[1,2,3,4] r) <float[4] s = {1, 1, 2, 2}> {

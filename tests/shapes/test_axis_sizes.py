@@ -3,7 +3,7 @@ from onnx_text import document
 
 from resizefix.shapes.axis_sizes import AxisSizes
 from resizefix.shapes.expression import Number, Size, sizes_in
-from resizefix.shapes.model_view import ModelView
+from resizefix.shapes.stored_shapes import ModelView
 
 X = Size(((), "x"), 2)
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from onnx_text import document
 
 from resizefix.shapes.critical_sizes import OpenAxis, critical_sizes
-from resizefix.shapes.model_view import ModelView
+from resizefix.shapes.stored_shapes import ModelView
 
 # What makes the axis that is compared, and the first size of the input at which it is at least `c`.
 BEFORE = {

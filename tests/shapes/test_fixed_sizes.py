@@ -7,7 +7,7 @@ from ort_runs import run
 
 from resizefix.scope_path import MAIN
 from resizefix.shapes.fixed_sizes import know_fixed_sizes
-from resizefix.shapes.model_view import ModelView
+from resizefix.shapes.stored_shapes import ModelView
 
 CHAINS = {
     "pads made by Concat and Split": """p, q = Split <axis = 0> (four)

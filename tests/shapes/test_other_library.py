@@ -18,7 +18,7 @@ from resizefix.document.document import Document
 from resizefix.document.scopes import default_opset
 from resizefix.document.values import dims_of
 from resizefix.errors import ResizefixError
-from resizefix.shapes.model_view import ModelView
+from resizefix.shapes.stored_shapes import ModelView
 from resizefix.shapes.walk import OldSizesError, SizeFlow
 
 # It reads no `scales` of Upsample-7 and Resize-10 (0.4.0), and nothing behind them is right.

@@ -5,8 +5,8 @@ from onnx_text import document
 
 from resizefix.errors import RefusedError
 from resizefix.operations.sites import sites_in
-from resizefix.shapes.model_view import ModelView
 from resizefix.shapes.partners import Partners
+from resizefix.shapes.stored_shapes import ModelView
 
 UP = """down = MaxPool <kernel_shape = [2, 2], strides = [2, 2]> (skip)
   up = Resize <mode = "nearest"> (down, , scales)"""

@@ -4,8 +4,8 @@ from onnx_text import document
 
 from resizefix.shapes.axis_sizes import AxisSizes, traced_values
 from resizefix.shapes.expression import Computed, Number, Size
-from resizefix.shapes.model_view import ModelView
 from resizefix.shapes.operand import Known
+from resizefix.shapes.stored_shapes import ModelView
 from resizefix.shapes.values import Unknown
 
 

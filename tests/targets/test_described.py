@@ -19,8 +19,7 @@ from resizefix.targets.catalogue import TARGETS, near_names, target_named
 from resizefix.targets.described import FOLDER, shipped, target_in, tomllib
 from resizefix.targets.described_computation import PROPERTIES
 from resizefix.targets.described_conditions import CONDITIONS
-from resizefix.targets.described_schema import schema
-from resizefix.targets.described_template import template
+from resizefix.targets.described_schema import schema, template
 from resizefix.targets.facts import OperandSource, Roi
 from resizefix.targets.target import Effect, judge
 

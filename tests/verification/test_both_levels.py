@@ -11,7 +11,7 @@ import pytest
 import resizefix
 from resizefix.errors import ResizefixError
 from resizefix.verification.engine import Engine
-from resizefix.verification.verification import Status
+from resizefix.verification.verification import VerificationStatus
 
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "benchmarks"))
@@ -60,7 +60,7 @@ def proofs(monkeypatch):
     def given(self, failure=None):
         found = verdict(self, failure)
         if (
-            found.status is Status.PASSED and found.runs
+            found.status is VerificationStatus.PASSED and found.runs
         ):  # without runs it compared nothing: an experiment that only looks
             passed.append((self, levels[id(self)]))  # the engine is held, so that its id is no other's
         return found

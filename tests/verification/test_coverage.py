@@ -9,12 +9,12 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "library"))
 
 from size_networks import OLD, built
 
+from resizefix.input_sizes.experiments.coverage import require_covered
+from resizefix.input_sizes.experiments.image_experiments import Original, Picture
+from resizefix.input_sizes.refusal import SizeRefusedError
 from resizefix.interop import opened
-from resizefix.origins.input_sizes.refusal import SizeRefusedError
 from resizefix.verification.conditions import conditions
-from resizefix.verification.coverage import require_covered
 from resizefix.verification.engine import Engine
-from resizefix.verification.image_experiments import Original, Picture
 
 LARGE = (64, 96)
 PICTURES = {"x": Picture((2, 3), (1, 3, *LARGE))}

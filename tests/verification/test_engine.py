@@ -9,7 +9,7 @@ from resizefix.verification.conditions import Conditions
 from resizefix.verification.engine import Engine
 from resizefix.verification.feeds import Feeder
 from resizefix.verification.fitting import Fitted, fit_feeds
-from resizefix.verification.verification import Status
+from resizefix.verification.verification import VerificationStatus
 
 HALVED = "(float[1,N] x) => (float[1,N] y) <float two = {2.0}> { half = Div (x, two) y = Add (half, half) }"
 
@@ -43,8 +43,8 @@ def test_the_verdict_holds_every_comparison_and_says_each_note_once():
     assert engine.compared(one, other, {}, optimized=True, bound=0.5).max_rel_diff == 0.5
     engine.notes += ["of one node", "of another", "of one node"]
     passed, failed = engine.verdict(), engine.verdict("it differs")
-    assert (passed.status, passed.reason) == (Status.PASSED, "of one node; of another")
-    assert (failed.status, failed.reason) == (Status.FAILED, "it differs")
+    assert (passed.status, passed.reason) == (VerificationStatus.PASSED, "of one node; of another")
+    assert (failed.status, failed.reason) == (VerificationStatus.FAILED, "it differs")
     assert passed.runs == failed.runs
     assert [(run.optimized, run.bitwise, run.bound) for run in passed.runs] == [(False, True, 0.0), (True, False, 0.5)]
     assert Engine(Conditions()).verdict().reason is None

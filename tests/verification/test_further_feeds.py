@@ -18,14 +18,16 @@ from resizefix.verification.feeds import Feeder
 from resizefix.verification.fitting import fit_feeds
 from resizefix.verification.further_feeds import OF_LIGHT, FurtherFeeds, tells
 from resizefix.verification.memory_budget import MemoryBudget
-from resizefix.verification.origin import Origin
+from resizefix.verification.plan import TellingValues
 
 
 def further(graph: str, seed: int = 0, opset: int = 18) -> FurtherFeeds:
     model = document(graph, opset)
     session = Watched(open_session(model, optimized=False))
     feeder = Feeder(session.inputs, seed=seed)
-    return FurtherFeeds(session, feeder, fit_feeds(session, feeder), Origin.of(model), MemoryBudget(model, Limits()))
+    return FurtherFeeds(
+        session, feeder, fit_feeds(session, feeder), TellingValues.of(model), MemoryBudget(model, Limits())
+    )
 
 
 SEEDS = st.integers(0, 2**31)
@@ -161,7 +163,9 @@ def test_feeds_at_the_border_of_a_condition_leave_the_turns_of_a_loop_as_they_we
     copy, *arms = watched_copy(model)
     session = Watched(open_session(copy, optimized=False), *arms)
     feeder = Feeder(session.inputs, seed=seed)
-    fed = FurtherFeeds(session, feeder, fit_feeds(session, feeder), Origin.of(model), MemoryBudget(model, Limits()))
+    fed = FurtherFeeds(
+        session, feeder, fit_feeds(session, feeder), TellingValues.of(model), MemoryBudget(model, Limits())
+    )
     fed.rows(40)
     moved = [fitted.feeds for fitted in fed.borders()]
     assert moved

@@ -4,10 +4,10 @@ import onnx_text
 import pytest
 
 from resizefix.document.document import Document
-from resizefix.origins.input_sizes.refusal import SizeRefusedError
+from resizefix.input_sizes.experiments.images import require_each_alone
+from resizefix.input_sizes.refusal import SizeRefusedError
 from resizefix.verification.conditions import Conditions
 from resizefix.verification.engine import Engine
-from resizefix.verification.images import require_each_alone
 
 ALONE = {
     "by pixels": "y = Relu (x)",

@@ -9,12 +9,12 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "library"))
 
 from size_networks import OLD, built
 
+from resizefix.input_sizes.experiments.image_experiments import Original, Picture
+from resizefix.input_sizes.experiments.locality import require_local
+from resizefix.input_sizes.refusal import SizeRefusedError
 from resizefix.interop import opened
-from resizefix.origins.input_sizes.refusal import SizeRefusedError
 from resizefix.verification.conditions import conditions
 from resizefix.verification.engine import Engine
-from resizefix.verification.image_experiments import Original, Picture
-from resizefix.verification.locality import require_local
 
 SIZES = [(64, 96), (48, 32), (96, 48), (40, 64)]
 

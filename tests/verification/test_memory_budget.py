@@ -9,7 +9,7 @@ from resizefix.document.document import Document
 from resizefix.operations.promote_scales import promote_scales
 from resizefix.operations.sites import sites_in
 from resizefix.runtimes import limits
-from resizefix.shapes.model_view import ModelView
+from resizefix.shapes.stored_shapes import ModelView
 from resizefix.verification.memory_budget import MemoryBudget
 
 LARGE = model("""(float[1,3,135,240] x) => (float[1,3,"h","w"] y) <float[4] s = {1, 1, 8, 8}>

@@ -6,9 +6,9 @@ import pytest
 
 from resizefix.document.document import Document
 from resizefix.scope_path import MAIN, BodyName, ScopePath
+from resizefix.verification.bounds import moved_by_noise
 from resizefix.verification.conditions import Conditions
 from resizefix.verification.engine import Engine
-from resizefix.verification.noise import moved_by_noise
 
 FEEDS = {"x": np.linspace(-1, 1, 64, dtype=np.float32).reshape(1, 1, 8, 8)}
 

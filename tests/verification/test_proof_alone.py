@@ -15,7 +15,7 @@ from resizefix.library.result import VerificationFailedError
 from resizefix.operations.promote_scales import promote_scales as promote
 from resizefix.operations.sites import find_sites
 from resizefix.scope_path import MAIN, BodyName, FunctionName, ScopePath
-from resizefix.shapes.model_view import ModelView
+from resizefix.shapes.stored_shapes import ModelView
 from resizefix.verification.conditions import Conditions
 from resizefix.verification.extraction import Extraction
 from resizefix.verification.proof import Prover

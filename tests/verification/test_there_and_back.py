@@ -12,12 +12,12 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "library"))
 from size_networks import NEW, OLD, built
 
 import resizefix
+from resizefix.input_sizes.experiments.image_experiments import Original
+from resizefix.input_sizes.experiments.there_and_back import require_same_back
+from resizefix.input_sizes.refusal import SizeRefusedError
 from resizefix.interop import opened
-from resizefix.origins.input_sizes.refusal import SizeRefusedError
 from resizefix.verification.conditions import conditions
 from resizefix.verification.engine import Engine
-from resizefix.verification.image_experiments import Original
-from resizefix.verification.there_and_back import require_same_back
 
 
 def pooled(n, h, w):

@@ -12,7 +12,7 @@ from onnx_text import document, model
 import resizefix
 from resizefix.verification.conditions import Conditions
 from resizefix.verification.signatures import Feeding
-from resizefix.verification.verification import Status, Verification
+from resizefix.verification.verification import Verification, VerificationStatus
 from resizefix.verification.verify import verify
 
 SEEDS = st.integers(0, 2**31)
@@ -177,11 +177,11 @@ UNREACHED = """(float[2] x) => (y) <float k = {%s}> {
 def test_a_branch_that_nothing_reaches_is_no_yes_unless_both_models_hold_the_same():
     before, other = (UNREACHED % (5.0, operator) for operator in ("Abs", "Floor"))
     found = verified(before, other)
-    assert found.status is Status.UNREFUTED
+    assert found.status is VerificationStatus.UNREFUTED
     assert not found.passed
     assert "If_" in found.reason or "y" in found.reason
-    assert verified(before, before).status is Status.PASSED
-    assert verified(before, UNREACHED % (6.0, "Abs")).status is Status.UNREFUTED
+    assert verified(before, before).status is VerificationStatus.PASSED
+    assert verified(before, UNREACHED % (6.0, "Abs")).status is VerificationStatus.UNREFUTED
 
 
 # ---- what has no number to compare ----

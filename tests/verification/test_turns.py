@@ -7,7 +7,7 @@ import resizefix
 from resizefix.document.document import Document
 from resizefix.operations.sites import sites_in
 from resizefix.runtimes.ort_session import Session
-from resizefix.shapes.model_view import ModelView
+from resizefix.shapes.stored_shapes import ModelView
 from resizefix.verification.upstream import fed_back
 
 NEAREST = '<mode = "nearest", coordinate_transformation_mode = "asymmetric", nearest_mode = "floor">'

@@ -13,7 +13,7 @@ from resizefix.error_bound import ErrorBound
 from resizefix.errors import UsageError
 from resizefix.verification.conditions import Conditions
 from resizefix.verification.signatures import Feeding
-from resizefix.verification.verification import Status, Verification
+from resizefix.verification.verification import Verification, VerificationStatus
 from resizefix.verification.verify import verify
 
 CONSTANT = """(float[1,3,h,w] x) => (float[1,3,oh,ow] y) <float[4] s = {1, 1, 3, 3}> {
@@ -59,7 +59,7 @@ def test_promoted_scales_are_fed_and_shown():
 
 def test_scales_that_are_not_the_old_ones_are_another_output_and_the_shapes_are_said():
     result = verified(CONSTANT, PROMOTED, feeds={"x_scales": [1, 1, 2, 2]})
-    assert result.status is Status.FAILED
+    assert result.status is VerificationStatus.FAILED
     assert result.reason == (
         "With optimisation disabled, output 'y' is float32[1, 3, 96, 144] before and float32[1, 3, 64, 96] after."
     )
@@ -84,7 +84,7 @@ STALE = SHAPE_READ % "<float[1,1,8,8] r>"
 
 def test_a_stale_shape_that_only_the_default_level_believes_is_found():
     result = verified(CLEAN, STALE, feeds={"s": [1, 1, 3, 3]})
-    assert result.status is Status.FAILED
+    assert result.status is VerificationStatus.FAILED
     assert [(run.optimized, run.bitwise) for run in result.runs] == [(False, True), (True, False)]
     assert result.reason.startswith(
         "At the default optimisation level, output 'y' is float32[1, 1, 12, 12] before and float32[1, 1, 8, 8] after."
@@ -113,7 +113,7 @@ def test_further_runs_have_other_feeds():
         y = If(c) <then_branch = t () => (float[9] u) { u = Neg(x) }, else_branch = e () => (float[9] v) { v = %s(x) }>
     }"""
     before, after = text % "Neg", text % "Abs"
-    assert verified(before, after).status is Status.UNREFUTED
+    assert verified(before, after).status is VerificationStatus.UNREFUTED
     assert not verified(before, after, runs=2).passed
     assert not verified(before, after, seed=1).passed
     assert len(verified(before, before, runs=3).runs) == 6
@@ -157,14 +157,14 @@ FILLED = """(float[1,1,4,4] x, float[4] s) => (float[1,1,oh,ow] y) %s {
 )  # fmt: skip
 def test_what_is_wrong_is_said(before, after, reason):
     result = verified(before, after, feeds={"s": [1, 1, 3, 3]} if before.startswith(FILLED[:30]) else {})
-    assert result.status is Status.FAILED
+    assert result.status is VerificationStatus.FAILED
     assert re.search(reason, result.reason, re.DOTALL)
 
 
 def test_a_model_that_cannot_be_loaded_is_named(tmp_path):
     broken = "(float[1,3,h,w] x) => (y) { y = Resize(x) }"
     result = verified(NEGATED, broken)
-    assert result.status is Status.FAILED
+    assert result.status is VerificationStatus.FAILED
     assert result.reason.startswith("onnxruntime cannot load AFTER (node 'Resize#0', Resize): ")
     assert result.runs == ()
     document(broken).save(tmp_path / "broken.onnx")
@@ -220,10 +220,10 @@ OPEN = "(float[n,c,h,w] x) => (float[a,b,d,e] y) { y = Neg (x) }"
 def test_a_model_that_runs_at_other_sizes_than_were_chosen_says_which_to_give(before, after, side):
     found = verified(before, after)
     said = "The sizes of 'x' were chosen here; give others with shape"
-    assert found.status is Status.FAILED
+    assert found.status is VerificationStatus.FAILED
     assert found.reason.startswith(f"{side} cannot be run at node 'Reshape#0'")
     assert found.reason.endswith(said)
     assert verified(before, after, shapes={"x": (1, 17, 5, 5)}).passed
     again = verified(before, after, shapes={"x": (1, 17, 5, 6)})
-    assert again.status is Status.FAILED
+    assert again.status is VerificationStatus.FAILED
     assert said not in again.reason

@@ -36,5 +36,5 @@ class UnavailableError(Exception):
     """The runtime is not there, or another version of it."""
 
 
-class RefusedError(Exception):
+class AdapterRefusedError(Exception):
     """The runtime does not take the model, and has not raised anything itself."""

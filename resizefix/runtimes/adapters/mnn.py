@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
-from resizefix.runtimes.adapters import Arrays, ModelToLoad, Options, RefusedError, Run
+from resizefix.runtimes.adapters import AdapterRefusedError, Arrays, ModelToLoad, Options, Run
 
 # What a variable of MNN can hold; the types of ONNX that it lacks are given as its converter has them in the model.
 _HELD = {
@@ -36,7 +36,7 @@ def load(model: ModelToLoad, options: Options) -> Run:
     arguments = {"-f": "ONNX", "--modelFile": model.path, "--MNNModel": converted, "--keepInputFormat": "1"}
     import_module("_tools").mnnconvert(["mnnconvert", *(word for pair in arguments.items() for word in pair)])
     if not os.path.exists(converted):
-        raise RefusedError("the converter wrote no model")
+        raise AdapterRefusedError("the converter wrote no model")
     expr = engine._expr
     threads = 4 if options.get("threads") == "default" else 1  # four by default (ScheduleConfig)
     # No runtime manager; not dynamic, sizes may change, not rearranged.
@@ -55,7 +55,7 @@ def load(model: ModelToLoad, options: Options) -> Run:
 def _variable(expr: Any, value: Any) -> Any:
     held = _HELD.get(value.dtype.str[1:])
     if held is None:
-        raise RefusedError(f"MNN's Python interface has no tensors of type {value.dtype}")
+        raise AdapterRefusedError(f"MNN's Python interface has no tensors of type {value.dtype}")
     kind, dtype = held
     return expr.const(value.astype(dtype), list(value.shape), expr.NCHW, getattr(expr, kind))
 

@@ -15,7 +15,7 @@ from importlib.metadata import version as installed
 from importlib.util import find_spec
 from typing import Any
 
-from resizefix.runtimes.adapters import Arrays, ModelToLoad, Options, RefusedError, Run
+from resizefix.runtimes.adapters import AdapterRefusedError, Arrays, ModelToLoad, Options, Run
 
 _TYPES = {"f4": "f32", "f2": "f16", "f8": "f64", "i4": "i32", "i8": "i64", "u1": "u8", "i1": "i8", "b1": "bool"}
 _REDUCED = ("use_fp16_packed", "use_fp16_storage", "use_fp16_arithmetic", "use_bf16_storage")
@@ -45,7 +45,7 @@ def load(model: ModelToLoad, options: Options) -> Run:
         setattr(net.opt, option, False)
     param, weights = written("ncnn.param"), written("ncnn.bin")
     if not os.path.exists(param) or net.load_param(param) != 0 or net.load_model(weights) != 0:
-        raise RefusedError(said)
+        raise AdapterRefusedError(said)
     with open(written("ncnn.py"), encoding="utf-8") as made:
         batch = _batch_axes(made.read())
 
@@ -57,7 +57,7 @@ def load(model: ModelToLoad, options: Options) -> Run:
         for index, array in enumerate(arrays):
             blob = f"in{index}"
             if blob in batch and extractor.input(blob, ncnn.Mat(array, **batch[blob]).clone()) != 0:
-                raise RefusedError(f"the input {blob} was not taken")
+                raise AdapterRefusedError(f"the input {blob} was not taken")
         return [_extracted(extractor, f"out{index}", batch) for index in range(len(model.outputs))]
 
     return run
@@ -84,14 +84,14 @@ def _convert(model: ModelToLoad) -> tuple[str, Any]:
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
     said = done.stdout.decode("utf-8", "replace")
     if done.returncode != 0:
-        raise RefusedError(f"pnnx ended with status {done.returncode}: {said[-400:]}")
+        raise AdapterRefusedError(f"pnnx ended with status {done.returncode}: {said[-400:]}")
     return said.partition("pass_ncnn")[2].strip() or "pnnx wrote nothing for ncnn", written
 
 
 def _type(value: Any) -> str:
     found = _TYPES.get(value.dtype.str[1:])
     if found is None:
-        raise RefusedError(f"pnnx takes no inputs of type {value.dtype}")
+        raise AdapterRefusedError(f"pnnx takes no inputs of type {value.dtype}")
     return found
 
 
@@ -105,5 +105,5 @@ def _batch_axes(program: str) -> dict[str, dict[str, int]]:
 def _extracted(extractor: Any, blob: str, batch: dict[str, dict[str, int]]) -> Any:
     status, mat = extractor.extract(blob)
     if status != 0:
-        raise RefusedError(f"{blob} was not computed")
+        raise AdapterRefusedError(f"{blob} was not computed")
     return mat.numpy(**batch.get(blob, {})).copy()

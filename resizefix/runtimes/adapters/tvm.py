@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
-from resizefix.runtimes.adapters import Arrays, ModelToLoad, Options, RefusedError, Run
+from resizefix.runtimes.adapters import AdapterRefusedError, Arrays, ModelToLoad, Options, Run
 
 
 def version(options: Options) -> str:
@@ -26,7 +26,7 @@ def load(model: ModelToLoad, options: Options) -> Run:
 
     def run(feeds: Arrays) -> Sequence[Any]:
         if wanted != len(feeds):
-            raise RefusedError(f"the importer kept {wanted} of {len(feeds)} inputs")
+            raise AdapterRefusedError(f"the importer kept {wanted} of {len(feeds)} inputs")
         found = machine["main"](*(tvm.runtime.tensor(value) for value in feeds.values()))
         return [result.numpy() for result in ([found] if hasattr(found, "numpy") else found)]
 

@@ -1,0 +1,179 @@
+"""Numbers that nothing has decided, on a path that follows the input: one that a formula makes of a size is asked for.
+
+At the old size such a number may be the size, or stand for itself. It is left as it is only where no formula of a size
+near it gives its bits, or where it is of a kind that never holds a size: what scales an activation or an attention,
+what pixels are scaled by, and small numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Iterable, Sequence
+from itertools import pairwise
+
+import numpy as np
+from onnx import NodeProto
+
+from resizefix.diagnostics import Diagnostic
+from resizefix.document.values import Array
+from resizefix.input_sizes.flow import Flow
+from resizefix.input_sizes.operands import Place
+from resizefix.input_sizes.own_numbers import is_own
+from resizefix.input_sizes.refusal import FOLLOW, KEEP, asked
+from resizefix.input_sizes.scalar_use import FORMS, RARER, ScalarUse, distinct, reading
+from resizefix.shapes.expression import Dim
+
+Doubts = dict[Place, Sequence[ScalarUse]]
+Along = Callable[[str], Iterable[Dim]]
+NumbersRead = Callable[[int, NodeProto], Iterable[Place]]
+_MEETING = frozenset(
+    {"Add", "Sub", "Mul", "Div", "Mod", "Pow", "Min", "Max", "Clip", "Where", "Less", "LessOrEqual", "Greater"}
+    | {"GreaterOrEqual", "Equal", "OneHot", "Trilu", "Range", "CumSum", "EyeLike"}
+)
+_NEVER = frozenset({("Pow", 1), ("OneHot", 2), ("CumSum", 1)})
+"""Operands of these that are no number of the map: exponents, values, axes."""
+_SMALLEST = 4
+"""Sizes up to here are not looked for, nor whole numbers up to it: they stand for themselves."""
+_WRITTEN = (0.25, 0.5, 0.75, 1.5, 2.5, 3.5)
+_SHOWN = {
+    "whole": "{}", "reciprocal": "1/{}", "half": "{}/2", "two over": "2/{}", "minus": "-{}", "minus half": "-{}/2",
+    "root": "sqrt({})", "over root": "1/sqrt({})", "double": "2*{}", "quarter": "{}/4",
+}  # fmt: skip
+
+
+def loose_numbers(
+    flow: Flow,
+    found: dict[Place, ScalarUse],
+    doubtful: Doubts,
+    pixels: frozenset[str],
+    numbers_read: NumbersRead,
+    along: Along,
+    steps: Container[Place],
+) -> None:
+    """Add to `found` what the user chose of the numbers that are left. Raises SizeRefusedError for the others.
+
+    `doubtful` has numbers that may be the listed sizes, as far as rules saw. `pixels` are tensors of the image's own
+    values; `numbers_read` says which numbers a node reads, `along` which sizes the values of a tensor count along.
+    `steps` are numbers by which positions become pixels.
+    """
+    for index, node in enumerate(flow.nodes):
+        if node.op_type not in _MEETING or not any(map(flow.is_read, node.output)):
+            continue
+        sizes = [*_sizes_near(flow, node), *(dim for name in node.input for dim in along(name))]
+        of_pixels = all(name in pixels or flow.operands.is_constant(name) for name in node.input)
+        for place in numbers_read(index, node):
+            array = _open_number(flow, place)
+            if (
+                array is None
+                or place in found
+                or (node.op_type, place.position) in _NEVER
+                or flow.keeps(flow.labels[place.node])
+            ):
+                continue
+            if place in steps and not _is_plain(array) and flow.choices.of(flow.labels[place.node]) is None:
+                _assume_step(flow, place, _named(flow, distinct(flow.sizes, _formulas(sizes, array))))
+                continue
+            uses = doubtful.get(place)
+            if uses is None and (
+                not sizes or of_pixels or _is_plain(array) or is_own(flow, node, flow.nodes[place.node], array, found)
+            ):
+                continue
+            use = _asked_use(flow, place, array, [*(uses or ()), *_formulas(sizes, array)], must=uses is not None)
+            if use is not None:
+                found[place] = use
+
+
+def _assume_step(flow: Flow, place: Place, named: dict[str, ScalarUse]) -> None:
+    """A number by which positions become pixels, as many for each step of the map, where it may be a size as well."""
+    value = flow.operands.array(flow.nodes[place.node].input[place.position])
+    if named and value is not None:
+        other = next(iter(named))
+        said = {"value": value.flat[0].item()}
+        flow.assume(flow.labels[place.node], "steps-in-pixels", reading=KEEP, other=other, **said)
+
+
+def _sizes_near(flow: Flow, node: NodeProto) -> list[Dim]:
+    """The sides of the image, and the sizes of what a node reads and makes; with the areas of maps."""
+    sizes = flow.sizes
+    near: list[Dim] = []
+    for name in (*node.output, *node.input):
+        dims = [sizes.resolve(dim) for dim in flow.dims.get(name) or ()]
+        near += [dim for dim in dims if sizes.varies(dim)]
+        near += [sizes.product(pair) for pair in pairwise(dims) if any(map(sizes.varies, pair))]
+    if not near and not any(map(flow.is_moving, node.input)):
+        return []
+    sides, image = sizes.sides, flow.images[0]
+    if len(sides) == 1:
+        others = (image.old(name) for name in ("height", "width") if name not in sizes.symbols)
+        near += [sizes.product([sides[0], sizes.const(old)]) for old in others if old is not None]
+    both = [sizes.product(sides), sizes.minus(*sides), sizes.minus(*reversed(sides))] if len(sides) == 2 else []
+    return list(dict.fromkeys([*sides, *both, *near]))
+
+
+def _open_number(flow: Flow, place: Place) -> Array | None:
+    """A single number of the file that nothing has decided."""
+    name = flow.nodes[place.node].input[place.position]
+    listed = flow.operands.lists.get(place)
+    if listed is not None and any(dim is not None and flow.sizes.varies(dim) for dim in listed.dims):
+        return None
+    array = flow.operands.array(name)
+    return array if array is not None and array.size == 1 and array.dtype.kind in "fiu" else None
+
+
+def _is_plain(array: Array) -> bool:
+    """Whether a number stands for itself whatever the sizes are."""
+    size = abs(float(array.flat[0]))
+    return not np.isfinite(size) or size in _WRITTEN or (size <= _SMALLEST and size == np.floor(size))
+
+
+def _formulas(near: Iterable[Dim], array: Array) -> list[ScalarUse]:
+    """Each formula of a size that makes the number."""
+    return [
+        use
+        for dim in near
+        for less in (0, 1)
+        for form in (*FORMS, *RARER)
+        if (dim.old or 0) - less > _SMALLEST and (use := reading(dim, less, form, array)) is not None
+    ]
+
+
+def _asked_use(flow: Flow, place: Place, array: Array, uses: Sequence[ScalarUse], *, must: bool) -> ScalarUse | None:
+    """What the user says that a number is; None where it is no formula of a size. `must`: it is asked for even then."""
+    label, number = flow.labels[place.node], array.flat[0].item()
+    if not uses and not must:
+        return None
+    named = _named(flow, distinct(flow.sizes, uses))
+    chosen = named.get(flow.choices.of(label) or "")
+    if chosen is not None:
+        return chosen
+    meanings = {KEEP: Diagnostic("origins.reading-keep")}
+    meanings |= {
+        name: Diagnostic("origins.reading-formula", formula=_formula(flow, use)) for name, use in named.items()
+    }
+    raise asked(label, number, "origins.input-size-number", meanings, value=number)
+
+
+def _named(flow: Flow, uses: list[ScalarUse]) -> dict[str, ScalarUse]:
+    """The readings by name: "follow" where there is one, else formulas."""
+    if len(uses) == 1:
+        return {FOLLOW: uses[0]}
+    named: dict[str, ScalarUse] = {}
+    for use in uses:
+        named.setdefault(_formula(flow, use), use)
+    return named
+
+
+def _formula(flow: Flow, use: ScalarUse) -> str:
+    """A reading as text, without spaces: it is typed."""
+    size = flow.sizes.resolve(use.dim)
+    name = str(size.data) if size.kind == "symbol" else _SHOWN_KINDS.get(size.kind) or f"map-{_line(flow, size)}"
+    return _SHOWN[use.form].format(f"({name}-1)" if use.less else name)
+
+
+_SHOWN_KINDS = {"minus": "difference"}
+
+
+def _line(flow: Flow, size: Dim) -> str:
+    lines = [name for name in ("height", "width") if flow.sizes.follows(size, name)]
+    kind = lines[0] if len(lines) == 1 else "area"
+    stride = flow.sizes.stride(size) if len(lines) == 1 else None
+    return kind if stride is None else f"{kind}-by-{stride:g}"

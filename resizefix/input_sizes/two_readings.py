@@ -1,0 +1,168 @@
+"""Numbers and tables that stayed as they are though they may follow the input: refused with both readings."""
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+import numpy as np
+
+from resizefix.input_sizes.flow import MOST_IN_A_TABLE, Flow
+from resizefix.input_sizes.operands import Place
+from resizefix.input_sizes.refusal import refuse
+from resizefix.input_sizes.tables import may_be_grid
+from resizefix.shapes.cutting_rows import FEW
+from resizefix.shapes.expression import Dim
+from resizefix.shapes.operand import attribute_of
+
+_FEWEST = 3  # so many are chosen for their own sake
+_SHARES = (2, 3, 4, 5, 8, 10, 16)  # of all values, where that many are chosen
+
+
+def refuse_two_readings(flow: Flow) -> None:
+    """Raises SizeRefusedError for a node whose numbers are as likely to follow the input as to stay."""
+    for rule in (
+        _held_reshapes,
+        _bent,
+        _one_side_alone,
+        _middles,
+        _positions,
+        _chosen,
+        _even_parts,
+        _numbers_given_out,
+    ):
+        rule(flow)
+
+
+def _held_reshapes(flow: Flow) -> None:
+    """A map that follows the input, put into sizes that all stay: it has as many samples by chance alone."""
+    for index, node in enumerate(flow.nodes):
+        source = flow.dims_of(Place(index, 0), node.input[0]) if node.op_type == "Reshape" and node.input else None
+        made = flow.dims.get(node.output[0]) if source else None
+        if source and made and any(map(flow.sizes.varies, source)) and flow.is_moving(node.input[0]):
+            sizes = [flow.sizes.fixed(dim) for dim in made]
+            if None not in sizes:
+                raise refuse(flow.labels[index], "origins.input-size-reshape-held", sizes=sizes)
+
+
+def _bent(flow: Flow) -> None:
+    """A resize to sizes of the file, or a pool of a part of its map, which weights and tables behind it hold."""
+    for use in flow.resizes:
+        held = [
+            after.old
+            for axis, before, after in use.axes
+            if (use.label, axis) not in flow.kept and flow.sizes.varies(before) and flow.sizes.fixed(after) is not None
+        ]
+        if held and not use.is_scale and flow.choices.of(use.label) is None:
+            raise refuse(use.label, "origins.input-size-resize-held", sizes=held)
+    for index, _, bins, windows in flow.pools:
+        label = flow.labels[index]
+        held = [size.old for size, window in zip(bins, windows, strict=True) if _is_held(flow, size, window)]
+        if held and label not in flow.conventional and flow.choices.of(label) is None:
+            kernel = attribute_of(flow.nodes[index], "kernel_shape")
+            raise refuse(label, "origins.input-size-pool", kernel=kernel, bins=[size.old for size in bins])
+
+
+def _is_held(flow: Flow, size: Dim, window: Dim) -> bool:
+    return flow.sizes.fixed(size) not in (None, 1) and flow.sizes.varies(window)
+
+
+def _one_side_alone(flow: Flow) -> None:
+    """A resize by one factor of which another node fixes one side: only the other side would follow the input."""
+    for use in flow.resizes:
+        moving = [(before, after) for _, before, after in use.axes if flow.sizes.varies(before)]
+        factors = {Fraction(after.old or 0, before.old or 1) for before, after in moving}
+        held = {flow.sizes.fixed(after) is not None for _, after in moving}
+        if len(factors) == 1 and len(held) == 2 and not flow.keeps(use.label):
+            factor, made = f"{float(factors.pop()):.4g}", [after.old for _, after in moving]
+            raise refuse(use.label, "origins.input-size-resize-factor", sizes=made, factor=factor)
+
+
+def _middles(flow: Flow) -> None:
+    """A cut of fixed length from the very middle of an axis: it begins there, or at the middle of another size."""
+    for label, dim, first, length in flow.cuts:
+        whole, begin, old = dim.old or 0, first.old or 0, length.old or 0
+        fixed = flow.sizes.fixed(length) is not None and flow.sizes.fixed(first) is not None
+        middle = begin > 0 and (whole - old) // 2 == begin and whole > begin + old
+        if fixed and middle and flow.sizes.varies(dim) and not flow.keeps(label):
+            raise refuse(label, "origins.input-size-cut", old=whole, numbers=[begin, begin + old])
+
+
+def _positions(flow: Flow) -> None:
+    for label, data, positions in flow.scattered:
+        held = [dim for dim in positions[:-1] if flow.sizes.fixed(dim) is not None and (dim.old or 0) > FEW]
+        moving = [dim.old or 0 for dim in data if flow.sizes.varies(dim)]
+        if held and moving and not flow.keeps(label):
+            raise refuse(label, "origins.input-size-indices", old=max(moving))
+
+
+def _chosen(flow: Flow) -> None:
+    for label, dim, count in flow.chosen:
+        whole, number = dim.old or 0, flow.sizes.fixed(count) or 0
+        share = number > _FEWEST and whole % number == 0 and whole // number in _SHARES
+        if share and flow.sizes.varies(dim) and not flow.keeps(label):
+            raise refuse(label, "origins.input-size-share-of-axis", count=number, whole=whole)
+
+
+def follow_shares(flow: Flow) -> None:
+    """Let a count of what is chosen of an axis be the share of it, where the user says so."""
+    for label, dim, count in flow.chosen:
+        whole, number = dim.old or 0, count.old or 1
+        if flow.choices.of(label) == "follow" and flow.is_open(count) and whole % number == 0:
+            flow.bind(count, flow.sizes.quotient(dim, flow.sizes.const(whole // number)))
+
+
+def _even_parts(flow: Flow) -> None:
+    for label, dim, count in flow.shared_out:
+        if count > 2 and flow.sizes.varies(dim) and not flow.keeps(label):
+            raise refuse(label, "origins.input-size-parts", old=dim.old, count=count, part=(dim.old or 0) // count)
+
+
+def _numbers_given_out(flow: Flow) -> None:
+    """An output that no image decides, and that holds a size of the image."""
+    sides = {old for name, old in flow.sizes.symbols.items() if name != "batch"}
+    for output in flow.view.model.graph.output:
+        index, name = flow.operands.scope.producers.get(output.name), output.name
+        if flow.is_moving(name):
+            continue
+        label = name if index is None else flow.labels[index]
+        array = flow.operands.numbers(Place(index or 0, 0), name)
+        if array is None or array.dtype.kind not in "iuf" or array.size > FEW or flow.keeps(label):
+            continue
+        if sides & {float(number) for number in np.ravel(array)}:
+            raise refuse(label, "origins.input-size-output", name=name, numbers=array.ravel().tolist())
+
+
+_MULTIPLES = (1, 2, 3, 4, 8, 16, 32)
+_SMALL = 4
+
+
+def refuse_loose_tables(flow: Flow) -> None:
+    """Raises SizeRefusedError for a table that counts positions on a map of the image, where its axis is still open."""
+    lengths = list(_lengths(flow))
+    for place, table in flow.operands.tables.items():
+        label = flow.labels[place.node]
+        if flow.keeps(label) or not any(map(flow.is_read, flow.nodes[place.node].output)):
+            continue
+        for axis, dim in enumerate(table.dims):
+            if flow.sizes.resolve(dim).kind != "var":
+                continue
+            for factors in lengths:
+                if int(np.prod(factors)) == dim.old and _counts(flow, table.name, axis, factors):
+                    shape = list(flow.operands.shape_of(table.name))
+                    raise refuse(label, "origins.input-size-loose-table", name=table.name, shape=shape)
+
+
+def _lengths(flow: Flow) -> Iterator[tuple[int, ...]]:
+    """The sides of maps that are the image, a share or a multiple of it; together and alone."""
+    sides = [flow.sizes.symbols[side.data] for side in flow.sizes.sides]
+    for share in _MULTIPLES:
+        for made in ([side * share for side in sides], [side // share for side in sides]):
+            if min(made, default=0) > _SMALL:
+                yield tuple(made)
+                yield from ((side,) for side in made)
+
+
+def _counts(flow: Flow, name: str, axis: int, factors: tuple[int, ...]) -> bool:
+    array = flow.operands.array(name)
+    if array is None or array.size > MOST_IN_A_TABLE or array.dtype.kind not in "fiu":
+        return False
+    return bool(np.ptp(array, axis=axis).max(initial=0) > 0) and may_be_grid(array, axis, factors)

@@ -1,0 +1,101 @@
+"""A pasted text without what terminals, logs, JSON, HTML and quotation marks add to it.
+
+Which runtime printed a text that no row knows: by the names that its logs begin with.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from typing import NamedTuple
+
+# Colours, also where a log lost the escape character itself.
+_COLOURS = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07]*\x07|\[\d{1,3}(?:;\d{1,3})*m")
+# As JSON or a `repr` writes quotes, line breaks and other characters.
+_ESCAPED = re.compile(r"\\+(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|[nrt])?")
+_PYTEST = re.compile(r"^E(?=\s)", re.MULTILINE)
+# Quotes differ, and stand where C++ joins two texts; marks of quoted lines, frames and characters without a width go.
+_BOXES = map(chr, range(0x2500, 0x25A0))
+_LEFT_OUT = frozenset([*"'`´‘’“”\">|#^\u200b\u200c\u200d\u2060\ufeff\u00ad", *_BOXES])
+
+
+class Plain(NamedTuple):
+    """The letters of a text, without white space and marks of quotation: a terminal breaks a line anywhere.
+
+    `gaps` are the places, as indices of `letters`, in front of which something was left out: a word may end there.
+    """
+
+    letters: str
+    gaps: frozenset[int]
+
+    def divides(self, place: int) -> bool:
+        """Whether a word may begin or end at this place."""
+        if place in (0, len(self.letters)) or place in self.gaps:
+            return True
+        return not (_in_word(self.letters[place - 1]) and _in_word(self.letters[place]))
+
+
+def plain(pasted: str) -> Plain:
+    """The letters of a text and the gaps between them."""
+    read = _PYTEST.sub(" ", _COLOURS.sub(" ", _ESCAPED.sub(_character, html.unescape(pasted))))
+    letters: list[str] = []
+    gaps: set[int] = set()
+    count = 0
+    for character in read:
+        if character.isspace() or character in _LEFT_OUT:
+            gaps.add(count)
+        else:
+            folded = character.casefold()
+            letters.append(folded)
+            count += len(folded)
+    return Plain("".join(letters), frozenset(gaps))
+
+
+def plain_text(pasted: str) -> str:
+    """The letters of a text alone."""
+    return plain(pasted).letters
+
+
+def without_prefix(pasted: str) -> str:
+    """The text without what begins each of its lines, as a time or the name of a container; numbers may differ."""
+    lines = [line for line in pasted.splitlines() if line.strip()]
+    if len(lines) < 2:
+        return pasted
+    alike = [re.sub(r"\d", "0", line) for line in lines]
+    pairs = enumerate(zip(min(alike), max(alike), strict=False))
+    shared = alike[0][: next((place for place, (one, other) in pairs if one != other), len(min(alike)))]
+    prefix = re.match(r".*[]|:>)]\s*", shared) or re.match(r".*\W", shared)
+    return pasted if prefix is None else "\n".join(line[prefix.end() :] for line in lines)
+
+
+def _character(escaped: re.Match[str]) -> str:
+    code = escaped[1] or escaped[2]
+    return chr(int(code, 16)) if code else " "
+
+
+def _in_word(character: str) -> bool:
+    return character.isalnum() or character == "_"
+
+
+# In the order in which they are looked for; providers of onnxruntime name themselves, and it beside them.
+_SPEAKERS = (
+    ("tensorrt", r"\btensorrt\b|\[trt\]|trtexec|nvonnxparser|onnx-tensorrt|onnx2trt|builtin_op_importers"),
+    ("qnn", r"\bqnn\b"),
+    ("coreml", r"core ?ml"),
+    ("nnapi", r"\bnnapi\b"),
+    ("migraphx", r"migraphx"),
+    ("rknn", r"\brknn\b"),
+    ("tidl", r"\btidl\b"),
+    ("openvino", r"openvino|\bov::|ngraph|model optimizer"),
+    ("opencv", r"\bopencv\b|\bcv2?::|\bcv2\."),
+    ("ncnn", r"\bncnn\b|\bpnnx\b|onnx2ncnn"),
+    ("mnn", r"\bmnn\b|mnnconvert"),
+    ("tract", r"\btract\b|tract_onnx"),
+    ("tvm", r"\btvm\b|\brelax\b|\brelay\b"),
+    ("onnxruntime", r"onnxruntime|\bort\b"),
+)
+
+
+def speaker(pasted: str) -> str | None:
+    """The runtime's name, as `--target` takes it; None: the text names none."""
+    return next((name for name, words in _SPEAKERS if re.search(words, pasted, re.IGNORECASE)), None)

@@ -47,6 +47,8 @@ SENTENCES = {
     "verification.same-name-in-bodies": "{input!r} drives nodes in different bodies that write the same name, and onnxruntime does not run the whole model ({why}), so nothing can be proven. Promote them one by one",
     "verification.neither-whole-nor-alone": "onnxruntime can run neither the model nor {label!r} alone ({why}), so nothing can be proven; the model as a whole: {why_local}. With --no-verify it is written unproven",
     "verification.differs-unoptimised": "With optimisation disabled, {why}.",
+    "verification.differs-at-special": "Where an input holds {special}, with optimisation disabled, {why}.",
+    "verification.other-at-special": "not the same where an input holds {special}: {why}",
     "verification.differs-optimised": "At the default optimisation level, {why}. Up to {bound.bound:.2g} of the largest value is allowed ({bound.note}).",
     "verification.default-level-not-compared": "{why}: not compared was the default optimisation level",
     "verification.whole-numbers": "whole numbers",

@@ -65,7 +65,7 @@ SENTENCES = {
     "verification.repaired-none-alone": "no repaired node stands in the main graph, so none was compared alone",
     "verification.broken-does-not-run": "the broken file does not run, so the models were not compared as a whole: {why}",
     "verification.as-before": "the model computes what it did before",
-    "verification.broken-computed-otherwise": "the broken model ran and computed something else: {why}",
+    "verification.broken-computed-otherwise": "the model before ran and computed something else: {why}",
     "verification.around-and-whole": "around {key!r}: {why} As a whole: {why_local}",
     "verification.around": "around {key!r}: {why}",
     "verification.does-not-load": "onnxruntime cannot load {label}{where}: {why}",

@@ -44,3 +44,11 @@ def test_out_that_exists_is_not_asked_for_before_in_is_there(call, tmp_path, mon
     code, _, err = call("promote-scales", "gone.onnx", "m.onnx")
     assert code == 2
     assert "gone.onnx: there is no such file; m.onnx exists: IN comes before OUT" in err
+
+
+def test_one_number_is_no_size_of_an_image(call, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    shutil.copy(SRCNN, "m.onnx")
+    code, _, err = call("input-size", "m.onnx", "o.onnx", "640")
+    assert code == 2
+    assert "input 'input' has a height and a width: write 640x640, or 20x640 for another width alone" in err

@@ -54,7 +54,7 @@ SENTENCES = {
     "library.right-in-runtime": "{runtime} computes the same, within 1e-4 of the largest value",
     "library.rewrite-differs-in-runtime": "the rewritten node {node} is wrong in {runtime}: {why}",
     "library.rewrite-stops-runtime": "{runtime} ran the model before and does not run the rewritten one: {why}",
-    "library.other-operators-differ": "in {runtime} the rewritten resizes are right, and other operators differ: {why}",
+    "library.other-operators-differ": "in {runtime} the rewritten resizes are right; what differs begins at other operators: {why}",
     "library.older-forms-round": "older forms of {operators} compute within rounding",
     "library.hybrid-verified-at-8": "the file itself is no valid ONNX (opset 9 with a scales attribute); the same model at opset 8 was verified",
     "library.allow-inexact-passes": " Other operators add in another order, and where a later node rounds, a last bit may become a whole step. --allow-inexact lets up to {most:g} of the largest value pass, and reports it.",

@@ -157,7 +157,7 @@ SENTENCES = {
     "verification.expected-first-resize-or-before": "the model differs from {source}, and the first resize that does is {node}, or a node between it and the tensors compared before it ({data!r} is not among them): {why}",
     "verification.expected-before-resizes": "the model differs from {source}, before any resize does: {why}",
     "verification.first-resize-that-differs": "{runtime} differs from onnxruntime, and the first resize that does is {node}: {why}",
-    "verification.no-resize-begins-difference": "{runtime} differs from onnxruntime, but no resize is the first to: {why}",
+    "verification.no-resize-begins-difference": "{runtime} differs from onnxruntime, but not first at a resize: {why}",
     "verification.body-not-looked-at": "{node} stands in a body and could not be compared alone: {why}",
     "verification.outputs-agree-body-differs": "the outputs agree, but {node}, which stands in a body, differs in {runtime} when it is run alone",
     "verification.outputs-agree-resizes-differ": "the outputs agree, but a resize inside the model does not",

@@ -10,9 +10,8 @@ from resizefix.errors import RefusedError
 from resizefix.interpolation import CoordinateTransformationMode, ExtentKind, Mode, NearestMode
 from resizefix.lowerings.matmul import MATMUL, SMALL_MATMUL
 from resizefix.operations.legalize import Legalize, Legalizer
-from resizefix.operations.replacement import Allowance, Replacement, every_lowered, rewritten, subject_of
+from resizefix.operations.replacement import Allowance, Replacement, every_lowered, rewritten, spelled, subject_of
 from resizefix.operations.site import Site
-from resizefix.operations.site_nodes import spelled
 from resizefix.origins.classify import OriginKind
 from resizefix.outcome import Outcome, Status
 from resizefix.scope_path import Key

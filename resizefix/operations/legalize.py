@@ -29,8 +29,10 @@ from resizefix.operations.replacement import (
     fix_shapes,
     in_float32,
     lowered,
+    operands_of,
     replace_sites,
     rewritten,
+    spelled,
     subject_of,
     until_casts,
     why_unverifiable,
@@ -38,7 +40,6 @@ from resizefix.operations.replacement import (
 from resizefix.operations.rewriter import Operation, Rewritten, broken_rules, rewrite
 from resizefix.operations.scan_ranks import store_scan_ranks
 from resizefix.operations.site import Site
-from resizefix.operations.site_nodes import operands_of, spelled
 from resizefix.outcome import Outcome, Status
 from resizefix.scope_path import Key
 from resizefix.shapes.stored_shapes import ModelView

@@ -17,9 +17,17 @@ from resizefix.document.node_builder import FreshNames
 from resizefix.document.scopes import names_in
 from resizefix.equivalences.resize_spec import ResizeSpec
 from resizefix.errors import RefusedError
-from resizefix.operations.replacement import Allowance, Fresh, Replacement, every_lowered, rewritten, subject_of
+from resizefix.operations.replacement import (
+    Allowance,
+    Fresh,
+    Replacement,
+    every_lowered,
+    operands_of,
+    rewritten,
+    spelled,
+    subject_of,
+)
 from resizefix.operations.site import ReadSite, Site
-from resizefix.operations.site_nodes import operands_of, spelled
 from resizefix.opsets.lowering import Ready
 from resizefix.outcome import Outcome, Status
 from resizefix.scope_path import Key

@@ -19,7 +19,6 @@ from resizefix.document.edits import set_shape
 from resizefix.document.scopes import DEFAULT_DOMAINS, Scope, Scopes, bodies, is_operator, node_label
 from resizefix.errors import UnreadableModelError
 from resizefix.scope_path import Key
-from resizefix.shapes.axis_sizes import AxisSizes
 from resizefix.shapes.dependents import Dependents
 from resizefix.shapes.stored_shapes import ModelView, Shapes
 
@@ -37,6 +36,8 @@ def store_scan_ranks(document: Document, changed: Collection[Key]) -> dict[Key, 
     found = [(scope, value.name) for scope in scopes.all for value in _open_outputs(scope)]
     if not found:
         return {}
+    from resizefix.shapes.axis_sizes import AxisSizes  # few models hold a Scan
+
     reached = {key: _dependents(scopes, key) for key in changed}
     sizes = AxisSizes(view)
     inferred = Shapes(_with_fixed_shapes_read(view))

@@ -35,13 +35,13 @@ from resizefix.operations.replacement import (
     lengths,
     replace_sites,
     rewritten,
+    spelled,
     subject_of,
 )
 from resizefix.operations.rewriter import Operation, broken_rules, rewrite
 from resizefix.operations.scan_ranks import store_scan_ranks
 from resizefix.operations.settings import AXES, SCALES, SIZES, Settings
 from resizefix.operations.site import ReadSite, Site
-from resizefix.operations.site_nodes import spelled
 from resizefix.opsets.raising import why_not_raised
 from resizefix.origins.classify import OriginKind
 from resizefix.outcome import Outcome, Status

@@ -3,10 +3,10 @@ them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple
 
 from onnx import NodeProto
 
@@ -188,23 +188,6 @@ class Survey:
         """The targets that do not take every site."""
         columns = zip(*self.verdicts, strict=True)
         return [column[0].target.name for column in columns if not all(verdict.accepted for verdict in column)]
-
-
-_FEWEST_ALIKE = 4
-T = TypeVar("T")
-
-
-def grouped(items: Sequence[T], looks: Callable[[T], Hashable]) -> list[list[T]]:
-    """At least four items with the same looks are one group, at the place of the first; every other is its own."""
-    groups: dict[Hashable, list[int]] = {}
-    for number, item in enumerate(items):
-        groups.setdefault(looks(item), []).append(number)
-    parts = [
-        part
-        for group in groups.values()
-        for part in ([group] if len(group) >= _FEWEST_ALIKE else [[number] for number in group])
-    ]
-    return [[items[number] for number in part] for part in sorted(parts)]
 
 
 def broken_rules(verdicts: Sequence[Verdict]) -> tuple[Broken, ...]:

@@ -7,18 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from onnx import GraphProto, ModelProto, TensorProto, helper
 
 from resizefix.document.document import Document
 from resizefix.document.node_builder import FreshNames
 from resizefix.document.scopes import DEFAULT_DOMAINS, default_opset, names_in
-from resizefix.operations.promote_scales import Integers, NewInputs, Promotion, promote_scales
 from resizefix.operations.site import Site
 from resizefix.operations.sites import sites_in
 from resizefix.outcome import Outcome, Status
-from resizefix.promotion import PromotedInput
+from resizefix.promotion import Integers, NewInputs, PromotedInput
 from resizefix.scope_path import MAIN, Key
 from resizefix.shapes.stored_shapes import ModelView
 from resizefix.targets.catalogue import TARGETS
@@ -26,6 +25,9 @@ from resizefix.targets.collect_facts import facts_in, kinds_in
 from resizefix.targets.facts import SiteFacts
 from resizefix.targets.target import Target, accepted, judge
 from resizefix.targets.tensorrt import TENSORRT_TARGETS
+
+if TYPE_CHECKING:
+    from resizefix.operations.promote_scales import Promotion
 
 
 def lost_targets(
@@ -114,6 +116,8 @@ class _Kinds:
         return _accepting([facts for facts, _ in kinds_in(after)], targets)
 
     def _promoted(self, view: ModelView, sites: Sequence[Site], integers: Integers | None) -> Promotion:
+        from resizefix.operations.promote_scales import promote_scales  # other changes have no inputs
+
         if integers is not None:
             wanted = NewInputs(integers=integers)
             return promote_scales(view.document, sites, wanted, target=TENSORRT_TARGETS[-1], view=view)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from onnx import NodeProto, TensorProto, helper
 
@@ -17,9 +18,6 @@ from resizefix.document.node_builder import FreshNames
 from resizefix.document.scopes import names_in
 from resizefix.equivalences.resize_spec import ResizeSpec
 from resizefix.errors import RefusedError
-from resizefix.faults.fault import Fault
-from resizefix.faults.loading import not_loaded
-from resizefix.faults.table import faults_in
 from resizefix.interpolation import ExtentKind, Mode
 from resizefix.operations.replacement import (
     Allowance,
@@ -47,6 +45,9 @@ from resizefix.targets.collect_facts import facts_in
 from resizefix.targets.facts import OperandSource, Roi, SiteFacts
 from resizefix.targets.onnxruntime_target import ONNXRUNTIME
 from resizefix.targets.target import Effect, Target, Violation, accepted, judge
+
+if TYPE_CHECKING:
+    from resizefix.faults.fault import Fault
 
 
 def legalize(
@@ -85,8 +86,7 @@ class Legalize(Operation[Replacement]):
 
     def plan(self, view: ModelView, sites: Sequence[Site]) -> Sequence[Replacement | Outcome]:
         """What becomes of each site, by the facts of the model as it is now."""
-        faults = faults_in(view) if self._target is ONNXRUNTIME else ()
-        broken = {index: found for index, found in enumerate(faults) if any(fault.stops_loading for fault in found)}
+        broken = _stopped(view) if self._target is ONNXRUNTIME else {}
         return [
             _refused_for(one.site, self._target, broken[one.site.index])
             if one.site.index in broken
@@ -130,8 +130,18 @@ def _refusal(target: Target, violations: Sequence[Violation]) -> tuple[Violation
     return first, Diagnostic("operations.target-refuses", target=target.name, rule_name=first.rule, why=first.because)
 
 
+def _stopped(view: ModelView) -> dict[int, Sequence[Fault]]:
+    """The faults of the sites that keep onnxruntime from loading the model, by the sites' indices."""
+    from resizefix.faults.table import faults_in  # other targets are asked by their rules
+
+    by_index = enumerate(faults_in(view))
+    return {index: faults for index, faults in by_index if any(fault.stops_loading for fault in faults)}
+
+
 def _refused_for(site: Site, target: Target, faults: Sequence[Fault]) -> Outcome:
     """The outcome of a site with a fault that keeps the target from loading the model: `repair` comes first."""
+    from resizefix.faults.loading import not_loaded
+
     violation = next(not_loaded(target, site.label, faults))
     reason = Diagnostic("operations.not-loaded", why=_refusal(target, [violation])[1], fix=violation.fix)
     return site.outcome(Status.REFUSED, reason)

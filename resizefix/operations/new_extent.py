@@ -12,12 +12,12 @@ from resizefix.document.text import counted
 from resizefix.errors import RefusedError
 from resizefix.interpolation import ExtentKind
 from resizefix.operations.freeze_scales import freeze_scales
-from resizefix.operations.promote_scales import NewInputs, Promotion, promote_scales
+from resizefix.operations.promote_scales import Promotion, promote_scales
 from resizefix.operations.settings import Settings
 from resizefix.operations.site import Refusal, Site
 from resizefix.operations.sites import sites_in
 from resizefix.outcome import Outcome, Status
-from resizefix.promotion import Form, InputBinding, PromotedInput
+from resizefix.promotion import Form, InputBinding, NewInputs, PromotedInput
 from resizefix.scope_path import Key
 from resizefix.shapes.output_size import batch_and_channel
 from resizefix.shapes.partners import Partner

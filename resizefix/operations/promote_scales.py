@@ -34,7 +34,7 @@ from resizefix.operations.site_nodes import read_instead
 from resizefix.operations.sites import FIRST_OPSET_WITH_SCALES_INPUT, find_sites
 from resizefix.origins.classify import OriginKind
 from resizefix.outcome import Outcome, Status
-from resizefix.promotion import Form, InputBinding, PromotedInput
+from resizefix.promotion import Form, InputBinding, NewInputs, PromotedInput
 from resizefix.scope_path import Key
 from resizefix.shapes.dependents import Dependents
 from resizefix.shapes.stored_shapes import ModelView, rederive
@@ -65,28 +65,6 @@ class Promotion:
     def document(self) -> Document:
         """The document that came of it."""
         return self.after.document
-
-
-@dataclass(frozen=True)
-class Integers:
-    """Inputs for TensorRT: int64 numerators over `denominator` (None: 1, or 1000 where a scale is fractional)."""
-
-    denominator: int | None = None
-
-
-@dataclass(frozen=True)
-class NewInputs:
-    """What is wanted of the new inputs.
-
-    `form` None is scales, or with `integers` what suits the site. `name` is as given where there is one input, with the
-    site's index where there are more. `shared`: one input for all sites. `keep_default`: the old value is the default.
-    """
-
-    form: Form | None = None
-    name: str | None = None
-    shared: bool = False
-    keep_default: bool = False
-    integers: Integers | None = None
 
 
 def promote_scales(

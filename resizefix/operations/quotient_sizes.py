@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 from onnx import NodeProto
@@ -24,16 +25,17 @@ from resizefix.operations.site_nodes import read_instead
 from resizefix.operations.sites import find_sites
 from resizefix.origins.classify import OriginKind
 from resizefix.scope_path import MAIN, Key
-from resizefix.shapes.expression import Size
-from resizefix.shapes.partners import Partners
-from resizefix.shapes.size_quotients import LONGEST, SizeQuotients
 from resizefix.shapes.stored_shapes import ModelView
 from resizefix.targets.collect_facts import facts_in
 from resizefix.targets.target import Effect, Target, judge
 
+if TYPE_CHECKING:  # few scales are quotients
+    from resizefix.shapes.expression import Size
+    from resizefix.shapes.partners import Partners
+
 FIRST_WITH_SIZES = 11
 _RULE = "scales-are-weights"
-Dividends = Mapping[Key, Sequence[Size | None]]
+Dividends = Mapping[Key, "Sequence[Size | None]"]
 
 
 def quotient_sites(view: ModelView, sites: Sequence[Site], target: Target) -> Dividends:
@@ -54,6 +56,9 @@ def quotient_sites(view: ModelView, sites: Sequence[Site], target: Target) -> Di
     ]
     if not refused:
         return {}
+    from resizefix.shapes.partners import Partners
+    from resizefix.shapes.size_quotients import SizeQuotients
+
     quotients, partners = SizeQuotients(view), Partners(view)
     found: dict[Key, Sequence[Size | None]] = {}
     for site in refused:
@@ -128,6 +133,9 @@ def as_sizes(view: ModelView, site: ReadSite, node: NodeProto, fresh: Fresh) -> 
     """
     if site.slot is None or site.slot == site.dialect.sizes_input or site.interpolation.axes is not None:
         return None
+    from resizefix.shapes.partners import Partners
+    from resizefix.shapes.size_quotients import LONGEST, SizeQuotients
+
     quotients = SizeQuotients(view)
     dividends = quotients.dividends(site.scope, site.input, site.operand[1])
     if dividends is None or all(size is None for size in dividends):

@@ -13,7 +13,6 @@ from onnx import NodeProto
 from resizefix.document.document import Document
 from resizefix.faults.fault import Fault
 from resizefix.faults.table import faults_in
-from resizefix.library.coupling import sites_with_coupling
 from resizefix.operations.site import Site
 from resizefix.reports.wording import Standing, extent, meaning, operator, origin_kind, standing
 from resizefix.shapes.stored_shapes import ModelView
@@ -103,6 +102,8 @@ class Survey:
     def __init__(
         self, document: Document, mark_of: MarkOf | None = None, targets: Sequence[Target] | None = None
     ) -> None:
+        from resizefix.library.coupling import sites_with_coupling  # others read the classes alone
+
         self._view = ModelView(document)
         self._mark_of = mark_of
         self._targets = targets

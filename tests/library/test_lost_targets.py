@@ -7,9 +7,10 @@ import resizefix
 from benchmarks.independent_resizes import independent_resizes
 from resizefix.document.document import Document
 from resizefix.library.lost_targets import lost_targets
-from resizefix.operations.promote_scales import Integers, NewInputs, promote_scales
+from resizefix.operations.promote_scales import promote_scales
 from resizefix.operations.sites import sites_in
 from resizefix.outcome import Status
+from resizefix.promotion import Integers, NewInputs
 from resizefix.shapes.stored_shapes import ModelView
 from resizefix.targets.catalogue import TARGETS
 from resizefix.targets.collect_facts import facts_in

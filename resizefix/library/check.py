@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, overload
 
-from resizefix.faults.loading import not_loaded
-from resizefix.faults.table import faults_in
+from resizefix.faults.table import faults_in, not_loaded
 from resizefix.interop import Model, opened
 from resizefix.library.bounded import checked
 from resizefix.library.verdict import Verdict, Verdicts

@@ -140,7 +140,7 @@ def _stopped(view: ModelView) -> dict[int, Sequence[Fault]]:
 
 def _refused_for(site: Site, target: Target, faults: Sequence[Fault]) -> Outcome:
     """The outcome of a site with a fault that keeps the target from loading the model: `repair` comes first."""
-    from resizefix.faults.loading import not_loaded
+    from resizefix.faults.table import not_loaded
 
     violation = next(not_loaded(target, site.label, faults))
     reason = Diagnostic("operations.not-loaded", why=_refusal(target, [violation])[1], fix=violation.fix)

@@ -117,7 +117,7 @@ class Survey:
     @cached_property
     def verdicts(self) -> list[tuple[Verdict, ...]]:
         """Of each site, what every target says to it; sites that differ in their names alone are judged once."""
-        from resizefix.faults.loading import not_loaded
+        from resizefix.faults.table import not_loaded
         from resizefix.library.verdict import Verdict
         from resizefix.targets.catalogue import TARGETS
         from resizefix.targets.collect_facts import kinds_in

@@ -22,9 +22,8 @@ from resizefix.document.values import Array
 from resizefix.faults.fault import Fault, Preferences
 from resizefix.faults.resize_node import FLOAT, INT64, Operand, ResizeNode
 from resizefix.faults.types import plain_fraction
-from resizefix.shapes.fixed_sizes import fixed_values
 from resizefix.shapes.operand import attribute_of
-from resizefix.shapes.stored_shapes import ModelView
+from resizefix.shapes.stored_shapes import ModelView, fixed_values
 
 HALF_ARITHMETIC = "half-arithmetic"
 

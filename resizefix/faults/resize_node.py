@@ -13,8 +13,7 @@ from resizefix.document.scopes import DEFAULT_DOMAINS, Definition, Scope, is_ope
 from resizefix.document.values import Array, Dims, known_types
 from resizefix.faults import output_sizes
 from resizefix.scope_path import Key, ScopePath
-from resizefix.shapes.fixed_sizes import fixed_values
-from resizefix.shapes.stored_shapes import ModelView
+from resizefix.shapes.stored_shapes import ModelView, fixed_values
 from resizefix.shapes.values import Values
 
 FLOAT, FLOAT16, INT64 = TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.INT64

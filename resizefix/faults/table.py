@@ -1,7 +1,9 @@
 """Every fault, in the order in which they are looked for: what decides which operator a node is comes first."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.faults import (
@@ -18,8 +20,9 @@ from resizefix.faults.fault import Fault, Finder, Preferences
 from resizefix.faults.resize_node import NodeSurroundings, ResizeNode
 from resizefix.shapes.operand import MISFITS
 from resizefix.shapes.stored_shapes import ModelView
-from resizefix.targets.onnxruntime_target import ONNXRUNTIME
-from resizefix.targets.target import Target, Violation
+
+if TYPE_CHECKING:
+    from resizefix.targets.target import Target, Violation
 
 
 class FaultRow(NamedTuple):
@@ -120,6 +123,9 @@ def repaired_first(faults: Sequence[Sequence[Fault]]) -> list[bool]:
 
 def not_loaded(target: Target, node: str, faults: Iterable[Fault]) -> Iterator[Violation]:
     """A violation for each of the node's faults with which the target does not load the model."""
+    from resizefix.targets.onnxruntime_target import ONNXRUNTIME  # who asks for verdicts has the rules
+    from resizefix.targets.target import Violation
+
     for fault in faults if target is ONNXRUNTIME else ():
         if fault.stops_loading:
             fix = Diagnostic("faults.repair-node", fix=fault.fix) if fault.change is not None else fault.fix

@@ -16,7 +16,7 @@ from resizefix.error_bound import ErrorBound
 from resizefix.operations.resizes_in_opset import resizes_in
 from resizefix.operations.site import Site
 from resizefix.operations.sites import sites_in
-from resizefix.opsets.folding import Unread
+from resizefix.opsets.constants import Unread
 from resizefix.opsets.lowering import lower_nodes
 from resizefix.opsets.raising import first_computed_otherwise, why_not_raised
 from resizefix.opsets.raising import raised_to as raise_document

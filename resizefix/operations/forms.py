@@ -101,7 +101,7 @@ def bind_integer_input(site: ReadSite, form: Form | None, denominator: int | Non
     if site.interpolation.coordinate_transformation_mode is CoordinateTransformationMode.TF_CROP_AND_RESIZE:
         raise RefusedError("operations.crop-reads-sizes")
     if not all(numerator(scale, chosen) for scale in scales):
-        from resizefix.origins.format_expression import figure
+        from resizefix.origins.axis_relation import figure
 
         scale = figure(next(scale for scale in scales if numerator(scale, chosen) is None))
         never = common_denominator(scales) is None

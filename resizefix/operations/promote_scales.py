@@ -29,8 +29,7 @@ from resizefix.operations.forms import InputSubgraph, SubgraphPlace, bind_input,
 from resizefix.operations.promoted_sizes import kept_dims
 from resizefix.operations.rewriter import Operation, broken_rules, rewrite
 from resizefix.operations.scan_ranks import store_scan_ranks
-from resizefix.operations.site import ReadSite, Refusal, Site
-from resizefix.operations.site_nodes import read_instead
+from resizefix.operations.site import ReadSite, Refusal, Site, read_instead
 from resizefix.operations.sites import FIRST_OPSET_WITH_SCALES_INPUT, find_sites
 from resizefix.origins.classify import OriginKind
 from resizefix.outcome import Outcome, Status

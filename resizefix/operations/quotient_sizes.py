@@ -20,8 +20,7 @@ from resizefix.document.scopes import default_opset, names_in
 from resizefix.errors import RefusedError
 from resizefix.interpolation import ExtentKind
 from resizefix.operations.replacement import Fresh, Replacement
-from resizefix.operations.site import ReadSite, Site
-from resizefix.operations.site_nodes import read_instead
+from resizefix.operations.site import ReadSite, Site, read_instead
 from resizefix.operations.sites import find_sites
 from resizefix.origins.classify import OriginKind
 from resizefix.scope_path import MAIN, Key

@@ -23,8 +23,7 @@ from resizefix.operations.site import Extent, ReadSite, Site
 from resizefix.origins.classify import Classifier, Origin, OriginKind
 from resizefix.scope_path import Key, ScopePath
 from resizefix.shapes.dependents import varying
-from resizefix.shapes.fixed_sizes import know_fixed_sizes
-from resizefix.shapes.stored_shapes import ModelView
+from resizefix.shapes.stored_shapes import ModelView, know_fixed_sizes
 from resizefix.shapes.values import Constant
 
 if TYPE_CHECKING:

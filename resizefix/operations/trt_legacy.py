@@ -35,8 +35,7 @@ from resizefix.operations.replacement import (
 from resizefix.operations.rewriter import Operation, rewrite
 from resizefix.operations.site import ReadSite, Site
 from resizefix.operations.sites import find_sites, select, sites_in
-from resizefix.opsets.constants import constants_to_initializers
-from resizefix.opsets.folding import Unread, fold
+from resizefix.opsets.constants import Unread, constants_to_initializers, fold
 from resizefix.opsets.ir3 import to_ir3
 from resizefix.opsets.lowering import downgrade, inline_functions, sort_nodes
 from resizefix.opsets.verdict import Blocker, incomplete_nodes

@@ -13,7 +13,6 @@ from resizefix.shapes import (
     moving_rows,
     moving_values,
     reshape_row,
-    resize_row,
     window_rows,
 )
 from resizefix.shapes.expression import UntraceableError
@@ -40,7 +39,6 @@ _SIZES: dict[str, Row] = {
     **moving_rows.ROWS,
     **cutting_rows.ROWS,
     **reshape_row.ROWS,
-    **resize_row.ROWS,
     **window_rows.ROWS,
 }
 _VALUES: dict[str, ValueRow] = {**moving_values.ROWS, **arithmetic_values.ROWS}

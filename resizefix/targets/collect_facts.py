@@ -25,9 +25,8 @@ from resizefix.document.scopes import (
 from resizefix.document.values import Array, Dims, numbers_in
 from resizefix.interpolation import ExtentKind
 from resizefix.scope_path import FunctionName, Key, ScopePath
-from resizefix.shapes.fixed_sizes import fixed_values
 from resizefix.shapes.operand import readers_first
-from resizefix.shapes.stored_shapes import ModelView
+from resizefix.shapes.stored_shapes import ModelView, fixed_values
 from resizefix.targets.deviations import casts_behind, is_at_the_edges
 from resizefix.targets.facts import (
     OperandSource,

@@ -25,8 +25,7 @@ from resizefix.document.text import counted
 from resizefix.document.values import Dims
 from resizefix.errors import RefusedError
 from resizefix.interpolation import ExtentKind
-from resizefix.shapes.fixed_sizes import fixed_values
-from resizefix.shapes.stored_shapes import ModelView
+from resizefix.shapes.stored_shapes import ModelView, fixed_values
 
 
 class OperandSource(str, Enum):

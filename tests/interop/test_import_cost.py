@@ -57,15 +57,15 @@ FOR_INSPECT = {
     "opsets": {"evaluation", "newest"},
     "origins": {"classify"},
     "runtimes": {"inputs"},
-    "shapes": {"kept_names", "fixed_sizes", "sizes", "number_reading", "dependents", "reading", "table", "walk"}
+    "shapes": {"kept_names", "sizes", "number_reading", "dependents", "reading", "table", "walk"}
     | {"values", "inference", "stored_shapes", "output_size", "signatures", "size_rules", "vectors"}
     | {"elementwise_values", "expression", "moving_values", "operand", "arithmetic_values"}
-    | {"cutting_rows", "elementwise_rows", "moving_rows", "reshape_row", "resize_row", "window_rows"},
+    | {"cutting_rows", "elementwise_rows", "moving_rows", "reshape_row", "window_rows"},
     "targets": {"catalogue", "facts", "collect_facts", "onnxruntime_target", "target", "tensorrt"}
     | {"conditions", "shared_rules"}
     | {"tensorrt_sampling"}
     | {"deviations", "met_tensors", "sampling"}
-    | {"described", "described_computation", "described_conditions"}
+    | {"described", "described_conditions"}
     | {"mnn", "ncnn", "opencv", "openvino", "tract", "tvm"},
     "verification": {"scale_points", "sizing"},
 }

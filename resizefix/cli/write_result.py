@@ -36,10 +36,12 @@ class NotChanged(NamedTuple):
 
 
 class ExtraOutput(NamedTuple):
-    """What a command tells beside the outcomes: fields for --json, and how to show them to a person."""
+    """What a command tells beside the outcomes: fields for --json, and how to show them to a person; `show_last` shows
+    what stands behind the warnings."""
 
     fields: dict[str, Any]
     show: Callable[[], None]
+    show_last: Callable[[], None] = lambda: None
 
 
 def writing_command(
@@ -105,8 +107,10 @@ def write_result(
         show_result(result, texts=texts, sessions=verbose, refused=why and why.outcome, kept=is_changed, table=table)
         if further is not None:
             further.show()
-        if made is not None and target.path is not None and command != "promote-scales":  # which says how to keep them
-            show_lost_targets(made.moved.lost)
+        if made is not None and target.path is not None:
+            show_lost_targets(made.moved.lost, made.moved.kept_by_integers)
+        if further is not None:
+            further.show_last()
         if why is None:
             show_written(target.path)
         elif is_copy:

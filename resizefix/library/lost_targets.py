@@ -30,25 +30,12 @@ if TYPE_CHECKING:
     from resizefix.operations.promote_scales import Promotion
 
 
-def lost_targets(
-    before: ModelView, after: ModelView, outcomes: Sequence[Outcome], inputs: Sequence[PromotedInput]
-) -> tuple[list[Target], list[Target]]:
-    """The targets whose rules accept every resize of `before`, and not those of `after`; and those of them that accept
-    the model where the changed sites are promoted for TensorRT instead."""
-    if not inputs:
-        return [], []
-    kinds = _Kinds(before, after, outcomes, inputs)
-    accepting = _accepting(kinds.before, TARGETS)
-    still = kinds.accepting(accepting, kinds.integers) if accepting else []
-    lost = [target for target in accepting if target not in still]
-    return lost, kinds.accepting(lost, Integers()) if lost else []
-
-
 class TargetsMoved(NamedTuple):
     """The targets whose rules accept every resize before a change, and those that do after it."""
 
     before: list[Target]
     after: list[Target]
+    kinds: _Kinds | None = None
 
     @property
     def lost(self) -> list[Target]:
@@ -60,6 +47,14 @@ class TargetsMoved(NamedTuple):
         """Those that accept them now, and did not before."""
         return [target for target in self.after if target not in self.before]
 
+    @property
+    def kept_by_integers(self) -> list[Target] | None:
+        """Of the lost ones those that accept the model where the changed sites are promoted for TensorRT instead; None
+        where nothing was promoted."""
+        if self.kinds is None:
+            return None
+        return self.kinds.accepting(self.lost, Integers()) if self.lost else []
+
 
 def targets_moved(
     before: ModelView, after: ModelView, outcomes: Sequence[Outcome] = (), inputs: Sequence[PromotedInput] = ()
@@ -67,9 +62,9 @@ def targets_moved(
     """What the targets say before and after, whatever was done; of a promotion, its `inputs` are given."""
     if inputs:
         kinds = _Kinds(before, after, outcomes, inputs)
-        return TargetsMoved(_accepting(kinds.before, TARGETS), kinds.accepting(TARGETS, kinds.integers))
-    found = (_accepting([facts for facts, _ in kinds_in(view)], TARGETS) for view in (before, after))
-    return TargetsMoved(*found)
+        return TargetsMoved(_accepting(kinds.before, TARGETS), kinds.accepting(TARGETS, kinds.integers), kinds)
+    was, now = (_accepting([facts for facts, _ in kinds_in(view)], TARGETS) for view in (before, after))
+    return TargetsMoved(was, now)
 
 
 class _Kinds:

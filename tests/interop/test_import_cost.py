@@ -94,6 +94,23 @@ def test_inspect_imports_only_what_it_needs(words):
     assert heavy == {"click", "google.protobuf", "numpy", "onnx"}
 
 
+# What a command that writes does not use stays unloaded: rooms, or modules of them.
+UNUSED = {
+    "promote-scales": ("faults", "lowerings", "opsets.lowering", "opsets.table", "origins.fit", "reports.survey"),
+    "legalize": ("faults", "library.live", "library.plans", "opsets.lowering", "opsets.table", "runtimes.tensorrt"),
+    "trt-legacy": ("faults", "library.live", "library.plans", "reports.survey", "runtimes.tensorrt"),
+}
+
+
+@pytest.mark.parametrize("command", UNUSED)
+def test_a_command_that_writes_loads_only_what_it_uses(command, tmp_path):
+    more = ("--target", "tensorrt-8.0") if command == "legalize" else ()
+    own, _ = modules_of(command, str(SRCNN), str(tmp_path / "out.onnx"), *more)
+    assert "runtimes.ort_session" in own  # the result is verified
+    unused = (*UNUSED[command], "input_sizes", "interop.graphsurgeon_graph", "interop.ir_model")
+    assert [name for name in sorted(own) if f"{name}.".startswith(tuple(f"{prefix}." for prefix in unused))] == []
+
+
 def test_help_imports_neither_a_command_nor_what_reads_a_model():
     own, heavy = modules_of("--help")
     assert heavy == {"click"}

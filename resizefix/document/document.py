@@ -213,8 +213,8 @@ class Document:
 
     def _own_references(self, model: bytes) -> list[Reference]:
         """The references of the serialised model that do not stand for detached payloads."""
-        found = references_in(model)
-        return [reference for reference in found if not (self._detached and self._detached.refers(reference))]
+        references = references_in(model)
+        return [reference for reference in references if not (self._detached and self._detached.refers(reference))]
 
     def _new(self, references: list[Reference]) -> set[Reference]:
         """Those that the original does not have; what it has may be broken, as long as nothing needs it."""

@@ -74,8 +74,8 @@ def _is_output_shape(node: ResizeNode, operand: Operand) -> bool:
     value, stored, lengths = operand.value, node.stored_dims, node.input_dims
     if value is None or value.ndim != 1 or stored is None or lengths is None or value.dtype.kind != "f":
         return False
-    known = all(isinstance(size, int) for size in (*stored, *lengths))
-    if not known or "axes" in node.attributes or value.tolist() != list(stored) or len(lengths) != value.size:
+    are_numbers = all(isinstance(size, int) for size in (*stored, *lengths))
+    if not are_numbers or "axes" in node.attributes or value.tolist() != list(stored) or len(lengths) != value.size:
         return False
     return any(size * number != out for size, number, out in zip(lengths, value.tolist(), stored, strict=True))
 
@@ -173,14 +173,14 @@ def _agreed(node: ResizeNode, scales: Operand, sizes: Operand) -> tuple[str | No
         return None, apart
     axes = node.axes_of(len(scales.value))
     lengths = sizes_at(axes, node.input_dims)
-    known = [length for length in lengths if isinstance(length, int) and length > 0]
-    if len(known) < len(lengths):
+    numbers = [length for length in lengths if isinstance(length, int) and length > 0]
+    if len(numbers) < len(lengths):
         return None, apart
-    by_scales = [made_length(float(scale), length) for scale, length in zip(scales.value, known, strict=True)]
-    quotients = np.array(sizes.value, np.float32) / np.array(known, np.float32)
+    by_scales = [made_length(float(scale), length) for scale, length in zip(scales.value, numbers, strict=True)]
+    quotients = np.array(sizes.value, np.float32) / np.array(numbers, np.float32)
     is_alike = np.array_equal(quotients, scales.value)
     if by_scales == sizes.value.tolist() and (is_alike or _samples_by_lengths(node)):
-        kept = "sizes" if is_alike and not _whole(scales.value, known) else "scales"
+        kept = "sizes" if is_alike and not _whole(scales.value, numbers) else "scales"
         return kept, Diagnostic("faults.extent-kept-alike", kept=kept)
     if np.allclose(quotients, scales.value, rtol=1e-5, atol=0):
         return "sizes", Diagnostic(
@@ -257,8 +257,8 @@ def _behind_two_ones(node: ResizeNode, sizes: Operand, rank: int) -> list[str] |
     if sizes.value is not None:
         fits = sizes.value.shape == (rank,) and sizes.value.dtype == np.int64 and sizes.value[:2].tolist() == [1, 1]
         return [int(size) for size in sizes.value[2:]] if fits else None
-    made = node.definition(sizes.name)
-    concat = None if made is None else made.node
+    source = node.definition(sizes.name)
+    concat = None if source is None else source.node
     if concat is None or concat.op_type != "Concat" or concat.domain not in DEFAULT_DOMAINS or len(concat.input) < 2:
         return None
     ones = node.value_of(concat.input[0])

@@ -145,8 +145,8 @@ def empty_tensor(node: ResizeNode) -> tuple[str, list[Any]]:
         visible = not node.scope.in_function and node.definition(name)
         if visible and visible.scope is main and tensor.data_type == FLOAT and list(tensor.dims) == [0]:
             return name, []
-    made = node.constant("empty", np.zeros(0, np.float32))
-    return made.name, [made]
+    empty = node.constant("empty", np.zeros(0, np.float32))
+    return empty.name, [empty]
 
 
 def scales_attribute(node: ResizeNode) -> Array | None:

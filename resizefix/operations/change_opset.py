@@ -128,12 +128,12 @@ def _import(model: ModelProto, opset: int) -> None:
 
 def _changed(before: ModelView, after: ModelView) -> list[Key]:
     """The values that other nodes make than before."""
-    found: list[Key] = []
+    changed: list[Key] = []
     for path, scope in before.scopes.by_path.items():
         now = after.scopes.by_path.get(path)
         for node in scope.body.node:
             names = [name for name in node.output if name]
             place = None if now is None else next((now.producers.get(name) for name in names), None)
             if now is None or place is None or now.body.node[place] != node:
-                found += [(path, name) for name in names]
-    return found
+                changed += [(path, name) for name in names]
+    return changed

@@ -143,14 +143,14 @@ def _refuse_other_samples(driven: InputBinding) -> None:
     for scale, size in zip(driven.base, driven.resized_dims, strict=True):
         if size is None or float(scale).is_integer():
             continue
-        made = size * round(scale * driven.denominator) // driven.denominator
-        if made != kernel_length(scale, size) or sampled_scale(size, made) != np.float32(scale):
+        length = size * round(scale * driven.denominator) // driven.denominator
+        if length != kernel_length(scale, size) or sampled_scale(size, length) != np.float32(scale):
             raise RefusedError(
                 "operations.other-scale-in-tensorrt",
                 scale=scale,
                 size=size,
                 output_size=kernel_length(scale, size),
-                made=made,
+                made=length,
             )
 
 

@@ -163,14 +163,14 @@ class Legalizer:
         if accepted(violations):
             return site.outcome(Status.UNCHANGED, Diagnostic("operations.accepted", target=self.target.name))
         try:
-            made = self._replacement(violations)
+            replacement = self._replacement(violations)
         except RefusedError as error:
             return site.outcome(Status.REFUSED, str(error))
         broken = "; ".join(f"{violation.because} [{violation.rule}]" for violation in violations)
         why = Diagnostic("operations.for-target", target=self.target.name, why=broken)
         is_cast = site.elem_type in self.target.cast_types
         unverifiable = (Diagnostic("operations.compared-in-float32"),) if is_cast else why_unverifiable(self.facts)
-        return replace(made, why=why, conditions=(*made.conditions, *unverifiable))
+        return replace(replacement, why=why, conditions=(*replacement.conditions, *unverifiable))
 
     def _replacement(self, violations: Sequence[Violation]) -> Replacement:
         first, why = _refusal(self.target, violations)
@@ -198,16 +198,16 @@ class Legalizer:
         allowed = replace(self.allowance, lowered=True)  # so that what is forbidden is named where it would help, alone
         as_floats = replace(self, facts=replace(self.facts, elem_type=TensorProto.FLOAT), allowance=allowed)
         try:
-            made = as_floats._made(replace(subject, element_type=TensorProto.FLOAT))
+            replacement = as_floats._made(replace(subject, element_type=TensorProto.FLOAT))
         except RefusedError as error:
             raise RefusedError("operations.as-floats-refused", why=why, error=error) from error
         if not self.allowance.lowered:
             raise RefusedError("operations.casts-forbidden", why=why)
         if not until:
-            return between_casts(made, site, self.fresh)
-        if mode is Mode.LINEAR and not made.exact and not self.allowance.inexact:
+            return between_casts(replacement, site, self.fresh)
+        if mode is Mode.LINEAR and not replacement.exact and not self.allowance.inexact:
             raise RefusedError("operations.fractions-cut", why=why)
-        return until_casts(made, site, self.fresh)
+        return until_casts(replacement, site, self.fresh)
 
     def _in_float32(self, why: str) -> Replacement:
         """The node, or what takes its place, as it is of floats, between Casts."""
@@ -215,10 +215,10 @@ class Legalizer:
             raise RefusedError("operations.casts-forbidden", why=why)
         as_floats = replace(self, facts=replace(self.facts, elem_type=TensorProto.FLOAT))
         if accepted(judge(self.target, as_floats.facts)):
-            made = Replacement((self.site.node,), (), True, 0.0, Diagnostic("operations.node-itself"))
+            replacement = Replacement((self.site.node,), (), True, 0.0, Diagnostic("operations.node-itself"))
         else:
-            made = as_floats._made(replace(subject_of(self.site), element_type=TensorProto.FLOAT))
-        return in_float32(made, self.site, self.fresh)
+            replacement = as_floats._made(replace(subject_of(self.site), element_type=TensorProto.FLOAT))
+        return in_float32(replacement, self.site, self.fresh)
 
     def _made(self, subject: ResizeSpec) -> Replacement:
         """By a chain of equivalences, else by other operators."""
@@ -226,7 +226,7 @@ class Legalizer:
         end = rewritten(subject, lambda other: not self.dispute(other) and self.accepts(other, dialect), self.allowance)
         if end is not None:
             return spelled(subject, end, site, dialect, self.fresh)
-        found = lowered(
+        replacement = lowered(
             subject,
             site,
             fresh=self.fresh,
@@ -236,7 +236,7 @@ class Legalizer:
         )
         if not self.allowance.lowered:
             raise RefusedError("operations.no-lower")
-        return self.findable(found)
+        return self.findable(replacement)
 
     def dispute(self, subject: ResizeSpec) -> str:
         """What shape inference would get wrong if it read these scales, which it could not before (5 times 1.8).
@@ -335,6 +335,6 @@ def _output_shape(facts: SiteFacts, subject: ResizeSpec) -> tuple[int | None, ..
     axes = subject.interpolation.axes or range(len(out))
     if len(axes) != len(subject.listed) or (shape is not None and len(shape) != len(out)):
         return shape  # the file contradicts itself
-    for axis, found in zip(axes, subject.listed, strict=True):
-        out[axis] = found.out
+    for axis, resized_axis in zip(axes, subject.listed, strict=True):
+        out[axis] = resized_axis.out
     return tuple(out) if shape is None else tuple(b if a is None else a for a, b in zip(shape, out, strict=True))

@@ -69,12 +69,12 @@ def set_constant_extent(
         promotion = promote_scales(view.document, left, NewInputs(form), refused=whys, opset=opset, view=view)
         numbers, refusals, unchanged = _numbers(promotion, left, settings)
         if not refusals and not unchanged:
-            made = _frozen(view, promotion, left, numbers)
+            extents = _frozen(view, promotion, left, numbers)
             refusals = {
-                one.index: Refusal(one.reason or "") for one in made.outcomes if _was_not_frozen(one, promotion)
+                one.index: Refusal(one.reason or "") for one in extents.outcomes if _was_not_frozen(one, promotion)
             }
             if not refusals:
-                return replace(made, outcomes=_in_order(sites, made.outcomes, same))
+                return replace(extents, outcomes=_in_order(sites, extents.outcomes, same))
         whys |= refusals
         same |= unchanged
 

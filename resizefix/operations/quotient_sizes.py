@@ -59,14 +59,14 @@ def quotient_sites(view: ModelView, sites: Sequence[Site], target: Target) -> Di
     from resizefix.shapes.size_quotients import SizeQuotients
 
     quotients, partners = SizeQuotients(view), Partners(view)
-    found: dict[Key, Sequence[Size | None]] = {}
+    by_site: dict[Key, Sequence[Size | None]] = {}
     for site in refused:
         dividends = quotients.dividends(view.scopes.main, site.input, site.operand[1])
         if dividends is None or not quotients.grow(view.scopes.main, site.input, dividends):
             continue
         if _meets(view, partners, site, dividends):
-            found[site.key] = dividends
-    return found
+            by_site[site.key] = dividends
+    return by_site
 
 
 def _meets(view: ModelView, partners: Partners, site: ReadSite, dividends: Sequence[Size | None]) -> bool:
@@ -90,11 +90,11 @@ def with_sizes_read(document: Document, dividends: Dividends) -> Document:
     if default_opset(document.proto.opset_import, fallback=1) < FIRST_WITH_SIZES:
         from resizefix.opsets.raising import raised_to  # few models are raised
 
-        made = raised_to(document, FIRST_WITH_SIZES)
+        changed = raised_to(document, FIRST_WITH_SIZES)
     else:
-        made = document.copy()
-    view, sites = ModelView(made), {site.key: site for site in find_sites(made)}
-    graph, fresh = made.proto.graph, FreshNames(names_in(made.proto)).fresh
+        changed = document.copy()
+    view, sites = ModelView(changed), {site.key: site for site in find_sites(changed)}
+    graph, fresh = changed.proto.graph, FreshNames(names_in(changed.proto)).fresh
     unread: list[Key] = []
     producers = view.scopes.main.producers
     for key in sorted(dividends, key=lambda key: producers[key[1]], reverse=True):
@@ -105,8 +105,8 @@ def with_sizes_read(document: Document, dividends: Dividends) -> Document:
         _read_sizes(site, node, dividends[key], builder)
         insert_nodes(graph, place, builder.nodes)
         graph.initializer.extend(builder.initializers)
-    remove_unread(made.proto, unread)
-    return made
+    remove_unread(changed.proto, unread)
+    return changed
 
 
 def _read_sizes(site: ReadSite, node: NodeProto, dividends: Sequence[Size | None], builder: NodeBuilder) -> None:

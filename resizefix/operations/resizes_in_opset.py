@@ -148,7 +148,7 @@ class _InDialect:
         return True
 
     def _by_other_operators(self, subject: ResizeSpec, why: str) -> Replacement:
-        found = list(
+        replacements = list(
             every_lowered(
                 subject,
                 self.site,
@@ -158,14 +158,16 @@ class _InDialect:
                 opset=self.opset,
             )
         )
-        exact = next((made for made in found if made.exact), None)
+        exact = next((made for made in replacements if made.exact), None)
         if exact is not None:
             return exact
-        if not found:
+        if not replacements:
             raise RefusedError("operations.no-words-in-opset", why=why)
         if not self.allowance.inexact:
-            raise RefusedError("operations.inexact-in-opset", why=why, how=found[0].description or found[0].how)
-        return found[0]
+            raise RefusedError(
+                "operations.inexact-in-opset", why=why, how=replacements[0].description or replacements[0].how
+            )
+        return replacements[0]
 
 
 def _by(node: NodeProto, initializers: Sequence[TensorProto], code: str, **arguments: object) -> Replacement:

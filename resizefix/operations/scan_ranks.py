@@ -33,8 +33,8 @@ def store_scan_ranks(document: Document, changed: Collection[Key]) -> dict[Key, 
         return {}
     view = ModelView(_with_operands_inline(document))
     scopes = view.scopes
-    found = [(scope, value.name) for scope in scopes.all for value in _open_outputs(scope)]
-    if not found:
+    open_outputs = [(scope, value.name) for scope in scopes.all for value in _open_outputs(scope)]
+    if not open_outputs:
         return {}
     from resizefix.shapes.axis_sizes import AxisSizes  # few models hold a Scan
 
@@ -43,7 +43,7 @@ def store_scan_ranks(document: Document, changed: Collection[Key]) -> dict[Key, 
     inferred = Shapes(_with_fixed_shapes_read(view))
     outputs = {(path, value.name): value for path, body in bodies(model) if path.is_body for value in body.output}
     names_of: dict[Key, list[str]] = {}
-    for scope, name in found:
+    for scope, name in open_outputs:
         definition = scopes.definition(scope, name)
         if definition is None or inferred.dims(definition.key) is not None:
             continue  # what inference knows, onnxruntime knows

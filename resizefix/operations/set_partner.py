@@ -83,10 +83,10 @@ def _left_alone(outcome: Outcome) -> Outcome:
 
 def _plan_or_outcome(site: Site, partners: Partners, *, allow_inexact: bool) -> _PartnerPlan | Outcome:
     try:
-        found = _plan(site.read, partners, allow_inexact=allow_inexact)
+        plan = _plan(site.read, partners, allow_inexact=allow_inexact)
     except RefusedError as error:
         return site.outcome(Status.REFUSED, error.diagnostic, retry_args=error.retry_args)
-    return found or site.outcome(Status.UNCHANGED, Diagnostic("operations.set-already"))
+    return plan or site.outcome(Status.UNCHANGED, Diagnostic("operations.set-already"))
 
 
 def _plan(site: ReadSite, partners: Partners, *, allow_inexact: bool) -> _PartnerPlan | None:

@@ -132,11 +132,11 @@ class ReadSite(Site):
     def like(self, **differing: Any) -> ReadSite:
         """Another node, which differs in these fields. `dataclasses.replace` takes five times as long, and models have
         thousands."""
-        made: ReadSite = object.__new__(type(self))
-        vars(made).update(vars(self), **differing)
+        alike: ReadSite = object.__new__(type(self))
+        vars(alike).update(vars(self), **differing)
         for worked_out in ("key", "input", "output"):
-            vars(made).pop(worked_out, None)
-        return made
+            vars(alike).pop(worked_out, None)
+        return alike
 
     @property
     def interpolation(self) -> Interpolation:

@@ -158,8 +158,8 @@ def _value_in_file(subject: Subject, entry: Entry) -> float | int | None:
         if fixed is None:
             return None
         lengths[size] = np.array(fixed, np.int64)
-    found: float | int = entry.at(lengths).item()
-    return found
+    value: float | int = entry.at(lengths).item()
+    return value
 
 
 def _constant(subject: Subject, axis: int, value: float | int, fixed: int | None) -> AxisRelation:
@@ -216,11 +216,11 @@ def _multiple(subject: Subject, entry: Entry, own: Size) -> Multiple | None:
         return fit(values, values, entry.hints)
     if not np.all(np.isfinite(values)):
         return None
-    made = kernel_lengths(values, EVERY_SIZE)
+    lengths = kernel_lengths(values, EVERY_SIZE)
     product = values.astype(np.float64) * EVERY_SIZE
     meant = np.rint(product)
     aims = bool(np.all(np.abs(product - meant) <= _QUOTIENT * np.abs(product)))
-    return fit(meant.astype(np.int64) if aims else made, made, entry.hints)
+    return fit(meant.astype(np.int64) if aims else lengths, lengths, entry.hints)
 
 
 def _of_multiple(
@@ -257,8 +257,8 @@ def _samples_differ_at(subject: Subject, entry: Entry, multiple: Multiple) -> tu
     if quotients:
         differing &= values > 0  # nothing is sampled for an empty output
     if multiple.robust is None:
-        made = values if quotients else kernel_lengths(values, EVERY_SIZE)
-        differing |= (kernel_lengths(scale, EVERY_SIZE) != made) | (inference_lengths(scale, EVERY_SIZE) != made)
+        lengths = values if quotients else kernel_lengths(values, EVERY_SIZE)
+        differing |= (kernel_lengths(scale, EVERY_SIZE) != lengths) | (inference_lengths(scale, EVERY_SIZE) != lengths)
     if not differing.any():
         return None
     # A size that is not tiny reads better as an example.

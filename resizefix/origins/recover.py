@@ -45,8 +45,8 @@ class Recovery(NamedTuple):
     @property
     def scales(self) -> tuple[float, ...] | None:
         """The recovered float32 scales, one for each entry, if every axis is a constant multiple."""
-        found = tuple(statement.scale for statement in self.statements if statement.scale is not None)
-        return found if len(found) == len(self.statements) else None
+        scales = tuple(statement.scale for statement in self.statements if statement.scale is not None)
+        return scales if len(scales) == len(self.statements) else None
 
     @property
     def right_under_every_rule(self) -> bool:

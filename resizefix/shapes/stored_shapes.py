@@ -61,13 +61,13 @@ class ModelView(View):
     def resizes(self) -> list[tuple[Scope, int]]:
         """Every Upsample and Resize by its scope and position there, in the order in which a reader of the file meets
         them: that of the sites."""
-        found = [
+        places = [
             (scope, index)
             for scope in self.scopes.all
             for index, node in enumerate(scope.body.node)
             if node.op_type in RESIZES and node.domain in DEFAULT_DOMAINS  # for a hundred thousand nodes
         ]
-        return sorted(found, key=lambda place: (*place[0].order, place[1]))
+        return sorted(places, key=lambda place: (*place[0].order, place[1]))
 
     def value(self, scope: Scope, name: str) -> Array | None:
         """The value of a tensor that nothing at run time can change; None for another."""
@@ -124,25 +124,25 @@ class Shapes:
         self._dims[key] = dims
 
     def _dims_of(self, key: Key) -> Dims | None:
-        found = self._type(key)
-        if found is None and key in self._initializers:
+        value_type = self._type(key)
+        if value_type is None and key in self._initializers:
             return tuple(size if size >= 0 else None for size in self._initializers[key].dims)
-        if found is None or not found.HasField("tensor_type") or not found.tensor_type.HasField("shape"):
+        if value_type is None or not value_type.HasField("tensor_type") or not value_type.tensor_type.HasField("shape"):
             return None
-        return dims_of(found)
+        return dims_of(value_type)
 
     def inner_dims(self, key: Key) -> Dims | None:
         """Known sizes of the tensors that a sequence or an optional holds; of a tensor, `dims`."""
-        found = self._type(key)
-        tensor = None if found is None else tensor_of(found)
+        value_type = self._type(key)
+        tensor = None if value_type is None else tensor_of(value_type)
         return dims_in(tensor.shape) if tensor is not None and tensor.HasField("shape") else self.dims(key)
 
     def elem_type(self, key: Key) -> int | None:
         """The element type (a TensorProto.DataType), if known."""
-        found = self._type(key)
-        if found is None:
+        value_type = self._type(key)
+        if value_type is None:
             return self._initializers[key].data_type or None if key in self._initializers else None
-        return found.tensor_type.elem_type or None
+        return value_type.tensor_type.elem_type or None
 
     @cached_property
     def names_of_rarer_types(self) -> set[str]:
@@ -274,9 +274,9 @@ def know_fixed_sizes(view: ModelView) -> None:
     except OldSizesError:
         return  # nothing runs it
     for name in view.scopes.main.producers:
-        before, made = view.shapes.dims((MAIN, name)), flow.old(name)
-        if made is not None and _numbers(before) is None and _agrees(before, made):
-            view.shapes.state((MAIN, name), made)
+        before, fixed = view.shapes.dims((MAIN, name)), flow.old(name)
+        if fixed is not None and _numbers(before) is None and _agrees(before, fixed):
+            view.shapes.state((MAIN, name), fixed)
 
 
 def fixed_values(view: ModelView, supposed: Mapping[str, int] | None = None) -> Values:
@@ -288,9 +288,9 @@ def fixed_values(view: ModelView, supposed: Mapping[str, int] | None = None) -> 
         dims = view.shapes.dims(definition.key)
         if dims is None:
             raise UntraceableError("origins.rank-of-shape-unknown", name=definition.name)
-        found = [at.get(size) if isinstance(size, str) else size for size in dims]
+        numbers = [at.get(size) if isinstance(size, str) else size for size in dims]
         return [
-            Size(definition.key, axis) if size is None else Number(size, "int64") for axis, size in enumerate(found)
+            Size(definition.key, axis) if size is None else Number(size, "int64") for axis, size in enumerate(numbers)
         ]
 
     return view.values(sizes)

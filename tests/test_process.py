@@ -191,11 +191,13 @@ import os, sys
 import resizefix
 from resizefix import process
 from resizefix.cli import main
-from resizefix.document.atomic_write import AtomicWrite
-def die(self):
-    process.note(seconds=5, memory=2**30)
-    os.kill(os.getpid(), {number})
-AtomicWrite.commit = die
+note = process.note
+def die_before_placing(**facts):
+    if facts.get("placing"):
+        note(seconds=5, memory=2**30)
+        os.kill(os.getpid(), {number})
+    note(**facts)
+process.note = die_before_placing
 main()
 """
     fill(tmp_path, SIMPLE)

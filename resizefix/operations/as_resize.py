@@ -10,7 +10,7 @@ import numpy as np
 from onnx import NodeProto
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.dialects.dialect import Dialect, Operands, dialect_of
+from resizefix.dialects.dialect import NO_NUMBERS, Dialect, Operands, dialect_of
 from resizefix.dialects.write import write
 from resizefix.document.document import Document
 from resizefix.document.edits import add_initializer, remove_unread, replace_nodes
@@ -192,7 +192,7 @@ def _node(
 ) -> NodeProto:  # fmt: skip
     empty = None
     if dialect.roi_input is not None and not dialect.inputs[dialect.roi_input].optional:
-        empty = builder.value(np.zeros(0, np.float32), "no_roi")
+        empty = builder.value(NO_NUMBERS, "no_roi")
     scales = extent if by_scales else empty
     operands = Operands(place.x, roi=empty, scales=scales, sizes=None if by_scales else extent)
     return write(meaning, operands, dialect, name=place.label, output=place.y)

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from onnx import NodeProto, TensorProto
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.dialects.dialect import Dialect, dialect_of
+from resizefix.dialects.dialect import NO_NUMBERS, Dialect, dialect_of
 from resizefix.dialects.resized_length import kernel_length, sampled_scale
 from resizefix.document.node_builder import FreshNames, NodeBuilder
 from resizefix.document.text import counted
@@ -321,7 +321,7 @@ class InputSubgraph:
         """The empty tensor that Resize-11 wants as `scales` where `sizes` are given."""
         key = ("no scales", place.path)
         if key not in self._made:
-            self._made[key] = self._at(place).constant_node(np.zeros(0, np.float32), "no_scales")
+            self._made[key] = self._at(place).constant_node(NO_NUMBERS, "no_scales")
         return self._made[key]
 
     def _join(self, source: str, driven: InputBinding, place: SubgraphPlace, one: npt.NDArray[np.generic]) -> str:

@@ -9,10 +9,10 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-import numpy as np
 from onnx import NodeProto
 
 from resizefix.diagnostics import Diagnostic
+from resizefix.dialects.dialect import NO_NUMBERS
 from resizefix.document.document import Document
 from resizefix.document.edits import insert_nodes, remove_unread
 from resizefix.document.node_builder import FreshNames, NodeBuilder
@@ -121,7 +121,7 @@ def _read_sizes(site: ReadSite, node: NodeProto, dividends: Sequence[Size | None
         for axis, size in enumerate(dividends)
     ]
     listed = builder.add("Concat", *sizes, wanted=f"{site.output}_sizes", axis=0)
-    read_instead(site, node, ExtentKind.SIZES, listed, partial(builder.value, np.zeros(0, np.float32), "no_scales"))
+    read_instead(site, node, ExtentKind.SIZES, listed, partial(builder.value, NO_NUMBERS, "no_scales"))
 
 
 def as_sizes(view: ModelView, site: ReadSite, node: NodeProto, fresh: Fresh) -> Replacement | None:

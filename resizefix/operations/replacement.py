@@ -10,7 +10,7 @@ import numpy as np
 from onnx import NodeProto, TensorProto, helper, numpy_helper
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.dialects.dialect import RESIZES, Dialect, Operands
+from resizefix.dialects.dialect import NO_NUMBERS, RESIZES, Dialect, Operands
 from resizefix.dialects.write import write
 from resizefix.document.document import Document
 from resizefix.document.edits import add_initializer, remove_unread, replace_nodes
@@ -175,12 +175,12 @@ def spelled(
     node = write(subject.interpolation, operands, dialect, name=site.node.name, output=site.output)
     initializers: list[TensorProto] = []
     if operands.roi == roi_name:
-        initializers.append(numpy_helper.from_array(np.zeros(0, np.float32), roi_name))
+        initializers.append(numpy_helper.from_array(NO_NUMBERS, roi_name))
     if extent_name in node.input:
         dtype = np.float32 if subject.extent is ExtentKind.SCALES else np.int64
         initializers.append(numpy_helper.from_array(np.array(subject.values, dtype), extent_name))
     if operands.scales == empty_name:
-        initializers.append(numpy_helper.from_array(np.zeros(0, np.float32), empty_name))
+        initializers.append(numpy_helper.from_array(NO_NUMBERS, empty_name))
     return chain_replacement(node, initializers, start, chain)
 
 

@@ -6,11 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 from onnx import NodeProto, TensorProto, numpy_helper
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.dialects.dialect import UPSAMPLE_9, Dialect, dialect_of
+from resizefix.dialects.dialect import NO_NUMBERS, UPSAMPLE_9, Dialect, dialect_of
 from resizefix.dialects.read import read
 from resizefix.dialects.write import write
 from resizefix.document.node_builder import FreshNames
@@ -116,7 +115,7 @@ class _InDialect:
         wanted: dict[str, Any] = {}
         for row in self.dialect.inputs[1:]:
             if not row.optional and getattr(operands, row.name) is None:
-                empty.append(numpy_helper.from_array(np.zeros(0, np.float32), self.fresh(f"{site.output}_{row.name}")))
+                empty.append(numpy_helper.from_array(NO_NUMBERS, self.fresh(f"{site.output}_{row.name}")))
                 wanted[row.name] = empty[-1].name
         if operands.roi is not None and self.dialect.roi_input is None and self._roi_is_unread(site):
             wanted["roi"] = None

@@ -13,6 +13,7 @@ import numpy as np
 from onnx import ModelProto
 
 from resizefix.diagnostics import Diagnostic
+from resizefix.dialects.dialect import NO_NUMBERS
 from resizefix.dialects.resized_length import sampled_scale
 from resizefix.document.edits import insert_nodes, remove_unread
 from resizefix.document.node_builder import FreshNames, NodeBuilder
@@ -189,7 +190,7 @@ def _apply(model: ModelProto, plans: Sequence[_PartnerPlan]) -> dict[Key, str]:
         unread += [definition.key for definition in scopes.sources(scope, node, 1)]
         builder = NodeBuilder(fresh, 7, "", lambda op_type, output: fresh(f"{output}_{op_type}"))
         sizes = _sizes(builder, plan)
-        empty = partial(builder.constant_node, np.zeros(0, np.float32), "no_scales")
+        empty = partial(builder.constant_node, NO_NUMBERS, "no_scales")
         read_instead(site, node, ExtentKind.SIZES, sizes, empty)
         texts[site.key] = node_text(node)
         insert_nodes(scope.body, place, builder.nodes)

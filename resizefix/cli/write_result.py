@@ -28,6 +28,10 @@ if TYPE_CHECKING:
     from resizefix.shapes.stored_shapes import ModelView
 
 
+_KEEPING_THE_MEANING = ("trt-legacy", "legalize")
+"""Commands that hand a model on to a device: what the file computes is kept, wanted or not."""
+
+
 class NotChanged(NamedTuple):
     """Why a model is not changed; `outcome` is the one that the reason is about."""
 
@@ -99,7 +103,14 @@ def write_result(
 
     def show() -> None:
         from resizefix.reports.result_table import result_table
-        from resizefix.reports.text import show_already, show_copy, show_lost_targets, show_result, show_written
+        from resizefix.reports.text import (
+            show_already,
+            show_copy,
+            show_lost_targets,
+            show_optional_faults,
+            show_result,
+            show_written,
+        )
 
         texts = verbose or options["dry_run"]
         made = _made(model, result, target.path, time.perf_counter() - began) if is_changed else None
@@ -111,6 +122,10 @@ def write_result(
             show_lost_targets(made.moved.lost, made.moved.kept_by_integers)
         if further is not None:
             further.show_last()
+        if made is not None and command in _KEEPING_THE_MEANING:
+            from resizefix.faults.table import named_faults
+
+            show_optional_faults(named_faults(made.before))
         if why is None:
             show_written(target.path)
         elif is_copy:

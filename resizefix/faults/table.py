@@ -90,6 +90,12 @@ def faults_in(view: ModelView) -> list[list[Fault]]:
     return [faults_of(node) for node in resize_nodes(view)]
 
 
+def named_faults(view: ModelView) -> list[tuple[str, Fault]]:
+    """The faults of a model's resizes, each with the label of its node."""
+    labels = [scope.body.node[place].name or f"#{index}" for index, (scope, place) in enumerate(view.resizes)]
+    return [(label, fault) for label, faults in zip(labels, faults_in(view), strict=True) for fault in faults]
+
+
 def faults_of(node: ResizeNode) -> list[Fault]:
     """Every fault that shows in the node as it is; the fix of one may make another visible."""
     sound = node.surroundings.sound

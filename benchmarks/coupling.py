@@ -20,9 +20,9 @@ from typing import NamedTuple
 from resizefix.document.document import Document
 from resizefix.errors import ResizefixError
 from resizefix.library.coupling import named_in_original, sites_with_coupling, without_coupled
-from resizefix.operations.promote_scales import NewInputs, Promotion, promote_scales
+from resizefix.operations.promote_scales import Promotion, promote_scales
 from resizefix.operations.site import Site
-from resizefix.promotion import Coupling, Freedom
+from resizefix.promotion import Coupling, Freedom, NewInputs
 from resizefix.scope_path import Key
 from resizefix.shapes.stored_shapes import ModelView
 from resizefix.verification.conditions import conditions

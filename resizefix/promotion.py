@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple
 
@@ -38,6 +39,28 @@ class Form(str, Enum):
     SPATIAL = "spatial"
     FACTOR = "factor"
     SIZES = "sizes"
+
+
+@dataclass(frozen=True)
+class Integers:
+    """Inputs for TensorRT: int64 numerators over `denominator` (None: 1, or 1000 where a scale is fractional)."""
+
+    denominator: int | None = None
+
+
+@dataclass(frozen=True)
+class NewInputs:
+    """What is wanted of the new inputs.
+
+    `form` None is scales, or with `integers` what suits the site. `name` is as given where there is one input, with the
+    site's index where there are more. `shared`: one input for all sites. `keep_default`: the old value is the default.
+    """
+
+    form: Form | None = None
+    name: str | None = None
+    shared: bool = False
+    keep_default: bool = False
+    integers: Integers | None = None
 
 
 class Freedom(str, Enum):

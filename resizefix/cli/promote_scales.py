@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from resizefix.cli.envelope import Answer, output_mode
+from resizefix.cli.envelope import Answer
 from resizefix.cli.streams import DASH, shown
 from resizefix.cli.write_result import ExtraOutput, profile_fields, why_not_changed, write_result, writing_command
 from resizefix.diagnostics import Diagnostic
 
 if TYPE_CHECKING:
     from resizefix.library.result import Result
-    from resizefix.targets.target import Target
 
 
 @writing_command("promote-scales", example="resizefix promote-scales x3.onnx any.onnx --input-name scales")
@@ -26,33 +25,21 @@ def command(model: str, **options: Any) -> Answer:
         out = path or options["out"] or options["output_option"] or shown(model)
         out = "model.onnx" if out == DASH else out
         fields = {} if result.profile is None else profile_fields(result.profile, out)
-        if is_changed and output_mode().as_json:
-            fields["lost_targets"] = [one.name for one in _lost_and_kept(model, result)[0]]
 
         def show() -> None:
-            from resizefix.document.document import Document
-            from resizefix.reports.python_lines import python_lines
-            from resizefix.reports.text import show_lost_targets, show_profile, show_python
+            from resizefix.reports.text import show_profile
 
             if result.profile is not None:
                 show_profile(fields["trtexec"])
+
+        def show_last() -> None:
+            from resizefix.document.document import Document
+            from resizefix.reports.python_lines import python_lines
+            from resizefix.reports.text import show_python
+
             if is_changed and path is not None and isinstance(result.model, Document):
-                show_lost_targets(*_lost_and_kept(model, result))
                 show_python(python_lines(result, result.model.proto, out))
 
-        return ExtraOutput(fields, show)
+        return ExtraOutput(fields, show, show_last)
 
     return write_result(model, options, why_not, extra=extra)
-
-
-def _lost_and_kept(model: str, result: Result) -> tuple[list[Target], list[Target]]:
-    """The targets that accept the resizes of the model, and not those of the result; and those of them that accept a
-    promotion for TensorRT."""
-    from resizefix.document.document import Document
-    from resizefix.library.lost_targets import lost_targets
-    from resizefix.shapes.stored_shapes import ModelView
-
-    if not isinstance(result.model, Document):
-        return [], []
-    before, after = result.seen or (ModelView(Document.open(model)), ModelView(result.model))
-    return lost_targets(before, after, result.outcomes, result.inputs)

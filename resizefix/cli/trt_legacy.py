@@ -29,14 +29,15 @@ def command(model: str, **options: Any) -> Answer:
         verdicts = [verdict for verdict in judged if options["verbose"] or verdict.target.name == options["target"]]
 
         def show() -> None:
-            from resizefix.document.document import Document
-            from resizefix.reports.next_step import after_check
-            from resizefix.reports.terminal import show_step
             from resizefix.reports.text import show_verdicts
 
             show_verdicts(verdicts, chosen=options["target"])
             chosen = [verdict for verdict in verdicts if verdict.target.name == options["target"]]
             if not all(verdict.accepted for verdict in chosen):  # `legalize` may replace what no form of Upsample is
+                from resizefix.document.document import Document
+                from resizefix.reports.next_step import after_check
+                from resizefix.reports.terminal import show_step
+
                 show_step(after_check(shown(model), Document.open(model), chosen))
 
         return ExtraOutput(answer, show)

@@ -40,10 +40,12 @@ class NotChanged(NamedTuple):
 
 
 class ExtraOutput(NamedTuple):
-    """What a command tells beside the outcomes: fields for --json, and how to show them to a person."""
+    """What a command tells beside the outcomes: fields for --json, and how to show them to a person; `show_last` shows
+    what stands behind the warnings."""
 
     fields: dict[str, Any]
     show: Callable[[], None]
+    show_last: Callable[[], None] = lambda: None
 
 
 def writing_command(
@@ -100,7 +102,6 @@ def write_result(
         fields.setdefault("lost_targets", [one.name for one in _moved(model, result)[-1].lost] if is_changed else [])
 
     def show() -> None:
-        from resizefix.library.repair import known_faults
         from resizefix.reports.result_table import result_table
         from resizefix.reports.text import (
             show_already,
@@ -117,10 +118,14 @@ def write_result(
         show_result(result, texts=texts, sessions=verbose, refused=why and why.outcome, kept=is_changed, table=table)
         if further is not None:
             further.show()
-        if made is not None and target.path is not None and command != "promote-scales":  # which says how to keep them
-            show_lost_targets(made.moved.lost)
+        if made is not None and target.path is not None:
+            show_lost_targets(made.moved.lost, made.moved.kept_by_integers)
+        if further is not None:
+            further.show_last()
         if made is not None and command in _KEEPING_THE_MEANING:
-            show_optional_faults(known_faults(made.before))
+            from resizefix.faults.table import named_faults
+
+            show_optional_faults(named_faults(made.before))
         if why is None:
             show_written(target.path)
         elif is_copy:

@@ -1,4 +1,4 @@
-"""What a dialect is: one version of Upsample or Resize as data. The rows are in dialect.py.
+"""What a dialect is: one version of Upsample or Resize as data.
 
 The rows of Upsample and Resize, and the choice among them by operator and opset version.
 
@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import NamedTuple, TypeGuard
 
+import numpy as np
 from onnx import AttributeProto, NodeProto
 
 from resizefix.document.scopes import DEFAULT_DOMAINS
@@ -229,6 +230,9 @@ DIALECTS: tuple[Dialect, ...] = (
     RESIZE_18,
     RESIZE_19,
 )
+
+NO_NUMBERS = np.zeros(0, np.float32)
+"""What stands for a roi or scales that a version wants and nothing reads."""
 
 RESIZES = frozenset(row.op_type for row in DIALECTS)
 

@@ -49,14 +49,14 @@ def read(node: NodeProto, dialect: Dialect) -> SiteReading:
         raise ValueError(f"{node.op_type} is not {dialect.name}")
     inputs = tuple(node.input)
     attributes = tuple(attribute.SerializeToString() for attribute in node.attribute)
-    known = _reading_of(dialect.op_type, dialect.since_version, tuple(map(bool, inputs)), attributes)
-    if known is None:  # the reason names the node
+    shared_reading = _reading_of(dialect.op_type, dialect.since_version, tuple(map(bool, inputs)), attributes)
+    if shared_reading is None:  # the reason names the node
         return _Reader(node, dialect).reading()
-    operands = known.operands
+    operands = shared_reading.operands
     x, roi, scales, sizes = (
         name and inputs[int(name)] for name in (operands.x, operands.roi, operands.scales, operands.sizes)
     )
-    return SiteReading(known.interpolation, Operands(x or "", roi, scales, sizes, operands.scales_attribute))
+    return SiteReading(shared_reading.interpolation, Operands(x or "", roi, scales, sizes, operands.scales_attribute))
 
 
 @lru_cache(maxsize=256)
@@ -288,5 +288,5 @@ class _Reader:
 
 
 def _type_name(attribute_type: int) -> str:
-    known = AttributeProto.AttributeType.values()
-    return AttributeProto.AttributeType.Name(attribute_type) if attribute_type in known else str(attribute_type)
+    type_numbers = AttributeProto.AttributeType.values()
+    return AttributeProto.AttributeType.Name(attribute_type) if attribute_type in type_numbers else str(attribute_type)

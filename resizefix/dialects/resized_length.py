@@ -68,8 +68,10 @@ def first_disagreement(scale: float, sizes: Iterable[int]) -> tuple[int, int, in
     tried = np.array(tuple(sizes), np.int64)
     with np.errstate(over="ignore", invalid="ignore"):
         differing = kernel_lengths(scale, tried) != inference_lengths(scale, tried)
-    found = ((size, kernel_length(scale, size), inference_length(scale, size)) for size in tried[differing].tolist())
-    return next((one for one in found if one[1] != one[2]), None)
+    disagreements = (
+        (size, kernel_length(scale, size), inference_length(scale, size)) for size in tried[differing].tolist()
+    )
+    return next((one for one in disagreements if one[1] != one[2]), None)
 
 
 def kernel_lengths(scale: float | Scales, sizes: Lengths) -> Lengths:

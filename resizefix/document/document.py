@@ -27,8 +27,6 @@ from resizefix.document.external_data import (
     span_of,
     stage_data_files,
 )
-from resizefix.document.externalize import DataFile, externalized
-from resizefix.document.foreign_formats import HEAD, describe
 from resizefix.document.payloads import Payload
 from resizefix.document.source import Piece, Source, Span, as_bytes
 from resizefix.document.structure import require_sound, require_utf8
@@ -173,6 +171,8 @@ class Document:
             else:
                 stage_data_files(write, own, home, out)
             if as_external_data:
+                from resizefix.document.externalize import DataFile, externalized  # few files are stored so
+
                 data_file = DataFile(f"{out.name}.data")
                 model = externalized(model, self._detached, data_file)
                 data_file.stage(write, out.parent)
@@ -213,8 +213,8 @@ class Document:
 
     def _own_references(self, model: bytes) -> list[Reference]:
         """The references of the serialised model that do not stand for detached payloads."""
-        found = references_in(model)
-        return [reference for reference in found if not (self._detached and self._detached.refers(reference))]
+        references = references_in(model)
+        return [reference for reference in references if not (self._detached and self._detached.refers(reference))]
 
     def _new(self, references: list[Reference]) -> set[Reference]:
         """Those that the original does not have; what it has may be broken, as long as nothing needs it."""
@@ -294,6 +294,8 @@ def _require_graph(source: Source) -> None:
 
 
 def _diagnosis(source: Source, error: Exception) -> str:
+    from resizefix.document.foreign_formats import HEAD, describe  # most files are models
+
     foreign = describe(source.read(0, min(HEAD, source.size)), source.path.name)
     if foreign is not None:
         return foreign

@@ -118,15 +118,15 @@ def reference_of(tensor: onnx.TensorProto) -> Reference | None:
 
 def references_in(model: bytes) -> list[Reference]:
     """All references of a serialised model, each once."""
-    found: dict[Reference, None] = {}
+    references: dict[Reference, None] = {}
 
     def collect(text: bytes) -> None:
         reference = reference_of(onnx.TensorProto.FromString(text))
         if reference is not None:
-            found[reference] = None
+            references[reference] = None
 
     replace_tensors_containing(model, b"location", collect)
-    return list(found)
+    return list(references)
 
 
 def relocated(model: bytes, home: Home, except_for: Callable[[Reference], bool]) -> bytes:

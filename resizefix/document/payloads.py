@@ -67,10 +67,10 @@ def replace_tensors(
 def containing(data: bytes, needle: bytes) -> Entering:
     """Enters only the messages that contain `needle` somewhere."""
     positions = []
-    found = data.find(needle)
-    while found >= 0:
-        positions.append(found)
-        found = data.find(needle, found + 1)
+    position = data.find(needle)
+    while position >= 0:
+        positions.append(position)
+        position = data.find(needle, position + 1)
 
     def enter(kind: str, start: int, end: int) -> Iterator[tuple[Record, str]]:
         for record in records(data, start, end):

@@ -164,13 +164,13 @@ class Scopes:
     @cached_property
     def calls(self) -> dict[FunctionName, list[tuple[Scope, int]]]:
         """The nodes that call each local function: the scope and the position there."""
-        found: dict[FunctionName, list[tuple[Scope, int]]] = {name: [] for name in self.functions}
-        for scope in self.all if found else ():
+        calls: dict[FunctionName, list[tuple[Scope, int]]] = {name: [] for name in self.functions}
+        for scope in self.all if calls else ():
             for index, node in enumerate(scope.body.node):
                 name = FunctionName.called_by(node)
-                if name in found:
-                    found[name].append((scope, index))
-        return found
+                if name in calls:
+                    calls[name].append((scope, index))
+        return calls
 
     @cached_property
     def reached(self) -> set[FunctionName]:
@@ -188,11 +188,11 @@ class Scopes:
     @cached_property
     def held(self) -> dict[tuple[ScopePath, int], list[Scope]]:
         """The bodies that a node holds, by the path of its scope and its position there."""
-        found: dict[tuple[ScopePath, int], list[Scope]] = {}
+        held: dict[tuple[ScopePath, int], list[Scope]] = {}
         for scope in self.all:
             if scope.parent is not None and scope.owner is not None:
-                found.setdefault((scope.parent.path, scope.owner), []).append(scope)
-        return found
+                held.setdefault((scope.parent.path, scope.owner), []).append(scope)
+        return held
 
     def definition(self, scope: Scope, name: str) -> Definition | None:
         """What `name`, read in `scope`, refers to; None if nothing visible defines it."""
@@ -203,8 +203,8 @@ class Scopes:
 
     def sources(self, scope: Scope, node: NodeProto, first: int = 0) -> list[Definition]:
         """What the inputs of a node of `scope` refer to, from input `first` on; without those that nothing defines."""
-        found = (self.definition(scope, name) for name in node.input[first:] if name)
-        return [definition for definition in found if definition is not None]
+        definitions = (self.definition(scope, name) for name in node.input[first:] if name)
+        return [definition for definition in definitions if definition is not None]
 
     def _defined(self, scope: Scope, name: str) -> Definition | None:
         current: Scope | None = scope
@@ -222,9 +222,9 @@ class Scopes:
 
     @cached_property
     def _readers(self) -> dict[ScopePath, dict[str, list[Reader]]]:
-        found: dict[ScopePath, dict[str, list[Reader]]] = {scope.path: {} for scope in self.all}
+        readers: dict[ScopePath, dict[str, list[Reader]]] = {scope.path: {} for scope in self.all}
         for scope in self.all:
-            own = found[scope.path]
+            own = readers[scope.path]
             made = scope.producers
             for name, reader in reads(scope):
                 if name in own:
@@ -237,8 +237,8 @@ class Scopes:
                 while home is not None and not home.defines(name):
                     home = home.parent
                 if home is not None:
-                    found[home.path].setdefault(name, []).append(reader)
-        return found
+                    readers[home.path].setdefault(name, []).append(reader)
+        return readers
 
     def readers(self, definition: Definition) -> list[Reader]:
         """Every place that reads the definition, in inner scopes too, graph outputs included."""
@@ -275,9 +275,9 @@ def bodies(model: ModelProto) -> Iterator[tuple[ScopePath, GraphProto | Function
         yield start
         pending = [start]
         while pending:
-            found = [(path, graph) for path, graph, _, _ in bodies_in(*pending.pop())]
-            yield from found
-            pending += found
+            bodies_of_one = [(path, graph) for path, graph, _, _ in bodies_in(*pending.pop())]
+            yield from bodies_of_one
+            pending += bodies_of_one
 
 
 def bodies_in(path: ScopePath, body: GraphProto | FunctionProto) -> list[tuple[ScopePath, GraphProto, int, int]]:

@@ -109,10 +109,10 @@ class Source:
 def release(path: str | os.PathLike[str]) -> bool:
     """Close every source that reads the file `path`, for systems that replace no file that is open. Whether there was
     one: what it has not read yet is lost."""
-    found = [source for source in _sources if source._close.alive and source.is_at(path)]
-    for source in found:
+    sources = [source for source in _sources if source._close.alive and source.is_at(path)]
+    for source in sources:
         source._close()
-    return bool(found)
+    return bool(sources)
 
 
 def _missing(path: Path) -> UnreadableModelError:

@@ -310,21 +310,21 @@ def _check_as_loaded(copy: ModelProto) -> None:
 def _completed(model: ModelProto) -> ModelProto:
     """A copy with names of graphs, with types and shapes of inputs and outputs, without metadata, whose keys may be
     equal, and only with functions that are called, of the opset of the model, by which onnxruntime reads them."""
-    made = ModelProto()
-    made.CopyFrom(model)
-    del made.metadata_props[:], made.functions[:]
+    completed = ModelProto()
+    completed.CopyFrom(model)
+    del completed.metadata_props[:], completed.functions[:]
     called = View(model).scopes.reached
-    made.functions.extend(function for function in model.functions if FunctionName.of(function) in called)
-    for function in made.functions:
-        set_default_opset(function, default_opset(made.opset_import, fallback=1))
-    for _, body in bodies(made):
+    completed.functions.extend(function for function in model.functions if FunctionName.of(function) in called)
+    for function in completed.functions:
+        set_default_opset(function, default_opset(completed.opset_import, fallback=1))
+    for _, body in bodies(completed):
         body.name = body.name or "graph"
-    for value in (*made.graph.input, *made.graph.output):
+    for value in (*completed.graph.input, *completed.graph.output):
         if value.type.WhichOneof("value") is None:
             value.type.tensor_type.elem_type = TensorProto.FLOAT
         if value.type.HasField("tensor_type"):
             value.type.tensor_type.shape.SetInParent()
-    return made
+    return completed
 
 
 def _take_out_constants(body: GraphProto) -> None:
@@ -379,10 +379,12 @@ def open_negative_sizes(model: ModelProto) -> ModelProto:
     """A copy that says nothing of the sizes that are stored as negative ones; the model itself where there are none."""
     if not any(has_negative_size(value.type) for _, body in bodies(model) for value in stored_values(body)):
         return model
-    made = ModelProto()
-    made.CopyFrom(model)
-    for value in (value for _, body in bodies(made) for value in stored_values(body) if has_negative_size(value.type)):
+    opened = ModelProto()
+    opened.CopyFrom(model)
+    for value in (
+        value for _, body in bodies(opened) for value in stored_values(body) if has_negative_size(value.type)
+    ):
         for dim in value.type.tensor_type.shape.dim:
             if dim.dim_value < 0:
                 dim.ClearField("dim_value")
-    return made
+    return opened

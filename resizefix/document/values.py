@@ -50,15 +50,15 @@ def held_by(constant: TensorProto | NodeProto) -> tuple[object, ...] | None:
 def known_types(body: GraphProto | FunctionProto, names: Container[str] | None = None) -> dict[str, TypeProto]:
     """The type of every value, by name; of `names` alone where they are given. Of one that is stored twice, as an input
     that is an output too, the type that tells most: exporters write the shape in one of the two places alone."""
-    found: dict[str, TypeProto] = {}
+    types: dict[str, TypeProto] = {}
     for value in stored_values(body):
         name = value.name
         if names is not None and name not in names:
             continue
-        there = found.get(name)
+        there = types.get(name)
         if there is None or _certainty(there) < _certainty(value.type):
-            found[name] = value.type
-    return found
+            types[name] = value.type
+    return types
 
 
 def _certainty(value_type: TypeProto) -> tuple[bool, bool, int, int]:

@@ -90,8 +90,8 @@ class CallResolver:
             return None
         position = list(node.output).index(definition.name)
         bodies = self._scopes.held.get((definition.scope.path, definition.scope.producers[definition.name]), [])
-        found = {body.path.attribute: self._output(body, position) for body in bodies}
-        then_branch, else_branch = found.get("then_branch"), found.get("else_branch")
+        outputs = {body.path.attribute: self._output(body, position) for body in bodies}
+        then_branch, else_branch = outputs.get("then_branch"), outputs.get("else_branch")
         return None if then_branch is None or else_branch is None else (then_branch, else_branch)
 
     def _output(self, body: Scope, position: int) -> Definition | None:

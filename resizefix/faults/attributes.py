@@ -128,8 +128,8 @@ def of_another_opset(node: ResizeNode, _: Preferences) -> Fault | None:
     dialect = dialect_of_node(node)
     if dialect is None:
         return None
-    known = {row.name for row in dialect.attributes}
-    spare = sorted(name for name in node.attributes if name not in known)
+    names = {row.name for row in dialect.attributes}
+    spare = sorted(name for name in node.attributes if name not in names)
     if not spare:
         return None
     because = Diagnostic("opsets.wrong-attribute", dialect=dialect.name, names=", ".join(spare))

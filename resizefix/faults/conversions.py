@@ -133,12 +133,12 @@ def duplicate_output(node: ResizeNode, _: Preferences) -> Fault | None:
 
 def _behind_its_inputs(node: ResizeNode) -> set[str]:
     """What the arithmetic of its operands reads, and what a Cast before the node does."""
-    found = {source for name in node.node.input[1:] if name for _, link in node.chain(name) for source in link.input}
+    sources = {source for name in node.node.input[1:] if name for _, link in node.chain(name) for source in link.input}
     for name in node.node.input[:1]:
         made = node.definition(name)
         if made is not None and made.node is not None and made.node.op_type == "Cast":
-            found |= set(made.node.input)
-    return found
+            sources |= set(made.node.input)
+    return sources
 
 
 def _rename(
@@ -169,12 +169,12 @@ def quantised_scales(node: ResizeNode, _: Preferences) -> Fault | None:
         return None
     scales, step = read
     axes = node.axes_of(len(scales))
-    found = [_quantised_factor(node, axis, scale, step) for axis, scale in zip(axes, scales.tolist(), strict=True)]
+    factors = [_quantised_factor(node, axis, scale, step) for axis, scale in zip(axes, scales.tolist(), strict=True)]
     because = Diagnostic("faults.scales-quantised", scales=numbers_text(scales))
-    if any(scale is None for scale in found):
+    if any(scale is None for scale in factors):
         fix = Diagnostic("faults.factor-unknown", half=step / 2)
         return Fault(QUANTISED_EXTENT, because, fix, keeps_numbers=False)
-    value = np.array(found, np.float32)
+    value = np.array(factors, np.float32)
     if np.array_equal(value, scales) and (node.rank is None or None not in axes):
         return None  # it runs as it is; too few of them are another fault, which is seen of a constant alone
     change = node.with_constant(place, "scales", value, resized=True)
@@ -184,10 +184,10 @@ def quantised_scales(node: ResizeNode, _: Preferences) -> Fault | None:
 
 def _dequantised(node: ResizeNode, operand: Operand) -> tuple[Array, float] | None:
     """The vector that a DequantizeLinear makes of stored integers, and the distance of two values that it can make."""
-    made = node.definition(operand.name)
-    if made is None or made.node is None or made.node.op_type != "DequantizeLinear":
+    source = node.definition(operand.name)
+    if source is None or source.node is None or source.node.op_type != "DequantizeLinear":
         return None
-    stored, step, *zero = [None if not name else node.value_of(name) for name in made.node.input]
+    stored, step, *zero = [None if not name else node.value_of(name) for name in source.node.input]
     if stored is None or step is None or step.size != 1 or stored.ndim != 1 or stored.dtype.kind not in "iu":
         return None
     origin = zero[0] if zero else None

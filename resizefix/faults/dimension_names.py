@@ -95,14 +95,14 @@ def reused_names(
     batches are not: images and their masks come in equal numbers, also where nothing in the model says it. An output
     is told apart by its size in runs where the inputs that share the name have one size.
     """
-    found = []
+    reused = []
     for one in shared:
         inputs = _input_groups(one, runs, apart)
         telling = [run for run in runs if all(_is_alike(group, run) for group in inputs)]
         groups = _with_outputs(inputs, one.outputs, telling)
         if len(groups) > 1:
-            found.append(ReusedName(one.name, tuple(map(tuple, groups))))
-    return found
+            reused.append(ReusedName(one.name, tuple(map(tuple, groups))))
+    return reused
 
 
 def _input_groups(
@@ -197,8 +197,8 @@ def shapes_by_name(model: ModelProto) -> dict[str, tuple[int, ...]]:
 
 def with_names_apart(document: Document, reused: Sequence[ReusedName]) -> Document:
     """A copy in which each group of axes but the first has a name of its own; `document` stays as it is."""
-    made = document.copy()
-    graph = made.proto.graph
+    renamed = document.copy()
+    graph = renamed.proto.graph
     values = {value.name: value for value in (*graph.output, *graph.input)}
     stored = [*graph.input, *graph.output, *graph.value_info]
     taken = {name for name, _ in _named(stored)}
@@ -210,4 +210,4 @@ def with_names_apart(document: Document, reused: Sequence[ReusedName]) -> Docume
                 tensor = tensor_of(values[axis.tensor].type)
                 assert tensor is not None
                 tensor.shape.dim[axis.position].dim_param = name
-    return made
+    return renamed

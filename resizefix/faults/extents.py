@@ -56,9 +56,9 @@ def _stored_sizes(node: ResizeNode) -> list[int] | None:
     dims, stored = node.input_dims, node.stored_dims
     if dims is None or stored is None or len(dims) != len(stored) or "axes" in node.attributes:
         return None
-    known = [size for size in stored if isinstance(size, int) and size > 0]
+    numbers = [size for size in stored if isinstance(size, int) and size > 0]
     fixed = all(isinstance(size, int) for size in dims)
-    return known if fixed and len(known) == len(stored) else None
+    return numbers if fixed and len(numbers) == len(stored) else None
 
 
 def _sizes_are_scales(node: ResizeNode, out: Sequence[int]) -> bool:
@@ -156,9 +156,9 @@ def made_length(scale: float, size: int) -> int | None:
 def _gives(scales: Array, dims: Sequence[Any], stored: Sequence[Any]) -> bool:
     if not len(scales) == len(dims) == len(stored):
         return False
-    known = [(s, n, out) for s, n, out in zip(scales, dims, stored, strict=True) if isinstance(out, int)]
-    seen = [made_length(float(s), n) == out for s, n, out in known if isinstance(n, int)]
-    return all(seen) and any(s != 1 and isinstance(n, int) for s, n, _ in known)
+    triples = [(s, n, out) for s, n, out in zip(scales, dims, stored, strict=True) if isinstance(out, int)]
+    seen = [made_length(float(s), n) == out for s, n, out in triples if isinstance(n, int)]
+    return all(seen) and any(s != 1 and isinstance(n, int) for s, n, _ in triples)
 
 
 def impossible(node: ResizeNode, preferences: Preferences) -> Fault | None:
@@ -258,31 +258,31 @@ def lost_pixel(node: ResizeNode, preferences: Preferences) -> Fault | None:
         if not isinstance(size, int) or size < 1 or axis is None:
             continue
         scale = given[place]
-        made = kernel_length(scale, size)
-        if made >= _LONGEST:
+        out = kernel_length(scale, size)
+        if out >= _LONGEST:
             continue  # no runtime makes that
-        if made == scale * size < _FEW_PIXELS:
+        if out == scale * size < _FEW_PIXELS:
             continue  # the product is whole, and no other length has a quotient next to this scale
         stored = node.stored_dims[axis] if node.stored_dims is not None and axis < len(node.stored_dims) else None
-        wanted = stored if isinstance(stored, int) and stored == made + 1 else made
+        wanted = stored if isinstance(stored, int) and stored == out + 1 else out
         # One pixel and no more: the scale must be the quotient of those sizes but for its last digits.
-        is_short = not float(scale * size).is_integer() and abs(scale * size - made - 1) <= 1e-3 * (made + 1)
-        if wanted == made and is_short:
-            here = next((one.label for one in met(node) if one.sizes.get(axis) == made + 1), None)
-            wanted, meets = made + (here is not None), meets or here
-        if wanted == made and scale == sampled_scale(size, made + 1):
+        is_short = not float(scale * size).is_integer() and abs(scale * size - out - 1) <= 1e-3 * (out + 1)
+        if wanted == out and is_short:
+            here = next((one.label for one in met(node) if one.sizes.get(axis) == out + 1), None)
+            wanted, meets = out + (here is not None), meets or here
+        if wanted == out and scale == sampled_scale(size, out + 1):
             if preferences.extent is None:
-                return _two_lengths(scale, size, made)
-            wanted = made + 1 if preferences.extent == "sizes" else made
-        if wanted != made and not is_short:
+                return _two_lengths(scale, size, out)
+            wanted = out + 1 if preferences.extent == "sizes" else out
+        if wanted != out and not is_short:
             continue
-        if wanted != made or inference_length(scale, size) != made:
+        if wanted != out or inference_length(scale, size) != out:
             from resizefix.dialects.resized_length import robust_scale  # most scales are whole
 
             better = robust_scale(size, wanted)
             if better is not None:
                 value[place], is_moved = better, True
-                lost = lost or wanted != made
+                lost = lost or wanted != out
     if not is_moved or np.array_equal(value, scales):
         return None
     old = numbers_text(scales)

@@ -22,9 +22,8 @@ from resizefix.document.values import Array
 from resizefix.faults.fault import Fault, Preferences
 from resizefix.faults.resize_node import FLOAT, INT64, Operand, ResizeNode
 from resizefix.faults.types import plain_fraction
-from resizefix.shapes.fixed_sizes import fixed_values
 from resizefix.shapes.operand import attribute_of
-from resizefix.shapes.stored_shapes import ModelView
+from resizefix.shapes.stored_shapes import ModelView, fixed_values
 
 HALF_ARITHMETIC = "half-arithmetic"
 
@@ -85,7 +84,7 @@ def _chain(node: ResizeNode, operand: Operand) -> _Chain | None:
         return None
     constants: dict[str, Array] = {}
     moved: set[str] = set()
-    found: list[NodeProto] = []
+    halves: list[NodeProto] = []
     for _, link in links:
         if link.op_type in ("Shape", "Size", "Constant"):
             continue
@@ -99,9 +98,9 @@ def _chain(node: ResizeNode, operand: Operand) -> _Chain | None:
         begins = link.op_type == "Cast" and node.type_of(link.output[0]) in _EXACT_TO
         if computed and (begins or moved & set(link.input)):
             moved.update(link.output)
-            found.append(link)
-    half = next((half for link in found if (half := node.type_of(link.output[0])) in _EXACT_TO), None)
-    return _Chain(found, constants, half) if half is not None and operand.name in moved else None
+            halves.append(link)
+    half = next((half for link in halves if (half := node.type_of(link.output[0])) in _EXACT_TO), None)
+    return _Chain(halves, constants, half) if half is not None and operand.name in moved else None
 
 
 def _is_whole(node: ResizeNode, chain: _Chain) -> bool:

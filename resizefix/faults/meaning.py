@@ -107,24 +107,24 @@ class Meanings:
 
     def _behind(self, scope: Scope, name: str) -> IntendedStep | None:
         """The node of the file that makes a tensor, where it reads what a fix wrote."""
-        made = self._original.scopes.definition(scope, name)
-        if made is None or made.node is None or made.key not in self._touched:
+        source = self._original.scopes.definition(scope, name)
+        if source is None or source.node is None or source.key not in self._touched:
             return None
-        return IntendedStep(made.node, made.scope.opset)
+        return IntendedStep(source.node, source.scope.opset)
 
     @cached_property
     def _touched(self) -> set[Key]:
         """What nodes of the file make of tensors that fixes wrote, up to the next resize."""
-        found: set[Key] = set()
+        touched: set[Key] = set()
         pending = [key for key in self._steps if key[0] in self._original.scopes.by_path]
         while pending:
             for reader in self._original.scopes.readers_of(pending.pop()):
                 if reader.node is None or is_resize(reader.node):
                     continue
-                made = {(reader.scope.path, name) for name in reader.node.output if name} - found
-                found |= made
+                made = {(reader.scope.path, name) for name in reader.node.output if name} - touched
+                touched |= made
                 pending += made
-        return found
+        return touched
 
     def _value(self, scope: Scope, name: str) -> Array | None:
         tensor = self._constants.get(name)

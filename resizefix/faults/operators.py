@@ -11,6 +11,7 @@ import numpy as np
 from onnx import helper
 
 from resizefix.diagnostics import Diagnostic
+from resizefix.dialects.dialect import NO_NUMBERS
 from resizefix.document.edits import NodeEdit
 from resizefix.document.scopes import DEFAULT_DOMAINS
 from resizefix.document.values import Array
@@ -145,8 +146,8 @@ def empty_tensor(node: ResizeNode) -> tuple[str, list[Any]]:
         visible = not node.scope.in_function and node.definition(name)
         if visible and visible.scope is main and tensor.data_type == FLOAT and list(tensor.dims) == [0]:
             return name, []
-    made = node.constant("empty", np.zeros(0, np.float32))
-    return made.name, [made]
+    empty = node.constant("empty", NO_NUMBERS)
+    return empty.name, [empty]
 
 
 def scales_attribute(node: ResizeNode) -> Array | None:

@@ -35,8 +35,8 @@ def stored_dims(node: "ResizeNode") -> Dims | None:
     """
     stored = node.surroundings.stored(node.scope)
     for name, axes in _carried(node):
-        found = stored.get(name)
-        dims = dims_of(found) if found is not None and found.tensor_type.HasField("shape") else None
+        value_type = stored.get(name)
+        dims = dims_of(value_type) if value_type is not None and value_type.tensor_type.HasField("shape") else None
         if dims is not None and 0 not in dims and (axes is None or len(axes) == len(dims)):
             return dims if axes is None else tuple(dims[axes.index(axis)] for axis in range(len(dims)))
     return None
@@ -111,8 +111,8 @@ def _turned(reader: NodeProto, axes: Axes) -> Axes:
     order: Sequence[int] = attribute_of(reader, "perm", ())
     if not order:
         return None
-    known = axes or tuple(range(len(order)))
-    return tuple(known[axis] for axis in order) if sorted(order) == sorted(known) else None
+    turned_axes = axes or tuple(range(len(order)))
+    return tuple(turned_axes[axis] for axis in order) if sorted(order) == sorted(turned_axes) else None
 
 
 def _joined_axis(reader: NodeProto, rank: int) -> int | None:
@@ -123,15 +123,15 @@ def _joined_axis(reader: NodeProto, rank: int) -> int | None:
 
 def _dims(node: "ResizeNode", name: str, rank: int) -> list[int | None] | None:
     """What is known of a tensor's sizes, also where what makes it combines one of known sizes with another."""
-    found: list[int | None] = [None] * rank
+    sizes: list[int | None] = [None] * rank
     pending, seen = [name], {name}
     for current in pending:
         dims = node.view.dims(node.scope, current)
         if dims is not None and len(dims) != rank:
             continue
         for axis, size in enumerate(dims or ()):
-            if found[axis] is None and isinstance(size, int) and (size > 1 or current == name):
-                found[axis] = size
+            if sizes[axis] is None and isinstance(size, int) and (size > 1 or current == name):
+                sizes[axis] = size
         made = node.definition(current)
         maker = None if made is None or made.scope is not node.scope else made.node
         if dims is not None or maker is None or len(seen) > _MOST_FOLLOWED:
@@ -141,4 +141,4 @@ def _dims(node: "ResizeNode", name: str, rank: int) -> list[int | None] | None:
             behind = [source for source in maker.input[: 1 if one else None] if source and source not in seen]
             seen.update(behind)
             pending += behind
-    return found
+    return sizes

@@ -13,8 +13,7 @@ from resizefix.document.scopes import DEFAULT_DOMAINS, Definition, Scope, is_ope
 from resizefix.document.values import Array, Dims, known_types
 from resizefix.faults import output_sizes
 from resizefix.scope_path import Key, ScopePath
-from resizefix.shapes.fixed_sizes import fixed_values
-from resizefix.shapes.stored_shapes import ModelView
+from resizefix.shapes.stored_shapes import ModelView, fixed_values
 from resizefix.shapes.values import Values
 
 FLOAT, FLOAT16, INT64 = TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.INT64
@@ -118,9 +117,9 @@ class NodeSurroundings:
         if definition.tensor is not None:
             return int(definition.tensor.data_type), None
         node = definition.node
-        made = None if node is None else _made_type(node)
-        if made is not None:
-            return made, None
+        made_type = None if node is None else _made_type(node)
+        if made_type is not None:
+            return made_type, None
         if node is None or node.domain not in DEFAULT_DOMAINS or node.op_type not in SAME_TYPE or not node.input:
             return self.view.shapes.elem_type(definition.key), None
         return None, self.view.scopes.definition(definition.scope, node.input[0])
@@ -160,13 +159,13 @@ class ResizeNode:
     @cached_property
     def attributes(self) -> dict[str, Any]:
         """The attributes as they are written, texts decoded."""
-        found: dict[str, Any] = {}
+        values: dict[str, Any] = {}
         for attribute in self.node.attribute:
             if attribute.ref_attr_name:
                 continue
             value = helper.get_attribute_value(attribute)
-            found[attribute.name] = value.decode(errors="replace") if isinstance(value, bytes) else value
-        return found
+            values[attribute.name] = value.decode(errors="replace") if isinstance(value, bytes) else value
+        return values
 
     @cached_property
     def operands(self) -> dict[int, Operand]:
@@ -261,8 +260,8 @@ class ResizeNode:
 
     def stored_type(self, name: str) -> int | None:
         """The element type that the file states for a tensor of this scope."""
-        found = self.surroundings.stored(self.scope).get(name)
-        return None if found is None else found.tensor_type.elem_type or None
+        stored = self.surroundings.stored(self.scope).get(name)
+        return None if stored is None else stored.tensor_type.elem_type or None
 
     def type_of(self, name: str) -> int | None:
         """A tensor's element type, followed from what makes it, over calls too; stored types may be stale."""

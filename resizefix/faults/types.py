@@ -113,13 +113,13 @@ def _unrounded(node: ResizeNode, value: Array) -> Array | Diagnostic:
     """The float32 scales that were rounded to what is stored, or why they are not known."""
     if value.dtype not in _HALF_DTYPES:
         return value.astype(np.float32)
-    found = []
+    factors = []
     for axis, half in zip(node.axes_of(value.size), value.reshape(-1), strict=True):
         scale = _factor(node, axis, half)
         if isinstance(scale, Diagnostic):
             return scale
-        found.append(scale)
-    return np.array(found, np.float32)
+        factors.append(scale)
+    return np.array(factors, np.float32)
 
 
 def _factor(node: ResizeNode, axis: int | None, half: np.generic) -> float | Diagnostic:
@@ -268,9 +268,9 @@ def _wants_half(node: ResizeNode, reader: NodeProto | None) -> bool:
 
 
 def _operand_chain(node: ResizeNode) -> list[tuple[int, NodeProto]]:
-    known = SAME_TYPE | {"Cast", "Shape", "Constant", "ConstantOfShape"}
+    followed = SAME_TYPE | {"Cast", "Shape", "Constant", "ConstantOfShape"}
     chain = (link for name in node.node.input[1:] if name for link in node.chain(name))
-    return [(index, link) for index, link in chain if link.op_type in known - {"Resize", "Upsample", "Conv"}]
+    return [(index, link) for index, link in chain if link.op_type in followed - {"Resize", "Upsample", "Conv"}]
 
 
 def _type_name(elem_type: int | None) -> str:

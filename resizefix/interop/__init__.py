@@ -22,7 +22,6 @@ from onnx import ModelProto
 
 from resizefix.document.document import Document
 from resizefix.errors import UsageError
-from resizefix.interop import graphsurgeon_graph, ir_model
 from resizefix.interop.in_memory import complete, light_document
 
 if TYPE_CHECKING:
@@ -58,6 +57,8 @@ def returned(document: Document, like: Model) -> Any:
 
 def _kind(model: Model) -> ModuleType:
     """The module of that package's kind of model: `is_one`, `opened`, `returned`."""
+    from resizefix.interop import graphsurgeon_graph, ir_model  # most models are files
+
     for kind in (graphsurgeon_graph, ir_model):
         if kind.is_one(model):
             return kind

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, overload
 
-from resizefix.faults.loading import not_loaded
-from resizefix.faults.table import faults_in
 from resizefix.interop import Model, opened
 from resizefix.library.bounded import checked
 from resizefix.library.verdict import Verdict, Verdicts
@@ -15,6 +13,8 @@ from resizefix.shapes.stored_shapes import ModelView
 from resizefix.targets.catalogue import TARGETS, target_named
 from resizefix.targets.collect_facts import facts_in
 from resizefix.targets.conditions import foreign_domain_resizes
+from resizefix.targets.facts import SiteFacts
+from resizefix.targets.onnxruntime_target import ONNXRUNTIME
 from resizefix.targets.target import Target, Violation, judge
 
 if TYPE_CHECKING:  # a parser of its own process is asked by few
@@ -95,15 +95,11 @@ def check_all(
             asked.setdefault(target.name, name.strip().lower())
     judged = judged or {target.name: target for target in TARGETS}
     view = model if isinstance(model, ModelView) else ModelView(opened(model))
-    facts, faults = facts_in(view), faults_in(view)
-    found = {
+    facts = facts_in(view)
+    violations = {
         target.name: (
             *(broken for node in facts for broken in judge(target, node)),
-            *(
-                broken
-                for node, of_node in zip(facts, faults, strict=True)
-                for broken in not_loaded(target, node.node, of_node)
-            ),
+            *(_not_loaded(view, target, facts) if target is ONNXRUNTIME else ()),
             *foreign_domain_resizes(view, target),
         )
         for target in judged.values()
@@ -113,12 +109,20 @@ def check_all(
         from resizefix.library.live import live_verdicts
 
         answers = live_verdicts(
-            view.document, list(found), build=build, profile=profile, time_limit=timeout, pythons=runtime_python
+            view.document, list(violations), build=build, profile=profile, time_limit=timeout, pythons=runtime_python
         )
     return tuple(
-        replace(_verdict(target, found[name], answers.get(name)), asked=asked.get(name, ""))
+        replace(_verdict(target, violations[name], answers.get(name)), asked=asked.get(name, ""))
         for name, target in judged.items()
     )
+
+
+def _not_loaded(view: ModelView, target: Target, facts: Sequence[SiteFacts]) -> Iterator[Violation]:
+    """What keeps the target from loading the model."""
+    from resizefix.faults.table import faults_in, not_loaded  # other targets are asked by their rules
+
+    for node, faults in zip(facts, faults_in(view), strict=True):
+        yield from not_loaded(target, node.node, faults)
 
 
 def _is_between(name: str, target: Target) -> bool:

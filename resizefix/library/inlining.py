@@ -14,7 +14,6 @@ from resizefix.errors import RefusedError
 from resizefix.library import seam
 from resizefix.library.result import Result, failed
 from resizefix.operations.sites import find_sites
-from resizefix.opsets.lowering import inline_functions
 from resizefix.outcome import ModelOutcome, Outcome, Status
 from resizefix.verification.conditions import DEFAULTS, conditions
 from resizefix.verification.plan import Plan
@@ -49,15 +48,17 @@ def never(document: Document, options: dict[str, Any]) -> bool:
 
 def inlined(document: Document) -> Document:
     """A copy without local functions: each call is replaced by what it calls. Raises RefusedError where one stays."""
-    made = document.copy()
-    inline_functions(made.proto)
-    if made.proto.functions:
-        left = made.proto.functions[0]
+    from resizefix.opsets.lowering import inline_functions  # few models have local functions
+
+    flat = document.copy()
+    inline_functions(flat.proto)
+    if flat.proto.functions:
+        left = flat.proto.functions[0]
         raise RefusedError("library.function-stays", name=f"{left.domain}::{left.name}")
     scopes = View(document.proto).scopes
-    calls = ((scope, scope.body.node[index]) for found in scopes.calls.values() for scope, index in found)
+    calls = ((scope, scope.body.node[index]) for places in scopes.calls.values() for scope, index in places)
     changed = frozenset((scope.path, name) for scope, node in calls for name in node.output if name)
-    return seam.submitted(document, made, Plan(changed, is_rebuilt=True))
+    return seam.submitted(document, flat, Plan(changed, is_rebuilt=True))
 
 
 def _joined(document: Document, flat: Document, result: Result, options: dict[str, Any]) -> Result:

@@ -28,14 +28,12 @@ from resizefix.shapes.stored_shapes import ModelView
 from resizefix.targets.catalogue import TARGETS
 from resizefix.targets.collect_facts import facts_in
 from resizefix.targets.target import Effect, Target, Violation, judge
+from resizefix.targets.tensorrt import SPEAKS_FOR
 from resizefix.verification.conditions import Conditions
 from resizefix.verification.in_runtime import RIGHT_WITHIN, nodes_in_runtime, verify_in_runtime, with_bodies
 from resizefix.verification.signatures import Feeding
 from resizefix.verification.site_drifts import ResizePlace
 from resizefix.verification.verification import SiteDrift, Verification
-
-# The targets that the TensorRT to be installed from PyPI answers for, and what the report calls it then.
-SPEAKS_FOR = {"tensorrt-rtx": "library.parser", "tensorrt-10": "library.parser-for-tensorrt-10"}
 
 _MOST_ABOVE = 24  # tensors above a node in which a resize that feeds it is looked for
 _SECONDS = 60.0  # for a parser that is asked about a rewrite

@@ -7,18 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from onnx import GraphProto, ModelProto, TensorProto, helper
 
 from resizefix.document.document import Document
 from resizefix.document.node_builder import FreshNames
 from resizefix.document.scopes import DEFAULT_DOMAINS, default_opset, names_in
-from resizefix.operations.promote_scales import Integers, NewInputs, Promotion, promote_scales
 from resizefix.operations.site import Site
 from resizefix.operations.sites import sites_in
 from resizefix.outcome import Outcome, Status
-from resizefix.promotion import PromotedInput
+from resizefix.promotion import Integers, NewInputs, PromotedInput
 from resizefix.scope_path import MAIN, Key
 from resizefix.shapes.stored_shapes import ModelView
 from resizefix.targets.catalogue import TARGETS
@@ -27,19 +26,8 @@ from resizefix.targets.facts import SiteFacts
 from resizefix.targets.target import Target, accepted, judge
 from resizefix.targets.tensorrt import TENSORRT_TARGETS
 
-
-def lost_targets(
-    before: ModelView, after: ModelView, outcomes: Sequence[Outcome], inputs: Sequence[PromotedInput]
-) -> tuple[list[Target], list[Target]]:
-    """The targets whose rules accept every resize of `before`, and not those of `after`; and those of them that accept
-    the model where the changed sites are promoted for TensorRT instead."""
-    if not inputs:
-        return [], []
-    kinds = _Kinds(before, after, outcomes, inputs)
-    accepting = _accepting(kinds.before, TARGETS)
-    still = kinds.accepting(accepting, kinds.integers) if accepting else []
-    lost = [target for target in accepting if target not in still]
-    return lost, kinds.accepting(lost, Integers()) if lost else []
+if TYPE_CHECKING:
+    from resizefix.operations.promote_scales import Promotion
 
 
 class TargetsMoved(NamedTuple):
@@ -47,6 +35,7 @@ class TargetsMoved(NamedTuple):
 
     before: list[Target]
     after: list[Target]
+    kinds: _Kinds | None = None
 
     @property
     def lost(self) -> list[Target]:
@@ -58,6 +47,14 @@ class TargetsMoved(NamedTuple):
         """Those that accept them now, and did not before."""
         return [target for target in self.after if target not in self.before]
 
+    @property
+    def kept_by_integers(self) -> list[Target] | None:
+        """Of the lost ones those that accept the model where the changed sites are promoted for TensorRT instead; None
+        where nothing was promoted."""
+        if self.kinds is None:
+            return None
+        return self.kinds.accepting(self.lost, Integers()) if self.lost else []
+
 
 def targets_moved(
     before: ModelView, after: ModelView, outcomes: Sequence[Outcome] = (), inputs: Sequence[PromotedInput] = ()
@@ -65,9 +62,9 @@ def targets_moved(
     """What the targets say before and after, whatever was done; of a promotion, its `inputs` are given."""
     if inputs:
         kinds = _Kinds(before, after, outcomes, inputs)
-        return TargetsMoved(_accepting(kinds.before, TARGETS), kinds.accepting(TARGETS, kinds.integers))
-    found = (_accepting([facts for facts, _ in kinds_in(view)], TARGETS) for view in (before, after))
-    return TargetsMoved(*found)
+        return TargetsMoved(_accepting(kinds.before, TARGETS), kinds.accepting(TARGETS, kinds.integers), kinds)
+    was, now = (_accepting([facts for facts, _ in kinds_in(view)], TARGETS) for view in (before, after))
+    return TargetsMoved(was, now)
 
 
 class _Kinds:
@@ -114,6 +111,8 @@ class _Kinds:
         return _accepting([facts for facts, _ in kinds_in(after)], targets)
 
     def _promoted(self, view: ModelView, sites: Sequence[Site], integers: Integers | None) -> Promotion:
+        from resizefix.operations.promote_scales import promote_scales  # other changes have no inputs
+
         if integers is not None:
             wanted = NewInputs(integers=integers)
             return promote_scales(view.document, sites, wanted, target=TENSORRT_TARGETS[-1], view=view)

@@ -167,8 +167,7 @@ def runs_in(view: ModelView, faults: Sequence[Sequence[Fault]] | None = None) ->
     """For each site of the model, whether a change of it can be verified: the rules of onnxruntime accept the node, and
     it has no fault that `repair` must fix first. `faults` are those of every site, if they are known."""
     from resizefix.faults.extents import SHORT_EXTENT
-    from resizefix.faults.loading import repaired_first
-    from resizefix.faults.table import faults_in
+    from resizefix.faults.table import faults_in, repaired_first
 
     faults = faults_in(view) if faults is None else faults
     counted = [all(fault.name != SHORT_EXTENT for fault in found) for found in faults]  # in a function no rule sees it

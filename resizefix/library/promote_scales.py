@@ -26,13 +26,13 @@ from resizefix.library.result import (
     skipped,
     without_their_chain,
 )
-from resizefix.operations.promote_scales import Integers, NewInputs, Promotion
+from resizefix.operations.promote_scales import Promotion
 from resizefix.operations.promote_scales import promote_scales as promote
 from resizefix.operations.site import Refusal, Site
 from resizefix.operations.sites import select, sites_in
 from resizefix.outcome import Outcome, Status
 from resizefix.printable import one_paragraph
-from resizefix.promotion import Coupling, Form, Freedom
+from resizefix.promotion import Coupling, Form, Freedom, Integers, NewInputs
 from resizefix.runtimes.limits import BrokenOffError
 from resizefix.scope_path import Key
 from resizefix.shapes.stored_shapes import ModelView

@@ -18,7 +18,7 @@ from resizefix.document.text import node_text, value_text
 from resizefix.errors import RefusedError, ResizefixError
 from resizefix.faults.dimension_names import REUSED, ReusedName, known_names, with_names_apart
 from resizefix.faults.fault import Fault, Preferences
-from resizefix.faults.table import faults_in
+from resizefix.faults.table import faults_in, named_faults
 from resizefix.interop import Model, opened
 from resizefix.library import seam
 from resizefix.library.bounded import operation
@@ -111,9 +111,7 @@ _FIRST_WITH_COORDINATES = 11
 def known_faults(model: Model | ModelView) -> list[tuple[str, Fault]]:
     """The faults of the model's resizes, each with the label of its node, and of its names of dimensions."""
     view = model if isinstance(model, ModelView) else ModelView(opened(model))
-    labels = [scope.body.node[place].name or f"#{index}" for index, (scope, place) in enumerate(view.resizes)]
-    of_nodes = [(label, fault) for label, faults in zip(labels, faults_in(view), strict=True) for fault in faults]
-    return of_nodes + [(one.name, one.fault) for one in known_names(view.document)]
+    return [*named_faults(view), *((one.name, one.fault) for one in known_names(view.document))]
 
 
 @operation(ANYTHING)

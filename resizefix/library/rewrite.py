@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from onnx import TensorProto
 
@@ -16,13 +16,9 @@ from resizefix.errors import UsageError
 from resizefix.library import seam
 from resizefix.library.advice import AskedCall, Words, with_size
 from resizefix.library.bounded import operation
-from resizefix.library.live import SPEAKS_FOR, why_live_refuses
 from resizefix.library.model_outcome import Demand
-from resizefix.library.plans import runs_in
 from resizefix.library.raising import raised, require_raised_alike, with_raised
 from resizefix.library.result import Result, failed, measured, not_done, not_verified, skipped
-from resizefix.operations.candidates import LARGEST_BOUND
-from resizefix.operations.integer_inputs import deciding_floats
 from resizefix.operations.legalize import legalize as make_legal
 from resizefix.operations.pinned_lengths import pinned
 from resizefix.operations.quotient_sizes import Dividends, quotient_sites, with_sizes_read
@@ -30,11 +26,6 @@ from resizefix.operations.replacement import Allowance
 from resizefix.operations.rewriter import Rewritten
 from resizefix.operations.site import Site
 from resizefix.operations.sites import find_sites, select, sites_in
-from resizefix.operations.trt_legacy import LegacyForm
-from resizefix.operations.trt_legacy import hybrid as make_hybrid
-from resizefix.operations.trt_legacy import trt_legacy as make_legacy
-from resizefix.opsets.lowering import OPSET as LEGACY_OPSET
-from resizefix.opsets.subgraphs import open_branches
 from resizefix.opsets.verdict import Blocker
 from resizefix.outcome import Outcome, Status
 from resizefix.scope_path import Key
@@ -43,11 +34,14 @@ from resizefix.targets.catalogue import target_named
 from resizefix.targets.collect_facts import facts_in
 from resizefix.targets.conditions import FUNCTIONS_ARE_INLINED, foreign_domain_resizes
 from resizefix.targets.target import Target, judge
-from resizefix.targets.tensorrt import LEGACY_TARGETS
+from resizefix.targets.tensorrt import LEGACY_TARGETS, SPEAKS_FOR
 from resizefix.verification.bounds import half_units
 from resizefix.verification.conditions import ChangeOptions, Conditions, Unpack, conditions
 from resizefix.verification.plan import Plan
 from resizefix.verification.verification import Verification, VerificationStatus
+
+if TYPE_CHECKING:
+    from resizefix.operations.trt_legacy import LegacyForm
 
 # Of an output's largest value, where a node was replaced by others that add in another order.
 _BODIES = "body-is-imported"
@@ -70,6 +64,9 @@ def _has_functions_refused(document: Document, options: dict[str, Any]) -> bool:
 
 def _other_options(asked: AskedCall, outcome: Outcome) -> Iterable[Words]:
     """Opset 11 for an older model: before it a node has no word for how it samples, and runtimes guess. Else a size."""
+    from resizefix.library.plans import runs_in  # few sites are advised
+    from resizefix.operations.integer_inputs import deciding_floats
+
     document = asked.document
     is_older = default_opset(document.proto.opset_import, fallback=1) < _FIRST_WITH_COORDINATES
     if (
@@ -138,9 +135,12 @@ def legalize(
     made = make_legal(pins.document, sites, wanted, allowance=allowance, view=view)
     made = replace(made, outcomes=pins.outcomes(sites, made.outcomes))
     speed, rules, python = None, conditions(**run), (runtime_python or {}).get(wanted.name)
+    allowed = INEXACT_BOUND if allow_inexact else LOWERED_BOUND
     if fastest:
         from resizefix.library.fastest import fastest as choose  # onnxruntime is imported where something is run
+        from resizefix.operations.candidates import LARGEST_BOUND
 
+        allowed = LARGEST_BOUND
         made, speed = choose(view, sites, made, wanted, allowance, rules, python=python)
     if base is not document:
         given = select(find_sites(document), node)
@@ -152,13 +152,14 @@ def legalize(
             base, made, Plan(frozenset(site.key for site in changed) | pins.nodes, types=_of_other_type(made, changed))
         )
     if verify and changed and target in SPEAKS_FOR:
+        from resizefix.library.live import why_live_refuses  # a parser of its own process is asked by few
+
         refusal = why_live_refuses(document, made.document, changed)
         if refusal is not None:
             result = Result(document, made.outcomes, (), Verification(VerificationStatus.FAILED, refusal))
             raise failed(result)
     if verify and base is not document:
         require_raised_alike(document, base, made.outcomes, rules)
-    allowed = LARGEST_BOUND if fastest else INEXACT_BOUND if allow_inexact else LOWERED_BOUND
     result = _proven(document, made, changed, allowed, rules if verify else None)
     result = replace(result, speed=speed, blockers=_mistaken(view, wanted))
     if not verify or not changed or not live:
@@ -252,8 +253,14 @@ def trt_legacy(
         raise UsageError(
             "library.no-legacy-target", target=wanted.name, known=", ".join(x.name for x in LEGACY_TARGETS)
         )
+    from resizefix.operations.trt_legacy import hybrid as make_hybrid
+    from resizefix.operations.trt_legacy import trt_legacy as make_legacy
+    from resizefix.opsets.lowering import OPSET
+
     made = make_legacy(document, allowance=Allowance(allow_inexact, lower), patterns=node, target=wanted)
     if not verify:  # else a run shows whether branches give one size
+        from resizefix.opsets.subgraphs import open_branches
+
         made = replace(made, blockers=(*made.blockers, *open_branches(ModelView(document))))
     if not made.complete:
         return Result(document, not_done(made.outcomes), (), skipped("library.nothing-converted"), made.blockers)
@@ -272,7 +279,7 @@ def trt_legacy(
             for outcome in made.outcomes
         )
         made = replace(made, outcomes=tuple(rounded))
-    plan = Plan(frozenset(site.key for site in sites), opset=LEGACY_OPSET, is_rebuilt=True)
+    plan = Plan(frozenset(site.key for site in sites), opset=OPSET, is_rebuilt=True)
     made = replace(made, document=seam.submitted(document, made.document, plan))
     result = _proven(document, made, sites, INEXACT_BOUND if allow_inexact else LOWERED_BOUND, rules)
     if not hybrid:

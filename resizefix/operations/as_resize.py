@@ -10,7 +10,7 @@ import numpy as np
 from onnx import NodeProto
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.dialects.dialect import Dialect, Operands, dialect_of
+from resizefix.dialects.dialect import NO_NUMBERS, Dialect, Operands, dialect_of
 from resizefix.dialects.write import write
 from resizefix.document.document import Document
 from resizefix.document.edits import add_initializer, remove_unread, replace_nodes
@@ -82,9 +82,9 @@ def _rewritten(
 ) -> WrittenAsResize:
     """`write_as_resize`, without the places that are refused already."""
     view = ModelView(document)
-    made = document.copy()
+    rewritten = document.copy()
     fresh = FreshNames(names_in(view.model)).fresh
-    scopes = ModelView(made).scopes
+    scopes = ModelView(rewritten).scopes
     outcomes: list[Outcome] = []
     data: dict[Key, str] = {}
     bounds: dict[Key, ErrorBound] = {}
@@ -105,9 +105,9 @@ def _rewritten(
         scope = scopes.by_path[place.scope.path]
         unread += [one.key for one in scopes.sources(scope, scope.body.node[scope.producers[place.y]])]
         for tensor in builder.initializers:
-            add_initializer(made.proto, tensor)
+            add_initializer(rewritten.proto, tensor)
         replace_nodes(scope.body, {place.y: builder.nodes})
-        scopes = ModelView(made).scopes
+        scopes = ModelView(rewritten).scopes
         data[place.key], bounds[place.key] = place.x, error
         unrun += [place.key] if isinstance(place, ForeignResize) else []
         after = tuple(node_text(node) for node in builder.nodes)
@@ -116,8 +116,8 @@ def _rewritten(
                 before, status=Status.CHANGED, reason=_reason(place), after=after, exact=error.exact, bound=error.bound
             )
         )
-    remove_unread(made.proto, unread)
-    return WrittenAsResize(made, tuple(outcomes), data, bounds, tuple(unrun))
+    remove_unread(rewritten.proto, unread)
+    return WrittenAsResize(rewritten, tuple(outcomes), data, bounds, tuple(unrun))
 
 
 def _reason(place: WrittenResize | ForeignResize) -> Diagnostic:
@@ -192,7 +192,7 @@ def _node(
 ) -> NodeProto:  # fmt: skip
     empty = None
     if dialect.roi_input is not None and not dialect.inputs[dialect.roi_input].optional:
-        empty = builder.value(np.zeros(0, np.float32), "no_roi")
+        empty = builder.value(NO_NUMBERS, "no_roi")
     scales = extent if by_scales else empty
     operands = Operands(place.x, roi=empty, scales=scales, sizes=None if by_scales else extent)
     return write(meaning, operands, dialect, name=place.label, output=place.y)

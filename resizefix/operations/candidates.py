@@ -10,9 +10,8 @@ from resizefix.errors import RefusedError
 from resizefix.interpolation import CoordinateTransformationMode, ExtentKind, Mode, NearestMode
 from resizefix.lowerings.matmul import MATMUL, SMALL_MATMUL
 from resizefix.operations.legalize import Legalize, Legalizer
-from resizefix.operations.replacement import Allowance, Replacement, every_lowered, rewritten, subject_of
+from resizefix.operations.replacement import Allowance, Replacement, every_lowered, rewritten, spelled, subject_of
 from resizefix.operations.site import Site
-from resizefix.operations.site_nodes import spelled
 from resizefix.origins.classify import OriginKind
 from resizefix.outcome import Outcome, Status
 from resizefix.scope_path import Key
@@ -46,18 +45,18 @@ def candidates(legalizer: Legalizer) -> dict[str, Replacement]:
     site, allowance = legalizer.site, legalizer.allowance
     if why_left_alone(site) is not None:
         return {}
-    found: dict[str, Replacement] = {}
+    by_name: dict[str, Replacement] = {}
     try:
         subject = subject_of(site)
         for name, made in (*_spellings(subject, legalizer), *_other_operators(subject, legalizer)):
             near = made.exact or (allowance.inexact and made.bound is not None and made.bound <= LARGEST_BOUND)
             if near:
-                found.setdefault(name, made)
+                by_name.setdefault(name, made)
     except RefusedError:
-        return found
-    if MATMUL.name in found:
-        found.pop(SMALL_MATMUL.name, None)  # the same nodes
-    return found
+        return by_name
+    if MATMUL.name in by_name:
+        by_name.pop(SMALL_MATMUL.name, None)  # the same nodes
+    return by_name
 
 
 def why_left_alone(site: Site) -> str | None:
@@ -81,8 +80,8 @@ class LegalizeAs(Legalize):
     def plan_of(self, legalizer: Legalizer) -> Replacement | Outcome:
         """The chosen form where the site has it."""
         name = self._chosen.get(legalizer.site.key)
-        made = None if name is None else candidates(legalizer).get(name)
-        return legalizer.plan() if made is None else made
+        replacement = None if name is None else candidates(legalizer).get(name)
+        return legalizer.plan() if replacement is None else replacement
 
 
 def form_now(legalizer: Legalizer) -> str | None:
@@ -129,6 +128,6 @@ def _other_operators(subject: ResizeSpec, legalizer: Legalizer) -> Iterator[tupl
     def accepts(other: ResizeSpec) -> bool:
         return legalizer.accepts(other, dialect)
 
-    made = every_lowered(subject, site, fresh=legalizer.fresh, target=legalizer.target, accepts=accepts)
-    for one in made:
+    replacements = every_lowered(subject, site, fresh=legalizer.fresh, target=legalizer.target, accepts=accepts)
+    for one in replacements:
         yield one.how, legalizer.findable(one)

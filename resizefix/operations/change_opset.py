@@ -16,7 +16,7 @@ from resizefix.error_bound import ErrorBound
 from resizefix.operations.resizes_in_opset import resizes_in
 from resizefix.operations.site import Site
 from resizefix.operations.sites import sites_in
-from resizefix.opsets.folding import Unread
+from resizefix.opsets.constants import Unread
 from resizefix.opsets.lowering import lower_nodes
 from resizefix.opsets.raising import first_computed_otherwise, why_not_raised
 from resizefix.opsets.raising import raised_to as raise_document
@@ -128,12 +128,12 @@ def _import(model: ModelProto, opset: int) -> None:
 
 def _changed(before: ModelView, after: ModelView) -> list[Key]:
     """The values that other nodes make than before."""
-    found: list[Key] = []
+    changed: list[Key] = []
     for path, scope in before.scopes.by_path.items():
         now = after.scopes.by_path.get(path)
         for node in scope.body.node:
             names = [name for name in node.output if name]
             place = None if now is None else next((now.producers.get(name) for name in names), None)
             if now is None or place is None or now.body.node[place] != node:
-                found += [(path, name) for name in names]
-    return found
+                changed += [(path, name) for name in names]
+    return changed

@@ -113,14 +113,14 @@ class _Models:
         old, new = row.before, row.after
         if isinstance(old, NodeProto) and not settled(old, new):
             old, new = _without_bodies(old), _without_bodies(new)
-        found = list(self._wanted(self._comparison.differences(old, new)))
-        read = [one for one in found if one.unread is None]
+        differences = list(self._wanted(self._comparison.differences(old, new)))
+        read = [one for one in differences if one.unread is None]
         if read:
             texts = self._texts(row)
             if texts[0] == texts[1]:
                 texts = _with_parts(texts[0], read)
             yield Change(what, _name(row), *texts, path)
-        for one in found:
+        for one in differences:
             if one.unread is not None:
                 where = one.path[:-1] if one.path[-1] == one.unread else one.path
                 before, after = (_in(where, text) for text in (one.before, one.after))

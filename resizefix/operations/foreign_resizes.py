@@ -115,7 +115,7 @@ ROWS: dict[str, tuple[Reader, str]] = {
 
 def foreign_resizes(view: ModelView) -> list[ForeignResize]:
     """The nodes outside local functions that a row can read, in the order of the file."""
-    found = []
+    resizes = []
     for scope in view.scopes.all:
         if scope.in_function:
             continue
@@ -124,5 +124,5 @@ def foreign_resizes(view: ModelView) -> list[ForeignResize]:
             meaning = None if row is None or not node.input or not node.output else row[0](view, scope, node)
             if row is not None and meaning is not None:
                 label, y = node.name or node.output[0], node.output[0]
-                found.append(ForeignResize(scope, label, node.op_type, node.input[0], y, meaning, row[1]))
-    return found
+                resizes.append(ForeignResize(scope, label, node.op_type, node.input[0], y, meaning, row[1]))
+    return resizes

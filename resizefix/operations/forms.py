@@ -18,7 +18,7 @@ import numpy.typing as npt
 from onnx import NodeProto, TensorProto
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.dialects.dialect import Dialect, dialect_of
+from resizefix.dialects.dialect import NO_NUMBERS, Dialect, dialect_of
 from resizefix.dialects.resized_length import kernel_length, sampled_scale
 from resizefix.document.node_builder import FreshNames, NodeBuilder
 from resizefix.document.text import counted
@@ -101,7 +101,7 @@ def bind_integer_input(site: ReadSite, form: Form | None, denominator: int | Non
     if site.interpolation.coordinate_transformation_mode is CoordinateTransformationMode.TF_CROP_AND_RESIZE:
         raise RefusedError("operations.crop-reads-sizes")
     if not all(numerator(scale, chosen) for scale in scales):
-        from resizefix.origins.format_expression import figure
+        from resizefix.origins.axis_relation import figure
 
         scale = figure(next(scale for scale in scales if numerator(scale, chosen) is None))
         never = common_denominator(scales) is None
@@ -143,14 +143,14 @@ def _refuse_other_samples(driven: InputBinding) -> None:
     for scale, size in zip(driven.base, driven.resized_dims, strict=True):
         if size is None or float(scale).is_integer():
             continue
-        made = size * round(scale * driven.denominator) // driven.denominator
-        if made != kernel_length(scale, size) or sampled_scale(size, made) != np.float32(scale):
+        length = size * round(scale * driven.denominator) // driven.denominator
+        if length != kernel_length(scale, size) or sampled_scale(size, length) != np.float32(scale):
             raise RefusedError(
                 "operations.other-scale-in-tensorrt",
                 scale=scale,
                 size=size,
                 output_size=kernel_length(scale, size),
-                made=made,
+                made=length,
             )
 
 
@@ -321,7 +321,7 @@ class InputSubgraph:
         """The empty tensor that Resize-11 wants as `scales` where `sizes` are given."""
         key = ("no scales", place.path)
         if key not in self._made:
-            self._made[key] = self._at(place).constant_node(np.zeros(0, np.float32), "no_scales")
+            self._made[key] = self._at(place).constant_node(NO_NUMBERS, "no_scales")
         return self._made[key]
 
     def _join(self, source: str, driven: InputBinding, place: SubgraphPlace, one: npt.NDArray[np.generic]) -> str:

@@ -92,8 +92,8 @@ def freeze_scales(
     """
     view = view or ModelView(document)
     operation = _Freeze(GivenValues(view, sites, values or {}), all_uses=all_uses)
-    made = rewrite(view, sites, operation)
-    return Freezing(made.view, made.outcomes, operation.used)
+    rewritten = rewrite(view, sites, operation)
+    return Freezing(rewritten.view, rewritten.outcomes, operation.used)
 
 
 class _Freeze(Operation[_FreezePlan]):
@@ -171,11 +171,11 @@ class _Freeze(Operation[_FreezePlan]):
         scope = self._scopes.by_path[site.scope.path]
         value = self._recoverer.constant(scope, operand)
         if value is None:
-            found = self._recoverer.recover(scope, site.input, operand, kind, site.reading.interpolation)
-            if isinstance(found, str) or found.values is None:
-                return self._only_inputs(site, inputs, found if isinstance(found, str) else found.reason)
-            kind = found.kind
-            value = np.array(found.values, np.float32 if kind is ExtentKind.SCALES else np.int64)
+            recovery = self._recoverer.recover(scope, site.input, operand, kind, site.reading.interpolation)
+            if isinstance(recovery, str) or recovery.values is None:
+                return self._only_inputs(site, inputs, recovery if isinstance(recovery, str) else recovery.reason)
+            kind = recovery.kind
+            value = np.array(recovery.values, np.float32 if kind is ExtentKind.SCALES else np.int64)
         wrong = _wrong(value, kind, site.dialect.min_scale) or _misfit(value, kind, site)
         if wrong is not None:
             return wrong
@@ -249,8 +249,8 @@ def _apply(document: Document, plans: Sequence[_FreezePlan], given: GivenValues)
     writer = ConstantWriter(model, scopes, defaults_kept=given.defaults)
     operands: list[Key] = []
     for plan in plans:
-        found = scopes.sources(_scope(scopes, plan.site), nodes[plan.site.key], 1)
-        operands.extend(definition.key for definition in found)
+        sources = scopes.sources(_scope(scopes, plan.site), nodes[plan.site.key], 1)
+        operands.extend(definition.key for definition in sources)
     for group in _by_operand(plans, scopes):
         _write(group, nodes, scopes, writer)
     for name in dict.fromkeys(name for plan in plans for name in plan.fixed):
@@ -348,10 +348,10 @@ def _write_shapes(document: Document, plans: Sequence[_FreezePlan]) -> None:
     seeds: dict[Key, Dims | None] = {}
     for _ in range(len(plans)):
         view = ModelView(document)
-        found = {plan.site.key: _output_dims(plan, view) for plan in plans}
-        if found == seeds:
+        dims_by_key = {plan.site.key: _output_dims(plan, view) for plan in plans}
+        if dims_by_key == seeds:
             return
-        seeds = found
+        seeds = dims_by_key
         rederive(document.proto, seeds, names_hold=True)
 
 

@@ -76,8 +76,8 @@ class GivenValues:
         return self._inputs_among({source.key: source for source in self._values.behind(start)})
 
     def _inputs_among(self, chain: Mapping[Key, Definition]) -> tuple[str, ...]:
-        found = chain.values()
-        names = {one.name for one in found if one.scope is self.scopes.main and one.kind in _INPUTS}
+        definitions = chain.values()
+        names = {one.name for one in definitions if one.scope is self.scopes.main and one.kind in _INPUTS}
         return tuple(value.name for value in self.scopes.model.graph.input if value.name in names)
 
     def numbers(self, name: str) -> tuple[float, ...]:
@@ -95,11 +95,11 @@ class GivenValues:
                 if reader.node is None:
                     return named(reader, definition)
                 outputs = [self.scopes.definition(reader.scope, name) for name in reader.node.output if name]
-                found = [output for output in outputs if output is not None]
-                if any(output.key in inside for output in found):
-                    pending.extend(output for output in found if output.key not in seen)
-                    seen.update(output.key for output in found)
-                elif not any(output.key in self._selected for output in found):
+                definitions = [output for output in outputs if output is not None]
+                if any(output.key in inside for output in definitions):
+                    pending.extend(output for output in definitions if output.key not in seen)
+                    seen.update(output.key for output in definitions)
+                elif not any(output.key in self._selected for output in definitions):
                     return named(reader, definition)
         return None
 
@@ -158,8 +158,8 @@ class ConstantWriter:
         Returns False, and does nothing, if others read it or if it is not a name of the main graph.
         """
         wanted = {(id(node), position) for node, position in readers}
-        found = {(id(reader.node), reader.position) for reader in self._scopes.readers(definition)}
-        if found != wanted or definition.scope is not self._scopes.main:
+        actual = {(id(reader.node), reader.position) for reader in self._scopes.readers(definition)}
+        if actual != wanted or definition.scope is not self._scopes.main:
             return False
         if definition.node is None:
             self.fix_input(definition.name, value)

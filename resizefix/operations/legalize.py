@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from onnx import NodeProto, TensorProto, helper
 
@@ -17,9 +18,6 @@ from resizefix.document.node_builder import FreshNames
 from resizefix.document.scopes import names_in
 from resizefix.equivalences.resize_spec import ResizeSpec
 from resizefix.errors import RefusedError
-from resizefix.faults.fault import Fault
-from resizefix.faults.loading import not_loaded
-from resizefix.faults.table import faults_in
 from resizefix.interpolation import ExtentKind, Mode
 from resizefix.operations.replacement import (
     Allowance,
@@ -29,8 +27,10 @@ from resizefix.operations.replacement import (
     fix_shapes,
     in_float32,
     lowered,
+    operands_of,
     replace_sites,
     rewritten,
+    spelled,
     subject_of,
     until_casts,
     why_unverifiable,
@@ -38,7 +38,6 @@ from resizefix.operations.replacement import (
 from resizefix.operations.rewriter import Operation, Rewritten, broken_rules, rewrite
 from resizefix.operations.scan_ranks import store_scan_ranks
 from resizefix.operations.site import Site
-from resizefix.operations.site_nodes import operands_of, spelled
 from resizefix.outcome import Outcome, Status
 from resizefix.scope_path import Key
 from resizefix.shapes.stored_shapes import ModelView
@@ -46,6 +45,9 @@ from resizefix.targets.collect_facts import facts_in
 from resizefix.targets.facts import OperandSource, Roi, SiteFacts
 from resizefix.targets.onnxruntime_target import ONNXRUNTIME
 from resizefix.targets.target import Effect, Target, Violation, accepted, judge
+
+if TYPE_CHECKING:
+    from resizefix.faults.fault import Fault
 
 
 def legalize(
@@ -84,8 +86,7 @@ class Legalize(Operation[Replacement]):
 
     def plan(self, view: ModelView, sites: Sequence[Site]) -> Sequence[Replacement | Outcome]:
         """What becomes of each site, by the facts of the model as it is now."""
-        faults = faults_in(view) if self._target is ONNXRUNTIME else ()
-        broken = {index: found for index, found in enumerate(faults) if any(fault.stops_loading for fault in found)}
+        broken = _stopped(view) if self._target is ONNXRUNTIME else {}
         return [
             _refused_for(one.site, self._target, broken[one.site.index])
             if one.site.index in broken
@@ -129,8 +130,18 @@ def _refusal(target: Target, violations: Sequence[Violation]) -> tuple[Violation
     return first, Diagnostic("operations.target-refuses", target=target.name, rule_name=first.rule, why=first.because)
 
 
+def _stopped(view: ModelView) -> dict[int, Sequence[Fault]]:
+    """The faults of the sites that keep onnxruntime from loading the model, by the sites' indices."""
+    from resizefix.faults.table import faults_in  # other targets are asked by their rules
+
+    by_index = enumerate(faults_in(view))
+    return {index: faults for index, faults in by_index if any(fault.stops_loading for fault in faults)}
+
+
 def _refused_for(site: Site, target: Target, faults: Sequence[Fault]) -> Outcome:
     """The outcome of a site with a fault that keeps the target from loading the model: `repair` comes first."""
+    from resizefix.faults.table import not_loaded
+
     violation = next(not_loaded(target, site.label, faults))
     reason = Diagnostic("operations.not-loaded", why=_refusal(target, [violation])[1], fix=violation.fix)
     return site.outcome(Status.REFUSED, reason)
@@ -152,14 +163,14 @@ class Legalizer:
         if accepted(violations):
             return site.outcome(Status.UNCHANGED, Diagnostic("operations.accepted", target=self.target.name))
         try:
-            made = self._replacement(violations)
+            replacement = self._replacement(violations)
         except RefusedError as error:
             return site.outcome(Status.REFUSED, str(error))
         broken = "; ".join(f"{violation.because} [{violation.rule}]" for violation in violations)
         why = Diagnostic("operations.for-target", target=self.target.name, why=broken)
         is_cast = site.elem_type in self.target.cast_types
         unverifiable = (Diagnostic("operations.compared-in-float32"),) if is_cast else why_unverifiable(self.facts)
-        return replace(made, why=why, conditions=(*made.conditions, *unverifiable))
+        return replace(replacement, why=why, conditions=(*replacement.conditions, *unverifiable))
 
     def _replacement(self, violations: Sequence[Violation]) -> Replacement:
         first, why = _refusal(self.target, violations)
@@ -187,16 +198,16 @@ class Legalizer:
         allowed = replace(self.allowance, lowered=True)  # so that what is forbidden is named where it would help, alone
         as_floats = replace(self, facts=replace(self.facts, elem_type=TensorProto.FLOAT), allowance=allowed)
         try:
-            made = as_floats._made(replace(subject, element_type=TensorProto.FLOAT))
+            replacement = as_floats._made(replace(subject, element_type=TensorProto.FLOAT))
         except RefusedError as error:
             raise RefusedError("operations.as-floats-refused", why=why, error=error) from error
         if not self.allowance.lowered:
             raise RefusedError("operations.casts-forbidden", why=why)
         if not until:
-            return between_casts(made, site, self.fresh)
-        if mode is Mode.LINEAR and not made.exact and not self.allowance.inexact:
+            return between_casts(replacement, site, self.fresh)
+        if mode is Mode.LINEAR and not replacement.exact and not self.allowance.inexact:
             raise RefusedError("operations.fractions-cut", why=why)
-        return until_casts(made, site, self.fresh)
+        return until_casts(replacement, site, self.fresh)
 
     def _in_float32(self, why: str) -> Replacement:
         """The node, or what takes its place, as it is of floats, between Casts."""
@@ -204,10 +215,10 @@ class Legalizer:
             raise RefusedError("operations.casts-forbidden", why=why)
         as_floats = replace(self, facts=replace(self.facts, elem_type=TensorProto.FLOAT))
         if accepted(judge(self.target, as_floats.facts)):
-            made = Replacement((self.site.node,), (), True, 0.0, Diagnostic("operations.node-itself"))
+            replacement = Replacement((self.site.node,), (), True, 0.0, Diagnostic("operations.node-itself"))
         else:
-            made = as_floats._made(replace(subject_of(self.site), element_type=TensorProto.FLOAT))
-        return in_float32(made, self.site, self.fresh)
+            replacement = as_floats._made(replace(subject_of(self.site), element_type=TensorProto.FLOAT))
+        return in_float32(replacement, self.site, self.fresh)
 
     def _made(self, subject: ResizeSpec) -> Replacement:
         """By a chain of equivalences, else by other operators."""
@@ -215,7 +226,7 @@ class Legalizer:
         end = rewritten(subject, lambda other: not self.dispute(other) and self.accepts(other, dialect), self.allowance)
         if end is not None:
             return spelled(subject, end, site, dialect, self.fresh)
-        found = lowered(
+        replacement = lowered(
             subject,
             site,
             fresh=self.fresh,
@@ -225,7 +236,7 @@ class Legalizer:
         )
         if not self.allowance.lowered:
             raise RefusedError("operations.no-lower")
-        return self.findable(found)
+        return self.findable(replacement)
 
     def dispute(self, subject: ResizeSpec) -> str:
         """What shape inference would get wrong if it read these scales, which it could not before (5 times 1.8).
@@ -324,6 +335,6 @@ def _output_shape(facts: SiteFacts, subject: ResizeSpec) -> tuple[int | None, ..
     axes = subject.interpolation.axes or range(len(out))
     if len(axes) != len(subject.listed) or (shape is not None and len(shape) != len(out)):
         return shape  # the file contradicts itself
-    for axis, found in zip(axes, subject.listed, strict=True):
-        out[axis] = found.out
+    for axis, resized_axis in zip(axes, subject.listed, strict=True):
+        out[axis] = resized_axis.out
     return tuple(out) if shape is None else tuple(b if a is None else a for a, b in zip(shape, out, strict=True))

@@ -135,13 +135,13 @@ def deconvolved(view: ModelView, scope: Scope, node: NodeProto) -> tuple[str, tu
         ]
         return node.input[0], axes, nearest_of(tables) if len(tables) == len(axes) else []
     x = _before_edges(scope, node.input[0])
-    found = []
+    chains = []
     for one, kernels in kernel_of(dense, strides):
         crop = [each.crop[end] for end in (0, 1) for each in kernels]
         if x and crop == pads and _repeats_edges(view, scope, x, node.input[0], kernels):
             scales = tuple(float(strides[axis - 2]) for axis in axes)
-            found.append(one._replace(scales=scales))
-    return x, axes, found
+            chains.append(one._replace(scales=scales))
+    return x, axes, chains
 
 
 def _before_edges(scope: Scope, name: str) -> str:
@@ -220,15 +220,15 @@ def _parts(view: ModelView, scope: Scope, low: str, other: str) -> tuple[str, Ar
 
 def _behind(scope: Scope, name: str) -> Iterator[tuple[str, list[int]]]:
     """The tensors that samples may be picked from, the farthest first, each with the nodes between."""
-    found: list[tuple[str, list[int]]] = []
+    pairs: list[tuple[str, list[int]]] = []
     places: list[int] = []
     for _ in range(_DEPTH):
         place = scope.producers.get(name)
         if place is None or not is_operator(scope.body.node[place], *Moves.OPERATORS - Moves.BY_LENGTHS):
             break
         places, name = [*places, place], str(scope.body.node[place].input[0])
-        found.append((name, places))
-    yield from reversed(found)
+        pairs.append((name, places))
+    yield from reversed(pairs)
 
 
 def _weights(

@@ -187,10 +187,10 @@ def settled(before: Message, after: Message) -> bool:
 def by_number(message: Message) -> dict[int, list[bytes]]:
     """The records of a message by the number of their field."""
     data = serialized(message)
-    found: dict[int, list[bytes]] = {}
+    records_by_number: dict[int, list[bytes]] = {}
     for record in records(data, 0, len(data)):
-        found.setdefault(record.number, []).append(data[record.start : record.end])
-    return found
+        records_by_number.setdefault(record.number, []).append(data[record.start : record.end])
+    return records_by_number
 
 
 class FieldPair(NamedTuple):
@@ -250,17 +250,17 @@ class MessageComparison:
         if row.message is None and pair.old == pair.new:
             return
         if row.repeated:
-            found = self._of_list(pair, path)
+            differences = self._of_list(pair, path)
         elif row.message is None:
-            found = _of_value(pair, path)
+            differences = _of_value(pair, path)
         elif pair.is_stated == (True, True):
-            found = self.differences(*pair.values, (*path, pair.field.name))
+            differences = self.differences(*pair.values, (*path, pair.field.name))
         elif any(pair.is_stated):
-            found = iter([Difference((*path, pair.field.name), *_if_stated(pair, message_text))])
+            differences = iter([Difference((*path, pair.field.name), *_if_stated(pair, message_text))])
         else:
             return
         unread = pair.field.name if (pair.kind, pair.field.name) in UNREAD else None
-        yield from (one if unread is None else one._replace(unread=unread) for one in found)
+        yield from (one if unread is None else one._replace(unread=unread) for one in differences)
 
     def _of_fields(self, before: Message, after: Message, path: tuple[str, ...]) -> Iterator[Difference]:
         for pair in differing(before, after):

@@ -171,7 +171,7 @@ def spatial_samples(positions: Indices, shape: Sequence[int]) -> dict[int, Sampl
     grid of samples, or its first two axes change."""
     if positions.ndim != len(shape) or positions.ndim < 3 or not positions.size:
         return None
-    found: dict[int, Sampled] = {}
+    samples: dict[int, Sampled] = {}
     for axis, copied in enumerate(np.unravel_index(positions, tuple(shape))):
         first = tuple(slice(None) if other == axis else slice(0, 1) for other in range(positions.ndim))
         line = copied[first]
@@ -181,5 +181,5 @@ def spatial_samples(positions: Indices, shape: Sequence[int]) -> dict[int, Sampl
         if not np.array_equal(indices, np.arange(shape[axis])):
             if axis < 2:
                 return None
-            found[axis] = Sampled(shape[axis], indices)
-    return found
+            samples[axis] = Sampled(shape[axis], indices)
+    return samples

@@ -12,12 +12,12 @@ from resizefix.document.text import counted
 from resizefix.errors import RefusedError
 from resizefix.interpolation import ExtentKind
 from resizefix.operations.freeze_scales import freeze_scales
-from resizefix.operations.promote_scales import NewInputs, Promotion, promote_scales
+from resizefix.operations.promote_scales import Promotion, promote_scales
 from resizefix.operations.settings import Settings
 from resizefix.operations.site import Refusal, Site
 from resizefix.operations.sites import sites_in
 from resizefix.outcome import Outcome, Status
-from resizefix.promotion import Form, InputBinding, PromotedInput
+from resizefix.promotion import Form, InputBinding, NewInputs, PromotedInput
 from resizefix.scope_path import Key
 from resizefix.shapes.output_size import batch_and_channel
 from resizefix.shapes.partners import Partner
@@ -69,12 +69,12 @@ def set_constant_extent(
         promotion = promote_scales(view.document, left, NewInputs(form), refused=whys, opset=opset, view=view)
         numbers, refusals, unchanged = _numbers(promotion, left, settings)
         if not refusals and not unchanged:
-            made = _frozen(view, promotion, left, numbers)
+            extents = _frozen(view, promotion, left, numbers)
             refusals = {
-                one.index: Refusal(one.reason or "") for one in made.outcomes if _was_not_frozen(one, promotion)
+                one.index: Refusal(one.reason or "") for one in extents.outcomes if _was_not_frozen(one, promotion)
             }
             if not refusals:
-                return replace(made, outcomes=_in_order(sites, made.outcomes, same))
+                return replace(extents, outcomes=_in_order(sites, extents.outcomes, same))
         whys |= refusals
         same |= unchanged
 

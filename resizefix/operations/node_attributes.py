@@ -69,11 +69,11 @@ def edited(site: ReadSite, settings: Settings, why_not_raised: Callable[[int], s
 
 def with_attributes(node: NodeProto, attributes: Iterable[AttributeProto]) -> NodeProto:
     """A copy of the node with these attributes in place of its own."""
-    made = NodeProto()
-    made.CopyFrom(node)
-    del made.attribute[:]
-    made.attribute.extend(attributes)
-    return made
+    changed = NodeProto()
+    changed.CopyFrom(node)
+    del changed.attribute[:]
+    changed.attribute.extend(attributes)
+    return changed
 
 
 def _meaning(site: ReadSite, attributes: Mapping[str, AttributeProto]) -> Interpolation:
@@ -162,14 +162,14 @@ def _missing(dialect: Dialect, settings: Settings, site: ReadSite | None) -> str
 
 def _roundings(site: ReadSite, dialect: Dialect) -> frozenset[NearestMode]:
     """How the dialect rounds at the site's scales: `simple` is floor where no axis shrinks, ceil where none grows."""
-    found = set(dialect.nearest_modes)
+    modes = set(dialect.nearest_modes)
     scales = site.extent.values
-    if NearestMode.SIMPLE in found and dialect.min_scale >= 1:
-        found.add(NearestMode.FLOOR)
-    elif NearestMode.SIMPLE in found and scales is not None:
-        found |= {NearestMode.FLOOR} if min(scales) >= 1 else set()
-        found |= {NearestMode.CEIL} if max(scales) <= 1 else set()
-    return frozenset(found)
+    if NearestMode.SIMPLE in modes and dialect.min_scale >= 1:
+        modes.add(NearestMode.FLOOR)
+    elif NearestMode.SIMPLE in modes and scales is not None:
+        modes |= {NearestMode.FLOOR} if min(scales) >= 1 else set()
+        modes |= {NearestMode.CEIL} if max(scales) <= 1 else set()
+    return frozenset(modes)
 
 
 def _description(old: Interpolation, new: Interpolation, gone: list[str]) -> str:

@@ -29,12 +29,11 @@ from resizefix.operations.forms import InputSubgraph, SubgraphPlace, bind_input,
 from resizefix.operations.promoted_sizes import kept_dims
 from resizefix.operations.rewriter import Operation, broken_rules, rewrite
 from resizefix.operations.scan_ranks import store_scan_ranks
-from resizefix.operations.site import ReadSite, Refusal, Site
-from resizefix.operations.site_nodes import read_instead
+from resizefix.operations.site import ReadSite, Refusal, Site, read_instead
 from resizefix.operations.sites import FIRST_OPSET_WITH_SCALES_INPUT, find_sites
 from resizefix.origins.classify import OriginKind
 from resizefix.outcome import Outcome, Status
-from resizefix.promotion import Form, InputBinding, PromotedInput
+from resizefix.promotion import Form, InputBinding, NewInputs, PromotedInput
 from resizefix.scope_path import Key
 from resizefix.shapes.dependents import Dependents
 from resizefix.shapes.stored_shapes import ModelView, rederive
@@ -67,28 +66,6 @@ class Promotion:
         return self.after.document
 
 
-@dataclass(frozen=True)
-class Integers:
-    """Inputs for TensorRT: int64 numerators over `denominator` (None: 1, or 1000 where a scale is fractional)."""
-
-    denominator: int | None = None
-
-
-@dataclass(frozen=True)
-class NewInputs:
-    """What is wanted of the new inputs.
-
-    `form` None is scales, or with `integers` what suits the site. `name` is as given where there is one input, with the
-    site's index where there are more. `shared`: one input for all sites. `keep_default`: the old value is the default.
-    """
-
-    form: Form | None = None
-    name: str | None = None
-    shared: bool = False
-    keep_default: bool = False
-    integers: Integers | None = None
-
-
 def promote_scales(
     document: Document,
     sites: Sequence[Site],
@@ -111,15 +88,15 @@ def promote_scales(
     operation = _Promote(wanted or NewInputs(), refused or {}, target)
     base, raised = _with_scale_inputs(document, sites, opset)
     before = view if view is not None and base is document else ModelView(base)
-    made = rewrite(before, raised, operation)
-    ordered = made.outcomes
+    rewritten = rewrite(before, raised, operation)
+    ordered = rewritten.outcomes
     if base is not document:
         driven = {one.key: one for source in operation.inputs for one in source.sites}
         pairs = zip(sites, raised, ordered, strict=True)
         ordered = tuple(_of_raised(outcome, old, new, driven.get(new.key)) for old, new, outcome in pairs)
     if not operation.inputs:  # nor is it raised then
         return Promotion(ModelView(document), ModelView(document.copy()), ordered, ())
-    return Promotion(before, made.view, ordered, operation.inputs)
+    return Promotion(before, rewritten.view, ordered, operation.inputs)
 
 
 def _of_raised(outcome: Outcome, old: Site, new: Site, driven: InputBinding | None) -> Outcome:
@@ -157,8 +134,8 @@ def _with_scale_inputs(document: Document, sites: Sequence[Site], opset: int) ->
     from resizefix.opsets.raising import raised_to  # most models are of a later opset
 
     raised = raised_to(document, wanted)
-    found = find_sites(raised)
-    return raised, [found[site.index] for site in sites]
+    raised_sites = find_sites(raised)
+    return raised, [raised_sites[site.index] for site in sites]
 
 
 @dataclass(eq=False)
@@ -201,19 +178,19 @@ class _Promote(Operation[InputBinding]):
         for (site, driven), before, after in zip(plans, befores, afters, strict=True):
             inexact = _not_everywhere(driven)
             reason = "; ".join(filter(None, (inexact, notes.get(site.key)))) or None
-            made = site.outcome(Status.CHANGED, reason, before=before, after=(after,), exact=inexact is None)
-            outcomes.append(replace(made, condition=_where_exact(driven)) if inexact else made)
+            outcome = site.outcome(Status.CHANGED, reason, before=before, after=(after,), exact=inexact is None)
+            outcomes.append(replace(outcome, condition=_where_exact(driven)) if inexact else outcome)
         return outcomes
 
     def objections(self, view: ModelView, changed: Collection[Key]) -> Mapping[Key, str]:
         """Sites that the target refuses for other reasons than their scales, each with what to do."""
-        found: dict[Key, str] = {}
+        reasons: dict[Key, str] = {}
         for key, violations in broken_rules(view, changed, self.target) if self.target is not None else ():
             first = next((violation for violation in violations if violation.effect is Effect.REJECTED), None)
             if first is not None:
                 rule = {"rule_name": first.rule, "because": first.because, "fix": first.fix}
-                found[key] = Diagnostic("operations.tensorrt-refuses", **rule)
-        return found
+                reasons[key] = Diagnostic("operations.tensorrt-refuses", **rule)
+        return reasons
 
 
 def _without_followers(
@@ -241,21 +218,21 @@ def _without_followers(
 
 def _with_fed_extents(document: Document, sites: Sequence[Site]) -> Document:
     """A copy in which the scales or sizes of these sites are graph inputs; sites in functions stay as they are."""
-    made = document.copy()
-    names, scopes = FreshNames(names_in(made.proto)), View(made.proto).scopes
+    opened = document.copy()
+    names, scopes = FreshNames(names_in(opened.proto)), View(opened.proto).scopes
     for site in sites:
         if not site.scope.in_function:
             scope = scopes.by_path[site.scope.path]
             name = names.fresh("extent")
             set_input(scope.body.node[scope.producers[site.output]], site.read.dialect.slot(site.extent.kind), name)
             kind = TensorProto.INT64 if site.extent.kind is ExtentKind.SIZES else TensorProto.FLOAT
-            made.proto.graph.input.append(helper.make_tensor_value_info(name, kind, [len(site.read.values)]))
-    return made
+            opened.proto.graph.input.append(helper.make_tensor_value_info(name, kind, [len(site.read.values)]))
+    return opened
 
 
 def _operand_key(view: ModelView, site: Site) -> Key | None:
-    found = view.scopes.definition(site.scope, site.origin.name) if site.origin.name else None
-    return None if found is None else found.key
+    definition = view.scopes.definition(site.scope, site.origin.name) if site.origin.name else None
+    return None if definition is None else definition.key
 
 
 def _is_unchanged(plan: InputBinding | Outcome) -> bool:

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
-import numpy as np
 from onnx import NodeProto
 
 from resizefix.diagnostics import Diagnostic
+from resizefix.dialects.dialect import NO_NUMBERS
 from resizefix.document.document import Document
 from resizefix.document.edits import insert_nodes, remove_unread
 from resizefix.document.node_builder import FreshNames, NodeBuilder
@@ -19,21 +20,21 @@ from resizefix.document.scopes import default_opset, names_in
 from resizefix.errors import RefusedError
 from resizefix.interpolation import ExtentKind
 from resizefix.operations.replacement import Fresh, Replacement
-from resizefix.operations.site import ReadSite, Site
-from resizefix.operations.site_nodes import read_instead
+from resizefix.operations.site import ReadSite, Site, read_instead
 from resizefix.operations.sites import find_sites
 from resizefix.origins.classify import OriginKind
 from resizefix.scope_path import MAIN, Key
-from resizefix.shapes.expression import Size
-from resizefix.shapes.partners import Partners
-from resizefix.shapes.size_quotients import LONGEST, SizeQuotients
 from resizefix.shapes.stored_shapes import ModelView
 from resizefix.targets.collect_facts import facts_in
 from resizefix.targets.target import Effect, Target, judge
 
+if TYPE_CHECKING:  # few scales are quotients
+    from resizefix.shapes.expression import Size
+    from resizefix.shapes.partners import Partners
+
 FIRST_WITH_SIZES = 11
 _RULE = "scales-are-weights"
-Dividends = Mapping[Key, Sequence[Size | None]]
+Dividends = Mapping[Key, "Sequence[Size | None]"]
 
 
 def quotient_sites(view: ModelView, sites: Sequence[Site], target: Target) -> Dividends:
@@ -54,15 +55,18 @@ def quotient_sites(view: ModelView, sites: Sequence[Site], target: Target) -> Di
     ]
     if not refused:
         return {}
+    from resizefix.shapes.partners import Partners
+    from resizefix.shapes.size_quotients import SizeQuotients
+
     quotients, partners = SizeQuotients(view), Partners(view)
-    found: dict[Key, Sequence[Size | None]] = {}
+    by_site: dict[Key, Sequence[Size | None]] = {}
     for site in refused:
         dividends = quotients.dividends(view.scopes.main, site.input, site.operand[1])
         if dividends is None or not quotients.grow(view.scopes.main, site.input, dividends):
             continue
         if _meets(view, partners, site, dividends):
-            found[site.key] = dividends
-    return found
+            by_site[site.key] = dividends
+    return by_site
 
 
 def _meets(view: ModelView, partners: Partners, site: ReadSite, dividends: Sequence[Size | None]) -> bool:
@@ -86,11 +90,11 @@ def with_sizes_read(document: Document, dividends: Dividends) -> Document:
     if default_opset(document.proto.opset_import, fallback=1) < FIRST_WITH_SIZES:
         from resizefix.opsets.raising import raised_to  # few models are raised
 
-        made = raised_to(document, FIRST_WITH_SIZES)
+        changed = raised_to(document, FIRST_WITH_SIZES)
     else:
-        made = document.copy()
-    view, sites = ModelView(made), {site.key: site for site in find_sites(made)}
-    graph, fresh = made.proto.graph, FreshNames(names_in(made.proto)).fresh
+        changed = document.copy()
+    view, sites = ModelView(changed), {site.key: site for site in find_sites(changed)}
+    graph, fresh = changed.proto.graph, FreshNames(names_in(changed.proto)).fresh
     unread: list[Key] = []
     producers = view.scopes.main.producers
     for key in sorted(dividends, key=lambda key: producers[key[1]], reverse=True):
@@ -101,8 +105,8 @@ def with_sizes_read(document: Document, dividends: Dividends) -> Document:
         _read_sizes(site, node, dividends[key], builder)
         insert_nodes(graph, place, builder.nodes)
         graph.initializer.extend(builder.initializers)
-    remove_unread(made.proto, unread)
-    return made
+    remove_unread(changed.proto, unread)
+    return changed
 
 
 def _read_sizes(site: ReadSite, node: NodeProto, dividends: Sequence[Size | None], builder: NodeBuilder) -> None:
@@ -117,7 +121,7 @@ def _read_sizes(site: ReadSite, node: NodeProto, dividends: Sequence[Size | None
         for axis, size in enumerate(dividends)
     ]
     listed = builder.add("Concat", *sizes, wanted=f"{site.output}_sizes", axis=0)
-    read_instead(site, node, ExtentKind.SIZES, listed, partial(builder.value, np.zeros(0, np.float32), "no_scales"))
+    read_instead(site, node, ExtentKind.SIZES, listed, partial(builder.value, NO_NUMBERS, "no_scales"))
 
 
 def as_sizes(view: ModelView, site: ReadSite, node: NodeProto, fresh: Fresh) -> Replacement | None:
@@ -128,6 +132,9 @@ def as_sizes(view: ModelView, site: ReadSite, node: NodeProto, fresh: Fresh) -> 
     """
     if site.slot is None or site.slot == site.dialect.sizes_input or site.interpolation.axes is not None:
         return None
+    from resizefix.shapes.partners import Partners
+    from resizefix.shapes.size_quotients import LONGEST, SizeQuotients
+
     quotients = SizeQuotients(view)
     dividends = quotients.dividends(site.scope, site.input, site.operand[1])
     if dividends is None or all(size is None for size in dividends):

@@ -69,30 +69,30 @@ def repair(document: Document, sites: Sequence[Site], preferences: Preferences) 
         view = ModelView(current)
         left: dict[int, Fault] = {}  # that may be wanted as they are
         refused: dict[int, Fault] = {}  # of this round: the fix of a node can tell the sizes that another one's needs
-        found: list[tuple[int, ResizeNode, Fault]] = []
+        shown: list[tuple[int, ResizeNode, Fault]] = []
         for index, node in enumerate(resize_nodes(view)):
             fault = first_fault(node, preferences) if index in selected else None
             if fault is not None and fault.change is None:
                 (left if fault.is_optional else refused)[index] = fault
             elif fault is not None:
-                found.append((index, node, fault))
+                shown.append((index, node, fault))
             elif index in selected and not fixed[index]:
                 unseen[index] = unknown_count(node)
-        if not found:
+        if not shown:
             break
         # What you decided may contradict the stored shapes.
-        decided = {index for index, node, fault in found if preferences.extent and _is_decided(node, fault)}
-        for index, node, fault in found:
+        decided = {index for index, node, fault in shown if preferences.extent and _is_decided(node, fault)}
+        for index, node, fault in shown:
             meanings.add(index, node, fault)
             touched |= _edited(node, fault)
             types |= {(node.scope.path, name) for name in fault.change.types} if fault.change is not None else set()
             opset = (fault.change.opset if fault.change is not None else None) or opset
-        current = _applied(current, found)
-        for index, _, fault in found:
+        current = _applied(current, shown)
+        for index, _, fault in shown:
             fixed[index].append(fault)
             if fault.change is not None and (fault.change.resized or index in decided):
                 resized.add(index)
-        removed += sum(fault.name == "identity" for *_, fault in found)
+        removed += sum(fault.name == "identity" for *_, fault in shown)
         if removed:
             break  # an Identity is no site: it comes last, and the count of sites changes with it
     after = sites_in(ModelView(current)) if not removed else []
@@ -177,8 +177,8 @@ def has_operators_of_others(document: Document) -> bool:
 
 def _applied(document: Document, found: Sequence[tuple[int, ResizeNode, Fault]]) -> Document:
     """A copy of the document with the changes made, and without what nothing reads afterwards."""
-    made = document.copy()
-    edited = ModelView(made)
+    repaired = document.copy()
+    edited = ModelView(repaired)
     unread: list[Key] = []
     constants: list[tuple[Scope, TensorProto]] = []  # a function has no initializers, and sees none of the main graph
     opset = None
@@ -197,16 +197,16 @@ def _applied(document: Document, found: Sequence[tuple[int, ResizeNode, Fault]])
         scope = next(scope for scope in edited.scopes.all if scope.path == node.scope.path)
         constants += [(scope, tensor) for tensor in change.initializers if scope.in_function]
         here = change._replace(initializers=()) if scope.in_function else change
-        apply_around(made.proto, scope.body, node.index, here)
+        apply_around(repaired.proto, scope.body, node.index, here)
         opset = max(opset or 0, change.opset) if change.opset is not None else opset
     for scope, tensor in constants:  # last, so that the positions above stay true
         insert_nodes(scope.body, 0, [helper.make_node("Constant", [], [tensor.name], value=tensor)])
     if opset is not None:
         from resizefix.opsets.raising import raised_to
 
-        made = raised_to(made, opset, RESIZES)
-    remove_unread(made.proto, unread)
-    return made
+        repaired = raised_to(repaired, opset, RESIZES)
+    remove_unread(repaired.proto, unread)
+    return repaired
 
 
 def _with_true_shapes(
@@ -270,24 +270,24 @@ def _known_sizes(site: Site) -> Dims | None:
     constant = values is not None and len(values) == len(axes) and site.origin.kind.is_constant
     if not constant or said.keep_aspect_ratio_policy is not None or min(axes, default=0) < -len(dims):
         return (None,) * len(dims)
-    made = list(dims)
+    sizes = list(dims)
     for axis, value in zip(axes, values or (), strict=True):
         size = dims[axis]
         if site.extent.kind is ExtentKind.SIZES:
-            made[axis] = int(value)
+            sizes[axis] = int(value)
         elif value != 1:
-            made[axis] = kernel_length(float(value), size) if isinstance(size, int) else None
-    return tuple(made)
+            sizes[axis] = kernel_length(float(value), size) if isinstance(size, int) else None
+    return tuple(sizes)
 
 
 def _stored(document: Document, keys: Sequence[Key]) -> dict[Key, Dims]:
     """The shapes that the file states of these tensors."""
-    found: dict[Key, Dims] = {}
+    dims_by_key: dict[Key, Dims] = {}
     for path, body in bodies(document.proto):
         for name, kind in known_types(body).items():
             if (path, name) in keys and kind.tensor_type.HasField("shape"):
-                found[path, name] = dims_of(kind)
-    return found
+                dims_by_key[path, name] = dims_of(kind)
+    return dims_by_key
 
 
 def _outcome(

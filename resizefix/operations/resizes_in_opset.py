@@ -6,20 +6,27 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 from onnx import NodeProto, TensorProto, numpy_helper
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.dialects.dialect import UPSAMPLE_9, Dialect, dialect_of
+from resizefix.dialects.dialect import NO_NUMBERS, UPSAMPLE_9, Dialect, dialect_of
 from resizefix.dialects.read import read
 from resizefix.dialects.write import write
 from resizefix.document.node_builder import FreshNames
 from resizefix.document.scopes import names_in
 from resizefix.equivalences.resize_spec import ResizeSpec
 from resizefix.errors import RefusedError
-from resizefix.operations.replacement import Allowance, Fresh, Replacement, every_lowered, rewritten, subject_of
+from resizefix.operations.replacement import (
+    Allowance,
+    Fresh,
+    Replacement,
+    every_lowered,
+    operands_of,
+    rewritten,
+    spelled,
+    subject_of,
+)
 from resizefix.operations.site import ReadSite, Site
-from resizefix.operations.site_nodes import operands_of, spelled
 from resizefix.opsets.lowering import Ready
 from resizefix.outcome import Outcome, Status
 from resizefix.scope_path import Key
@@ -108,7 +115,7 @@ class _InDialect:
         wanted: dict[str, Any] = {}
         for row in self.dialect.inputs[1:]:
             if not row.optional and getattr(operands, row.name) is None:
-                empty.append(numpy_helper.from_array(np.zeros(0, np.float32), self.fresh(f"{site.output}_{row.name}")))
+                empty.append(numpy_helper.from_array(NO_NUMBERS, self.fresh(f"{site.output}_{row.name}")))
                 wanted[row.name] = empty[-1].name
         if operands.roi is not None and self.dialect.roi_input is None and self._roi_is_unread(site):
             wanted["roi"] = None
@@ -140,7 +147,7 @@ class _InDialect:
         return True
 
     def _by_other_operators(self, subject: ResizeSpec, why: str) -> Replacement:
-        found = list(
+        replacements = list(
             every_lowered(
                 subject,
                 self.site,
@@ -150,14 +157,16 @@ class _InDialect:
                 opset=self.opset,
             )
         )
-        exact = next((made for made in found if made.exact), None)
+        exact = next((made for made in replacements if made.exact), None)
         if exact is not None:
             return exact
-        if not found:
+        if not replacements:
             raise RefusedError("operations.no-words-in-opset", why=why)
         if not self.allowance.inexact:
-            raise RefusedError("operations.inexact-in-opset", why=why, how=found[0].description or found[0].how)
-        return found[0]
+            raise RefusedError(
+                "operations.inexact-in-opset", why=why, how=replacements[0].description or replacements[0].how
+            )
+        return replacements[0]
 
 
 def _by(node: NodeProto, initializers: Sequence[TensorProto], code: str, **arguments: object) -> Replacement:

@@ -70,11 +70,11 @@ def rewrite(view: ModelView, sites: Sequence[Site], operation: Operation[P]) -> 
     refused: dict[int, Outcome] = {}
     while True:
         asked = {place: site for place, site in work.items() if place not in refused}
-        found = dict(zip(asked, operation.plan(view, list(asked.values())), strict=True))
-        plans = {place: (asked[place], plan) for place, plan in found.items() if not isinstance(plan, Outcome)}
-        made = view.document.copy()
-        changed = dict(zip(plans, operation.apply(made, list(plans.values())), strict=True))
-        after = ModelView(made)
+        planned = dict(zip(asked, operation.plan(view, list(asked.values())), strict=True))
+        plans = {place: (asked[place], plan) for place, plan in planned.items() if not isinstance(plan, Outcome)}
+        document = view.document.copy()
+        changed = dict(zip(plans, operation.apply(document, list(plans.values())), strict=True))
+        after = ModelView(document)
         objections = operation.objections(after, {site.key for site, _ in plans.values()}) if plans else {}
         if objections:
             refused |= {
@@ -83,7 +83,7 @@ def rewrite(view: ModelView, sites: Sequence[Site], operation: Operation[P]) -> 
                 if site.key in objections
             }
             continue
-        now = {place: plan for place, plan in found.items() if isinstance(plan, Outcome)} | refused | changed
+        now = {place: plan for place, plan in planned.items() if isinstance(plan, Outcome)} | refused | changed
         for place in work:
             first = outcomes.get(place)
             outcomes[place] = now[place] if first is None else operation.later(first, now[place])

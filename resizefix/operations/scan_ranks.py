@@ -19,7 +19,6 @@ from resizefix.document.edits import set_shape
 from resizefix.document.scopes import DEFAULT_DOMAINS, Scope, Scopes, bodies, is_operator, node_label
 from resizefix.errors import UnreadableModelError
 from resizefix.scope_path import Key
-from resizefix.shapes.axis_sizes import AxisSizes
 from resizefix.shapes.dependents import Dependents
 from resizefix.shapes.stored_shapes import ModelView, Shapes
 
@@ -34,15 +33,17 @@ def store_scan_ranks(document: Document, changed: Collection[Key]) -> dict[Key, 
         return {}
     view = ModelView(_with_operands_inline(document))
     scopes = view.scopes
-    found = [(scope, value.name) for scope in scopes.all for value in _open_outputs(scope)]
-    if not found:
+    open_outputs = [(scope, value.name) for scope in scopes.all for value in _open_outputs(scope)]
+    if not open_outputs:
         return {}
+    from resizefix.shapes.axis_sizes import AxisSizes  # few models hold a Scan
+
     reached = {key: _dependents(scopes, key) for key in changed}
     sizes = AxisSizes(view)
     inferred = Shapes(_with_fixed_shapes_read(view))
     outputs = {(path, value.name): value for path, body in bodies(model) if path.is_body for value in body.output}
     names_of: dict[Key, list[str]] = {}
-    for scope, name in found:
+    for scope, name in open_outputs:
         definition = scopes.definition(scope, name)
         if definition is None or inferred.dims(definition.key) is not None:
             continue  # what inference knows, onnxruntime knows

@@ -35,13 +35,13 @@ from resizefix.operations.replacement import (
     lengths,
     replace_sites,
     rewritten,
+    spelled,
     subject_of,
 )
 from resizefix.operations.rewriter import Operation, broken_rules, rewrite
 from resizefix.operations.scan_ranks import store_scan_ranks
 from resizefix.operations.settings import AXES, SCALES, SIZES, Settings
 from resizefix.operations.site import ReadSite, Site
-from resizefix.operations.site_nodes import spelled
 from resizefix.opsets.raising import why_not_raised
 from resizefix.origins.classify import OriginKind
 from resizefix.outcome import Outcome, Status
@@ -80,9 +80,9 @@ def set_interpolation(document: Document, sites: Sequence[Site], settings: Setti
     """
     view = ModelView(document)
     operation = _Set(settings)
-    made = rewrite(view, sites, operation)
-    kept = {outcome.index for outcome in made.outcomes if outcome.status is Status.CHANGED}
-    return Changed(made.document, made.outcomes, tuple(operation.intended[index] for index in sorted(kept)))
+    rewritten = rewrite(view, sites, operation)
+    kept = {outcome.index for outcome in rewritten.outcomes if outcome.status is Status.CHANGED}
+    return Changed(rewritten.document, rewritten.outcomes, tuple(operation.intended[index] for index in sorted(kept)))
 
 
 @dataclass(eq=False)
@@ -105,10 +105,10 @@ class _Set(Operation[_InterpolationPlan]):
     ) -> _InterpolationPlan | Outcome:
         try:
             shaped = self._is_shaped(site.read)
-            found = _plan(view, site.read, self.settings, raisable, fresh, shaped=shaped)
+            plan = _plan(view, site.read, self.settings, raisable, fresh, shaped=shaped)
         except RefusedError as error:
             return site.outcome(Status.REFUSED, error.diagnostic, retry_args=error.retry_args)
-        return found or site.outcome(Status.UNCHANGED, Diagnostic("operations.set-already"))
+        return plan or site.outcome(Status.UNCHANGED, Diagnostic("operations.set-already"))
 
     def _is_shaped(self, site: ReadSite) -> bool:
         """Whether the node has the form that is asked for; one with numbers as a roi that it does not read has not, as
@@ -127,13 +127,13 @@ class _Set(Operation[_InterpolationPlan]):
 
     def objections(self, view: ModelView, changed: Collection[Key]) -> Mapping[Key, str]:
         """What onnxruntime does not run, so that its result cannot be known."""
-        found: dict[Key, str] = {}
+        reasons: dict[Key, str] = {}
         for key, violations in broken_rules(view, changed, ONNXRUNTIME):
             new = _rejected(violations) - self.rejected.get(key, frozenset())
             first = next((violation for violation in violations if violation.rule in new), None)
             if first is not None:
-                found[key] = Diagnostic("operations.set-not-run", rule_name=first.rule, because=first.because)
-        return found
+                reasons[key] = Diagnostic("operations.set-not-run", rule_name=first.rule, because=first.because)
+        return reasons
 
 
 def _rejected(violations: Collection[Violation]) -> frozenset[str]:
@@ -157,8 +157,8 @@ def _plan(
     kept = _Kept(True, True, 0.0) if same else _kept(site, new.wanted)
     if shaped:
         node = with_attributes(site.node, new.attributes)
-        made = Replacement((node,), (), kept.exact, kept.bound, new.description, kept.why, kept.conditions)
-        return _InterpolationPlan(made, _intended(site, new, kept, 0.0), is_reshaped=False)
+        replacement = Replacement((node,), (), kept.exact, kept.bound, new.description, kept.why, kept.conditions)
+        return _InterpolationPlan(replacement, _intended(site, new, kept, 0.0), is_reshaped=False)
     assert settings.form is not None
     form = _of_quotients(view, site, new, settings.form, fresh) or _of_constants(site, new, settings.form, fresh)
     bound = None if kept.bound is None or form.bound is None else kept.bound + form.bound
@@ -168,8 +168,8 @@ def _plan(
     apart = Diagnostic("operations.within", bound=f"{near:.2g}") if near and bound is None else ""
     note = "; ".join(part for part in (apart, kept.why, form.note) if part)
     conditions = (*kept.conditions, *form.conditions)
-    made = Replacement(form.nodes, form.initializers, kept.exact, bound, how, note, conditions)
-    return _InterpolationPlan(made, _intended(site, new, kept, near), is_reshaped=True)
+    replacement = Replacement(form.nodes, form.initializers, kept.exact, bound, how, note, conditions)
+    return _InterpolationPlan(replacement, _intended(site, new, kept, near), is_reshaped=True)
 
 
 def _of_quotients(view: ModelView, site: ReadSite, new: Edited, form: str, fresh: Fresh) -> Replacement | None:
@@ -269,9 +269,17 @@ def _lowered(subject: ResizeSpec, site: ReadSite, form: str, fresh: Fresh) -> Re
     why = why_not_native(subject) or lowering.applies(subject, opset)
     if why is not None:
         raise RefusedError("operations.set-form", form=form, why=why)
-    found = lowering.build(subject, x=site.input, y=site.output, opset=opset, fresh=fresh)
-    error = found.error
-    return Replacement(found.nodes, found.initializers, error.exact, error.bound, form, error.note, error.conditions)
+    lowering_result = lowering.build(subject, x=site.input, y=site.output, opset=opset, fresh=fresh)
+    error = lowering_result.error
+    return Replacement(
+        lowering_result.nodes,
+        lowering_result.initializers,
+        error.exact,
+        error.bound,
+        form,
+        error.note,
+        error.conditions,
+    )
 
 
 def _spelled(subject: ResizeSpec, site: ReadSite, form: str, fresh: Fresh) -> Replacement:

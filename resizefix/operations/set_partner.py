@@ -13,6 +13,7 @@ import numpy as np
 from onnx import ModelProto
 
 from resizefix.diagnostics import Diagnostic
+from resizefix.dialects.dialect import NO_NUMBERS
 from resizefix.dialects.resized_length import sampled_scale
 from resizefix.document.edits import insert_nodes, remove_unread
 from resizefix.document.node_builder import FreshNames, NodeBuilder
@@ -24,8 +25,7 @@ from resizefix.errors import RefusedError
 from resizefix.interpolation import CoordinateTransformationMode, ExtentKind
 from resizefix.operations.new_extent import NewExtents
 from resizefix.operations.scan_ranks import store_scan_ranks
-from resizefix.operations.site import ReadSite, Site
-from resizefix.operations.site_nodes import read_instead
+from resizefix.operations.site import ReadSite, Site, read_instead
 from resizefix.origins.classify import OriginKind
 from resizefix.outcome import Outcome, Status
 from resizefix.scope_path import Key
@@ -84,10 +84,10 @@ def _left_alone(outcome: Outcome) -> Outcome:
 
 def _plan_or_outcome(site: Site, partners: Partners, *, allow_inexact: bool) -> _PartnerPlan | Outcome:
     try:
-        found = _plan(site.read, partners, allow_inexact=allow_inexact)
+        plan = _plan(site.read, partners, allow_inexact=allow_inexact)
     except RefusedError as error:
         return site.outcome(Status.REFUSED, error.diagnostic, retry_args=error.retry_args)
-    return found or site.outcome(Status.UNCHANGED, Diagnostic("operations.set-already"))
+    return plan or site.outcome(Status.UNCHANGED, Diagnostic("operations.set-already"))
 
 
 def _plan(site: ReadSite, partners: Partners, *, allow_inexact: bool) -> _PartnerPlan | None:
@@ -190,7 +190,7 @@ def _apply(model: ModelProto, plans: Sequence[_PartnerPlan]) -> dict[Key, str]:
         unread += [definition.key for definition in scopes.sources(scope, node, 1)]
         builder = NodeBuilder(fresh, 7, "", lambda op_type, output: fresh(f"{output}_{op_type}"))
         sizes = _sizes(builder, plan)
-        empty = partial(builder.constant_node, np.zeros(0, np.float32), "no_scales")
+        empty = partial(builder.constant_node, NO_NUMBERS, "no_scales")
         read_instead(site, node, ExtentKind.SIZES, sizes, empty)
         texts[site.key] = node_text(node)
         insert_nodes(scope.body, place, builder.nodes)

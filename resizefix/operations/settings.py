@@ -88,15 +88,15 @@ def settings_of(given: Mapping[str, object]) -> Settings:
 
     `coordinate_transformation_mode` is another name of `coordinates`.
     """
-    found: dict[str, Any] = {}
+    settings: dict[str, Any] = {}
     for key, value in given.items():
         if value is None:
             continue
         name = ALIASES.get(key, key)
-        if name in found:
+        if name in settings:
             raise UsageError("operations.set-twice", key=name)
-        found[name] = read(key, value)
-    return Settings(**found)
+        settings[name] = read(key, value)
+    return Settings(**settings)
 
 
 def read(key: str, value: object) -> object:
@@ -129,8 +129,8 @@ class _SettingReader(NamedTuple):
 
 def _among(table: Mapping[str, object], shown: Iterable[str]) -> _SettingReader:
     """One of the words of the table, of which the error lists those to be `shown`."""
-    known = {_word(name): value for name, value in table.items()}
-    return _SettingReader(lambda value: known.get(_word(value)), ", ".join(shown), tuple(table))
+    values_by_word = {_word(name): value for name, value in table.items()}
+    return _SettingReader(lambda value: values_by_word.get(_word(value)), ", ".join(shown), tuple(table))
 
 
 def _switch(value: object) -> object:
@@ -145,10 +145,10 @@ def _coefficient(value: object) -> object:
         return None
     try:
         with np.errstate(over="ignore"):
-            found = float(np.float32(float(value)))
+            coefficient = float(np.float32(float(value)))
     except (ValueError, OverflowError):
         return None
-    return found if math.isfinite(found) else None
+    return coefficient if math.isfinite(coefficient) else None
 
 
 def _numbers(value: object) -> list[float] | None:
@@ -166,21 +166,21 @@ def _numbers(value: object) -> list[float] | None:
 def _factors(value: object) -> object:
     """Scales, which are float32."""
     with np.errstate(over="ignore", under="ignore"):
-        found = tuple(float(np.float32(number)) for number in _numbers(value) or ())
-    return found if found and all(math.isfinite(number) and number > 0 for number in found) else None
+        factors = tuple(float(np.float32(number)) for number in _numbers(value) or ())
+    return factors if factors and all(math.isfinite(number) and number > 0 for number in factors) else None
 
 
 def _factor(value: object) -> object:
-    found = _factors(value)
-    return found[0] if isinstance(found, tuple) and len(found) == 1 else None
+    factors = _factors(value)
+    return factors[0] if isinstance(factors, tuple) and len(factors) == 1 else None
 
 
 def _lengths(value: object) -> object:
     """Sizes, or the word for those of the partner."""
     if _word(value) == PARTNER:
         return PARTNER
-    found = _numbers(value) or ()
-    return tuple(map(int, found)) if found and all(n.is_integer() and n <= _LARGEST for n in found) else None
+    lengths = _numbers(value) or ()
+    return tuple(map(int, lengths)) if lengths and all(n.is_integer() and n <= _LARGEST for n in lengths) else None
 
 
 ALIASES = {"coordinate_transformation_mode": "coordinates"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -10,7 +11,8 @@ from onnx import NodeProto
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.dialect import Dialect
-from resizefix.dialects.read import SiteReading
+from resizefix.dialects.read import SiteReading, read
+from resizefix.document.edits import remove_attribute, set_input
 from resizefix.document.scopes import Scope
 from resizefix.document.text import node_text
 from resizefix.document.values import Dims
@@ -130,11 +132,11 @@ class ReadSite(Site):
     def like(self, **differing: Any) -> ReadSite:
         """Another node, which differs in these fields. `dataclasses.replace` takes five times as long, and models have
         thousands."""
-        made: ReadSite = object.__new__(type(self))
-        vars(made).update(vars(self), **differing)
+        alike: ReadSite = object.__new__(type(self))
+        vars(alike).update(vars(self), **differing)
         for worked_out in ("key", "input", "output"):
-            vars(made).pop(worked_out, None)
-        return made
+            vars(alike).pop(worked_out, None)
+        return alike
 
     @property
     def interpolation(self) -> Interpolation:
@@ -165,3 +167,27 @@ class Refusal(NamedTuple):
         from resizefix.outcome import Status  # as above
 
         return site.outcome(Status.REFUSED, self.reason, retry_args=self.retry_args)
+
+
+def read_instead(
+    site: ReadSite, node: NodeProto, kind: ExtentKind, operand: str, empty_scales: Callable[[], str]
+) -> None:
+    """Let the site's node read `operand` as its scales or sizes; `empty_scales` makes what Resize-11 wants beside
+    sizes."""
+    dialect = site.dialect
+    scales_input = dialect.slot(ExtentKind.SCALES)
+    if kind is ExtentKind.SCALES:
+        if dialect.sizes_input is not None:
+            set_input(node, dialect.sizes_input, "")
+        set_input(node, scales_input, operand)
+    else:
+        scales_are_optional = dialect.inputs[scales_input].optional
+        if site.extent.kind is ExtentKind.SCALES:
+            set_input(node, scales_input, "" if scales_are_optional else empty_scales())
+        set_input(node, dialect.slot(ExtentKind.SIZES), operand)
+    after = read(node, dialect).interpolation
+    if after.keep_aspect_ratio_policy is not None and site.interpolation.keep_aspect_ratio_policy is None:
+        remove_attribute(node, "keep_aspect_ratio_policy")  # beside scales it said nothing
+        after = read(node, dialect).interpolation
+    if after != site.interpolation:
+        raise AssertionError(f"{site.label}: another operand changed its meaning to {after}")

@@ -23,8 +23,7 @@ from resizefix.operations.site import Extent, ReadSite, Site
 from resizefix.origins.classify import Classifier, Origin, OriginKind
 from resizefix.scope_path import Key, ScopePath
 from resizefix.shapes.dependents import varying
-from resizefix.shapes.fixed_sizes import know_fixed_sizes
-from resizefix.shapes.stored_shapes import ModelView
+from resizefix.shapes.stored_shapes import ModelView, know_fixed_sizes
 from resizefix.shapes.values import Constant
 
 if TYPE_CHECKING:
@@ -225,19 +224,19 @@ class _Finder:
         self, scope: Scope, node: NodeProto, reading: SiteReading, operand: str, origin: Origin, extent: Extent
     ) -> tuple[Origin, Extent]:
         """What the chain of a computed operand follows, and the constants that stand for it."""
-        found = self._recoverer.recover(scope, node.input[0], operand, extent.kind, reading.interpolation)
-        if isinstance(found, str):
+        recovery = self._recoverer.recover(scope, node.input[0], operand, extent.kind, reading.interpolation)
+        if isinstance(recovery, str):
             reason = None
             if not extent.values:
-                reason = Diagnostic("operations.computed-but", chain=_chain_text(origin.chain), why=found)
+                reason = Diagnostic("operations.computed-but", chain=_chain_text(origin.chain), why=recovery)
             return origin._replace(reason=reason), extent
         origin = origin._replace(
-            recovered_scales=found.scales,
-            right_under_every_rule=None if found.scales is None else found.right_under_every_rule,
-            says=found.says,
-            reason=found.reason,
+            recovered_scales=recovery.scales,
+            right_under_every_rule=None if recovery.scales is None else recovery.right_under_every_rule,
+            says=recovery.says,
+            reason=recovery.reason,
         )
-        return origin, Extent(found.kind, found.values) if extent.values is None else extent
+        return origin, Extent(recovery.kind, recovery.values) if extent.values is None else extent
 
     def _which(self, scope: Scope, dialect: Dialect, reading: SiteReading) -> tuple[ExtentKind, int | None]:
         """The operand that counts and its position: where both are named, one of them must be an empty tensor."""
@@ -308,15 +307,15 @@ def _rounding_warning(extent: Extent, interpolation: Interpolation, dims: Dims |
     axes = interpolation.axes or range(len(extent.values))
     for axis, scale in zip(axes, extent.values, strict=False):
         size = dims[axis] if dims is not None and -len(dims) <= axis < len(dims) else None
-        found = first_disagreement(scale, [size] if isinstance(size, int) else _USUAL_SIZES)
-        if found is not None:
+        disagreement = first_disagreement(scale, [size] if isinstance(size, int) else _USUAL_SIZES)
+        if disagreement is not None:
             return Diagnostic(
                 "operations.size-depends-on-rounding",
                 axis=axis,
                 scale=f"{scale:g}",
-                size=found[0],
-                kernel=found[1],
-                inferred=found[2],
+                size=disagreement[0],
+                kernel=disagreement[1],
+                inferred=disagreement[2],
             )
     return None
 

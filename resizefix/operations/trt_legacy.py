@@ -35,8 +35,7 @@ from resizefix.operations.replacement import (
 from resizefix.operations.rewriter import Operation, rewrite
 from resizefix.operations.site import ReadSite, Site
 from resizefix.operations.sites import find_sites, select, sites_in
-from resizefix.opsets.constants import constants_to_initializers
-from resizefix.opsets.folding import Unread, fold
+from resizefix.opsets.constants import Unread, constants_to_initializers, fold
 from resizefix.opsets.ir3 import to_ir3
 from resizefix.opsets.lowering import downgrade, inline_functions, sort_nodes
 from resizefix.opsets.verdict import Blocker, incomplete_nodes
@@ -103,13 +102,13 @@ def trt_legacy(
     sites = sites_in(view)
     called = _as_called_before(find_sites(document), sites) if ordered else sites
     named = {site.key for site in select(called, patterns)}
-    made = rewrite(view, sites, _ToUpsample7(allowance, named))
-    status = {site.key: outcome.status for site, outcome in zip(sites, made.outcomes, strict=True)}
-    pairs = zip(made.outcomes, called, strict=True)
+    rewritten = rewrite(view, sites, _ToUpsample7(allowance, named))
+    status = {site.key: outcome.status for site, outcome in zip(sites, rewritten.outcomes, strict=True)}
+    pairs = zip(rewritten.outcomes, called, strict=True)
     outcomes = sorted((replace(one, index=site.index, node=site.label) for one, site in pairs), key=attrgetter("index"))
     lost = Status.REFUSED in status.values()
     changed = {key for key, what in status.items() if what is Status.CHANGED}
-    legacy = made.document
+    legacy = rewritten.document
     steps, blockers = _to_opset_8(legacy, [] if lost else sites, changed)
     form = LegacyForm(legacy, tuple(outcomes), blockers, (*folded, *steps))
     if target is None or not form.complete:
@@ -125,10 +124,10 @@ def _accepted(
     be rewritten, stands in the way. `indices` are those of the outcomes, by the sites' keys."""
     view = ModelView(form.document)
     sites = sites_in(view)
-    made = make_legal(form.document, sites, target, allowance=allowance, view=view)
+    legal = make_legal(form.document, sites, target, allowance=allowance, view=view)
     outcomes = {outcome.index: outcome for outcome in form.outcomes}
     blockers = [Blocker(one.node, "", 0, one.because, one.fix) for one in foreign_domain_resizes(view, target)]
-    for site, now in zip(sites, made.outcomes, strict=True):
+    for site, now in zip(sites, legal.outcomes, strict=True):
         index = indices.get(site.key)
         if now.status is Status.UNCHANGED:
             continue
@@ -140,7 +139,7 @@ def _accepted(
             outcomes[index] = replace(outcomes[index], status=Status.REFUSED, reason=refused, after=())
         else:
             outcomes[index] = _in_two_steps(outcomes[index], now)
-    return LegacyForm(made.document, tuple(outcomes.values()), tuple(blockers), form.steps)
+    return LegacyForm(legal.document, tuple(outcomes.values()), tuple(blockers), form.steps)
 
 
 def _in_two_steps(first: Outcome, then: Outcome) -> Outcome:
@@ -161,8 +160,8 @@ def _in_two_steps(first: Outcome, then: Outcome) -> Outcome:
 def _as_called_before(before: Sequence[Site], after: Sequence[Site]) -> Sequence[Site]:
     """The sites before the nodes were sorted, in the order of `after`: users name them by those indices. `after` itself
     where inlined calls left other sites."""
-    found = {site.key: site for site in before}
-    return [found[site.key] for site in after] if all(site.key in found for site in after) else after
+    by_key = {site.key: site for site in before}
+    return [by_key[site.key] for site in after] if all(site.key in by_key for site in after) else after
 
 
 def _untouched(sites: Sequence[Site]) -> tuple[Outcome, ...]:
@@ -224,8 +223,8 @@ class _ToUpsample7(Operation[Replacement]):
         if end is not None:
             node = _upsample_7(end[0], site)
             assert node is not None
-            made = chain_replacement(node, (), subject, end[1])
-            return replace(made, conditions=(*made.conditions, *why_unverifiable(facts)))
+            replacement = chain_replacement(node, (), subject, end[1])
+            return replace(replacement, conditions=(*replacement.conditions, *why_unverifiable(facts)))
         why = _why_no_upsample_7(site)
         try:
             found = _without_resize(lowered(subject, site, fresh=fresh), site.scope.opset)  # it is downgraded later

@@ -68,7 +68,7 @@ class WrittenResize:
 
 def written_resizes(view: ModelView) -> list[WrittenResize]:
     """All of them outside local functions, in the order of the file."""
-    found: list[WrittenResize] = []
+    resizes: list[WrittenResize] = []
     for scope in view.scopes.all:
         if scope.in_function:
             continue
@@ -80,14 +80,14 @@ def written_resizes(view: ModelView) -> list[WrittenResize]:
                 one = _made(view, scope, index, [*sorted(set(places)), index], x, (axis,), alternatives)
                 if one is not None:
                     taken |= one[1]
-                    found.append(one[0])
+                    resizes.append(one[0])
         for index, node in enumerate(scope.body.node):
             if index not in taken and is_operator(node, *_PICKING, *_PRODUCTS, "ConvTranspose"):
                 one = _written(view, scope, index)
                 if one is not None:
                     taken |= one[1]
-                    found.append(one[0])
-    return found
+                    resizes.append(one[0])
+    return resizes
 
 
 def _written(view: ModelView, scope: Scope, index: int) -> tuple[WrittenResize, set[int]] | None:

@@ -21,8 +21,7 @@ from resizefix.document.edits import add_initializer, insert_nodes
 from resizefix.document.node_builder import FreshNames
 from resizefix.document.scopes import DEFAULT_DOMAINS, Scope, bodies, default_opset, in_order, names_in
 from resizefix.error_bound import ErrorBound
-from resizefix.opsets.constants import constants_to_initializers, replace_nodes
-from resizefix.opsets.folding import Unread, fold
+from resizefix.opsets.constants import Unread, constants_to_initializers, fold, replace_nodes
 from resizefix.opsets.ir3 import IR3, to_ir3
 from resizefix.opsets.site import Draft, OpsetRow, OpsetSite
 from resizefix.opsets.table import ABSENT, DOWN

@@ -49,12 +49,12 @@ def raised_to(
     """
     if opset > NEWEST_RAISED:
         raise RefusedError("opsets.raise-unread", opset=opset, newest=NEWEST_RAISED)
-    made = document.copy()
-    if not any(entry.domain in DEFAULT_DOMAINS for entry in made.proto.opset_import):
-        made.proto.opset_import.append(helper.make_opsetid("", 1))  # as it is read; IR 1 and 2 name no opset
-        made.proto.ir_version = max(made.proto.ir_version, _FIRST_IR_WITH_OPSETS)
-    before = default_opset(made.proto.opset_import, fallback=1)
-    view = ModelView(made)
+    raised = document.copy()
+    if not any(entry.domain in DEFAULT_DOMAINS for entry in raised.proto.opset_import):
+        raised.proto.opset_import.append(helper.make_opsetid("", 1))  # as it is read; IR 1 and 2 name no opset
+        raised.proto.ir_version = max(raised.proto.ir_version, _FIRST_IR_WITH_OPSETS)
+    before = default_opset(raised.proto.opset_import, fallback=1)
+    view = ModelView(raised)
     moved = None if allow_inexact else first_computed_otherwise(view, before, opset)
     if moved is not None:
         raise _refusal(moved, opset, Diagnostic("opsets.raise-half", before=before))
@@ -64,8 +64,8 @@ def raised_to(
         if scope.opset != before and any(node.op_type in leave for node in scope.body.node)
     }
     for version in range(min(scope.opset for scope in view.scopes.all) + 1, opset + 1):
-        _step(made, version, leave, kept, allow_inexact)
-    return made
+        _step(raised, version, leave, kept, allow_inexact)
+    return raised
 
 
 def why_not_raised(document: Document, opset: int, leave: frozenset[str] = frozenset()) -> str | None:

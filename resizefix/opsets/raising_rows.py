@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from onnx import NodeProto, TensorProto, helper, numpy_helper
 
+from resizefix.dialects.dialect import NO_NUMBERS
 from resizefix.document.node_builder import FreshNames
 from resizefix.document.scopes import Scope
 from resizefix.document.values import Array, Dims
@@ -106,7 +107,7 @@ def _resize_11(raised: Raised) -> None:
         raised.put("mode", "nearest")
     else:
         raised.put("mode", "linear")
-    raised.read(1, "roi", np.zeros(0, np.float32))
+    raised.read(1, "roi", NO_NUMBERS)
     raised.node.input.append(scales)
 
 

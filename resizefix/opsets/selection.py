@@ -198,8 +198,8 @@ def _is_single(site: OpsetSite, condition: str, yes: str, no: str) -> bool:
 
 
 def _is_number(site: OpsetSite, name: str) -> bool:
-    known = site.constant(name)
-    return known is not None and not np.isnan(known.astype(np.float64)).any()
+    constant = site.constant(name)
+    return constant is not None and not np.isnan(constant.astype(np.float64)).any()
 
 
 def _select_whole(site: OpsetSite, condition: str, yes: str, no: str, into: str | None = None) -> str:
@@ -241,13 +241,13 @@ def _select_by_index(site: OpsetSite, condition: str, yes: str, no: str, sizes: 
 
 def broadcast(*shapes: Dims | None) -> Dims | None:
     """The shape that several values take together; a dynamic size is taken to be any, and stays unknown."""
-    known = [dims for dims in shapes if dims is not None]
-    if len(known) < len(shapes):
+    known_shapes = [dims for dims in shapes if dims is not None]
+    if len(known_shapes) < len(shapes):
         return None
-    rank = max(len(dims) for dims in known)
+    rank = max(len(dims) for dims in known_shapes)
     sizes: list[int | None] = []
     for axis in range(-rank, 0):
-        here = [dims[axis] for dims in known if len(dims) >= -axis]
+        here = [dims[axis] for dims in known_shapes if len(dims) >= -axis]
         larger = [size for size in here if size is not None and size != 1]
         sizes.append(larger[0] if larger else (None if None in here else 1))
     return tuple(sizes)
@@ -296,13 +296,13 @@ def _extreme(site: OpsetSite) -> None:
         site.copy_node()
     elif kind.kind in "iu" and kind.itemsize <= 4:
         doubles = [site.cast(name, TensorProto.DOUBLE) for name in site.node.input]
-        found = site.add(site.node.op_type, *doubles)
-        site.add("Cast", found, into=site.output(), to=elem_type)
+        extreme = site.add(site.node.op_type, *doubles)
+        site.add("Cast", extreme, into=site.output(), to=elem_type)
     elif kind == np.int64 or (kind == np.uint64 and site.goal >= _ALL_NUMBERS):
-        found = site.node.input[0]
+        extreme = site.node.input[0]
         for name in site.node.input[1:]:
-            found = _extreme_of_two(site, site.node.op_type, found, name)
-        site.add("Identity", found, into=site.output())
+            extreme = _extreme_of_two(site, site.node.op_type, extreme, name)
+        site.add("Identity", extreme, into=site.output())
     else:
         raise Blocked(
             "opsets.operator-takes-no-type", "opsets.fix-cast-common-type", operator=site.node.op_type, kind=kind
@@ -333,10 +333,10 @@ def _bound(site: OpsetSite, position: int, limit: float, nothing: float) -> Any:
     nothing, not even infinities (onnxruntime)."""
     if not site.input(position):
         return limit
-    known = site.constant(site.input(position))
-    if known is None:
+    constant = site.constant(site.input(position))
+    if constant is None:
         return None
-    value = known.reshape(-1)[0]
+    value = constant.reshape(-1)[0]
     return nothing if np.isnan(value) else value
 
 

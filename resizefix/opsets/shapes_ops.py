@@ -145,9 +145,9 @@ def pad_of_numbers(site: OpsetSite) -> None:
     if site.dtype(site.data).kind != "b":
         site.copy_node()
         return
-    known = site.constant(site.input(2)) if site.input(2) else None
-    value = [site.cast(site.input(2), TensorProto.UINT8)] if site.input(2) and known is None else []
-    value += [] if known is None else [site.value(known.astype(np.uint8), "value")]
+    constant = site.constant(site.input(2)) if site.input(2) else None
+    value = [site.cast(site.input(2), TensorProto.UINT8)] if site.input(2) and constant is None else []
+    value += [] if constant is None else [site.value(constant.astype(np.uint8), "value")]
     padded = site.fresh("padded")
     inputs = [site.cast(site.data, TensorProto.UINT8), site.input(1), *value]
     site.copy_node(inputs=inputs, outputs=[padded])
@@ -251,9 +251,9 @@ def gather_nd(site: OpsetSite) -> None:
     dims = site.dims(indices)
     if not dims or dims[-1] != 1 or site.attribute("batch_dims", 0):
         raise Blocked("opsets.no-gather-nd", "opsets.fix-gather-by-axis")
-    known = site.constant(indices)
+    constant = site.constant(indices)
     last = [len(dims) - 1]
-    rows = site.add("Squeeze", indices, axes=last) if known is None else site.value(known[..., 0], "indices")
+    rows = site.add("Squeeze", indices, axes=last) if constant is None else site.value(constant[..., 0], "indices")
     site.add("Gather", data, from_the_front(site, data, rows, 0), into=site.output(), axis=0)
 
 

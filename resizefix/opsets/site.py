@@ -134,10 +134,10 @@ class OpsetSite(NodeBuilder):
 
     def elem_type(self, name: str) -> int:
         """The element type of a value. Raises `Blocked` where it is unknown."""
-        found = self._draft.type_of(name)
-        if found is None or not found.tensor_type.elem_type:
+        value_type = self._draft.type_of(name)
+        if value_type is None or not value_type.tensor_type.elem_type:
             raise Blocked("opsets.type-unknown", "opsets.fix-infer-shapes", name=name)
-        return int(found.tensor_type.elem_type)
+        return int(value_type.tensor_type.elem_type)
 
     def dtype(self, name: str) -> np.dtype[Any]:
         """The element type of a value as numpy has it."""

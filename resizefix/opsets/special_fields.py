@@ -1,5 +1,10 @@
-"""Operators of single fields: pictures, signals, language, training. Their first versions have no older form."""
+"""Operators of single fields (pictures, signals, language, training), and those that read and write at computed
+positions. Their first versions have no older form (table.ABSENT).
+"""
 
+from typing import Any
+
+from resizefix.opsets.shapes_ops import from_the_front
 from resizefix.opsets.site import OpsetRow, OpsetSite, only
 from resizefix.opsets.verdict import OLDER_EXPORT, Blocked
 
@@ -51,6 +56,40 @@ _HALVES: dict[tuple[int, ...], tuple[str, ...]] = {
     (28,): ("BitShift", "Optional"),
     (18, 28): ("OptionalGetElement",),
 }
+
+
+def scatter(site: OpsetSite) -> None:
+    """ScatterElements came with 11: before it is Scatter, with positions and axes from the front."""
+    data, axis = site.data, site.axis(0, site.data)
+    indices = from_the_front(site, data, site.input(1), axis)
+    site.add("Scatter", data, indices, site.input(2), into=site.output(), axis=axis)
+
+
+def sums_and_products(site: OpsetSite) -> None:
+    """The reductions max and min came with 18."""
+    if site.attribute("reduction", "none") in ("max", "min"):
+        raise Blocked("opsets.no-attribute", OLDER_EXPORT, name="reduction", since=18)
+    site.copy_node()
+
+
+def axis_from_the_front(site: OpsetSite) -> None:
+    """Compress: negative axes came with 11; without an axis the input is flattened."""
+    axis = site.attribute("axis")
+    attributes: dict[str, Any] = {} if axis is None else {"axis": site.nonnegative([axis], site.data)[0]}
+    site.copy_node(**attributes)
+
+
+def one_hot(site: OpsetSite) -> None:
+    """OneHot-9 takes positions from the front alone, and of axes -1."""
+    axis, known = site.attribute("axis", -1), site.constant(site.input(0))
+    if known is None or (known < 0).any():
+        raise Blocked("opsets.positions-may-be-negative", "opsets.fix-positions-from-front")
+    site.copy_node(axis=axis if axis == -1 else site.nonnegative([axis], site.data, more=1)[0])
+
+
+# Sources: docs/Changelog.md, the section of each version named.
+_REDUCTION = {16: only(reduction="none"), 18: sums_and_products}
+
 ROWS: tuple[OpsetRow, ...] = (
     *(OpsetRow(op_type, {}, versions) for versions, op_types in _HALVES.items() for op_type in op_types),
     OpsetRow("GridSample", {20: grid_sample}, (22,)),
@@ -58,4 +97,13 @@ ROWS: tuple[OpsetRow, ...] = (
     OpsetRow("DFT", {20: dft}),
     OpsetRow("Attention", {24: attention, 25: only(left_window_size=-1, right_window_size=-1)}),
     OpsetRow("OptionalHasElement", {18: has_element}, (28,)),
+    OpsetRow("ScatterElements", {11: scatter, **_REDUCTION}, (13,)),  # 11: new
+    OpsetRow("ScatterND", _REDUCTION, (13,)),
+    OpsetRow("GatherElements", {}, (13,)),
+    OpsetRow("Compress", {11: axis_from_the_front}, (28,)),
+    OpsetRow("OneHot", {11: one_hot}, (28,)),
+    OpsetRow("NonMaxSuppression", {}, (11,)),  # 11: says that boxes must overlap by more than the threshold, as before
+    *(OpsetRow(op_type, {}, (28,)) for op_type in ("ReverseSequence", "Unique")),
+    *(OpsetRow(op_type, {}, (version,)) for op_type, version in (("NonZero", 13), ("CumSum", 14), ("EyeLike", 22))),
+    OpsetRow("MaxUnpool", {}, (11, 22)),
 )

@@ -72,7 +72,7 @@ _SHAPES_MAY_DIFFER = 11  # If-11, docs/Changelog.md
 
 def open_branches(view: ModelView) -> list[Blocker]:
     """A blocker for each If whose branches give an output two shapes, or one of which not every size is known."""
-    found: list[Blocker] = []
+    blockers: list[Blocker] = []
     for (path, index), bodies in view.scopes.held.items():
         scope = view.scopes.by_path[path]
         node = scope.body.node[index]
@@ -83,6 +83,6 @@ def open_branches(view: ModelView) -> list[Blocker]:
             if len(set(given)) > 1 or given[0] is None or None in given[0]:
                 reason = Diagnostic("opsets.open-branches", position=position)
                 fix = Diagnostic("opsets.fix-open-branches")
-                found.append(Blocker(node_label(node, index), "If", scope.opset, reason, fix))
+                blockers.append(Blocker(node_label(node, index), "If", scope.opset, reason, fix))
                 break
-    return found
+    return blockers

@@ -4,13 +4,9 @@ there is nothing before its first."""
 from typing import NamedTuple
 
 from resizefix.opsets import (
-    activations,
     constants,
     elementwise,
-    indexing,
     linear,
-    normalization,
-    quantization,
     reductions,
     selection,
     shapes_ops,
@@ -21,8 +17,7 @@ from resizefix.opsets.site import OpsetRow
 from resizefix.opsets.verdict import OLDER_EXPORT
 
 ROOMS = (
-    activations, constants, elementwise, indexing, linear, normalization, quantization, reductions, selection,
-    shapes_ops, special_fields, subgraphs,
+    constants, elementwise, linear, reductions, selection, shapes_ops, special_fields, subgraphs,
 )  # fmt: skip
 DOWN: dict[str, OpsetRow] = {row.op_type: row for room in ROOMS for row in room.ROWS}
 

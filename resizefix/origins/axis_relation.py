@@ -1,6 +1,6 @@
 """What one entry of a computed operand says of one axis: a multiple of the input's size, a number, or another thing."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -13,8 +13,78 @@ from resizefix.equivalences.index_map import scale_for_size
 from resizefix.interpolation import CoordinateTransformationMode, ExtentKind, Interpolation
 from resizefix.origins.entries import DimResolver, Entry
 from resizefix.origins.fit import EVERY_SIZE, Multiple, fit
-from resizefix.origins.format_expression import axis_names, figure, without_casts, written
 from resizefix.shapes.expression import Computed, Expression, Number, Size
+
+_INFIX = {"Add": "+", "Sub": "−", "Mul": "×", "Div": "/", "Mod": "mod"}
+_TIGHT = frozenset({"Mul", "Div", "Mod"})
+_INTEGERS = frozenset({"int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"})
+
+
+def written(expression: Expression, name: Callable[[Size], str]) -> str:
+    """The expression as a formula; `name` gives a size's. Casts are left out, but rounding is shown."""
+    if isinstance(expression, Number):
+        return figure(expression.value, expression.dtype)
+    if isinstance(expression, Size):
+        return name(expression)
+    assert isinstance(expression, Computed)  # sizes that are followed are not written
+    operands = expression.operands
+    if expression.operator == "Cast":
+        rounds = expression.dtype in _INTEGERS and not _is_whole(operands[0])
+        return f"floor({written(operands[0], name)})" if rounds else written(operands[0], name)
+    if expression.operator == "Div" and expression.dtype in _INTEGERS:
+        return f"floor({_infix(expression, name)})"
+    if expression.operator in _INFIX:
+        return _infix(expression, name)
+    return f"{expression.operator.lower()}({', '.join(written(operand, name) for operand in operands)})"
+
+
+def _infix(expression: Computed, name: Callable[[Size], str]) -> str:
+    sign, operands = _INFIX[expression.operator], list(expression.operands)
+    if expression.operator in ("Add", "Mul"):  # 2 × n, n + 1
+        operands.sort(key=lambda operand: isinstance(operand, Number) == (expression.operator == "Add"))
+    last = operands[-1]
+    if expression.operator == "Add" and isinstance(last, Number) and last.value < 0:
+        sign, operands[-1] = "−", Number(-last.value, last.dtype)
+    parts = []
+    for position, operand in enumerate(operands):
+        inner = without_casts(operand)
+        text = written(operand, name)
+        if isinstance(inner, Computed) and inner.operator in _INFIX and not text.startswith("floor("):
+            loose = inner.operator not in _TIGHT
+            if (expression.operator in _TIGHT and loose) or (position and sign in "−/"):
+                text = f"({text})"
+        parts.append(text)
+    return f" {sign} ".join(parts)
+
+
+def without_casts(expression: Expression) -> Expression:
+    """The expression inside any casts."""
+    while isinstance(expression, Computed) and expression.operator == "Cast":
+        expression = expression.operands[0]
+    return expression
+
+
+def _is_whole(expression: Expression) -> bool:
+    if expression.dtype in _INTEGERS or expression.dtype == "bool":
+        return True
+    inner = without_casts(expression)
+    return inner.dtype in _INTEGERS or (isinstance(inner, Computed) and inner.operator in ("Floor", "Ceil", "Round"))
+
+
+def figure(value: float, dtype: str = "float32") -> str:
+    """A number as people write it: 2, 1.8 (of float32(1.8), too)."""
+    if float(value).is_integer():
+        return str(int(value))
+    return str(np.dtype(dtype).type(value)) if dtype.startswith("float") else str(value)
+
+
+def axis_names(axes: Sequence[int], rank: int) -> str:
+    """Axes as people call them: height and width in NCHW, else by number."""
+    if rank == 4 and set(axes) <= {2, 3}:
+        return listed(["height" if axis == 2 else "width" for axis in axes])
+    word = "axis" if len(axes) == 1 else "axes"
+    return f"{word} {listed([str(axis) for axis in axes])}"
+
 
 _OWN_SIZE = "the input's"
 # A scale that the chain made by dividing what it aims at is that quotient to within float32.
@@ -88,8 +158,8 @@ def _value_in_file(subject: Subject, entry: Entry) -> float | int | None:
         if fixed is None:
             return None
         lengths[size] = np.array(fixed, np.int64)
-    found: float | int = entry.at(lengths).item()
-    return found
+    value: float | int = entry.at(lengths).item()
+    return value
 
 
 def _constant(subject: Subject, axis: int, value: float | int, fixed: int | None) -> AxisRelation:
@@ -146,11 +216,11 @@ def _multiple(subject: Subject, entry: Entry, own: Size) -> Multiple | None:
         return fit(values, values, entry.hints)
     if not np.all(np.isfinite(values)):
         return None
-    made = kernel_lengths(values, EVERY_SIZE)
+    lengths = kernel_lengths(values, EVERY_SIZE)
     product = values.astype(np.float64) * EVERY_SIZE
     meant = np.rint(product)
     aims = bool(np.all(np.abs(product - meant) <= _QUOTIENT * np.abs(product)))
-    return fit(meant.astype(np.int64) if aims else made, made, entry.hints)
+    return fit(meant.astype(np.int64) if aims else lengths, lengths, entry.hints)
 
 
 def _of_multiple(
@@ -187,8 +257,8 @@ def _samples_differ_at(subject: Subject, entry: Entry, multiple: Multiple) -> tu
     if quotients:
         differing &= values > 0  # nothing is sampled for an empty output
     if multiple.robust is None:
-        made = values if quotients else kernel_lengths(values, EVERY_SIZE)
-        differing |= (kernel_lengths(scale, EVERY_SIZE) != made) | (inference_lengths(scale, EVERY_SIZE) != made)
+        lengths = values if quotients else kernel_lengths(values, EVERY_SIZE)
+        differing |= (kernel_lengths(scale, EVERY_SIZE) != lengths) | (inference_lengths(scale, EVERY_SIZE) != lengths)
     if not differing.any():
         return None
     # A size that is not tiny reads better as an example.

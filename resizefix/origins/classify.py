@@ -101,6 +101,9 @@ class Origin(NamedTuple):
 _MOST_CONTROL_ELEMENTS = 16
 
 
+_INPUTS = frozenset({DefinitionKind.INPUT, DefinitionKind.DEFAULTED_INPUT})
+
+
 class Classifier:
     """Classifies operands against one state of a document; `recoverer` is asked for what is not plainly constant."""
 
@@ -119,6 +122,8 @@ class Classifier:
         constant = self._view.constants.constant(definition)
         if constant is not None:
             return self.constant_origin(constant, operand, reader), constant
+        if definition.scope is self._view.scopes.main and definition.kind in _INPUTS:
+            return Origin(OriginKind.GRAPH_INPUT, definition.name), None
         recoverer = self._recoverer()
         value = recoverer.constant(scope, operand)
         walk = _OriginWalk(self._view, recoverer)

@@ -110,11 +110,11 @@ class MeasuredEntry(NamedTuple):
         """Its value for given sizes, each an array of one length: one run for each element."""
         arrays = np.broadcast_arrays(*sizes.values())
         shape = arrays[0].shape if arrays else ()
-        found = []
+        values = []
         for position in np.ndindex(shape):
             lengths = {size: int(array[position]) for size, array in zip(sizes, arrays, strict=True)}
-            found.append(operand(self.chain, self.meanings, lengths)[self.position])
-        return np.array(found).reshape(shape)
+            values.append(operand(self.chain, self.meanings, lengths)[self.position])
+        return np.array(values).reshape(shape)
 
 
 Entry = TracedEntry | MeasuredEntry
@@ -132,12 +132,12 @@ def operand(chain: MeasuredChain, meanings: DimResolver, lengths: Mapping[Size, 
 
 def measured_entries(chain: MeasuredChain, meanings: DimResolver) -> list[MeasuredEntry]:
     """One entry for each number of the operand, with what it turns out to depend on. Raises UntraceableError."""
-    found = dict.fromkeys(meaning for size in chain.sizes if isinstance(meaning := meanings.of(size), Size))
+    sizes_behind = dict.fromkeys(meaning for size in chain.sizes if isinstance(meaning := meanings.of(size), Size))
     base = operand(chain, meanings, {})
     if base.ndim != 1:
         raise UntraceableError("origins.chain-not-a-vector", ndim=base.ndim)
     depends: list[set[Size]] = [set() for _ in base]
-    for size in found:
+    for size in sizes_behind:
         for length in _OTHER_LENGTHS:
             changed = operand(chain, meanings, {size: length})
             if changed.shape != base.shape:

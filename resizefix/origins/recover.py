@@ -4,9 +4,11 @@ The walk (`trace`) says what each entry is and the run (`measure`) confirms it, 
 scale is fitted to the sizes that come out, and counts only if it holds at sizes that had no part in finding it.
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -14,8 +16,6 @@ from resizefix.document.scopes import Scope
 from resizefix.document.text import counted
 from resizefix.document.values import Array
 from resizefix.interpolation import ExtentKind, Interpolation
-from resizefix.origins.axis_relation import AxisRelation, Subject, says, state
-from resizefix.origins.entries import DimResolver, Entry, TracedEntry, confirm, measured_entries
 from resizefix.origins.measure import MeasuredChain, extract_subgraph
 from resizefix.scope_path import Key
 from resizefix.shapes.axis_sizes import AxisSizes, traced_values
@@ -23,6 +23,10 @@ from resizefix.shapes.expression import UntraceableError
 from resizefix.shapes.operand import Known
 from resizefix.shapes.stored_shapes import ModelView
 from resizefix.shapes.values import Unknown
+
+if TYPE_CHECKING:  # most operands are constants or inputs as they stand
+    from resizefix.origins.axis_relation import AxisRelation
+    from resizefix.origins.entries import DimResolver, Entry
 
 
 class Recovery(NamedTuple):
@@ -41,8 +45,8 @@ class Recovery(NamedTuple):
     @property
     def scales(self) -> tuple[float, ...] | None:
         """The recovered float32 scales, one for each entry, if every axis is a constant multiple."""
-        found = tuple(statement.scale for statement in self.statements if statement.scale is not None)
-        return found if len(found) == len(self.statements) else None
+        scales = tuple(statement.scale for statement in self.statements if statement.scale is not None)
+        return scales if len(scales) == len(self.statements) else None
 
     @property
     def right_under_every_rule(self) -> bool:
@@ -73,6 +77,9 @@ class Recoverer:
         self, scope: Scope, data: str, operand: str, kind: ExtentKind, interpolation: Interpolation
     ) -> Recovery | str:
         """What `operand` is to the resize of `data`; or, as a sentence, why neither the walk nor the run can tell."""
+        from resizefix.origins.axis_relation import Subject, state
+        from resizefix.origins.entries import DimResolver
+
         policy = interpolation.keep_aspect_ratio_policy
         try:
             if policy is not None and kind is ExtentKind.SIZES:
@@ -100,6 +107,8 @@ class Recoverer:
         return definition.key, rank
 
     def _entries(self, scope: Scope, operand: str, traced: Known | Unknown, meanings: DimResolver) -> Sequence[Entry]:
+        from resizefix.origins.entries import TracedEntry, confirm, measured_entries
+
         if isinstance(traced, Unknown):
             try:
                 return measured_entries(self._extracted(scope, operand), meanings)
@@ -129,6 +138,8 @@ def _axes(interpolation: Interpolation, rank: int, length: int) -> tuple[int, ..
 
 
 def _recovery(statements: tuple[AxisRelation, ...], rank: int, kind: ExtentKind) -> Recovery:
+    from resizefix.origins.axis_relation import says
+
     words = says(statements, rank)
     values = tuple(value for statement in statements if (value := statement.value) is not None and 0 < value < np.inf)
     if len(values) == len(statements):

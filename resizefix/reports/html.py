@@ -19,10 +19,11 @@ from resizefix.reports.page import page
 from resizefix.reports.pictures import pictures
 from resizefix.reports.site_facts import Words, facts, row
 from resizefix.reports.surroundings import Neighbourhood
-from resizefix.reports.survey import Survey, Surveyed, grouped
+from resizefix.reports.survey import Survey, Surveyed
 from resizefix.reports.wording import (
     Standing,
     are_the_same,
+    grouped,
     is_the_same,
     numbered,
     place,

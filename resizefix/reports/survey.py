@@ -3,17 +3,16 @@ them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple
 
 from onnx import NodeProto
 
 from resizefix.document.document import Document
 from resizefix.faults.fault import Fault
 from resizefix.faults.table import faults_in
-from resizefix.library.coupling import sites_with_coupling
 from resizefix.operations.site import Site
 from resizefix.reports.wording import Standing, extent, meaning, operator, origin_kind, standing
 from resizefix.shapes.stored_shapes import ModelView
@@ -103,6 +102,8 @@ class Survey:
     def __init__(
         self, document: Document, mark_of: MarkOf | None = None, targets: Sequence[Target] | None = None
     ) -> None:
+        from resizefix.library.coupling import sites_with_coupling  # others read the classes alone
+
         self._view = ModelView(document)
         self._mark_of = mark_of
         self._targets = targets
@@ -116,7 +117,7 @@ class Survey:
     @cached_property
     def verdicts(self) -> list[tuple[Verdict, ...]]:
         """Of each site, what every target says to it; sites that differ in their names alone are judged once."""
-        from resizefix.faults.loading import not_loaded
+        from resizefix.faults.table import not_loaded
         from resizefix.library.verdict import Verdict
         from resizefix.targets.catalogue import TARGETS
         from resizefix.targets.collect_facts import kinds_in
@@ -188,23 +189,6 @@ class Survey:
         """The targets that do not take every site."""
         columns = zip(*self.verdicts, strict=True)
         return [column[0].target.name for column in columns if not all(verdict.accepted for verdict in column)]
-
-
-_FEWEST_ALIKE = 4
-T = TypeVar("T")
-
-
-def grouped(items: Sequence[T], looks: Callable[[T], Hashable]) -> list[list[T]]:
-    """At least four items with the same looks are one group, at the place of the first; every other is its own."""
-    groups: dict[Hashable, list[int]] = {}
-    for number, item in enumerate(items):
-        groups.setdefault(looks(item), []).append(number)
-    parts = [
-        part
-        for group in groups.values()
-        for part in ([group] if len(group) >= _FEWEST_ALIKE else [[number] for number in group])
-    ]
-    return [[items[number] for number in part] for part in sorted(parts)]
 
 
 def broken_rules(verdicts: Sequence[Verdict]) -> tuple[Broken, ...]:

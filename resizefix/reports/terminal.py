@@ -14,7 +14,7 @@ from resizefix.library.resolution import InputResolution, SizeFreedom
 from resizefix.printable import printable
 from resizefix.reports.next_step import NextStep, next_step
 from resizefix.reports.screen import Screen, screen
-from resizefix.reports.survey import Survey, Surveyed, grouped
+from resizefix.reports.survey import Survey, Surveyed
 from resizefix.reports.wording import (
     Standing,
     are_the_same,
@@ -24,6 +24,7 @@ from resizefix.reports.wording import (
     extent,
     fault_text,
     few_targets,
+    grouped,
     is_the_same,
     meaning,
     numbered,

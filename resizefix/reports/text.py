@@ -13,10 +13,9 @@ from resizefix.library.result import Result
 from resizefix.outcome import Outcome, Status
 from resizefix.printable import printable
 from resizefix.promotion import Freedom
-from resizefix.reports import families, proof
+from resizefix.reports import proof
 from resizefix.reports.screen import Part, Screen, screen
-from resizefix.reports.survey import grouped
-from resizefix.reports.wording import live_verdict, reason, runs_of_targets, some_of
+from resizefix.reports.wording import grouped, live_verdict, reason, runs_of_targets, some_of
 from resizefix.shell_words import quoted
 from resizefix.verification.verification import Verification, VerificationStatus
 
@@ -277,6 +276,8 @@ def show_families(verdicts: Sequence[Verdict], *, every: bool) -> None:
     The TensorRT of before 8.0 is summed up in a line, unless `every` release is to be shown; then each rule that is
     broken follows, in words.
     """
+    from resizefix.reports import families  # which judges, and few commands do
+
     out = screen(4)
     shown = [verdict for verdict in verdicts if every or not families.is_old(verdict.target)]
     lines = families.lines_of(shown)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from enum import Enum
 from typing import TYPE_CHECKING, TypeVar
 
 from onnx import TensorProto
 
 from resizefix.document.values import Dims
-from resizefix.faults.fault import Fault
 from resizefix.interpolation import Interpolation
 from resizefix.operations.site import Extent, Site
 from resizefix.origins.classify import Origin, OriginKind
@@ -19,7 +18,8 @@ from resizefix.promotion import Freedom
 from resizefix.shapes.stored_shapes import is_invented
 from resizefix.shell_words import joined
 
-if TYPE_CHECKING:  # not every report has outcomes, or live answers
+if TYPE_CHECKING:  # not every report has faults, outcomes, or live answers
+    from resizefix.faults.fault import Fault
     from resizefix.outcome import Outcome
     from resizefix.runtimes.tensorrt import LiveVerdict
     from resizefix.targets.target import Target
@@ -28,6 +28,7 @@ T = TypeVar("T")
 MARKS = {"accepted": "✓", "rejected": "✕", "different": "≠"}
 """The sign of a verdict, by its word."""
 _ALL_NAMES = 5  # so that "and 1 more" is never said
+_FEWEST_ALIKE = 4
 _MOST_NAMES = 3  # of more than those
 _MOST_OPERATORS = 6
 _MOST_RUNS = 3  # of targets, in a summary
@@ -224,6 +225,19 @@ def _in_runs(items: Sequence[T], follows: Callable[[T, T], bool]) -> list[list[T
 
 def _of_run(run: Sequence[str]) -> list[str]:
     return [f"{run[0]} to {run[-1]}"] if len(run) > 2 else list(run)
+
+
+def grouped(items: Sequence[T], looks: Callable[[T], Hashable]) -> list[list[T]]:
+    """At least four items with the same looks are one group, at the place of the first; every other is its own."""
+    groups: dict[Hashable, list[int]] = {}
+    for number, item in enumerate(items):
+        groups.setdefault(looks(item), []).append(number)
+    parts = [
+        part
+        for group in groups.values()
+        for part in ([group] if len(group) >= _FEWEST_ALIKE else [[number] for number in group])
+    ]
+    return [[items[number] for number in part] for part in sorted(parts)]
 
 
 def columns(text: str) -> int:

@@ -166,18 +166,18 @@ class AxisSizes:
 
     def _expression(self, dim: Dim) -> Expression:
         """Raises UntraceableError for a size that depends on more than sizes, or is too long to write."""
-        made = self._expressions.get(dim)
-        if made is None:
+        expression = self._expressions.get(dim)
+        if expression is None:
             if dim.kind == "const":
-                made = Number(dim.data, "int64")
+                expression = Number(dim.data, "int64")
             elif dim.kind in _OPERATORS:
-                made, *others = map(self._expression, dim.parts)
+                expression, *others = map(self._expression, dim.parts)
                 for other in others:
-                    made = computed(_OPERATORS[dim.kind], "int64", made, other)
+                    expression = computed(_OPERATORS[dim.kind], "int64", expression, other)
             else:
                 raise UntraceableError("document.chain-too-long")
-            self._expressions[dim] = made
-        return made
+            self._expressions[dim] = expression
+        return expression
 
 
 def traced_values(axis_sizes: AxisSizes, given: Mapping[str, Array] | None = None) -> Values:

@@ -88,10 +88,10 @@ class _Probes:
     def distances(self, size: int) -> dict[Place, float]:
         """What is compared at a size; nothing more after so many sizes."""
         if size not in self._known and len(self._known) < _MOST_PASSES:
-            found: dict[Place, float] = {}
+            distances: dict[Place, float] = {}
             with suppress(OldSizesError, ArithmeticError, ValueError, IndexError):  # else it does not run at it
-                _Measuring(self._view, self._axis.at(self._shapes, size), found).work_out_all()
-            self._known[size] = found
+                _Measuring(self._view, self._axis.at(self._shapes, size), distances).work_out_all()
+            self._known[size] = distances
         return self._known.get(size, {})
 
     def between(self, place: Place, beyond: Callable[[float], bool], low: int, high: int) -> tuple[int, int] | None:

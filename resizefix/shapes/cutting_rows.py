@@ -74,9 +74,9 @@ def _prefix(n: NodeSizes, dim: Dim, length: int) -> Dim | None:
     if dim.kind != "joined":
         return None
     for count in range(1, len(dim.parts)):
-        found = n.sizes.joined(dim.parts[:count])
-        if found.old == length:
-            return found
+        joined = n.sizes.joined(dim.parts[:count])
+        if joined.old == length:
+            return joined
     return None
 
 
@@ -203,12 +203,12 @@ def _first(n: NodeSizes, dim: Dim, start: Dim) -> Dim:
     if number < 0:
         _margin(n, dim, -number)
         return n.sizes.greatest(n.sizes.plus(dim, number), n.const(0))
-    found = _prefix(n, dim, number) if number else n.const(0)
+    first = _prefix(n, dim, number) if number else n.const(0)
     if number >= old:
         return dim
-    if found is not None and number:
-        n.meet(start, found)
-        return found
+    if first is not None and number:
+        n.meet(start, first)
+        return first
     if n.sizes.resolve(start).kind == "var" and not _is_few(number, old):
         if 2 * number != old or number <= FEW:
             raise n.refuse("origins.input-size-cut", old=old, numbers=[number])
@@ -247,14 +247,14 @@ def _last(n: NodeSizes, dim: Dim, start: Dim, end: Dim) -> Dim | None:
             return end
         if _is_few(number, old):
             return _noted(n, end)
-        found = _prefix(n, dim, number)
-        if found is not None and n.sizes.unknowns(end):
-            n.meet(end, found)
-        return found
-    found = _prefix(n, dim, number)
-    if found is not None:
-        n.meet(end, found)
-        return found
+        last = _prefix(n, dim, number)
+        if last is not None and n.sizes.unknowns(end):
+            n.meet(end, last)
+        return last
+    last = _prefix(n, dim, number)
+    if last is not None:
+        n.meet(end, last)
+        return last
     return _noted(n, end) if _is_few(number, old) else None
 
 

@@ -83,8 +83,8 @@ class Dependents:
         everywhere = [(key, True) for key in self._outputs(outer, at)]
         if is_operator(node, "Loop"):
             around = [((scope.path, name), resized) for name in inputs[2:][position - 1 : position]]
-            made = [((outer.path, name), resized) for name in _at(outer, at, position - 1)]
-            return around + made if position else everywhere  # whether it goes on decides how long it goes on
+            keys = [((outer.path, name), resized) for name in _at(outer, at, position - 1)]
+            return around + keys if position else everywhere  # whether it goes on decides how long it goes on
         if is_operator(node, "Scan"):
             carried = len(inputs) - (attribute_of(node, "num_scan_inputs") or 0)
             return here + [((scope.path, name), resized) for name in inputs[:carried][position : position + 1]]
@@ -94,13 +94,13 @@ class Dependents:
         """What a node that reads it reaches: its outputs, and the inputs of what it runs."""
         assert reader.node is not None
         assert reader.node_index is not None
-        found = self._outputs(reader.scope, reader.node_index)
+        outputs = self._outputs(reader.scope, reader.node_index)
         for body in self._scopes.held.get((reader.scope.path, reader.node_index), ()):
-            found += [(body.path, name) for name in body.inputs]
+            outputs += [(body.path, name) for name in body.inputs]
         function = self._scopes.called(reader.node)
         if function is not None:
-            found += [(function.path, name) for name in function.inputs]
-        return found
+            outputs += [(function.path, name) for name in function.inputs]
+        return outputs
 
 
 def _at(scope: Scope, index: int, position: int) -> list[str]:
@@ -148,8 +148,8 @@ class SizeReach:
 
     def read(self, index: int, node: NodeProto) -> Collection[str]:
         """The names that the node and its bodies read."""
-        found: Collection[str] = self.captured.get(index, node.input) if node.attribute else node.input
-        return found
+        names: Collection[str] = self.captured.get(index, node.input) if node.attribute else node.input
+        return names
 
     def wanted(self) -> set[int]:
         """The nodes behind the resizes, and those from which the sizes of what these read follow."""
@@ -178,7 +178,7 @@ class SizeReach:
     @cached_property
     def inside(self) -> dict[int, set[int]]:
         """The cases that move a resize in a body of a node, or in the function that it calls."""
-        found: dict[int, set[int]] = {}
+        cases_inside: dict[int, set[int]] = {}
         for (path, _), cases in self._cases.items():
             if path == self._scope.path:
                 continue
@@ -188,11 +188,11 @@ class SizeReach:
                 scope = pending.pop()
                 for holder, index in self._holders(scope):
                     if holder is self._scope:
-                        found.setdefault(index, set()).update(cases)
+                        cases_inside.setdefault(index, set()).update(cases)
                     elif holder.path not in seen:
                         seen.add(holder.path)
                         pending.append(holder)
-        return found
+        return cases_inside
 
     def _holders(self, scope: Scope) -> list[tuple[Scope, int]]:
         """The nodes that run a scope: the one that holds the body, or those that call the function."""

@@ -117,16 +117,16 @@ def einsum(n: NodeSizes) -> list[DimList]:
     if "." in equation:
         raise UnknownRankError
     inputs, _, output = equation.partition("->")
-    found: dict[str, Dim] = {}
+    dims_by_letter: dict[str, Dim] = {}
     for position, letters in enumerate(inputs.split(",")):
         dims = n.dims(position)
         if len(dims) != len(letters) or len(set(zip(letters, dims, strict=True))) != len(set(letters)):
             raise n.misfit(position)
         for letter, dim in zip(letters, dims, strict=True):
-            found[letter] = n.common([found[letter], dim]) if letter in found else dim
+            dims_by_letter[letter] = n.common([dims_by_letter[letter], dim]) if letter in dims_by_letter else dim
     if "->" not in equation:
-        output = "".join(sorted(letter for letter in found if inputs.count(letter) == 1))
-    return [tuple(found[letter] for letter in output)]
+        output = "".join(sorted(letter for letter in dims_by_letter if inputs.count(letter) == 1))
+    return [tuple(dims_by_letter[letter] for letter in output)]
 
 
 def reduce(n: NodeSizes) -> list[DimList]:
@@ -163,10 +163,10 @@ def recurrent(n: NodeSizes) -> list[DimList]:
             n.meet(batch, n.dims(position)[1])
     if n.attribute("layout", 0):
         steps, batch = batch, steps
-        made: list[DimList] = [(batch, steps, both, hidden), (batch, both, hidden), (batch, both, hidden)]
+        outputs: list[DimList] = [(batch, steps, both, hidden), (batch, both, hidden), (batch, both, hidden)]
     else:
-        made = [(steps, both, batch, hidden), (both, batch, hidden), (both, batch, hidden)]
-    return made[: len(n.node.output)]
+        outputs = [(steps, both, batch, hidden), (both, batch, hidden), (both, batch, hidden)]
+    return outputs[: len(n.node.output)]
 
 
 def grid_sample(n: NodeSizes) -> list[DimList]:

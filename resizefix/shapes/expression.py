@@ -93,21 +93,21 @@ def evaluate(expression: Expression, sizes: Mapping[Any, Values]) -> Values:
 
     Where a runtime would fail (an integer divided by zero) the value means nothing.
     """
-    known: dict[int, Values] = {}
+    values: dict[int, Values] = {}
     with np.errstate(all="ignore"):
         for part in _parts(expression):
             if isinstance(part, Number):
-                known[id(part)] = np.array(part.value, part.dtype)
+                values[id(part)] = np.array(part.value, part.dtype)
             elif not isinstance(part, Computed):
-                known[id(part)] = np.asarray(sizes[part], np.int64)
+                values[id(part)] = np.asarray(sizes[part], np.int64)
             else:
-                operands = [known[id(operand)] for operand in part.operands]
-                known[id(part)] = (
+                operands = [values[id(operand)] for operand in part.operands]
+                values[id(part)] = (
                     cast(operands[0], part.dtype)
                     if part.operator == "Cast"
                     else np.asarray(ELEMENTWISE[part.operator].compute(*operands)).astype(part.dtype)
                 )
-    return known[id(expression)]
+    return values[id(expression)]
 
 
 def sizes_in(expression: Expression) -> frozenset[Size]:
@@ -127,16 +127,16 @@ def numbers_in(expression: Expression) -> Iterator[Number]:
 
 def substituted(expression: Expression, meanings: Mapping[Size, Expression]) -> Expression:
     """The expression with some sizes replaced, simplified where they became numbers."""
-    known: dict[int, Expression] = {}
+    written: dict[int, Expression] = {}
     for part in _parts(expression):
         if isinstance(part, Size):
-            known[id(part)] = meanings.get(part, part)
+            written[id(part)] = meanings.get(part, part)
         elif isinstance(part, Computed):
-            operands = tuple(known[id(operand)] for operand in part.operands)
-            known[id(part)] = computed(part.operator, part.dtype, *operands)
+            operands = tuple(written[id(operand)] for operand in part.operands)
+            written[id(part)] = computed(part.operator, part.dtype, *operands)
         else:
-            known[id(part)] = part
-    return known[id(expression)]
+            written[id(part)] = part
+    return written[id(expression)]
 
 
 def _parts(expression: Expression) -> Iterator[Expression]:

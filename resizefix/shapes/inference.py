@@ -65,45 +65,45 @@ def infer(
     scales = upsample_scales(node)
     try:
         if scales is not None:
-            found = [_upsampled(type_of(node.input[0]), scales)]
+            types = [_upsampled(type_of(node.input[0]), scales)]
         elif node.op_type == "If":
-            found = [_agreed(pair) for pair in zip(*bodies.values(), strict=True)]
+            types = [_agreed(pair) for pair in zip(*bodies.values(), strict=True)]
         elif node.op_type == "Loop":
-            found = _loop(node, type_of, bodies["body"])
+            types = _loop(node, type_of, bodies["body"])
         elif node.op_type == "Scan":
-            found = _scan(node, type_of, bodies["body"]) if opset >= 9 else []
+            types = _scan(node, type_of, bodies["body"]) if opset >= 9 else []
         elif node.op_type in _LIKE_ITS_INPUT:
-            found = [type_of(node.input[0])]
+            types = [type_of(node.input[0])]
         elif node.op_type in RESIZES:
-            found = [_resized(node, opset, type_of, constant_of)]
+            types = [_resized(node, opset, type_of, constant_of)]
         else:
             return _by_schema(node, opset, type_of, constant_of)
     except MISFITS:
         return {}
-    return {name: kind for name, kind in zip(node.output, found, strict=False) if name and kind is not None}
+    return {name: kind for name, kind in zip(node.output, types, strict=False) if name and kind is not None}
 
 
 def _by_schema(node: NodeProto, opset: int, type_of: TypeOf, constant_of: ConstantOf) -> dict[str, TypeProto]:
-    found = output_types(node, opset, type_of)  # element types alone, should inference give up
+    types = output_types(node, opset, type_of)  # element types alone, should inference give up
     inputs = {name: kind for name in node.input if name and (kind := type_of(name)) is not None}
     if node.op_type == "Slice" and any(map(has_negative_size, inputs.values())):  # it ends the process
-        return found
+        return types
     counts = {name: math.prod(size or _SMALL for size in dims_of(kind) or ()) for name, kind in inputs.items()}
     values = {name: value for name in inputs if counts[name] <= _SMALL and (value := constant_of(name)) is not None}
     data = {name: numpy_helper.from_array(value) for name, value in values.items()}
     try:
         schema = defs.get_schema(_LIKE.get(node.op_type, node.op_type), opset, "")
         imports = [helper.make_opsetid("", opset)]
-        found |= shape_inference.infer_node_outputs(schema, node, inputs, data, opset_imports=imports)
+        types |= shape_inference.infer_node_outputs(schema, node, inputs, data, opset_imports=imports)
     except (*_OF_ONNX, KeyError, ValueError, RuntimeError):
         pass  # no such operator, an operand of unknown type, or an invalid node: its sizes stay unknown
     position = _SIZES.get(node.op_type)
-    if position is not None and dims_of(found.get(node.output[0])) is None:
+    if position is not None and dims_of(types.get(node.output[0])) is None:
         rank = _listed_rank(node, position, type_of)
-        elem_type = found[node.output[0]].tensor_type.elem_type if node.output[0] in found else 0
+        elem_type = types[node.output[0]].tensor_type.elem_type if node.output[0] in types else 0
         if rank is not None and elem_type:
-            found[node.output[0]] = helper.make_tensor_type_proto(elem_type, [None] * rank)
-    return found
+            types[node.output[0]] = helper.make_tensor_type_proto(elem_type, [None] * rank)
+    return types
 
 
 def _listed_rank(node: NodeProto, position: int, type_of: TypeOf) -> int | None:
@@ -153,25 +153,25 @@ def _upsampled(source: TypeProto | None, scales: list[float]) -> TypeProto | Non
 
 def _resized(node: NodeProto, opset: int, type_of: TypeOf, constant_of: ConstantOf) -> TypeProto | None:
     """Resize, and Upsample with an input of scales: inference's own rule for the sizes is not the runtime's."""
-    found = _by_schema(node, opset, type_of, constant_of).get(node.output[0])
+    value_type = _by_schema(node, opset, type_of, constant_of).get(node.output[0])
     before = dims_of(type_of(node.input[0]))
-    if found is None or before is None:
-        return found
+    if value_type is None or before is None:
+        return value_type
     position = 2 if node.op_type == "Resize" and opset >= 11 else 1
     scales = constant_of(node.input[position]) if len(node.input) > position and node.input[position] else None
     policy = attribute_of(node, "keep_aspect_ratio_policy", b"stretch")
     crops = attribute_of(node, "coordinate_transformation_mode") == b"tf_crop_and_resize"
     if scales is None and policy == b"stretch":
-        return found  # the sizes wanted, or unknown ones
+        return value_type  # the sizes wanted, or unknown ones
     sizes: list[int | None] = [None] * len(before)
     axes = attribute_of(node, "axes") or range(len(before))
     if scales is not None and not crops:
         if np.shape(scales) != (len(axes),) or not all(-len(before) <= axis < len(before) for axis in axes):
-            return found  # no valid node
+            return value_type  # no valid node
         sizes = list(before)
         for axis, scale in zip(axes, scales, strict=True):
             sizes[axis] = agreed_length(float(scale), before[axis])
-    return _sized(found, sizes)
+    return _sized(value_type, sizes)
 
 
 def _agreed(kinds: Sequence[TypeProto | None]) -> TypeProto | None:
@@ -181,10 +181,10 @@ def _agreed(kinds: Sequence[TypeProto | None]) -> TypeProto | None:
         return None
     first = tensors[0]
     shapes = [dims_of(kind) for kind in kinds]
-    known = [dims for dims in shapes if dims is not None]
-    if len(known) < len(shapes) or len({len(dims) for dims in known}) > 1:
+    known_shapes = [dims for dims in shapes if dims is not None]
+    if len(known_shapes) < len(shapes) or len({len(dims) for dims in known_shapes}) > 1:
         return _sized(first, None)
-    sizes = [column[0] if len(set(column)) == 1 else None for column in zip(*known, strict=True)]
+    sizes = [column[0] if len(set(column)) == 1 else None for column in zip(*known_shapes, strict=True)]
     return _sized(first, sizes)
 
 
@@ -245,25 +245,25 @@ def _inferred(model: ModelProto, elsewhere: Collection[Place], *, follow_values:
     """A copy with what onnx derives, without following values through the nodes `elsewhere`; None where it fails."""
     given = _elsewhere(model, elsewhere) if elsewhere else model
     try:
-        made: ModelProto = shape_inference.infer_shapes(given, data_prop=follow_values)
+        inferred: ModelProto = shape_inference.infer_shapes(given, data_prop=follow_values)
     except (shape_inference.InferenceError, onnx.checker.ValidationError, ValueError, RuntimeError, MemoryError):
         return None
     for place in elsewhere:
-        changed, original = node_at(made, place), node_at(model, place)
+        changed, original = node_at(inferred, place), node_at(model, place)
         changed.op_type = original.op_type
         changed.ClearField("domain")
         if original.HasField("domain"):
             changed.domain = original.domain
-    for holder in (made, *made.functions) if elsewhere else ():
+    for holder in (inferred, *inferred.functions) if elsewhere else ():
         del holder.opset_import[-1]
-    return made
+    return inferred
 
 
 def _of_many_axes(typed: ModelProto, places: Iterable[Place]) -> list[Place]:
     """The nodes at these places whose output is known to be no vector; values are followed through vectors alone."""
     kinds = {name: kind for _, body in bodies(typed) for name, kind in known_types(body).items()} if places else {}
-    made = {place: kinds.get(name) for place in places for name in node_at(typed, place).output[:1]}
-    return [place for place, kind in made.items() if kind is not None and len(kind.tensor_type.shape.dim) > 1]
+    output_types = {place: kinds.get(name) for place in places for name in node_at(typed, place).output[:1]}
+    return [place for place, kind in output_types.items() if kind is not None and len(kind.tensor_type.shape.dim) > 1]
 
 
 def _with_default_domain(model: ModelProto) -> ModelProto:

@@ -112,10 +112,10 @@ class KeptNames:
         key = scope.path, node.output[position]
         seed, before, derived = self._seeds.get(key), self._stated.get(key, ()), self._derived(key)
         followed = self._followed(scope, index, position)
-        known = next((sizes for sizes in (derived, seed, followed) if sizes is not None), None)
-        if known is None:
+        any_sizes = next((sizes for sizes in (derived, seed, followed) if sizes is not None), None)
+        if any_sizes is None:
             return None
-        sizes: Sizes = [None] * len(known) if derived is None else list(derived)
+        sizes: Sizes = [None] * len(any_sizes) if derived is None else list(derived)
         for axis, size in enumerate(sizes):
             if self._said(size) is not None:
                 continue
@@ -241,18 +241,18 @@ class KeptNames:
 
 def _common(given: Sequence[Sizes | None]) -> Sizes | None:
     """The sizes on which all agree, where all have one rank."""
-    known = [sizes for sizes in given if sizes is not None]
-    if not known or len(known) < len(given) or len({len(sizes) for sizes in known}) > 1:
+    known_sizes = [sizes for sizes in given if sizes is not None]
+    if not known_sizes or len(known_sizes) < len(given) or len({len(sizes) for sizes in known_sizes}) > 1:
         return None
-    return [column[0] if len(set(column)) == 1 else None for column in zip(*known, strict=True)]
+    return [column[0] if len(set(column)) == 1 else None for column in zip(*known_sizes, strict=True)]
 
 
 def _broadcast(given: Sequence[Sizes | None]) -> Sizes | None:
     """The sizes of the output of an elementwise operator, counted from the end: of several, that beside ones."""
-    known = [sizes for sizes in given if sizes is not None]
-    if not known or len(known) < len(given):
+    known_sizes = [sizes for sizes in given if sizes is not None]
+    if not known_sizes or len(known_sizes) < len(given):
         return None
-    columns = [set(column) for column in zip_longest(*map(reversed, known), fillvalue=1)]
+    columns = [set(column) for column in zip_longest(*map(reversed, known_sizes), fillvalue=1)]
     longest = [column - {1} or {1} for column in columns]
     return [next(iter(sizes)) if len(sizes) == 1 else None for sizes in reversed(longest)]
 

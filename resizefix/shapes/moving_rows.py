@@ -51,17 +51,17 @@ def concat(n: NodeSizes) -> list[DimList]:
     if any(len(dims) != rank for dims in many):
         raise UnknownRankError
     axis = axis_of(n.attribute("axis", 1), rank)
-    made: list[Dim] = []
+    joined: list[Dim] = []
     for position in range(rank):
         column = [dims[position] for dims in many]
         if position == axis:
-            made.append(n.sizes.joined(column))
+            joined.append(n.sizes.joined(column))
             continue
         for dim in column[1:]:
             n.meet(column[0], dim, *places)
         moving = [dim for dim in column if n.sizes.varies(dim)]
-        made.append(n.sizes.resolve((moving or column)[0]))
-    return [tuple(made)]
+        joined.append(n.sizes.resolve((moving or column)[0]))
+    return [tuple(joined)]
 
 
 def gather(n: NodeSizes) -> list[DimList]:
@@ -156,15 +156,15 @@ def tile(n: NodeSizes) -> list[DimList]:
     """Each axis so many times, one after another."""
     dims = n.dims(0)
     pattern = not n.follows(0)
-    made: list[Dim] = []
+    tiled: list[Dim] = []
     for count, dim in zip(n.listed(1), dims, strict=True):
         if pattern and (count.old != 1 or dim.old == 1):
             # A few numbers for each position: how often they are repeated may follow the input.
             n.require(dim, "origins.numbers-of-constant")
         elif dim.old != 1:  # what is longer than one sample is repeated so many times at any size
             n.fix(count, "origins.repeats")
-        made.append(n.sizes.product([count, dim]))
-    return [tuple(made)]
+        tiled.append(n.sizes.product([count, dim]))
+    return [tuple(tiled)]
 
 
 def expand(n: NodeSizes) -> list[DimList]:
@@ -178,7 +178,7 @@ def pad(n: NodeSizes) -> list[DimList]:
     amounts = n.listed(1) if n.has(1) else n.listed_attribute("pads") or n.listed_attribute("paddings") or []
     given = n.numbers(3)
     axes = list(range(len(dims))) if given is None else [axis_of(axis, len(dims)) for axis in given]
-    made = list(dims)
+    padded = list(dims)
     count = len(axes)
     for place, axis in enumerate(axes):
         if amounts[place].old == amounts[place + count].old and amounts[place].old:
@@ -188,18 +188,18 @@ def pad(n: NodeSizes) -> list[DimList]:
             if n.sizes.resolve(amount).kind == "var":
                 n.require(amount, "origins.pads")
     for place, axis in enumerate(axes):
-        made[axis] = n.padded(dims[axis], amounts[place], amounts[place + count])
-    return [tuple(made)]
+        padded[axis] = n.padded(dims[axis], amounts[place], amounts[place + count])
+    return [tuple(padded)]
 
 
 def _is_written(n: NodeSizes, padded: Sequence[tuple[Dim, Dim, Dim]]) -> bool:
     """Whether as much on both sides was written so: what lacks on one side, or nothing at all, can be what a size
     lacked; so can what leads up to a multiple, unless a window behind takes it away."""
-    found = [(dim, 2 * (before.old or 0)) for dim, before, after in padded if before.old or after.old]
-    even = bool(found) and all(before.old == after.old for _, before, after in padded)
+    doubled = [(dim, 2 * (before.old or 0)) for dim, before, after in padded if before.old or after.old]
+    even = bool(doubled) and all(before.old == after.old for _, before, after in padded)
     taken = {(dim, extent - 1) for label, dim, _, extent, _ in n.notes.even_pads if label == n.label}
-    up = [(dim.old or 0, total) for dim, total in found if (dim, total) not in taken]
-    return even and not (len(up) == len(found) and lead_up(up))
+    up = [(dim.old or 0, total) for dim, total in doubled if (dim, total) not in taken]
+    return even and not (len(up) == len(doubled) and lead_up(up))
 
 
 def lead_up(padded: Sequence[tuple[int, int]]) -> bool:

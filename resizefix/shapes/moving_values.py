@@ -64,10 +64,10 @@ def _slice(call: Call) -> list[Known]:
 
 
 def _distinct(axes: Sequence[int], rank: int) -> list[int]:
-    found = [axis + rank if axis < 0 else axis for axis in axes]
-    if len(set(found)) < len(found):
+    from_front = [axis + rank if axis < 0 else axis for axis in axes]
+    if len(set(from_front)) < len(from_front):
         raise UntraceableError("document.axis-named-twice")
-    return found
+    return from_front
 
 
 def _squeeze(call: Call) -> list[Known]:

@@ -63,17 +63,17 @@ class NumberReading(NodeSizes):
         """The sizes of the outputs; None where data decide. Raises ConflictError, UnknownSizesError."""
         self._case = case
         read = tuple(self._tensors.dims(name, case) if name else None for name in self.node.input)
-        made = self._made.get(read)  # of most nodes many cases give the same sizes
-        if made is None:
-            made = self._asked()
+        sizes = self._made.get(read)  # of most nodes many cases give the same sizes
+        if sizes is None:
+            sizes = self._asked()
             if not self._reads_values:
-                self._made[read] = made
-        return made
+                self._made[read] = sizes
+        return sizes
 
     def _asked(self) -> list[Dims | None]:
         self._required, self._reached = [], []
         try:
-            made = self._by_row()
+            sizes = self._by_row()
         except MISFITS:
             raise UnknownSizesError from None
         if self._before is None:
@@ -82,7 +82,7 @@ class NumberReading(NodeSizes):
         # What weights fix must stay as it was, and positions that data give must still be there.
         if self._required != required or any(new < old for new, old in zip(self._reached, reached, strict=True)):
             raise UnknownSizesError
-        return made
+        return sizes
 
     def _by_row(self) -> list[Dims | None]:
         if self._row is None:
@@ -169,10 +169,10 @@ class Numbers:
 
     def dims(self, sizes: Dims) -> DimList:
         """The sizes of a tensor for a row."""
-        made = self._made.get(sizes)
-        if made is None:
-            made = self._made[sizes] = tuple(map(self.sizes.const, sizes))
-        return made
+        dims = self._made.get(sizes)
+        if dims is None:
+            dims = self._made[sizes] = tuple(map(self.sizes.const, sizes))
+        return dims
 
     def plain(self, dims: Sequence[Dim]) -> Dims | None:
         """The numbers that a row gave; None where one depends on data. Raises UnknownSizesError for one below 0."""

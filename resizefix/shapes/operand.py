@@ -119,8 +119,8 @@ def _array(moved: Any, dtype: np.dtype[Any]) -> Array:
 
 def require_few(sizes: Sequence[int], operands: Sequence[Known]) -> None:
     """To be asked before numpy makes a tensor of these sizes from these operands. Raises UntraceableError."""
-    known = all(operand.value is not None for operand in operands)
-    if longest_extent(sizes) > (MOST_ELEMENTS if known else MOST_EXPRESSIONS):
+    are_values = all(operand.value is not None for operand in operands)
+    if longest_extent(sizes) > (MOST_ELEMENTS if are_values else MOST_EXPRESSIONS):
         raise UntraceableError("document.shape-no-part-of-size", sizes=list(sizes))
 
 
@@ -156,10 +156,10 @@ class Call:
 
     def operand(self, position: int) -> Known:
         """An input that must be there."""
-        found = self.optional(position)
-        if found is None:
+        operand = self.optional(position)
+        if operand is None:
             raise UntraceableError("document.lacks-input", operator=self.operator, position=position)
-        return found
+        return operand
 
     def optional(self, position: int) -> Known | None:
         """An input that may be left out."""

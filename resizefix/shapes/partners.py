@@ -88,9 +88,9 @@ class Partners:
                 other_at=others[0].node,
             )
         for one in met:
-            found = self._read_before(scope, output, one, axes)
-            if found is not None:
-                name, its_axes = found
+            partner = self._read_before(scope, output, one, axes)
+            if partner is not None:
+                name, its_axes = partner
                 return Partner(one.definition.name, one.node, name, its_axes, self._fixed(one))
         dependents = Dependents(self._view.scopes)
         dependents.add([(scope.path, output)])
@@ -100,11 +100,11 @@ class Partners:
 
     def listed(self, definition: Definition) -> list[Expression] | None:
         """The sizes that a tensor lists, each as an expression over sizes that lead no further."""
-        known = self._values.follow(definition)
-        if not isinstance(known, Known):
+        values = self._values.follow(definition)
+        if not isinstance(values, Known):
             return None
         try:
-            elements: list[Expression] = list(known.elements.flat)
+            elements: list[Expression] = list(values.elements.flat)
         except UntraceableError:
             return None
         return [self.sizes.source(one.tensor, one.axis) if isinstance(one, Size) else one for one in elements]
@@ -166,9 +166,9 @@ class Partners:
         names = [name for node in scope.body.node[:place] for name in node.output if name]
         for equal in self._of_equal_size(met, axes, rank):
             for name in (*reversed(names), *self._inputs(scope)):
-                found = self._places(self.sizes.dims((scope.path, name)), equal)
-                if found is not None:
-                    return name, found
+                places = self._places(self.sizes.dims((scope.path, name)), equal)
+                if places is not None:
+                    return name, places
         return None
 
     def _of_equal_size(self, met: _Met, axes: Sequence[int], rank: int) -> Iterator[tuple[Dim, ...]]:
@@ -185,11 +185,11 @@ class Partners:
                 continue
             for name in node.input:
                 source = self._view.scopes.definition(definition.scope, name)
-                found = None if source is None else self._aligned(source.key, axes, rank)
-                if source is None or found is None or source.key in seen:
+                aligned = None if source is None else self._aligned(source.key, axes, rank)
+                if source is None or aligned is None or source.key in seen:
                     continue
                 seen.add(source.key)
-                whole = tuple(dim for dim in found if dim is not None and not _is_one(dim))
+                whole = tuple(dim for dim in aligned if dim is not None and not _is_one(dim))
                 if len(whole) == len(axes):
                     pending.append((source, whole))
 
@@ -205,8 +205,8 @@ class Partners:
     def _inputs(self, scope: Scope) -> Iterator[str]:
         for value in scope.body.input:
             name = value if isinstance(value, str) else value.name
-            found = self._view.scopes.definition(scope, name)
-            if found is not None and found.kind is DefinitionKind.INPUT:
+            definition = self._view.scopes.definition(scope, name)
+            if definition is not None and definition.kind is DefinitionKind.INPUT:
                 yield name
 
     @staticmethod

@@ -132,15 +132,15 @@ class NodeSizes(ABC):
         the inputs that have these sizes, by default all in their order."""
         rank = max(len(dims) for dims in many)
         places = positions or range(len(many))
-        made: list[Dim] = []
+        sizes: list[Dim] = []
         for axis in range(rank):
             column = [
                 (dims[axis - rank + len(dims)], place)
                 for dims, place in zip(many, places, strict=True)
                 if axis - rank + len(dims) >= 0
             ]
-            made.append(self.common([dim for dim, _ in column], [place for _, place in column]))
-        return tuple(made)
+            sizes.append(self.common([dim for dim, _ in column], [place for _, place in column]))
+        return tuple(sizes)
 
     def common(self, dims: Sequence[Dim], positions: Sequence[int] = ()) -> Dim:
         """The size of one axis of operands that are broadcast to each other."""

@@ -85,22 +85,22 @@ def _lengths(n: NodeSizes, dims: DimList, given: list[Dim | None]) -> list[int]:
     whole = 1
     for dim in dims:
         whole *= dim.old or 0
-    known = 1
+    product = 1
     for size in given:
         if size is not None:
             if size.old is None:
                 raise UnknownRankError
-            known *= size.old
-    if known == 0 or whole % known:
+            product *= size.old
+    if product == 0 or whole % product:
         raise UnknownRankError
-    return [whole // known if size is None else size.old or 0 for size in given]
+    return [whole // product if size is None else size.old or 0 for size in given]
 
 
 def dealt(n: NodeSizes, dims: DimList, lengths: list[int]) -> list[Dim]:
     """The new sizes, made of the factors of the old ones. Raises SizeRefusedError where they do not fit together."""
     sizes = n.sizes
     left = [atom for dim in dims for atom in sizes.atoms(dim)]
-    made: list[list[Dim]] = []
+    groups: list[list[Dim]] = []
     for place, length in enumerate(lengths):
         taken: list[Dim] = []
         need = length
@@ -108,7 +108,7 @@ def dealt(n: NodeSizes, dims: DimList, lengths: list[int]) -> list[Dim]:
         if inside and left[0].old == lengths[place + 1] > 1 and n.sizes.fixed(left[0]) is None:
             # One window of n, or n samples on an axis of their own: the other factors of the model may tell.
             outer, inner = _divided(n, left.pop(0), 1, lengths[place + 1])
-            made.append([outer])
+            groups.append([outer])
             left.insert(0, inner)
             continue
         one_follows = lengths[place + 1 : place + 2] == [1]
@@ -128,12 +128,12 @@ def dealt(n: NodeSizes, dims: DimList, lengths: list[int]) -> list[Dim]:
             else:
                 taken.append(_shared(n, atom, need, left))
                 need = 1
-        made.append(taken)
-    if left and made:
-        made[-1] += left
-    for taken in made[:1]:
+        groups.append(taken)
+    if left and groups:
+        groups[-1] += left
+    for taken in groups[:1]:
         _note_leading(n, taken)
-    return [sizes.product(taken) for taken in made]
+    return [sizes.product(taken) for taken in groups]
 
 
 def _divided(n: NodeSizes, atom: Dim, outer: int, inner: int) -> tuple[Dim, Dim]:

@@ -108,13 +108,13 @@ def output_types(node: NodeProto, opset: int, type_of: TypeOf) -> dict[str, Type
         target = attribute_of(node, "to", TensorProto.UNDEFINED)
         if target in TensorProto.DataType.values() and target != TensorProto.UNDEFINED:
             bound["T2"] = f"tensor({TensorProto.DataType.Name(target).lower()})"
-    found: dict[str, TypeProto] = {}
+    types: dict[str, TypeProto] = {}
     for name, formal in pairs(node.output, schema.outputs):
         spelled = bound.get(formal.type_str, formal.type_str)
         if name and spelled.startswith("tensor("):
             elem_type = TensorProto.DataType.Value(spelled[len("tensor(") : -1].upper())
-            found[name] = helper.make_tensor_type_proto(elem_type, None)
-    return found
+            types[name] = helper.make_tensor_type_proto(elem_type, None)
+    return types
 
 
 def type_string(value_type: TypeProto | None) -> str | None:

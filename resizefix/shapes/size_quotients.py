@@ -45,33 +45,33 @@ class SizeQuotients:
             return None
         if rank is None or len(entries) != rank:
             return None
-        found: list[Size | None] = []
+        dividends: list[Size | None] = []
         for axis, entry in enumerate(entries):
             if isinstance(entry, Number) and entry.value == 1:
-                found.append(None)
+                dividends.append(None)
                 continue
             dividend = self._dividend(entry, self._sizes.source(made.key, axis))
             if dividend is None:
                 return None
-            found.append(dividend)
-        return found
+            dividends.append(dividend)
+        return dividends
 
     def grow(self, scope: Scope, data: str, dividends: Sequence[Size | None]) -> bool:
         """Whether no axis shrinks: each dividend is at least the input's own size, which follows from the same size, at
         all lengths of it up to LONGEST."""
-        made = self._view.scopes.definition(scope, data)
-        return made is not None and all(
+        source = self._view.scopes.definition(scope, data)
+        return source is not None and all(
             dividend is None
-            or _is_at_least(self._sizes.source(dividend.tensor, dividend.axis), self._sizes.source(made.key, axis))
+            or _is_at_least(self._sizes.source(dividend.tensor, dividend.axis), self._sizes.source(source.key, axis))
             for axis, dividend in enumerate(dividends)
         )
 
     def falls_short(self, scope: Scope, data: str, dividends: Sequence[Size | None]) -> bool:
         """Whether a quotient times the input's own size may be another length than the dividend, up to LONGEST."""
-        made = self._view.scopes.definition(scope, data)
-        return made is None or any(
+        source = self._view.scopes.definition(scope, data)
+        return source is None or any(
             dividend is not None
-            and _is_short(self._sizes.source(dividend.tensor, dividend.axis), self._sizes.source(made.key, axis))
+            and _is_short(self._sizes.source(dividend.tensor, dividend.axis), self._sizes.source(source.key, axis))
             for axis, dividend in enumerate(dividends)
         )
 

@@ -58,16 +58,16 @@ def inferred(model: ModelProto) -> ModelProto:
     dims = (dim for value in stored_values(copy.graph) for dim in value.type.tensor_type.shape.dim)
     symbols = sorted({dim.dim_param for dim in dims if dim.dim_param})
     for _ in range(_ROUNDS):
-        known = _KnownValues(result, defaults)
-        wrong = known.wrong()
+        values = _KnownValues(result, defaults)
+        wrong = values.wrong()
         if not wrong:
             return result
-        _mend(copy, known, wrong)
+        _mend(copy, values, wrong)
         result = _inferred_beside(copy, symbols)
-    known = _KnownValues(result, defaults)
-    wrong = known.wrong()
+    values = _KnownValues(result, defaults)
+    wrong = values.wrong()
     if wrong:
-        _mend(copy, known, {**dict.fromkeys(known.keys_behind(copy, wrong)), **dict.fromkeys(wrong)}, at_once=True)
+        _mend(copy, values, {**dict.fromkeys(values.keys_behind(copy, wrong)), **dict.fromkeys(wrong)}, at_once=True)
         result = _inferred_beside(copy, symbols)
     return result
 
@@ -139,12 +139,12 @@ def _relax(
             if (path, name) in known.types:
                 present.append(body.value_info.add(name=name))
     for value in present:
-        found = known.types.get((path, value.name), value.type)
-        if not found.HasField("tensor_type") or not found.tensor_type.HasField("shape"):
+        value_type = known.types.get((path, value.name), value.type)
+        if not value_type.HasField("tensor_type") or not value_type.tensor_type.HasField("shape"):
             forget_shape(value)
             continue
-        value.type.CopyFrom(found)
-        set_shape(value, chosen.get((path, value.name)) or [None] * len(found.tensor_type.shape.dim))
+        value.type.CopyFrom(value_type)
+        set_shape(value, chosen.get((path, value.name)) or [None] * len(value_type.tensor_type.shape.dim))
 
 
 class _KnownValues:
@@ -189,14 +189,14 @@ class _KnownValues:
     def wrong(self) -> dict[Key, Dims | None]:
         """The outputs whose sizes inference got wrong, with the true ones; None for those inside functions that it may
         get wrong."""
-        found: dict[Key, Dims | None] = {}
+        corrections: dict[Key, Dims | None] = {}
         right: set[tuple[object, ...]] = set()
         for path, node in self._nodes:
             opset = self._opset(path.function)
             value_of = partial(self._value, path)
             if path.function is not None:
                 if may_mislead(node, opset, value_of):
-                    found[path, node.output[0]] = None
+                    corrections[path, node.output[0]] = None
                 continue
             source, claimed = self._dims(path, node.input[0]), self._dims(path, node.output[0])
             if source is None or claimed is None:
@@ -206,10 +206,10 @@ class _KnownValues:
                 continue
             dims = corrected(node, opset, source, claimed, value_of)
             if dims is not None:
-                found[path, node.output[0]] = dims
+                corrections[path, node.output[0]] = dims
             else:
                 right.add(alike)
-        return found
+        return corrections
 
     def _opset(self, function: FunctionName | None) -> int:
         if function not in self._opsets:
@@ -228,8 +228,8 @@ class _KnownValues:
     def _but_its_name(self, path: ScopePath, name: str) -> object:
         """An operand by what it holds; else a constant by its name, and any other by whether it is there."""
         constants = self._constants
-        found = next((constants[scope, name] for scope in path.visible if (scope, name) in constants), None)
-        return bool(name) if found is None else held_by(found) or name
+        holder = next((constants[scope, name] for scope in path.visible if (scope, name) in constants), None)
+        return bool(name) if holder is None else held_by(holder) or name
 
     def keys_behind(self, model: ModelProto, wrong: Mapping[Key, object]) -> list[Key]:
         """The outputs of resizes that depend on the wrong ones."""
@@ -244,20 +244,20 @@ class _KnownValues:
         return self._sizes[path, name]
 
     def _stated(self, path: ScopePath, name: str) -> Dims | None:
-        found = next((self._around[scope, name] for scope in path.visible if (scope, name) in self._around), None)
-        if found is None or not found.tensor_type.HasField("shape"):
+        value_type = next((self._around[scope, name] for scope in path.visible if (scope, name) in self._around), None)
+        if value_type is None or not value_type.tensor_type.HasField("shape"):
             return None
-        return dims_of(found)
+        return dims_of(value_type)
 
     def _value(self, path: ScopePath, name: str) -> Array | None:
         constants = self._constants
-        found = next((constants[scope, name] for scope in path.visible if (scope, name) in constants), None)
-        if isinstance(found, TensorProto):
+        holder = next((constants[scope, name] for scope in path.visible if (scope, name) in constants), None)
+        if isinstance(holder, TensorProto):
             if (path, name) not in self._arrays:  # many nodes may read one constant
-                self._arrays[path, name] = _array(found)
+                self._arrays[path, name] = _array(holder)
             return self._arrays[path, name]
-        if found is not None:
-            attribute = next((attribute for attribute in found.attribute), None)
+        if holder is not None:
+            attribute = next((attribute for attribute in holder.attribute), None)
             if attribute is None or not attribute.ref_attr_name:
                 return None if attribute is None else _given(attribute.name, attribute)
             wanted, kind = attribute.ref_attr_name, attribute.name
@@ -289,8 +289,8 @@ class _KnownValues:
         for caller, body in self._bodies:
             calls = (node for node in body.node if FunctionName.called_by(node) == path.function)
             values += [None if caller.function else given(caller, call) for call in calls]
-        known = [value for value in values if value is not None and value.ndim == 1]
-        return np.concatenate(known) if known and len(known) == len(values) else None
+        vectors = [value for value in values if value is not None and value.ndim == 1]
+        return np.concatenate(vectors) if vectors and len(vectors) == len(values) else None
 
 
 def constant_of(scope: Scope, name: str) -> Array | None:

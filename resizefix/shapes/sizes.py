@@ -58,10 +58,10 @@ class Sizes:
 
     def _make(self, kind: str, parts: Sequence[Dim], data: Any, old: int | None) -> Dim:
         key = kind, tuple(part.index for part in parts), data
-        found = self._made.get(key)
-        if found is None:
-            found = self._made[key] = self._new(kind, tuple(parts), data, old)
-        return found
+        dim = self._made.get(key)
+        if dim is None:
+            dim = self._made[key] = self._new(kind, tuple(parts), data, old)
+        return dim
 
     def _new(self, kind: str, parts: tuple[Dim, ...], data: Any, old: int | None) -> Dim:
         self._count += 1
@@ -69,12 +69,12 @@ class Sizes:
 
     def const(self, value: int) -> Dim:
         """A number; not followed beyond int64, where no runtime has it."""
-        made = self._numbers.get(value)
-        if made is None:
+        dim = self._numbers.get(value)
+        if dim is None:
             if not -_BEYOND <= value < _BEYOND:
                 return self.opaque()
-            made = self._numbers[value] = self._new("const", (), int(value), int(value))
-        return made
+            dim = self._numbers[value] = self._new("const", (), int(value), int(value))
+        return dim
 
     def symbol(self, name: str) -> Dim:
         """A size of the input that may change."""
@@ -217,16 +217,16 @@ class Sizes:
 
     def behind(self, *dims: Dim, short_of: Set[Dim] = frozenset()) -> list[Dim]:
         """The sizes and all that they are made of, without what is bound to the unknowns `short_of`."""
-        found: dict[Dim, None] = {}
+        behind: dict[Dim, None] = {}
         pending = list(dims)
         while pending:
             current = pending.pop()
             while current in self.bound and current not in short_of:
                 current = self.bound[current]
-            if current not in found:
-                found[current] = None
+            if current not in behind:
+                behind[current] = None
                 pending += current.parts
-        return list(found)
+        return list(behind)
 
     def unknowns(self, dim: Dim) -> list[Dim]:
         """The unbound unknowns in it."""
@@ -345,5 +345,5 @@ _ARITHMETIC: dict[str, Callable[[list[Any]], Any]] = {
 
 def _known_old(parts: Sequence[Dim], combine: Callable[[list[int]], int]) -> int | None:
     olds = [part.old for part in parts]
-    known = [old for old in olds if old is not None]
-    return int(combine(known)) if len(known) == len(olds) else None
+    numbers = [old for old in olds if old is not None]
+    return int(combine(numbers)) if len(numbers) == len(olds) else None

@@ -3,16 +3,20 @@
 What is known of every tensor's type and shape, and how it is re-derived after an edit made some sizes dynamic.
 
 Stored shapes that an edit made untrue are the silent killer: onnxruntime believes `value_info` and folds a `Shape`
-node to
-the old size, with wrong numbers and no error. So `rederive` forgets every stored shape that depends on the edited
-tensors, wherever it stands (outer and inner scopes, function bodies), and fills in what onnx.shape_inference can prove
-from seeds that say which sizes are still fixed.
+node to the old size, with wrong numbers and no error. So `rederive` forgets every stored shape that depends on the
+edited tensors, wherever it stands (outer and inner scopes, function bodies), and fills in what onnx.shape_inference
+can prove from seeds that say which sizes are still fixed.
+
+Sizes that the file fixes where onnx.shape_inference gave up, and the values that follow from them.
+
+Inference does not fold the small chains that exporters leave, as pads made by Shape, Concat and Split: behind them all
+sizes are open, though the inputs and constants of the file leave only one.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from functools import cached_property
 
 from onnx import GraphProto, ModelProto, TensorProto, TensorShapeProto, TypeProto
@@ -21,11 +25,12 @@ from resizefix.dialects.dialect import RESIZES
 from resizefix.document.document import Document
 from resizefix.document.edits import set_shape, write_dims
 from resizefix.document.node_builder import FreshNames
-from resizefix.document.scopes import DEFAULT_DOMAINS, Scope, bodies
+from resizefix.document.scopes import DEFAULT_DOMAINS, Definition, Scope, bodies
 from resizefix.document.values import Array, Dims, dims_in, dims_of, known_types, stored_values, tensor_of
 from resizefix.document.view import View
 from resizefix.scope_path import MAIN, Key, ScopePath
 from resizefix.shapes.dependents import Dependents
+from resizefix.shapes.expression import Expression, Number, Size, UntraceableError
 from resizefix.shapes.size_rules import inferred
 from resizefix.shapes.values import SizesOf, ValueOf, Values
 
@@ -56,13 +61,13 @@ class ModelView(View):
     def resizes(self) -> list[tuple[Scope, int]]:
         """Every Upsample and Resize by its scope and position there, in the order in which a reader of the file meets
         them: that of the sites."""
-        found = [
+        places = [
             (scope, index)
             for scope in self.scopes.all
             for index, node in enumerate(scope.body.node)
             if node.op_type in RESIZES and node.domain in DEFAULT_DOMAINS  # for a hundred thousand nodes
         ]
-        return sorted(found, key=lambda place: (*place[0].order, place[1]))
+        return sorted(places, key=lambda place: (*place[0].order, place[1]))
 
     def value(self, scope: Scope, name: str) -> Array | None:
         """The value of a tensor that nothing at run time can change; None for another."""
@@ -119,25 +124,25 @@ class Shapes:
         self._dims[key] = dims
 
     def _dims_of(self, key: Key) -> Dims | None:
-        found = self._type(key)
-        if found is None and key in self._initializers:
+        value_type = self._type(key)
+        if value_type is None and key in self._initializers:
             return tuple(size if size >= 0 else None for size in self._initializers[key].dims)
-        if found is None or not found.HasField("tensor_type") or not found.tensor_type.HasField("shape"):
+        if value_type is None or not value_type.HasField("tensor_type") or not value_type.tensor_type.HasField("shape"):
             return None
-        return dims_of(found)
+        return dims_of(value_type)
 
     def inner_dims(self, key: Key) -> Dims | None:
         """Known sizes of the tensors that a sequence or an optional holds; of a tensor, `dims`."""
-        found = self._type(key)
-        tensor = None if found is None else tensor_of(found)
+        value_type = self._type(key)
+        tensor = None if value_type is None else tensor_of(value_type)
         return dims_in(tensor.shape) if tensor is not None and tensor.HasField("shape") else self.dims(key)
 
     def elem_type(self, key: Key) -> int | None:
         """The element type (a TensorProto.DataType), if known."""
-        found = self._type(key)
-        if found is None:
+        value_type = self._type(key)
+        if value_type is None:
             return self._initializers[key].data_type or None if key in self._initializers else None
-        return found.tensor_type.elem_type or None
+        return value_type.tensor_type.elem_type or None
 
     @cached_property
     def names_of_rarer_types(self) -> set[str]:
@@ -248,3 +253,63 @@ def _symbols(model: ModelProto) -> set[str]:
         for dim in value.type.tensor_type.shape.dim
         if dim.dim_param
     }
+
+
+def know_fixed_sizes(view: ModelView) -> None:
+    """Let `view.shapes` say the sizes of tensors of the main graph that follow from those of its inputs, where a resize
+    reads one of which inference leaves a size open."""
+    nodes = [scope.body.node[index] for scope, index in view.resizes if scope.path == MAIN]
+    shaped = [value for value in view.model.graph.input if value.type.tensor_type.HasField("shape")]
+    stated = {value.name: dims_of(value.type) for value in shaped}
+    inputs = {name: numbers for name, dims in stated.items() if (numbers := _numbers(dims)) is not None}
+    left_open = {size for dims in stated.values() for size in dims or () if not isinstance(size, int)} - {None}
+    names = {name for node in nodes for name in node.input[:1] if name and name not in stated}
+    if not inputs or all(_is_said(view.shapes.dims((MAIN, name)), left_open) for name in names):
+        return
+    from resizefix.shapes.walk import OldSizesError, SizeFlow  # most models' sizes are stated
+
+    flow = SizeFlow(view, inputs)
+    try:
+        flow.work_out([name for node in nodes for name in (*node.input[:1], *node.output[:1]) if name])
+    except OldSizesError:
+        return  # nothing runs it
+    for name in view.scopes.main.producers:
+        before, fixed = view.shapes.dims((MAIN, name)), flow.old(name)
+        if fixed is not None and _numbers(before) is None and _agrees(before, fixed):
+            view.shapes.state((MAIN, name), fixed)
+
+
+def fixed_values(view: ModelView, supposed: Mapping[str, int] | None = None) -> Values:
+    """What holds at the sizes that the file fixes. `supposed`: the sizes that symbols are taken to have."""
+    know_fixed_sizes(view)
+    at = {} if supposed is None else supposed
+
+    def sizes(definition: Definition) -> Sequence[Expression]:
+        dims = view.shapes.dims(definition.key)
+        if dims is None:
+            raise UntraceableError("origins.rank-of-shape-unknown", name=definition.name)
+        numbers = [at.get(size) if isinstance(size, str) else size for size in dims]
+        return [
+            Size(definition.key, axis) if size is None else Number(size, "int64") for axis, size in enumerate(numbers)
+        ]
+
+    return view.values(sizes)
+
+
+def _numbers(dims: Dims | None) -> tuple[int, ...] | None:
+    """The sizes if all are numbers."""
+    numbers = tuple(size for size in dims or () if isinstance(size, int))
+    return numbers if dims is not None and len(numbers) == len(dims) else None
+
+
+def _is_said(dims: Dims | None, left_open: Set[object]) -> bool:
+    """Whether each size is a number or one that the file leaves open."""
+    return dims is not None and all(isinstance(size, int) or size in left_open for size in dims)
+
+
+def _agrees(stated: Dims | None, made: tuple[int, ...]) -> bool:
+    """Whether sizes are those that are stated, as far as those are numbers."""
+    if stated is None:
+        return True
+    pairs = zip(stated, made, strict=False)
+    return len(stated) == len(made) and all(size == other for size, other in pairs if isinstance(size, int))

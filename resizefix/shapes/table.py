@@ -13,7 +13,6 @@ from resizefix.shapes import (
     moving_rows,
     moving_values,
     reshape_row,
-    resize_row,
     window_rows,
 )
 from resizefix.shapes.expression import UntraceableError
@@ -40,7 +39,6 @@ _SIZES: dict[str, Row] = {
     **moving_rows.ROWS,
     **cutting_rows.ROWS,
     **reshape_row.ROWS,
-    **resize_row.ROWS,
     **window_rows.ROWS,
 }
 _VALUES: dict[str, ValueRow] = {**moving_values.ROWS, **arithmetic_values.ROWS}
@@ -71,10 +69,10 @@ PASSING = (KEEPING | BROADCASTING) - {
 def row_for_numbers(node: NodeProto, opset: int) -> Row | None:
     """The row of a node that says of numbers whether they fit; None where there is none, or a function's call gives an
     attribute."""
-    known = node.domain in DEFAULT_DOMAINS or (node.domain == "com.microsoft" and node.op_type in _FOREIGN)
+    has_own_row = node.domain in DEFAULT_DOMAINS or (node.domain == "com.microsoft" and node.op_type in _FOREIGN)
     # Before opset 7 operands were broadcast by other rules, which onnxruntime does not have.
-    known = known and (opset >= 7 or node.op_type not in BROADCASTING)
-    if not known or node.op_type in _UNCHECKED or any(attribute.ref_attr_name for attribute in node.attribute):
+    has_own_row = has_own_row and (opset >= 7 or node.op_type not in BROADCASTING)
+    if not has_own_row or node.op_type in _UNCHECKED or any(attribute.ref_attr_name for attribute in node.attribute):
         return None
     operator = OPERATORS.get(node.op_type)
     return None if operator is None else operator.sizes

@@ -108,23 +108,23 @@ class Values:
     def array(self, scope: Scope, name: str) -> Array | None:
         """The numbers of `name`, read in `scope`; None where it is not known, or an element is no number."""
         definition = self.scopes.definition(scope, name)
-        known = None if definition is None else self.follow(definition)
-        return known.value if isinstance(known, Known) else None
+        value = None if definition is None else self.follow(definition)
+        return value.value if isinstance(value, Known) else None
 
     def constant(self, definition: Definition) -> Constant | None:
         """A definition's numbers with the nodes that compute them; None where `array` is."""
-        known = self.follow(definition)
-        if not isinstance(known, Known) or known.value is None:
+        value = self.follow(definition)
+        if not isinstance(value, Known) or value.value is None:
             return None
         if definition.key not in self._chains:
             self._chains[definition.key] = self._chain(definition)
-        return Constant(known.value, definition, self._chains[definition.key])
+        return Constant(value.value, definition, self._chains[definition.key])
 
     def plain(self, definition: Definition) -> Array | None:
         """The numbers of a definition that is known without sizes and calls: a tensor, a given input, what is folded of
         these alone."""
-        known = self._plain(definition)
-        return None if known is None else known.value
+        value = self._plain(definition)
+        return None if value is None else value.value
 
     def _plain(self, definition: Definition) -> Known | None:
         if self._given is not None and definition.node is None:
@@ -296,8 +296,8 @@ class Values:
         source = source if self._calls is None else self._calls.origin(source)
         constant = _dims_of_constant(source)
         if constant is None:
-            known = self._known.get(source.key) if self._constants is None else self._constants.follow(source)
-            constant = known.shape if isinstance(known, Known) else None
+            value = self._known.get(source.key) if self._constants is None else self._constants.follow(source)
+            constant = value.shape if isinstance(value, Known) else None
         if constant is not None:
             return sizes_read(node, [Number(int(size), "int64") for size in constant])
         if self._sizes_of is None:

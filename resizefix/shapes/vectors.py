@@ -51,12 +51,12 @@ class _Body:
 
     def by_type(self, name: str) -> Length:
         """The longest of this name here and outside: onnx keeps an outer type until it has an inner one."""
-        found: list[Length] = []
+        lengths: list[Length] = []
         body: _Body | None = self
         while body is not None:
-            found += [body.types[name]] if name in body.types else []
+            lengths += [body.types[name]] if name in body.types else []
             body = body.outer
-        return _longest(found) if found else None
+        return _longest(lengths) if lengths else None
 
 
 class Vectors:
@@ -182,26 +182,26 @@ class Vectors:
 
 def _has_values(model: ModelProto) -> bool:
     """Whether there can be a list that says a value: of a shape, or of an integer constant that a node works on."""
-    known: set[str] = set()
+    names: set[str] = set()
     for path, body in bodies(model):
         in_function = path.function is not None
-        known.update(tensor.name for tensor in getattr(body, "initializer", ()) if tensor.data_type in _LISTED_TYPES)
+        names.update(tensor.name for tensor in getattr(body, "initializer", ()) if tensor.data_type in _LISTED_TYPES)
         for node in body.node:
             operator = node.op_type
             if operator == "Constant":
-                known.update(node.output)
+                names.update(node.output)
             elif operator == "Shape":
                 return True
             elif operator in FOLLOWED:
                 read = node.input if operator == "Concat" else node.input[:1]
-                if in_function or not known.isdisjoint(read):
+                if in_function or not names.isdisjoint(read):
                     return True
     return False
 
 
 def places_of(model: ModelProto, operator: str) -> list[Place]:
     """Where the nodes of an operator of ai.onnx stand."""
-    found: list[Place] = []
+    places: list[Place] = []
     starts = (model.graph, *model.functions)
     pending: list[tuple[Place, Sequence[NodeProto]]] = [((at,), body.node) for at, body in enumerate(starts, start=-1)]
     while pending:
@@ -209,10 +209,10 @@ def places_of(model: ModelProto, operator: str) -> list[Place]:
         for index, node in enumerate(nodes):
             place: Place = (*start, index)
             if node.op_type == operator and node.domain in DEFAULT_DOMAINS:
-                found.append(place)
+                places.append(place)
             if node.attribute:
                 pending += [((*place, at), graph.node) for at, (_, graph) in enumerate(subgraphs(node))]
-    return found
+    return places
 
 
 def node_at(model: ModelProto, place: Place) -> NodeProto:
@@ -225,8 +225,8 @@ def node_at(model: ModelProto, place: Place) -> NodeProto:
 
 
 def _longest(lengths: Sequence[Length]) -> Length:
-    known = [length for length in lengths if length is not None]
-    return max(known, default=0) if len(known) == len(lengths) else None
+    known_lengths = [length for length in lengths if length is not None]
+    return max(known_lengths, default=0) if len(known_lengths) == len(lengths) else None
 
 
 def _of_dims(dims: Sequence[int]) -> Length:

@@ -253,8 +253,8 @@ class SizeFlow:
             differing = {case for flow, output in ways for case in flow._varied.get(output, ())}
             differing -= self._inquiry.ended.keys()
             if differing:
-                made = {case: _common(flow.dims(output, case) for flow, output in ways) for case in differing}
-                self._varied[name] = made
+                dims_by_case = {case: _common(flow.dims(output, case) for flow, output in ways) for case in differing}
+                self._varied[name] = dims_by_case
             listed = {case for flow, output in ways for case in flow._listing.get(output, ())}
             if listed:
                 self._listing[name] = frozenset(listed)
@@ -301,9 +301,9 @@ class SizeFlow:
             if after is None and before is not None:
                 raise UnknownSizesError
             if name and (after != before or after is None):
-                found = self._varied.setdefault(name, {})
-                assert isinstance(found, dict)
-                found[case] = after
+                varied = self._varied.setdefault(name, {})
+                assert isinstance(varied, dict)
+                varied[case] = after
 
     def _end(self, cases: Iterable[int], label: str) -> None:
         self._inquiry.ended.update(dict.fromkeys(cases, WalkEnded(None, label)))
@@ -334,14 +334,14 @@ class SizeFlow:
 
     def dims(self, name: str, case: int) -> Dims | None:
         """The sizes of a tensor in a case."""
-        found = self._varied.get(name)
-        return self.old(name) if found is None or case not in found else found[case]
+        varied = self._varied.get(name)
+        return self.old(name) if varied is None or case not in varied else varied[case]
 
     def type_of(self, name: str, case: int) -> TypeProto | None:
         """The type of a tensor in a case; None where its sizes are not known."""
         dims, home = self.dims(name, case), self._home(name)
-        known = None if home is None else self._view.shapes.elem_type((home._scope.path, name))
-        return None if dims is None else helper.make_tensor_type_proto(known or TensorProto.FLOAT, dims)
+        elem_type = None if home is None else self._view.shapes.elem_type((home._scope.path, name))
+        return None if dims is None else helper.make_tensor_type_proto(elem_type or TensorProto.FLOAT, dims)
 
     def value(self, name: str, case: int) -> Array | None:
         """The value of a list of sizes in a case; None where it depends on more than sizes."""
@@ -375,8 +375,8 @@ class SizeFlow:
 
 def _common(shapes: Iterable[Dims | None]) -> Dims | None:
     """What they all are; None where they differ."""
-    found = set(shapes)
-    return found.pop() if len(found) == 1 else None
+    distinct = set(shapes)
+    return distinct.pop() if len(distinct) == 1 else None
 
 
 @lru_cache(maxsize=1024)
@@ -387,10 +387,10 @@ def resized_by(dims: Dims, kind: ExtentKind, axes: tuple[int, ...] | None, opera
         raise UnknownSizesError
     if not all(map(math.isfinite, operand)):
         raise UnknownSizesError
-    made = list(dims)
+    sizes = list(dims)
     for axis, number in zip(named, operand, strict=True):
         if kind is ExtentKind.SIZES:
-            made[axis] = int(number)
+            sizes[axis] = int(number)
         elif number != 1 or dims[axis] > _EXACT:
-            made[axis] = kernel_length(number, dims[axis])
-    return tuple(made)
+            sizes[axis] = kernel_length(number, dims[axis])
+    return tuple(sizes)

@@ -73,13 +73,13 @@ def target_named(name: str | os.PathLike[str]) -> Target:
     if typed.lower().endswith(FILE):
         return _own(typed)
     by_name = {target.name: target for target in TARGETS}
-    found = _row_named(typed.strip().lower())
-    if found is None:
+    row_name = _row_named(typed.strip().lower())
+    if row_name is None:
         near = near_names(typed.strip().lower())
         raise UsageError(
             "targets.no-such-target", name=name, proposal=proposal(near), by_name=", ".join(by_name), rule="target"
         )
-    return by_name[found]
+    return by_name[row_name]
 
 
 def _own(path: str) -> Target:
@@ -93,10 +93,10 @@ def _row_named(wanted: str) -> str | None:
     """The name of the row that covers what was asked for."""
     if any(wanted == target.name for target in TARGETS):
         return wanted
-    found = _VERSIONED.fullmatch(wanted)
-    rows = _rows(wanted if found is None else found["runtime"])
-    if found is not None and rows:
-        version = _padded(_numbers(found["version"]))
+    versioned = _VERSIONED.fullmatch(wanted)
+    rows = _rows(wanted if versioned is None else versioned["runtime"])
+    if versioned is not None and rows:
+        version = _padded(_numbers(versioned["version"]))
         rows = [row for row in rows if _padded(row[0]) <= version] if version[0] <= rows[-1][0][0] else []
     return rows[-1][1] if rows else None
 
@@ -105,14 +105,14 @@ def near_names(wanted: str) -> list[str]:
     """Names that somebody who typed this may mean, the nearest first; at most three."""
     parts = re.fullmatch(rf"(?P<runtime>.*?)(?P<version>-?{_VERSION})?", wanted)
     runtime, version = (parts["runtime"], parts["version"]) if parts else (wanted, None)
-    known = [target.name for target in TARGETS]
+    names = [target.name for target in TARGETS]
     families = list(dict.fromkeys([*(target.runtime for target in TARGETS), *_OTHER_NAMES]))
     close = difflib.get_close_matches(runtime.strip("-_ "), families, 2, 0.75)
     tails = [f"-{version.strip('-')}", ""] if version else [""]
     proposed = [f"{_OTHER_NAMES.get(family, family)}{tail}" for family in close for tail in tails]
-    begun = [name for name in known if name.startswith(f"{wanted}-")] if wanted else []
+    begun = [name for name in names if name.startswith(f"{wanted}-")] if wanted else []
     near = [name for name in proposed if _row_named(name) is not None]
-    return list(dict.fromkeys([*near[:1], *begun, *difflib.get_close_matches(wanted, known, 1, 0.8)]))[:3]
+    return list(dict.fromkeys([*near[:1], *begun, *difflib.get_close_matches(wanted, names, 1, 0.8)]))[:3]
 
 
 # By name: rules hold functions, which cannot be pickled.

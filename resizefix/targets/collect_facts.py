@@ -25,9 +25,8 @@ from resizefix.document.scopes import (
 from resizefix.document.values import Array, Dims, numbers_in
 from resizefix.interpolation import ExtentKind
 from resizefix.scope_path import FunctionName, Key, ScopePath
-from resizefix.shapes.fixed_sizes import fixed_values
 from resizefix.shapes.operand import readers_first
-from resizefix.shapes.stored_shapes import ModelView
+from resizefix.shapes.stored_shapes import ModelView, fixed_values
 from resizefix.targets.deviations import casts_behind, is_at_the_edges
 from resizefix.targets.facts import (
     OperandSource,
@@ -79,12 +78,12 @@ def kinds_in(view: ModelView) -> list[Kind]:
     """The nodes that differ in more than their names: the facts of the first of each kind, and of all of it the places
     among the nodes, from 0, with their scope paths and outputs."""
     gatherer = _Collector(view)
-    found: dict[object, Kind] = {}
+    kinds: dict[object, Kind] = {}
     for place, (label, scope, node) in enumerate(_nodes(view)):
         kind = gatherer.kind(scope, node)
-        facts_and_places = found.get(kind) or found.setdefault(kind, (gatherer.facts(label, scope, node), {}))
+        facts_and_places = kinds.get(kind) or kinds.setdefault(kind, (gatherer.facts(label, scope, node), {}))
         facts_and_places[1][place] = scope.path, node.output[0] if node.output else ""
-    return list(found.values())
+    return list(kinds.values())
 
 
 def _nodes(view: ModelView) -> Iterator[tuple[str, Scope, NodeProto]]:
@@ -124,17 +123,17 @@ class _Collector:
     def named(self, label: str, scope: Scope, node: NodeProto) -> SiteFacts:
         """`facts`, gathered once for all nodes that can differ in their names alone."""
         key = self.kind(scope, node)
-        found = self._alike.get(key) or self.facts(label, scope, node)
-        if found.unreadable is None:  # else the reason names the node
-            self._alike[key] = found
-        return found if found.node == label else replace(found, node=label)
+        facts = self._alike.get(key) or self.facts(label, scope, node)
+        if facts.unreadable is None:  # else the reason names the node
+            self._alike[key] = facts
+        return facts if facts.node == label else replace(facts, node=label)
 
     def kind(self, scope: Scope, node: NodeProto) -> tuple[object, ...]:
         """Two nodes of one key have the same facts: their attributes, operands, types and shapes are the same."""
         read = scope.path, tuple(node.input)
         if read not in self._read:  # many nodes may read the same
             self._read[read] = self._inputs(scope, read[1])
-        made = self._type_at((scope.path, node.output[0])) if node.output else None
+        made_type = self._type_at((scope.path, node.output[0])) if node.output else None
         attributes = tuple([attribute.SerializeToString() for attribute in node.attribute])
         place = (
             reads_ahead(node, scope.producers),
@@ -145,7 +144,7 @@ class _Collector:
             isinstance(one, str) and one for one in self._read[read][2:]
         )  # what meets the output counts then
         output = node.output[0] if node.output and computed else ""
-        return scope.path, node.op_type, attributes, self._read[read], made, place, output
+        return scope.path, node.op_type, attributes, self._read[read], made_type, place, output
 
     def _inputs(self, scope: Scope, names: Sequence[str]) -> tuple[object, ...]:
         """What counts of what a node reads."""

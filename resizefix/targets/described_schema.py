@@ -9,8 +9,7 @@ import textwrap
 from collections.abc import Mapping
 from typing import Any
 
-from resizefix.targets.described import EFFECTS, FOLDER, NAME, QUOTED
-from resizefix.targets.described_computation import PROPERTIES
+from resizefix.targets.described import EFFECTS, FOLDER, NAME, PROPERTIES, QUOTED
 from resizefix.targets.described_conditions import CONDITIONS, TYPES, ConditionKind
 
 _TEXT = {"type": "string", "pattern": r"\S"}

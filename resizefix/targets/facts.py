@@ -25,8 +25,7 @@ from resizefix.document.text import counted
 from resizefix.document.values import Dims
 from resizefix.errors import RefusedError
 from resizefix.interpolation import ExtentKind
-from resizefix.shapes.fixed_sizes import fixed_values
-from resizefix.shapes.stored_shapes import ModelView
+from resizefix.shapes.stored_shapes import ModelView, fixed_values
 
 
 class OperandSource(str, Enum):
@@ -135,10 +134,10 @@ class SiteFacts:
     @property
     def is_computable(self) -> bool:
         """By how much each axis is resized is known: by scales, or by sizes of an input that has known ones."""
-        known = self.known_values is not None
-        if self.by_sizes and known:
+        is_known = self.known_values is not None
+        if self.by_sizes and is_known:
             return self.input_shape is not None and None not in self.input_shape[min(2, len(self.input_shape) - 1) :]
-        return known or bool(self.usual_values)
+        return is_known or bool(self.usual_values)
 
     @property
     def shown_input_shape(self) -> str:
@@ -288,8 +287,8 @@ class SiteFacts:
 
 
 def _type_name(elem_type: int | None) -> str:
-    known = TensorProto.DataType.values()
-    return TensorProto.DataType.Name(elem_type).lower() if elem_type in known else "an unknown type"
+    type_numbers = TensorProto.DataType.values()
+    return TensorProto.DataType.Name(elem_type).lower() if elem_type in type_numbers else "an unknown type"
 
 
 _FLAGS = ("exclude_outside", "antialias")
@@ -349,15 +348,15 @@ def why_unreadable(node: NodeProto, opset: int) -> str | None:
 
 def enclosing(scope: Scope) -> frozenset[str]:
     """The operators whose bodies a scope stands in, and "function"."""
-    found = set()
+    pairs = set()
     current: Scope | None = scope
     while current is not None:
         if current.parent is not None and current.owner is not None:
-            found.add(current.parent.body.node[current.owner].op_type)
+            pairs.add(current.parent.body.node[current.owner].op_type)
         elif current.in_function:
-            found.add("function")
+            pairs.add("function")
         current = current.parent
-    return frozenset(found)
+    return frozenset(pairs)
 
 
 _USUAL_SIZES = (7, 10, 16, 25)
@@ -370,12 +369,12 @@ def usual_values(
     has no symbol, or other sizes decide, too."""
     if None in dims or all(isinstance(size, int) for size in dims):
         return ()
-    found = []
+    values_found = []
     for batch, usual in enumerate(_USUAL_SIZES, 1):
         supposed = {size: usual + axis if axis else batch for axis, size in enumerate(dims) if isinstance(size, str)}
         value = fixed_values(view, supposed).array(scope, name)
         if value is None or value.dtype.kind not in "fiu":
             return ()
         sizes = tuple(size if isinstance(size, int) else supposed[size] for size in dims if size is not None)
-        found.append((sizes, tuple(map(float, value.ravel()))))
-    return tuple(found)
+        values_found.append((sizes, tuple(map(float, value.ravel()))))
+    return tuple(values_found)

@@ -95,8 +95,8 @@ def _open_axes(dims: Dims, theirs: Dims, joined: int | None) -> tuple[int, ...]:
 
 def _is_alike(view: ModelView, scope: Scope, partner: str, resize: NodeProto) -> bool:
     """Whether another resize made the partner by the same scales or sizes."""
-    made = view.scopes.definition(scope, partner)
-    maker = None if made is None else made.node
+    definition = view.scopes.definition(scope, partner)
+    maker = None if definition is None else definition.node
     return maker is not None and maker.op_type == resize.op_type and maker.input[1:] == resize.input[1:]
 
 

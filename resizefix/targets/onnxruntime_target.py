@@ -70,22 +70,22 @@ def _least_count(f: SiteFacts) -> float:
     if scales is None or None in scales or f.values is None:
         return 0
     shape = f.input_shape or (None,) * len(scales)
-    known = [scale or 0 for scale in scales]
+    numbers = [scale or 0 for scale in scales]
     lengths = [1 if size is None else size for size in shape]
-    if not all(map(math.isfinite, known)) or any(
-        size is None and scale < 1 for size, scale in zip(shape, known, strict=False)
+    if not all(map(math.isfinite, numbers)) or any(
+        size is None and scale < 1 for size, scale in zip(shape, numbers, strict=False)
     ):
         return 0
-    return math.prod(math.floor(scale * size) for scale, size in zip(known, lengths, strict=False))
+    return math.prod(math.floor(scale * size) for scale, size in zip(numbers, lengths, strict=False))
 
 
 def _follow_policy(f: SiteFacts, scales: list[float | None]) -> None:
     """One scale for all listed axes; the kernel overlooks axes that are counted from the end."""
     listed = set(f.listed_axes)
     chosen = [scale for axis, scale in enumerate(scales) if axis in listed]
-    known = [scale for scale in chosen if scale is not None]
+    known_scales = [scale for scale in chosen if scale is not None]
     pick = min if f.keep_aspect_ratio_policy == "not_larger" else max
-    common = pick(known) if known and len(known) == len(chosen) else None
+    common = pick(known_scales) if known_scales and len(known_scales) == len(chosen) else None
     scales[:] = [common if axis in listed else 1.0 for axis in range(len(scales))]
 
 

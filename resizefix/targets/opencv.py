@@ -69,9 +69,9 @@ def _is_constant(f: SiteFacts) -> bool:
     """The importer knows the extent, or what is computed of shapes that it knows."""
     shape = f.input_shape
     # It takes an open batch of three or more axes for 1. The whole shape of another tensor may be known, too.
-    known = shape is not None and None not in shape[int(len(shape) > 2) :]
+    is_known = shape is not None and None not in shape[int(len(shape) > 2) :]
     of_another = f.computed_by == {"Shape"} and f.static_values is not None
-    folded = f.source is S.SHAPE and (known or of_another)
+    folded = f.source is S.SHAPE and (is_known or of_another)
     return f.source in STORED or f.values is not None or folded or _becomes_upsample(f)
 
 

@@ -158,10 +158,10 @@ def resized(f: SiteFacts, fed: float = _FED) -> Iterator[Resized]:
     """Axis, length before, length after and scale, of each axis that is resized; several of one whose length is not
     known. Scales that are not known are `fed`, on the image axes. Nothing where every length stays, which onnxruntime
     copies whatever the scales are, and where the output is empty."""
-    found = list(_resized(f, fed))
-    if all(size == out for _, size, out, _ in found) or not gives_samples(f):
+    axes = list(_resized(f, fed))
+    if all(size == out for _, size, out, _ in axes) or not gives_samples(f):
         return
-    yield from found
+    yield from axes
 
 
 def is_resized(f: SiteFacts) -> bool:
@@ -234,8 +234,8 @@ def copies_are_exact(f: SiteFacts) -> bool:
 
 def _copies(f: SiteFacts) -> Iterator[Sampling]:
     """How the scales would sample a node that changes no length; nothing of another node."""
-    found = list(_resized(f, _FED))
-    return _sampled(f, found if all(size == out for _, size, out, _ in found) else ())
+    axes = list(_resized(f, _FED))
+    return _sampled(f, axes if all(size == out for _, size, out, _ in axes) else ())
 
 
 def copied(sampling: Sampling) -> Sampling:
@@ -327,21 +327,21 @@ def policy_is_stretch(f: SiteFacts) -> bool:
         return True
     if f.values is None or f.input_shape is None or not f.rank:
         return False
-    found = {axis: out for axis, _, out, _ in resized(f)}
+    outs = {axis: out for axis, _, out, _ in resized(f)}
     pairs = list(zip((axis % f.rank for axis in f.listed_axes), f.values, strict=False))
-    return len(pairs) == len(f.values) and all(found.get(axis, f.input_shape[axis]) == size for axis, size in pairs)
+    return len(pairs) == len(f.values) and all(outs.get(axis, f.input_shape[axis]) == size for axis, size in pairs)
 
 
 def _by_policy(
     f: SiteFacts, values: Sequence[float], listed: Sequence[int], rank: int, sizes: Sequence[int | None]
 ) -> Iterator[Resized]:
     pairs = zip(sizes, values, strict=True)
-    known = [(size, value) for size, value in pairs if size and math.isfinite(value) and 0 < value <= _LONGEST]
-    if len(known) < len(listed):
+    usable = [(size, value) for size, value in pairs if size and math.isfinite(value) and 0 < value <= _LONGEST]
+    if len(usable) < len(listed):
         return
-    ratios = [sampled_scale(size, int(value)) for size, value in known]
+    ratios = [sampled_scale(size, int(value)) for size, value in usable]
     scale = min(ratios) if f.keep_aspect_ratio_policy == "not_larger" else max(ratios)
-    for axis, (size, _) in zip(listed, known, strict=True):
+    for axis, (size, _) in zip(listed, usable, strict=True):
         out = math.floor(float(np.float32(scale) * np.float32(size)) + 0.5)
         if 0 < out <= _LONGEST and 0 < size <= _LONGEST:
             yield axis % rank, size, out, scale

@@ -348,3 +348,6 @@ TENSORRT_TARGETS: tuple[Target, ...] = targets_of(
 LEGACY_TARGETS = tuple(
     target for target in TENSORRT_TARGETS if target.version in ("5.0", "5.1", "6.0", "7.0", "7.1", "7.2")
 )
+
+# The targets that the TensorRT to be installed from PyPI answers for, and what the report calls it then.
+SPEAKS_FOR = {"tensorrt-rtx": "library.parser", "tensorrt-10": "library.parser-for-tensorrt-10"}

@@ -58,9 +58,9 @@ def _one_pixel(f: SiteFacts, sampling: Sampling) -> Sampling:
 
 def _is_whole(f: SiteFacts) -> bool:
     """No in·scale has a fraction."""
-    found = list(resized(f))
+    axes = list(resized(f))
     by_lengths = f.by_sizes and f.keep_aspect_ratio_policy == "stretch"
-    return by_lengths or all(float(np.float32(scale) * np.float32(size)).is_integer() for _, size, _, scale in found)
+    return by_lengths or all(float(np.float32(scale) * np.float32(size)).is_integer() for _, size, _, scale in axes)
 
 
 def _declutters(f: SiteFacts) -> bool:

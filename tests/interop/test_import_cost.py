@@ -57,15 +57,15 @@ FOR_INSPECT = {
     "opsets": {"evaluation", "newest"},
     "origins": {"classify"},
     "runtimes": {"inputs"},
-    "shapes": {"kept_names", "fixed_sizes", "sizes", "number_reading", "dependents", "reading", "table", "walk"}
+    "shapes": {"kept_names", "sizes", "number_reading", "dependents", "reading", "table", "walk"}
     | {"values", "inference", "stored_shapes", "output_size", "signatures", "size_rules", "vectors"}
     | {"elementwise_values", "expression", "moving_values", "operand", "arithmetic_values"}
-    | {"cutting_rows", "elementwise_rows", "moving_rows", "reshape_row", "resize_row", "window_rows"},
+    | {"cutting_rows", "elementwise_rows", "moving_rows", "reshape_row", "window_rows"},
     "targets": {"catalogue", "facts", "collect_facts", "onnxruntime_target", "target", "tensorrt"}
     | {"conditions", "shared_rules"}
     | {"tensorrt_sampling"}
     | {"deviations", "met_tensors", "sampling"}
-    | {"described", "described_computation", "described_conditions"}
+    | {"described", "described_conditions"}
     | {"mnn", "ncnn", "opencv", "openvino", "tract", "tvm"},
     "verification": {"scale_points", "sizing"},
 }
@@ -92,6 +92,23 @@ def test_inspect_imports_only_what_it_needs(words):
     assert not own & {"lowerings", "interop", "reports.html", "reports.markdown"}
     assert not (words and own & {*NOT_FOR_JSON, "targets"}), "not for --json"
     assert heavy == {"click", "google.protobuf", "numpy", "onnx"}
+
+
+# What a command that writes does not use stays unloaded: rooms, or modules of them.
+UNUSED = {
+    "promote-scales": ("faults", "lowerings", "opsets.lowering", "opsets.table", "origins.fit", "reports.survey"),
+    "legalize": ("library.live", "library.plans", "opsets.lowering", "opsets.table", "runtimes.tensorrt"),
+    "trt-legacy": ("library.live", "library.plans", "reports.survey", "runtimes.tensorrt"),
+}
+
+
+@pytest.mark.parametrize("command", UNUSED)
+def test_a_command_that_writes_loads_only_what_it_uses(command, tmp_path):
+    more = ("--target", "tensorrt-8.0") if command == "legalize" else ()
+    own, _ = modules_of(command, str(SRCNN), str(tmp_path / "out.onnx"), *more)
+    assert "runtimes.ort_session" in own  # the result is verified
+    unused = (*UNUSED[command], "input_sizes", "interop.graphsurgeon_graph", "interop.ir_model")
+    assert [name for name in sorted(own) if f"{name}.".startswith(tuple(f"{prefix}." for prefix in unused))] == []
 
 
 def test_help_imports_neither_a_command_nor_what_reads_a_model():

@@ -7,8 +7,8 @@ from ort_runs import run
 
 import resizefix
 from resizefix.errors import RefusedError
-from resizefix.library import inlining
 from resizefix.library.result import VerificationFailedError
+from resizefix.opsets import lowering
 
 X = np.random.default_rng(0).standard_normal((1, 3, 8, 8)).astype(np.float32)
 UP = 'b = Resize <mode = "nearest", coordinate_transformation_mode = "asymmetric", nearest_mode = "floor"> (a, "", s)'
@@ -73,7 +73,7 @@ def test_a_function_that_cannot_be_inlined_is_named():
 
 
 def test_functions_that_are_inlined_wrongly_are_not_written(monkeypatch):
-    inlined = inlining.inline_functions
+    inlined = lowering.inline_functions
 
     def wrong(model):
         steps = inlined(model)
@@ -81,7 +81,7 @@ def test_functions_that_are_inlined_wrongly_are_not_written(monkeypatch):
             node.op_type = "Neg" if node.op_type == "Relu" else node.op_type
         return steps
 
-    monkeypatch.setattr(inlining, "inline_functions", wrong)
+    monkeypatch.setattr(lowering, "inline_functions", wrong)
     with pytest.raises(VerificationFailedError):
         resizefix.legalize(MODELS["beside"], target="openvino", live=False)
 

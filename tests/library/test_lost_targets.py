@@ -6,10 +6,11 @@ from onnx import TensorProto, helper
 import resizefix
 from benchmarks.independent_resizes import independent_resizes
 from resizefix.document.document import Document
-from resizefix.library.lost_targets import lost_targets
-from resizefix.operations.promote_scales import Integers, NewInputs, promote_scales
+from resizefix.library.lost_targets import targets_moved
+from resizefix.operations.promote_scales import promote_scales
 from resizefix.operations.sites import sites_in
 from resizefix.outcome import Status
+from resizefix.promotion import Integers, NewInputs
 from resizefix.shapes.stored_shapes import ModelView
 from resizefix.targets.catalogue import TARGETS
 from resizefix.targets.collect_facts import facts_in
@@ -72,7 +73,8 @@ def test_the_answer_is_that_of_judging_and_promoting_every_node(name, options):
     model = models()[name]
     made = resizefix.promote_scales(model, verify=False, allow_coupled=True, on_refusal="return", **options)
     before, after = ModelView(Document.from_proto(model)), ModelView(Document.from_proto(made.model))
-    assert lost_targets(before, after, made.outcomes, made.inputs) == looked_at_whole(before, after, made.outcomes)
+    moved = targets_moved(before, after, made.outcomes, made.inputs)
+    assert (moved.lost, moved.kept_by_integers or []) == looked_at_whole(before, after, made.outcomes)
 
 
 def looked_at_whole(before, after, outcomes):
@@ -97,6 +99,8 @@ def test_a_large_model_is_not_promoted_for_tensorrt_as_well(monkeypatch):
         promoted.append(len(document.proto.graph.node))
         return promote_scales(document, *rest, **options)
 
-    monkeypatch.setattr("resizefix.library.lost_targets.promote_scales", seen)
-    assert lost_targets(before, after, made.outcomes, made.inputs)[0]
+    monkeypatch.setattr("resizefix.operations.promote_scales.promote_scales", seen)
+    moved = targets_moved(before, after, made.outcomes, made.inputs)
+    assert moved.lost
+    assert moved.kept_by_integers is not None
     assert set(promoted) == {1}, "of two nodes that differ in their names alone, one by itself"

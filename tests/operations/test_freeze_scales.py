@@ -11,10 +11,10 @@ from resizefix.document.document import Document
 from resizefix.document.values import dims_of
 from resizefix.errors import UsageError
 from resizefix.operations.freeze_scales import Freezing, freeze_scales
-from resizefix.operations.promote_scales import NewInputs, promote_scales
+from resizefix.operations.promote_scales import promote_scales
 from resizefix.operations.sites import find_sites, select
 from resizefix.outcome import Status
-from resizefix.promotion import Form
+from resizefix.promotion import Form, NewInputs
 from resizefix.verification.signatures import Feeding
 from resizefix.verification.verify import verify
 

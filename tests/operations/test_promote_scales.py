@@ -7,11 +7,11 @@ import resizefix
 from resizefix.document.document import Document
 from resizefix.errors import UsageError
 from resizefix.operations.freeze_scales import freeze_scales
-from resizefix.operations.promote_scales import NewInputs, promote_scales
+from resizefix.operations.promote_scales import promote_scales
 from resizefix.operations.sites import find_sites
 from resizefix.origins.classify import OriginKind
 from resizefix.outcome import Status
-from resizefix.promotion import Form
+from resizefix.promotion import Form, NewInputs
 from resizefix.verification.conditions import Conditions
 from resizefix.verification.signatures import Feeding
 from resizefix.verification.verify import verify

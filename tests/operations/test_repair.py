@@ -11,9 +11,9 @@ from test_repaired_files import BROKEN
 
 import resizefix
 from resizefix.document.document import Document
+from resizefix.faults import extents, types
 from resizefix.faults.fault import Preferences
-from resizefix.faults.resize_node import NodeSurroundings, ResizeNode
-from resizefix.faults.table import FINDERS, faults_in
+from resizefix.faults.table import ROWS, faults_in, resize_nodes
 from resizefix.outcome import Status
 from resizefix.shapes.stored_shapes import ModelView
 
@@ -139,19 +139,19 @@ def test_each_fault_is_named_and_fixed(opset, nodes, rest, fault):
     opened(result.model, optimized=True)
 
 
-def test_every_finder_is_covered_by_a_text_or_a_file():
+def test_every_finder_is_covered_by_a_text_or_a_file_and_names_the_faults_of_its_row():
     documents = [Document.from_proto(small(*row[:3])) for row in TEXTS.values()]
     documents += [Document.open(path) for path in BROKEN.glob("*.onnx")]
     fired = set()
     for document in documents:
-        surroundings = NodeSurroundings(ModelView(document))
-        for scope in surroundings.view.scopes.all:
-            for index, node in enumerate(scope.body.node):
-                if node.op_type in ("Resize", "Upsample"):
-                    found = ResizeNode(surroundings, scope, index)
-                    fired |= {find.__name__ for find in FINDERS if find(found, Preferences(remove_identity=True))}
-    in_tests_of_their_own = {"identity", "half_a_cast_pair"}
-    assert {find.__name__ for find in FINDERS} <= fired | in_tests_of_their_own
+        for node in resize_nodes(ModelView(document)):
+            for row in ROWS:
+                fault = row.find(node, Preferences(remove_identity=True))
+                if fault is not None:
+                    assert fault.name in row.names
+                    fired.add(row.find)
+    in_tests_of_their_own = {extents.identity, types.half_a_cast_pair}
+    assert {row.find for row in ROWS} <= fired | in_tests_of_their_own
 
 
 REFUSED = {

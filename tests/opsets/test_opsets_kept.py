@@ -90,7 +90,7 @@ NO_KERNEL = {*DRAWING, "GlobalLpPool", "MaxRoiPool"}
 OTHERS = {"Add", "Div", "Mul", "PRelu", "Pow", "Sub", "InstanceNormalization"}
 OTHERS |= {"Cast", "CastLike", "Dropout", "LSTM", "GRU", "RNN"}
 # Whatever else the family holds is a function of one value, so that no row goes untested.
-OF_ONE = [row.op_type for row in elementwise.ROWS if row.op_type not in {*ON_IMAGES, *DRAWING, *OTHERS}]
+OF_ONE = [row.op_type for row in elementwise.MORE_TYPES if row.op_type not in {*ON_IMAGES, *DRAWING, *OTHERS}]
 REDUCTIONS = [row.op_type for row in reductions.ROWS if row.op_type.startswith("Reduce")]
 IN_PARTS = ("ReduceLogSum", "ReduceLogSumExp")  # onnxruntime computes them at opset 28 by other operators
 POSITIVE = np.abs(normal(2, 3, 4, 5)) + np.float32(0.1)

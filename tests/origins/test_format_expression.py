@@ -1,7 +1,7 @@
 import pytest
 
 from resizefix.document.text import listed
-from resizefix.origins.format_expression import axis_names, figure, written
+from resizefix.origins.axis_relation import axis_names, figure, written
 from resizefix.shapes.expression import Number, Size, computed
 
 H = Size(((), "x"), 2)

@@ -6,8 +6,7 @@ from onnx_text import document
 from ort_runs import run
 
 from resizefix.scope_path import MAIN
-from resizefix.shapes.fixed_sizes import know_fixed_sizes
-from resizefix.shapes.stored_shapes import ModelView
+from resizefix.shapes.stored_shapes import ModelView, know_fixed_sizes
 
 CHAINS = {
     "pads made by Concat and Split": """p, q = Split <axis = 0> (four)

@@ -6,7 +6,7 @@ from onnx import ModelProto, helper, numpy_helper
 from opset_pair import model_of, normal, run
 
 from resizefix.dialects.resized_length import agreed_length
-from resizefix.opsets.folding import Unread, fold
+from resizefix.opsets.constants import Unread, fold
 from resizefix.opsets.value_info_map import ValueInfoMap
 
 

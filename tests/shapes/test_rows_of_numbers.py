@@ -17,7 +17,6 @@ from resizefix.shapes import (
     moving_rows,
     moving_values,
     reshape_row,
-    resize_row,
     window_rows,
 )
 from resizefix.shapes.number_reading import ConflictError, NumberReading, Numbers, UnknownSizesError
@@ -109,7 +108,7 @@ def test_an_attribute_that_the_call_of_a_function_gives_is_not_taken_for_its_def
 
 
 def test_no_operator_has_two_rows():
-    parts = (cutting_rows, elementwise_rows, moving_rows, reshape_row, resize_row, window_rows)
+    parts = (cutting_rows, elementwise_rows, moving_rows, reshape_row, window_rows)
     sizes = [operator for part in parts for operator in part.ROWS]
     values = [operator for part in (moving_values, arithmetic_values) for operator in part.ROWS]
     assert len(sizes) == len(set(sizes))

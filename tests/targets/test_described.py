@@ -16,8 +16,7 @@ from resizefix.errors import UsageError
 from resizefix.interpolation import ExtentKind
 from resizefix.outcome import Status
 from resizefix.targets.catalogue import TARGETS, near_names, target_named
-from resizefix.targets.described import FOLDER, shipped, target_in, tomllib
-from resizefix.targets.described_computation import PROPERTIES
+from resizefix.targets.described import FOLDER, PROPERTIES, shipped, target_in, tomllib
 from resizefix.targets.described_conditions import CONDITIONS
 from resizefix.targets.described_schema import schema, template
 from resizefix.targets.facts import OperandSource, Roi

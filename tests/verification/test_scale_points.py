@@ -5,9 +5,9 @@ import onnx_text
 import pytest
 
 from resizefix.document.document import Document
-from resizefix.operations.promote_scales import NewInputs, promote_scales
+from resizefix.operations.promote_scales import promote_scales
 from resizefix.operations.sites import find_sites
-from resizefix.promotion import Form, PromotedInput
+from resizefix.promotion import Form, NewInputs, PromotedInput
 from resizefix.shapes.output_size import kernel_length
 from resizefix.verification.scale_points import alike_points, even_value, moved_points, other_values
 

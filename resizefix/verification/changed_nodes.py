@@ -22,14 +22,14 @@ from resizefix.document.document import Document
 from resizefix.document.text import each_of
 from resizefix.errors import RefusedError
 from resizefix.interpolation import Interpolation, NearestMode
-from resizefix.runtimes.inputs import Feeds, Value, model_inputs
+from resizefix.runtimes.inputs import Feeds, Value, model_inputs, shapes_of
 from resizefix.runtimes.limits import BrokenOffError
 from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError, only_without_optimisation
 from resizefix.shapes.stored_shapes import ModelView
 from resizefix.verification.bounds import FLOAT_BOUND, relative_bounds, widest, within
 from resizefix.verification.compare import compare, largest_finite, measured
 from resizefix.verification.conditions import Conditions
-from resizefix.verification.engine import DifferenceError, Engine, run_of, shapes_of_feeds
+from resizefix.verification.engine import DifferenceError, Engine, run_of
 from resizefix.verification.extraction import Extraction
 from resizefix.verification.fitting import Fitted
 from resizefix.verification.trial import Outputs, Point, Side, Trial
@@ -178,7 +178,7 @@ class _Work:
     def _against(self, trial: Trial, feed: Feed, point: Point, old: Outputs) -> None:
         """What the changed model computes, at both optimisation levels."""
         new = self._first_made = trial.made(point, Side.AFTER)
-        self.shapes = self.shapes or dict(shapes_of_feeds(point.feeds))
+        self.shapes = self.shapes or dict(shapes_of(point.feeds))
         for name, value in old.items():
             difference = measured(feed.name, name, value, new.get(name))
             self.outputs.append(difference)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from resizefix.document.values import Array
-from resizefix.runtimes.inputs import Value
+from resizefix.runtimes.inputs import Value, shapes_of
 from resizefix.runtimes.ort_session import CannotRunError, Session
 from resizefix.verification.fitting import Fitted
 from resizefix.verification.other_values import half_way
@@ -28,14 +28,16 @@ _YIELDED = (8, 16)  # before that: what is computed behind the tensor may round 
 _ELEMENTS = 3  # of the tensor, each of which is taken for itself
 
 
-def shapes_of(feeds: Mapping[str, Value]) -> tuple[object, ...]:
-    """The shapes of all tensors that are fed."""
-    return tuple((name, value.shape) for name, value in feeds.items() if isinstance(value, np.ndarray))
+def numbers_of(value: Value) -> int:
+    """How many numbers a value has; a text, a truth or a map is one."""
+    if isinstance(value, np.ndarray):
+        return value.size
+    return sum(map(numbers_of, value)) if isinstance(value, list) else 1
 
 
 def numbers_fed(feeds: Mapping[str, Value]) -> int:
-    """How many numbers all tensors have."""
-    return sum(value.size for value in feeds.values() if isinstance(value, np.ndarray))
+    """How many numbers all values have."""
+    return sum(map(numbers_of, feeds.values()))
 
 
 @dataclass
@@ -52,7 +54,7 @@ class Crossings:
         """Feeds on both sides of each number, nearer and nearer to each other."""
         groups: dict[object, list[dict[str, Value]]] = {}
         for one in fitted:
-            groups.setdefault(shapes_of(one.feeds), []).append(one.feeds)
+            groups.setdefault(tuple(shapes_of(one.feeds).items()), []).append(one.feeds)
         largest = max(groups, key=lambda shapes: numbers_fed(groups[shapes][0]))
         for shapes in list(dict.fromkeys([largest, *groups]))[:_MOST_SHAPES]:
             feeds = groups[shapes][:_MOST_FEEDS]

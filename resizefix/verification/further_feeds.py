@@ -14,11 +14,11 @@ from itertools import islice
 
 import numpy as np
 
-from resizefix.runtimes.inputs import InputKind, TensorInput, Value
+from resizefix.runtimes.inputs import InputKind, TensorInput, Value, shapes_of
 from resizefix.runtimes.ort_session import CannotRunError
 from resizefix.scope_path import ScopePath
 from resizefix.verification.arms import Watched
-from resizefix.verification.crossings import Crossings, numbers_fed
+from resizefix.verification.crossings import Crossings, numbers_fed, numbers_of
 from resizefix.verification.draws import SMALL, Drawer
 from resizefix.verification.feed_rows import ROWS_OF_A_TURN, FeedRow, looking_row, row
 from resizefix.verification.feeds import Feeder
@@ -93,7 +93,7 @@ class FurtherFeeds:
     @cached_property
     def _weight(self) -> int:
         values = (*self.first.feeds.values(), *self.first.outputs.values())
-        return self.origin.weight + sum(map(_elements, values))
+        return self.origin.weight + sum(map(numbers_of, values))
 
     @property
     def computed_per_number(self) -> float:
@@ -120,7 +120,7 @@ class FurtherFeeds:
             if self._weight <= most:
                 return max(feeds, self._until_every_edge) if self.is_brief else feeds
         usual = (self._usual(self.first, entry) for entry in self._drawn)
-        return 1 + any(_elements(value) <= SMALL for value in usual)
+        return 1 + any(numbers_of(value) <= SMALL for value in usual)
 
     @property
     def _until_every_edge(self) -> int:
@@ -133,11 +133,11 @@ class FurtherFeeds:
         first; rows are drawn at them, too."""
         by_shapes: dict[object, dict[str, Value]] = {}
         for feeds in islice(self.feeder.candidates(_SIZINGS), _SIZES_ASKED) if self.is_light else ():
-            by_shapes.setdefault(_shapes(feeds), feeds)
-        by_shapes.pop(_shapes(self.first.feeds), None)
+            by_shapes.setdefault(tuple(shapes_of(feeds).items()), feeds)
+        by_shapes.pop(tuple(shapes_of(self.first.feeds).items()), None)
         found: list[Fitted] = []
-        for feeds in sorted(by_shapes.values(), key=_fed):
-            fitted = self._run(feeds) if _fed(feeds) <= LIGHT and len(found) < _OTHER_SIZES else None
+        for feeds in sorted(by_shapes.values(), key=numbers_fed):
+            fitted = self._run(feeds) if numbers_fed(feeds) <= LIGHT and len(found) < _OTHER_SIZES else None
             if fitted is not None and not fitted.vacuous:
                 self._keep(found, fitted)
         self.bases += found
@@ -198,8 +198,9 @@ class FurtherFeeds:
         by_size = sorted(kept, key=lambda one: mean_size(one[0].feeds))[:: -(-len(kept) // _BORDERS) or 1]
         for one, ran in by_size:
             # Not the next one, which may be the opposite: all numbers half way between the two are 0.
-            others = (other for other, ran_other in kept[2:] if ran != ran_other and _same_shapes(one, other))
-            other = next(others, None)
+            others = (other for other, ran_other in kept[2:] if ran != ran_other)
+            shapes = shapes_of(one.feeds)
+            other = next((other for other in others if shapes_of(other.feeds) == shapes), None)
             found += [] if other is None else self._border(one, other)
             # The same numbers a little less and a little more keep their distances.
             most = 2 * largest(one.feeds)
@@ -314,7 +315,7 @@ def drawn_first(runner: Watched, feeder: Feeder, origin: TellingValues, budget: 
     ]
     drawer = Drawer(feeder.seed, origin.edges, origin.deciding)
     for number in range(-1, _FIRST_ROWS):
-        for feeds in (feeds for feeds in usual if _fed(feeds) <= LIGHT):
+        for feeds in (feeds for feeds in usual if numbers_fed(feeds) <= LIGHT):
             values = {entry.name: drawer.value(entry, feeds[entry.name], row(number)) for entry in feeder.drawn}
             tried = feeds if number < 0 else {**feeds, **values}
             taken = runner.taken(tried)
@@ -324,10 +325,6 @@ def drawn_first(runner: Watched, feeder: Feeder, origin: TellingValues, budget: 
                     if not (fitted.vacuous or runner.contradicts(fitted.outputs)):
                         return fitted
     return None
-
-
-def _same_shapes(one: Fitted, other: Fitted) -> bool:
-    return _shapes(one.feeds) == _shapes(other.feeds)
 
 
 def tells(fitted: Fitted) -> bool:
@@ -341,20 +338,6 @@ def _tells(value: Value) -> bool:
         return True
     finite = np.isfinite(value.astype(np.float32, copy=False))
     return bool(finite.all()) and (value.size == 1 or bool((value != value.flat[0]).any()))
-
-
-def _elements(value: Value) -> int:
-    if isinstance(value, np.ndarray):
-        return value.size
-    return sum(map(_elements, value)) if isinstance(value, list) else 1
-
-
-def _fed(feeds: Mapping[str, Value]) -> int:
-    return sum(map(_elements, feeds.values()))
-
-
-def _shapes(feeds: Mapping[str, Value]) -> tuple[object, ...]:
-    return tuple((name, value.shape) for name, value in feeds.items() if isinstance(value, np.ndarray))
 
 
 def _identity(feeds: Mapping[str, Value]) -> bytes:

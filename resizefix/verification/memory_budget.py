@@ -16,7 +16,7 @@ from resizefix.document.document import Document
 from resizefix.document.values import Array
 from resizefix.interpolation import ExtentKind
 from resizefix.promotion import InputBinding, PromotedInput
-from resizefix.runtimes.inputs import Value
+from resizefix.runtimes.inputs import Value, shapes_of
 from resizefix.runtimes.limits import Footprint, Limits, footprint, in_words
 from resizefix.scope_path import Key
 from resizefix.verification.dependence import Dependence
@@ -76,7 +76,7 @@ class MemoryBudget:
             if taken <= self._most / 2:
                 self._small.append((feeds, scales))
                 return None
-        factors, shapes = _growth(scales), _shapes(feeds)
+        factors, shapes = _growth(scales), shapes_of(feeds)
         alike = [known for known in self._known if known.shapes == shapes]
         if any(self._is_small(known, factors) for known in alike):  # of all first: to follow paths takes long
             return None
@@ -92,7 +92,7 @@ class MemoryBudget:
 
     def start_from(self, feeds: Mapping[str, Value]) -> None:
         """Count a run on these feeds as one forward pass."""
-        self._own = _shapes(feeds)
+        self._own = shapes_of(feeds)
 
     def cost(self, feeds: Mapping[str, Value], scales: ScalePoint = _AS_IT_IS) -> float | None:
         """What a run costs, in runs on the feeds of `start_from`, by the elements that nodes make; None where that is
@@ -104,8 +104,8 @@ class MemoryBudget:
     def computed(self, feeds: Mapping[str, Value]) -> float:
         """What a run on these feeds computes, as far as inference was asked: elements made of one or a few others, and
         for each node what calling it costs. At least what is fed."""
-        own = self._as_it_is.get(_sorted(_shapes(feeds)))
-        made = sum(math.prod(shape) for shape in _shapes(feeds).values()) if own is None else sum(own.work)
+        own = self._as_it_is.get(_sorted(shapes_of(feeds)))
+        made = sum(math.prod(shape) for shape in shapes_of(feeds).values()) if own is None else sum(own.work)
         return made + _OF_A_NODE * len(self._original.proto.graph.node)
 
     def turned(self, scales: ScalePoint) -> float | None:
@@ -118,7 +118,7 @@ class MemoryBudget:
         return math.prod(growing) ** _TURNS if growing else None
 
     def _by_elements(self, feeds: Mapping[str, Value], scales: ScalePoint) -> float | None:
-        shapes = _shapes(feeds)
+        shapes = shapes_of(feeds)
         factors = {key: factor for key, factor in _growth(scales).items() if factor != 1}
         if factors and len(self._original.proto.graph.node) <= _FEW:
             old = ScalePoint(tuple((source, tuple(source.value)) for source, _ in scales.values))
@@ -163,7 +163,7 @@ class MemoryBudget:
 
     def has_room(self, feeds: Mapping[str, Value], scales: ScalePoint, times: int) -> bool:
         """Whether so many times what the tensors take at one time fit, as far as is known without inference."""
-        factors, shapes = _growth(scales), _shapes(feeds)
+        factors, shapes = _growth(scales), shapes_of(feeds)
         return any(known.shapes == shapes and self._is_small(known, factors, times) for known in self._known)
 
     def _is_small(self, known: _KnownSizes, factors: Mapping[Key, float], times: int = 1) -> bool:
@@ -185,10 +185,6 @@ class _KnownSizes:
     shapes: Mapping[str, tuple[int, ...]]
     factors: Mapping[Key, float]
     peak: int
-
-
-def _shapes(feeds: Mapping[str, Value]) -> dict[str, tuple[int, ...]]:
-    return {name: value.shape for name, value in feeds.items() if isinstance(value, np.ndarray)}
 
 
 def _sorted(shapes: Mapping[str, tuple[int, ...]]) -> object:

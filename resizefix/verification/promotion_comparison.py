@@ -7,10 +7,8 @@ optimisation disabled, where every node runs as it stands; at the default level 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
-
-import numpy as np
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.difference import Differences
@@ -18,14 +16,14 @@ from resizefix.document.document import Document
 from resizefix.document.text import counted, listed
 from resizefix.error_bound import ErrorBound
 from resizefix.promotion import Coupling, Freedom, PromotedInput
-from resizefix.runtimes.inputs import Value
+from resizefix.runtimes.inputs import Value, shapes_of
 from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError, Session
 from resizefix.runtimes.prepared_model import prepare_for_ort
 from resizefix.scope_path import Key, ScopePath
 from resizefix.verification.arms import bodies_behind
 from resizefix.verification.bounds import relative_bounds, within
 from resizefix.verification.compare import compare
-from resizefix.verification.engine import DifferenceError, shapes_of_feeds
+from resizefix.verification.engine import DifferenceError, run_of
 from resizefix.verification.jumps import agree_before_jumps
 from resizefix.verification.probe import Prober
 from resizefix.verification.promoted_runs import (
@@ -47,7 +45,7 @@ from resizefix.verification.scale_points import (
     sampled_by_sizes,
 )
 from resizefix.verification.trial import Answer, Outputs, Point, Trial, moved_by_optimising
-from resizefix.verification.verification import HeldAs, Run
+from resizefix.verification.verification import HeldAs
 
 _MOST_COST, _MOST_COST_OF_OPEN = 11.0, 14.0  # forward passes of a proof, where sizes are fixed and where they are open
 _OPTIMISED = 4.5  # of these for the default level: both models, at the old scales and at others
@@ -270,9 +268,8 @@ class PromotionComparison(PromotedRuns):
                 self._by_sizes.append((point, from_scales))
                 verdict = self._judged(sized, found, bounds)
         comparison = verdict.comparison
-        of = point.values, shapes_of_feeds(point.feeds), bounds is not None
-        run = Run(*of, comparison, verdict.bound, reference, from_scales)
-        self.engine.runs.append(run)
+        run = run_of(comparison, point.feeds, optimized=bounds is not None, bound=verdict.bound)
+        self.engine.runs.append(replace(run, values=point.values, reference=reference, from_scales=from_scales))
         why, held = comparison.reason, reference.value
         if not verdict.same and not (bounds is not None and self._only_jumps(point)):
             raise DifferenceError("verification.promotion-differs", at=at, level=level, held=held, why=why)
@@ -329,7 +326,7 @@ class PromotionComparison(PromotedRuns):
         if not any(path for path, _ in ratios):  # the lengths are seen in the main graph alone
             session = self._open(promoted, prepare_for_ort(promoted, names), optimized=False)
             lengths = session.run(point.feeds)
-        shapes = {name: value.shape for name, value in lengths.items() if isinstance(value, np.ndarray)}
+        shapes = shapes_of(lengths)
         self.engine.notes.append(sampled_by_sizes(point.scales, self._inputs, shapes, difference))
 
 

@@ -24,7 +24,7 @@ from resizefix.document.scopes import DEFAULT_DOMAINS, DefinitionKind, Scopes
 from resizefix.document.values import Array, Dims, dims_of
 from resizefix.document.view import View
 from resizefix.errors import RefusedError, ResizefixError
-from resizefix.runtimes.inputs import Feeds
+from resizefix.runtimes.inputs import Feeds, shapes_of
 from resizefix.runtimes.ort_session import Session
 from resizefix.scope_path import MAIN, Key
 from resizefix.shapes.dependents import Dependents
@@ -66,7 +66,7 @@ class StoredShapes:
 
     def saw(self, feeds: Feeds, made: Made) -> None:
         """Look at one run without optimisation."""
-        fed = {name: value.shape for name, value in feeds.items() if isinstance(value, np.ndarray)}
+        fed = shapes_of(feeds)
         wrong = contradictions(self._dims, {**fed, **made})
         if not wrong.keys() <= self.wrong.keys():
             self._feeds.append(feeds)

@@ -108,9 +108,7 @@ def _compared_with_intended(repair: Repair, engine: Engine) -> float:
     if repair.keeps_numbers or comparison.bitwise:
         engine.runs.append(run_of(comparison, first.feeds))
     if repair.keeps_numbers and (level := trial.at_default(first)) is not None:
-        engine.runs.append(run_of(level.from_expected, first.feeds, optimized=True))
-        if not (level.agrees or level.is_near_plain):
-            raise DifferenceError("verification.repair-optimised", why=level.from_expected.reason)
+        level.require(engine, first.feeds, "verification.repair-optimised")
     if comparison.bitwise:
         notes.append(Diagnostic("verification.as-before"))
         return 0.0

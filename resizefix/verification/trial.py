@@ -25,10 +25,11 @@ from resizefix.runtimes.ort_session import (
     CannotRunError,
     only_without_optimisation,
 )
-from resizefix.verification.bounds import default_level_bounds, within
+from resizefix.verification.bounds import default_level_bounds, widest, within
 from resizefix.verification.compare import compare
-from resizefix.verification.engine import Engine
+from resizefix.verification.engine import DifferenceError, Engine, run_of
 from resizefix.verification.fitting import Runner
+from resizefix.verification.signatures import Feeding
 
 Outputs = Mapping[str, Value]
 
@@ -127,13 +128,13 @@ class Trial:
         """What the models make of a point at the default level; None, with a note, where the model before does not run
         there."""
         after = self.made(point, Side.AFTER, optimized=True)
+        plain = self.made(point, Side.BEFORE)
         try:
-            moved = self.moved(point, Side.BEFORE)
+            before = self.made(point, Side.BEFORE, optimized=True)
         except (CannotLoadError, CannotRunError) as error:
             self.engine.notes.append(only_without_optimisation(self.which, error.reason))
             return None
-        plain, before = (self.made(point, Side.BEFORE, optimized=optimized) for optimized in (False, True))
-        return AtDefault(plain, before, after, moved)
+        return AtDefault(plain, before, after)
 
     def run(self, points: Sequence[Point]) -> None:
         """Compare at every point, without optimisation first. Raises what `judge` raises, and BrokenOffError."""
@@ -233,7 +234,11 @@ class AtDefault:
     plain: Outputs
     before: Outputs
     after: Outputs
-    moved: BothLevels
+
+    @cached_property
+    def moved(self) -> BothLevels:
+        """How far optimising moves the model before."""
+        return moved_by_optimising(self.plain, self.before)
 
     @cached_property
     def differences(self) -> Differences:
@@ -254,3 +259,13 @@ class AtDefault:
     def is_near_plain(self) -> bool:
         """Whether the model after computes there what the one before does without optimisation."""
         return within(compare(self.plain, self.after), self.moved.bounds)
+
+    def require(
+        self, engine: Engine, feeds: Feeds, code: str = "verification.differs-optimised", fed: Feeding | None = None
+    ) -> None:
+        """One more of the runs: the model after must compute what the one before does, at that level or without
+        optimisation. Raises DifferenceError of that code."""
+        bound = widest(self.moved.bounds)
+        engine.runs.append(run_of(self.from_expected, feeds, optimized=True, bound=bound.bound, fed=fed))
+        if not (self.agrees or self.is_near_plain):
+            raise DifferenceError(code, why=self.from_expected.reason, bound=bound)

@@ -11,17 +11,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from onnx import helper, numpy_helper
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.dialects.dialect import Operands, dialect_of
 from resizefix.dialects.intended import IntendedNode
-from resizefix.dialects.write import write
 from resizefix.difference import TensorDifference
 from resizefix.document.document import Document
 from resizefix.document.text import each_of
 from resizefix.errors import RefusedError
-from resizefix.interpolation import Interpolation, NearestMode
 from resizefix.runtimes.inputs import Feeds, Value, model_inputs, shapes_of
 from resizefix.runtimes.limits import BrokenOffError
 from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError, only_without_optimisation
@@ -32,39 +28,12 @@ from resizefix.verification.conditions import Conditions
 from resizefix.verification.engine import DifferenceError, Engine, run_of
 from resizefix.verification.extraction import Extraction
 from resizefix.verification.fitting import Fitted
+from resizefix.verification.intended_nodes import fit_alone, intended_value
 from resizefix.verification.trial import Outputs, Point, Side, Trial
 from resizefix.verification.verification import Verification
 from resizefix.verification.views import PlaneView, view
 
 RANDOM = "random values"
-_NEWEST, _SIMPLE = 19, 10  # the opsets of Resize-19, and of the last form that rounds as Upsample does
-
-
-def intended_model(meaning: Interpolation, operands: Operands, values: Mapping[str, Value]) -> Document:
-    """A model of one node, from x to y: the meaning in the newest form of the operator, its operands constants."""
-    opset = _SIMPLE if meaning.nearest_mode is NearestMode.SIMPLE else _NEWEST
-    given = {"roi": operands.roi, "scales": operands.scales, "sizes": operands.sizes}
-    tensors = {}
-    for what, name in given.items():
-        value = values.get(name or "")
-        if isinstance(value, np.ndarray) and value.size and (what != "roi" or meaning.extrapolation_value is not None):
-            tensors[what] = numpy_helper.from_array(value, what)
-    if operands.scales_attribute is not None:
-        tensors["scales"] = numpy_helper.from_array(np.array(operands.scales_attribute, np.float32), "scales")
-    roi, scales, sizes = (what if what in tensors else None for what in ("roi", "scales", "sizes"))
-    made = write(meaning, Operands("x", roi, scales, sizes), dialect_of("Resize", opset), output="y")
-    data = values[operands.x]
-    assert isinstance(data, np.ndarray)
-    elem_type = helper.np_dtype_to_tensor_dtype(data.dtype)
-    graph = helper.make_graph(
-        [made],
-        "intended",
-        [helper.make_tensor_value_info("x", elem_type, data.shape)],
-        [helper.make_tensor_value_info("y", elem_type, None)],
-        list(tensors.values()),
-    )
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=9)
-    return Document.from_proto(model)
 
 
 @dataclass(frozen=True)
@@ -237,13 +206,10 @@ class _Work:
         known = {entry.name: values[entry.name] for entry in model_inputs(was.proto) if entry.name in values}
         if not known and feed.name != RANDOM:
             return  # in a body, whose tensors no run shows
-        names = [name for name in node.operands.names if name != node.operands.x]
-        fitted = engine.fit(was, known, shapes={}, extra_outputs=names, label=f"{node.label} as it was")
+        fitted = fit_alone(engine, node, was, known, f"{node.label} as it was")
         before, after = fitted.outputs[output], engine.run(now, fitted.feeds, label=node.label)[output]
         resized = {node.data: fitted.feeds.get(node.data)}
-        operands = node.operands._replace(x=node.data)
-        intended = intended_model(node.wanted, operands, {**fitted.feeds, **fitted.outputs})
-        wanted = engine.run(intended, {"x": resized[node.data]}, label="what was asked for")["y"]
+        wanted = intended_value(engine, node, {**fitted.feeds, **fitted.outputs}, node.data)
         self._require_agreement(node, (before, wanted, after), resized, optimized=False)
         self._node_optimised(node, fitted, wanted, resized)
         difference = measured(feed.name, output, before, after)

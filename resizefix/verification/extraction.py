@@ -45,6 +45,11 @@ class Extraction:
         path, output = key
         return all(output in one.view.scopes.by_path[path].producers for one in self._pair)
 
+    def part_of(self, extracted: Document) -> float:
+        """Which part of the model before was extracted, by its nodes."""
+        whole = len(self._pair[0].view.model.graph.node)
+        return min(len(extracted.proto.graph.node) / max(whole, 1), 1.0)
+
     def extract(
         self, data: Mapping[Key, str], *, open_sizes: bool = False, sizes_stay: bool = False
     ) -> tuple[Document, Document]:

@@ -187,24 +187,20 @@ class Prover:
             if local.failure is not None:
                 return
 
-    def _part(self, extracted: Document) -> float:
-        """Which part of the original was extracted."""
-        return len(extracted.proto.graph.node) / max(len(self._original.model.graph.node), 1)
-
     def _compared(
         self, extraction: Extraction, inputs: Sequence[PromotedInput], conditions: Conditions, small: bool
     ) -> _Local:
         data = {driven.key: driven.input for source in inputs for driven in source.sites}
         try:
             conditions.limits.left()
-            try:
-                before, after = extraction.extract(data, open_sizes=small)
-                comparison = PromotionComparison(before, conditions, inputs, self._part(before))
-            except CannotRunError:
-                if len(inputs) > 1:
-                    raise
-                before, after = extraction.extract(data, open_sizes=True)  # theirs may be too large
-                comparison = PromotionComparison(before, conditions, inputs, self._part(before))
+            for open_sizes in (small, True):
+                try:
+                    before, after = extraction.extract(data, open_sizes=open_sizes)
+                    comparison = PromotionComparison(before, conditions, inputs, extraction.part_of(before))
+                    break
+                except CannotRunError:  # its sizes may be too large
+                    if open_sizes or len(inputs) > 1:
+                        raise
             comparison.require_fed_by(after)
         except (CannotLoadError, CannotRunError, BrokenOffError) as error:
             return _Local(inputs, error=error)

@@ -190,8 +190,7 @@ class _Nodes:
         parts = self._extraction.extract({key: self._sites[key]}, open_sizes=self._open_sizes, sizes_stay=sizes_stay)
         names = {value.name for document in parts for value in document.proto.graph.input}
         values = {name: value for name, value in self._pair.feeding.values.items() if name in names}
-        share = len(parts[0].proto.graph.node) / max(len(self._pair.before.proto.graph.node), 1)
-        engine = Engine(replace(self._engine.conditions, shapes={}), part=min(share, 1.0))
+        engine = Engine(replace(self._engine.conditions, shapes={}), part=self._extraction.part_of(parts[0]))
         pair = ModelPair(*parts, engine, Feeding(values), is_part=True, stated=self._stated([key]))
         try:
             local = pair.verified(self._allowed)

@@ -126,13 +126,13 @@ class _Work:
     def _whole(self, feed: Feed) -> Mapping[str, Value]:
         """The values of every tensor that a changed node reads, in the original."""
         graph = self._before.proto.graph
-        made = {name for node in graph.node for name in node.output}
+        made_inside = {name for node in graph.node for name in node.output}
         wanted = dict.fromkeys(
             value.name
             for key, (alone, _) in self._alone.items()
             if not key[0].function
             for value in alone.proto.graph.input
-            if value.name in made
+            if value.name in made_inside
         )
         fitted = self._engine.fit(self._before, feed.values, extra_outputs=list(wanted), label="the model before")
         old = {value.name: fitted.outputs[value.name] for value in graph.output}
@@ -203,10 +203,10 @@ class _Work:
             raise DifferenceError("verification.set-inlined", label=node.label)
         engine, output = self._engine, node.key[1]
         was, now = self._alone[node.key]
-        known = {entry.name: values[entry.name] for entry in model_inputs(was.proto) if entry.name in values}
-        if not known and feed.name != RANDOM:
+        hints = {entry.name: values[entry.name] for entry in model_inputs(was.proto) if entry.name in values}
+        if not hints and feed.name != RANDOM:
             return  # in a body, whose tensors no run shows
-        fitted = fit_alone(engine, node, was, known, f"{node.label} as it was")
+        fitted = fit_alone(engine, node, was, hints, f"{node.label} as it was")
         before, after = fitted.outputs[output], engine.run(now, fitted.feeds, label=node.label)[output]
         resized = {node.data: fitted.feeds.get(node.data)}
         wanted = intended_value(engine, node, {**fitted.feeds, **fitted.outputs}, node.data)
@@ -257,9 +257,9 @@ class _Work:
         return comparison.reason
 
     def _look(self, difference: TensorDifference, node: str | None, before: Value, after: Value) -> None:
-        found = view(difference, node, before, after)
-        if found is not None:
-            self.views.append(found)
+        plane = view(difference, node, before, after)
+        if plane is not None:
+            self.views.append(plane)
 
 
 def _shape(value: Value) -> tuple[int, ...] | None:

@@ -370,7 +370,7 @@ def _cast(drawn: Array, dtype: np.dtype[np.generic]) -> Array:
     """As the type of the input, without infinities: 0 is never negative, for its sign says nothing."""
     if dtype.kind in "fVc":
         with np.errstate(over="ignore", invalid="ignore"):
-            made = np.asarray(np.asarray(drawn) + 0.0).astype(dtype)
-            wide = made.astype(np.complex128 if dtype.kind == "c" else np.float64)
-        return np.where(np.isfinite(wide), made, np.ones((), dtype))
+            array = np.asarray(np.asarray(drawn) + 0.0).astype(dtype)
+            wide = array.astype(np.complex128 if dtype.kind == "c" else np.float64)
+        return np.where(np.isfinite(wide), array, np.ones((), dtype))
     return np.asarray(drawn).astype(dtype)

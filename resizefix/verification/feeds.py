@@ -166,12 +166,12 @@ class Feeder:
         sizes."""
         shapes = shapes_of(first)
         left_open = [entry for entry in self._inputs if entry.name in self.chosen_sizes and entry.name in shapes]
-        found: list[dict[str, Shape]] = []
+        other_shapes: list[dict[str, Shape]] = []
         for way in OTHER_SIZES if left_open else ():
             moved = {**shapes, **{entry.name: resized_by(entry, shapes[entry.name], way) for entry in left_open}}
-            if moved != shapes and moved not in found:
-                found.append(moved)
-        return [feeds for sizes in (*found, shapes) if (feeds := self._pictures(first, sizes)) is not None]
+            if moved != shapes and moved not in other_shapes:
+                other_shapes.append(moved)
+        return [feeds for sizes in (*other_shapes, shapes) if (feeds := self._pictures(first, sizes)) is not None]
 
     def of_shapes(self, first: Mapping[str, Value], shapes: Mapping[str, Shape]) -> dict[str, Value] | None:
         """Feeds as `first`, in other shapes; None where these are too large."""
@@ -306,8 +306,8 @@ def _named(inputs: Sequence[TensorInput], name: str) -> TensorInput:
     for entry in inputs:
         if entry.name == name:
             return entry
-    known = ", ".join(f"{entry.name} ({entry.type_text})" for entry in inputs) or "none"
-    raise UsageError("verification.no-such-input", name=name, known=known)
+    names = ", ".join(f"{entry.name} ({entry.type_text})" for entry in inputs) or "none"
+    raise UsageError("verification.no-such-input", name=name, known=names)
 
 
 def _check_shape(entry: TensorInput, shape: Shape) -> None:

@@ -135,50 +135,50 @@ class FurtherFeeds:
         for feeds in islice(self.feeder.candidates(_SIZINGS), _SIZES_ASKED) if self.is_light else ():
             by_shapes.setdefault(tuple(shapes_of(feeds).items()), feeds)
         by_shapes.pop(tuple(shapes_of(self.first.feeds).items()), None)
-        found: list[Fitted] = []
+        smaller_first: list[Fitted] = []
         for feeds in sorted(by_shapes.values(), key=numbers_fed):
-            fitted = self._run(feeds) if numbers_fed(feeds) <= LIGHT and len(found) < _OTHER_SIZES else None
+            fitted = self._run(feeds) if numbers_fed(feeds) <= LIGHT and len(smaller_first) < _OTHER_SIZES else None
             if fitted is not None and not fitted.vacuous:
-                self._keep(found, fitted)
-        self.bases += found
-        return found
+                self._keep(smaller_first, fitted)
+        self.bases += smaller_first
+        return smaller_first
 
     def at_critical_sizes(self) -> list[Fitted]:
         """Feeds at the sizes at which either model begins to do something else, as far as such feeds are light."""
-        found: list[Fitted] = []
+        fitted_there: list[Fitted] = []
         critical = self.origin.critical_shapes(self.feeder, self.first.feeds) if self.is_light else ()
         for number, shapes in enumerate(critical):
             feeds = self.feeder.of_shapes(self.first.feeds, shapes)
             base = None if feeds is None else self._run(feeds)
             if base is None or base.vacuous:
                 continue
-            self._keep(found, base)
+            self._keep(fitted_there, base)
             for further in range(_ROWS_OF_A_SIZE):
                 first = _FIRST_CRITICAL + _ROWS_OF_A_SIZE * number
                 fitted = self._fitted(row(first + further) if further > 1 else row(further), base)
                 if fitted is not None:
-                    self._keep(found, fitted)
-        return found
+                    self._keep(fitted_there, fitted)
+        return fitted_there
 
     def rows(self, wanted: int) -> list[Fitted]:
         """So many feeds, or as many as can be drawn. Of a model whose runs are dear, one that overflows or saturates is
         replaced where another one does not."""
-        found: list[Fitted] = []
+        telling: list[Fitted] = []
         silent: list[Fitted] = []
         for _ in range(_TRIES * wanted):
-            if len(found) == wanted:
+            if len(telling) == wanted:
                 break
             fitted = self._fitted(row(self._next))
             self._next += 1
             if fitted is not None and (self.is_light or tells(fitted)):
-                self._keep(found, fitted)
+                self._keep(telling, fitted)
             elif fitted is not None:
                 silent.append(fitted)
-        return found + silent[: wanted - len(found)]
+        return telling + silent[: wanted - len(telling)]
 
     def reaching(self, missing: frozenset[ScopePath]) -> list[Fitted]:
         """Feeds with which bodies run that did not."""
-        found: list[Fitted] = []
+        reaching: list[Fitted] = []
         tries = _LOOKED_FOR if self.is_light else _LOOKED_FOR_DEAR
         for number in range(tries if self._drawn else 0):
             if not missing:
@@ -186,13 +186,13 @@ class FurtherFeeds:
             fitted = self._fitted(looking_row(number))
             if fitted is not None and missing & self.runner.ran:
                 missing -= self.runner.ran
-                self._keep(found, fitted)
-        return found
+                self._keep(reaching, fitted)
+        return reaching
 
     def borders(self) -> list[Fitted]:
         """Feeds on the two sides of conditions, as near to each other as they come: a condition that is another one in
         the other model has its border elsewhere."""
-        found: list[Fitted] = []
+        beside: list[Fitted] = []
         kept = self._ran_on if self.is_light and any(ran != self._ran_on[0][1] for _, ran in self._ran_on) else []
         # Of every size: small numbers, and such as limits are for.
         by_size = sorted(kept, key=lambda one: mean_size(one[0].feeds))[:: -(-len(kept) // _BORDERS) or 1]
@@ -201,13 +201,13 @@ class FurtherFeeds:
             others = (other for other, ran_other in kept[2:] if ran != ran_other)
             shapes = shapes_of(one.feeds)
             other = next((other for other in others if shapes_of(other.feeds) == shapes), None)
-            found += [] if other is None else self._border(one, other)
+            beside += [] if other is None else self._border(one, other)
             # The same numbers a little less and a little more keep their distances.
             most = 2 * largest(one.feeds)
             ends = [self._run(self._moved(one.feeds, by), same_sizes=True) for by in (-most, most)]
             if ends[0] is not None and ends[1] is not None:
-                found += self._border(ends[0], ends[1])
-        return found
+                beside += self._border(ends[0], ends[1])
+        return beside
 
     def _moved(self, feeds: dict[str, Value], by: float) -> dict[str, Value]:
         """With a number added to all that decides no size and no count: that of a loop's turns stays modest."""
@@ -216,12 +216,12 @@ class FurtherFeeds:
 
     def crossing(self, crossings: Crossings) -> list[Fitted]:
         """Feeds next to each other between which a tensor inside one of the models passes a number that it names."""
-        found: list[Fitted] = []
+        crossing: list[Fitted] = []
         for feeds in crossings.between([self.first, *(one for one, _ in self._ran_on)]):
             fitted = self._run(feeds, same_sizes=True)
             if fitted is not None and not fitted.vacuous:
-                self._keep(found, fitted)
-        return found
+                self._keep(crossing, fitted)
+        return crossing
 
     def _border(self, one: Fitted, other: Fitted) -> list[Fitted]:
         """Two feeds between these, near to each other, on which other bodies run; none where the same run on these."""

@@ -165,28 +165,28 @@ def _numerators(
     size = shapes[image.name] if image is not None else (8, 8)
     roles = roles_of(image.shape if image is not None and image.shape is not None else size)
     if one.gives_scales or as_scales:
-        found = vector_value(shape, "f", size, roles, *factors)
-        scales = np.full(shape, factors[0]) if found is None else found
+        vector = vector_value(shape, "f", size, roles, *factors)
+        scales = np.full(shape, factors[0]) if vector is None else vector
         return np.maximum(np.round(scales * one.denominator), 1).astype(np.int64)
-    found = vector_value(shape, "i", size, roles, *factors) if shape not in ((), (1,)) else None
-    lengths = np.full(shape, max(round(size[-1] * factors[0]), 1)) if found is None else found
+    vector = vector_value(shape, "i", size, roles, *factors) if shape not in ((), (1,)) else None
+    lengths = np.full(shape, max(round(size[-1] * factors[0]), 1)) if vector is None else vector
     return lengths.astype(np.int64)
 
 
 def _judge(engine: Engine, point: Point, inputs: Sequence[Numerators], *, optimized: bool) -> None:
     """Raises DifferenceError for anything but the same bits, at the default level for more than optimising moves."""
-    made, before, plain = point.after[optimized], point.before[optimized], point.before[False]
-    for one in (made, before, plain):
+    after, before, plain = point.after[optimized], point.before[optimized], point.before[False]
+    for one in (after, before, plain):
         if not isinstance(one, Mapping):
             raise one
-    assert isinstance(made, Mapping)
+    assert isinstance(after, Mapping)
     assert isinstance(before, Mapping)
     assert isinstance(plain, Mapping)
     fed = Feeding({one.name: None for one in inputs})
     if not optimized:
-        differences = compare(before, made)
+        differences = compare(before, after)
         engine.runs.append(run_of(differences, point.feeds, fed=fed))
         if not differences.bitwise:
             raise DifferenceError("verification.differs-unoptimised", why=differences.reason)
         return
-    AtDefault(plain, before, made).require(engine, point.feeds, fed=fed)
+    AtDefault(plain, before, after).require(engine, point.feeds, fed=fed)

@@ -60,12 +60,12 @@ def _intended_model(meaning: Interpolation, operands: Operands, values: Mapping[
     if operands.scales_attribute is not None:
         tensors["scales"] = numpy_helper.from_array(np.array(operands.scales_attribute, np.float32), "scales")
     roi, scales, sizes = (what if what in tensors else None for what in ("roi", "scales", "sizes"))
-    made = write(meaning, Operands("x", roi, scales, sizes), dialect_of("Resize", opset), output="y")
+    node = write(meaning, Operands("x", roi, scales, sizes), dialect_of("Resize", opset), output="y")
     data = values[operands.x]
     assert isinstance(data, np.ndarray)
     elem_type = helper.np_dtype_to_tensor_dtype(data.dtype)
     graph = helper.make_graph(
-        [made],
+        [node],
         "intended",
         [helper.make_tensor_value_info("x", elem_type, data.shape)],
         [helper.make_tensor_value_info("y", elem_type, None)],
@@ -102,19 +102,19 @@ def _computed(engine: Engine, chain: Chain, values: Mapping[str, Value]) -> Arra
         model = _model_of(nodes, opset, given)
         session = engine.open(model, optimized=False, label=chain.name)
         given.update(engine.made(session, given, 0.0))
-    made = given[chain.name]
-    return made if isinstance(made, np.ndarray) else None
+    operand = given[chain.name]
+    return operand if isinstance(operand, np.ndarray) else None
 
 
 def _model_of(nodes: Sequence[NodeProto], opset: int, given: Mapping[str, Value]) -> Document:
     """A model of these nodes alone, which makes all that they make."""
-    made = [name for node in nodes for name in node.output if name]
-    read = {name for node in nodes for name in node.input} - set(made)
+    results = [name for node in nodes for name in node.output if name]
+    read = {name for node in nodes for name in node.input} - set(results)
     arrays = {name: value for name, value in given.items() if name in read and isinstance(value, np.ndarray)}
     inputs = [
         helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(value.dtype), value.shape)
         for name, value in arrays.items()
     ]
-    outputs = [ValueInfoProto(name=name) for name in made]
+    outputs = [ValueInfoProto(name=name) for name in results]
     graph = helper.make_graph(nodes, "operand", inputs, outputs)
     return Document.from_proto(helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=9))

@@ -69,27 +69,27 @@ def names_by_runs(document: Document, engine: Engine) -> list[ReusedName]:
 
 def _aligned(trials: _Trials, shapes: Shapes) -> dict[str, tuple[int, ...]]:
     """These shapes, but for channels and for axes of one element, which may be repeated."""
-    made = shapes_of(trials.first)
-    for name, first in made.items():
+    aligned = shapes_of(trials.first)
+    for name, first in aligned.items():
         wanted = shapes.get(name, ())
         if len(wanted) == len(first):
             kept = [
                 index > 0 and (size == 1 or (index == 1 and len(first) > _RANK_OF_LISTS))
                 for index, size in enumerate(first)
             ]
-            made[name] = tuple(a if keeps else b for keeps, a, b in zip(kept, first, wanted, strict=True))
-    return made
+            aligned[name] = tuple(a if keeps else b for keeps, a, b in zip(kept, first, wanted, strict=True))
+    return aligned
 
 
 def _one_for_each(reused: Sequence[ReusedName], shapes: Shapes) -> dict[str, tuple[int, ...]]:
     """Shapes in which every group has a size of its own."""
-    made = dict(shapes)
+    apart = dict(shapes)
     for one in reused:
         for number, group in enumerate(one.groups):
             for axis in group:
-                if made.get(axis.tensor) and axis.position and (axis.size(made) or 0) > 1:
-                    made = _with(made, axis, (number + 1) * 2 * _STEP)
-    return made
+                if apart.get(axis.tensor) and axis.position and (axis.size(apart) or 0) > 1:
+                    apart = _with(apart, axis, (number + 1) * 2 * _STEP)
+    return apart
 
 
 class _Trials:
@@ -122,10 +122,10 @@ class _Trials:
             if shape != self.first[name].shape:
                 feeds[name] = np.resize(self.first[name], shape)  # zeros, of an empty one
         try:
-            made = self._engine.made(self._session, feeds)
+            outputs = self._engine.made(self._session, feeds)
         except CannotRunError:
             return None
-        self.seen.append({**shapes_of(feeds), **shapes_of(made)})
+        self.seen.append({**shapes_of(feeds), **shapes_of(outputs)})
         return self.seen[-1]
 
     @property

@@ -64,8 +64,8 @@ def _inputs(seen: Seen, old: Scope, new: Scope) -> Iterator[Diagnostic]:
     was, now = _fed(seen, old, seen.before), _fed(seen, new, seen.after)
     plan, kept = seen.plan, []
     for value in was:
-        found = next((one for one in now if one.name == value.name), None)
-        if found is None:
+        same_name = next((one for one in now if one.name == value.name), None)
+        if same_name is None:
             key = old.path, value.name
             goes = key in seen.removable or (plan.is_rebuilt and value.name in old.initializers)
             if not goes or _is_fed_in(seen, new, value.name):
@@ -74,13 +74,13 @@ def _inputs(seen: Seen, old: Scope, new: Scope) -> Iterator[Diagnostic]:
         kept.append(value.name)
         if plan.input_shapes and old.path == MAIN:
             planned = plan.input_shapes.get(value.name, dims_of(value.type))
-            same = same_message(_unshaped(value), _unshaped(found)) and _is_shape(dims_of(found.type), planned)
+            same = same_message(_unshaped(value), _unshaped(same_name)) and _is_shape(dims_of(same_name.type), planned)
         elif old.path == MAIN and value.name in plan.renamed:
-            same = same_message(_unnamed(value), _unnamed(found))
+            same = same_message(_unnamed(value), _unnamed(same_name))
         elif (old.path, value.name) in seen.resized:
-            same = same_message(_unshaped(value), _unshaped(found))
+            same = same_message(_unshaped(value), _unshaped(same_name))
         else:
-            same = same_message(value, found)
+            same = same_message(value, same_name)
         if not same:
             yield unplanned("input", value.name)
     old_names = {value.name for value in was} | old.initializers.keys()
@@ -119,11 +119,11 @@ def _stored(seen: Seen, old: Scope, new: Scope) -> Iterator[Diagnostic]:
     was = {value.name: value for value in old.body.value_info}
     now = {value.name: value for value in new.body.value_info}
     for name, value in was.items():
-        found = now.get(name)
-        if found is None:
+        stored_now = now.get(name)
+        if stored_now is None:
             if new.defines(name) and not _may_be_forgotten(seen, old, name):
                 yield unplanned("the stored shape of", name)
-        elif not _same_value(seen, old, value, found):
+        elif not _same_value(seen, old, value, stored_now):
             yield unplanned("the stored shape of", name)
     for name in now:
         if name not in was and name in seen.names and not _may_be_forgotten(seen, old, name):

@@ -182,9 +182,9 @@ class ModelPair:
             taken = session.taken(feeds)
             if budget.reject_reason(taken) is None:
                 with suppress(CannotRunError):
-                    made = Fitted(feeds, session.run(taken))
-                    if not (made.vacuous or made.overflows or session.contradicts(made.outputs)):
-                        return [made]
+                    fitted = Fitted(feeds, session.run(taken))
+                    if not (fitted.vacuous or fitted.overflows or session.contradicts(fitted.outputs)):
+                        return [fitted]
         return []
 
     def is_always_empty(self, fitted: Sequence[Fitted]) -> bool:
@@ -232,15 +232,15 @@ class ModelPair:
         trial.optimised([*points, *more])
 
     def _judge(self, point: Point, optimized: bool, allowed: ErrorBound) -> None:
-        made, before, plain = point.after[optimized], point.before[optimized], point.before[False]
+        answered, before, plain = point.after[optimized], point.before[optimized], point.before[False]
         self.engine.progress.done("running the model after")
-        if not isinstance(made, Mapping):
-            if isinstance(made, CannotRunError) and self._feeder is not None and not self.is_part:
-                raise with_shapes_to_give(made, self._feeder)
-            raise made
+        if not isinstance(answered, Mapping):
+            if isinstance(answered, CannotRunError) and self._feeder is not None and not self.is_part:
+                raise with_shapes_to_give(answered, self._feeder)
+            raise answered
         if not isinstance(before, Mapping) or not isinstance(plain, Mapping):
             raise before if isinstance(before, Exception) else AssertionError("what was fitted runs")
-        after = {self._renamed[name]: value for name, value in made.items()}
+        after = {self._renamed[name]: value for name, value in answered.items()}
         if optimized:
             self._judge_optimised(point, plain, before, after, allowed)
             return

@@ -130,8 +130,8 @@ class TellingValues:
         for document in self.documents if axes else ():
             view = ModelView(document)
             for axis in axes:
-                found = critical_sizes(view, shapes, axis, LIGHT)
-                pairs.update(((axis, *sizes), None) for sizes in islice(found, _CRITICAL_SIZES))
+                critical = critical_sizes(view, shapes, axis, LIGHT)
+                pairs.update(((axis, *sizes), None) for sizes in islice(critical, _CRITICAL_SIZES))
         sizes = {(axis, high): None for axis, _, high in pairs} | {(axis, low): None for axis, low, _ in pairs}
         return [axis.at(shapes, size) for axis, size in islice(sizes, _CRITICAL_SIZES)]
 

@@ -161,10 +161,10 @@ class Prover:
 
         with ThreadPoolExecutor(_AT_ONCE) as pool:
             try:
-                for found, spent in pool.map(settle, groups):
+                for comparisons, spent in pool.map(settle, groups):
                     conditions.spent.add(spent)
                     progress.done(Diagnostic("verification.comparing-alone"))
-                    yield from found
+                    yield from comparisons
             finally:  # the pool waits for groups that began, also after a difference or Ctrl-C
                 is_over.set()
 
@@ -243,17 +243,17 @@ def _independent(inputs: Sequence[PromotedInput]) -> list[list[PromotedInput]]:
     weighs = 0.0
     for source in inputs:
         mine = {(driven.scope, driven.input) for driven in source.sites}
-        made = {driven.key for driven in source.sites}
+        outputs_of_source = {driven.key for driven in source.sites}
         weight = _weight(source)
         fits = groups and weighs + weight <= 1 and scopes == {path for path, _ in mine}
-        if not fits or mine & outputs or made & data or made & outputs:
+        if not fits or mine & outputs or outputs_of_source & data or outputs_of_source & outputs:
             groups.append([])
             data, outputs, weighs = set(), set(), 0.0
             scopes = {path for path, _ in mine}
         groups[-1].append(source)
         weighs += weight
         data |= mine
-        outputs |= made
+        outputs |= outputs_of_source
     return groups
 
 
@@ -266,14 +266,14 @@ def _fit_at_once(groups: Sequence[Sequence[PromotedInput]], conditions: Conditio
 
 def _weight(source: PromotedInput) -> float:
     """Which part of a group the nodes of an input are, by their number and by what they make."""
-    made = 0.0
+    elements = 0.0
     for driven in source.sites:
         sizes = driven.base if driven.kind is ExtentKind.SIZES else driven.resized_dims
         scales = driven.base if driven.kind is ExtentKind.SCALES else (1.0,) * len(sizes)
-        known = [size * scale for size, scale in zip(sizes, scales, strict=True) if size is not None]
-        whole = len(known) == len(sizes) and driven.axes is None
-        made += math.prod(known) if whole else _MOST_ELEMENTS / _MOST_OF_UNKNOWN_SIZE
-    return max(made / _MOST_ELEMENTS, len(source.sites) / _MOST_TOGETHER)
+        resized = [size * scale for size, scale in zip(sizes, scales, strict=True) if size is not None]
+        whole = len(resized) == len(sizes) and driven.axes is None
+        elements += math.prod(resized) if whole else _MOST_ELEMENTS / _MOST_OF_UNKNOWN_SIZE
+    return max(elements / _MOST_ELEMENTS, len(source.sites) / _MOST_TOGETHER)
 
 
 def _is_large(source: PromotedInput) -> bool:

@@ -165,15 +165,15 @@ def _holds_at(repair: Repair, trial: Trial, point: Point, *, runs_before: bool) 
         with suppress(CannotRunError):
             old = trial.made(point, Side.BEFORE)
     try:
-        found = trial.made(point, Side.AFTER)
+        new = trial.made(point, Side.AFTER)
     except CannotRunError as error:
         if old is not None:
             raise DifferenceError("verification.repair-differs", why=error.reason) from error
         return False
     _require_intended(repair, trial.engine, point.feeds, optimized=False)
     if old is not None and repair.keeps_numbers:
-        comparison = trial.engine.compared(old, found, point.feeds)
-        if not within(comparison, relative_bounds(found, 0.0)):
+        comparison = trial.engine.compared(old, new, point.feeds)
+        if not within(comparison, relative_bounds(new, 0.0)):
             raise DifferenceError("verification.repair-differs", why=comparison.reason)
     return True
 
@@ -205,10 +205,10 @@ def _require_meaning(
     engine: Engine, node: IntendedNode, values: Mapping[str, Value], feeds: Feeds, *, optimized: bool
 ) -> None:
     """The node made of these values what its fault says."""
-    made = {"y": intended_value(engine, node, values, node.operands.x)}
-    comparison = engine.compared(made, {"y": values[node.key[1]]}, feeds, optimized=optimized)
+    intended = {"y": intended_value(engine, node, values, node.operands.x)}
+    comparison = engine.compared(intended, {"y": values[node.key[1]]}, feeds, optimized=optimized)
     # Half precision is computed in float32 between casts whose places depend on the neighbours.
-    if not within(comparison, relative_bounds(made, FLOAT_BOUND if optimized else 0.0)):
+    if not within(comparison, relative_bounds(intended, FLOAT_BOUND if optimized else 0.0)):
         raise DifferenceError("verification.repair-not-intended", label=node.label, why=comparison.reason)
 
 

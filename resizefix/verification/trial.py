@@ -112,13 +112,13 @@ class Trial:
         """What one of the models makes of a point at one level, where it is run once. Raises what opening and running
         it raise."""
         answers = point.side(side)
-        known = answers.get(optimized)
-        if known is None:
+        answer_there = answers.get(optimized)
+        if answer_there is None:
             session = self.open_after(optimized) if side is Side.AFTER else self.open_before(point, optimized)
-            known = answers[optimized] = self.engine.made(session, point.feeds, point.cost)
-        if not isinstance(known, Mapping):
-            raise known
-        return known
+            answer_there = answers[optimized] = self.engine.made(session, point.feeds, point.cost)
+        if not isinstance(answer_there, Mapping):
+            raise answer_there
+        return answer_there
 
     def moved(self, point: Point, side: Side) -> BothLevels:
         """How far optimising moves one of the models."""

@@ -151,7 +151,7 @@ class Verification(InNotebook):
         runs = f"{len(self.runs)} runs, {bitwise} bitwise equal"
         if math.isfinite(largest):
             runs += f", largest difference {largest:.2g}"
-        coupled = sum(found.verdict is Freedom.COUPLED for found in self.coupling)
+        coupled = sum(site.verdict is Freedom.COUPLED for site in self.coupling)
         return summary(
             "Verification",
             f"{self.status.value}, {runs if self.runs else 'nothing was run'}",

@@ -11,7 +11,7 @@ from resizefix.diagnostics import Diagnostic
 from resizefix.difference import Differences
 from resizefix.document.document import Document
 from resizefix.document.text import listed
-from resizefix.errors import DiagnosedError, UsageError
+from resizefix.errors import DiagnosedError, ResizefixError, UsageError
 from resizefix.runtimes.inputs import Feeds, TensorInput, Value, shapes_of
 from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError, Session, open_session
 from resizefix.runtimes.prepared_model import PreparedModel, prepare_for_ort
@@ -203,6 +203,13 @@ class Engine:
         feeder = self.feeder(session.inputs, hints, shapes=shapes)
         budget = MemoryBudget(document, self.conditions.limits)
         return fit_feeds(session, feeder, budget=budget, is_part=shapes is not None)
+
+    def look_at(self, candidate: Document, hints: Mapping[str, object] | None = None) -> Fitted | None:
+        """Run a candidate as a whole though nothing of the whole can be compared, where it runs: what it stores is held
+        against that."""
+        with suppress(ResizefixError):
+            return self.fit(candidate, hints)
+        return None
 
     def fit_as_declared(
         self, document: Document, session: Session, budget: MemoryBudget, *, is_part: bool = False

@@ -18,13 +18,12 @@ from resizefix.runtimes.inputs import InputKind, TensorInput, Value, shapes_of
 from resizefix.runtimes.ort_session import CannotRunError
 from resizefix.scope_path import ScopePath
 from resizefix.verification.arms import Watched
-from resizefix.verification.crossings import Crossings, numbers_fed, numbers_of
+from resizefix.verification.crossings import Crossings, half_way, largest, mean_size, moved, numbers_fed, numbers_of
 from resizefix.verification.draws import SMALL, Drawer
 from resizefix.verification.feed_rows import ROWS_OF_A_TURN, FeedRow, looking_row, row
 from resizefix.verification.feeds import Feeder
 from resizefix.verification.fitting import Fitted
 from resizefix.verification.memory_budget import MemoryBudget
-from resizefix.verification.other_values import half_way, largest, mean_size, moved
 from resizefix.verification.plan import LIGHT, TellingValues
 from resizefix.verification.scale_points import ScalePoint
 from resizefix.verification.sizing import SIZINGS, SMALL_SIZINGS

@@ -23,7 +23,7 @@ from resizefix.verification.fitting import is_empty
 from resizefix.verification.memory_budget import MemoryBudget
 from resizefix.verification.signatures import Feeding
 from resizefix.verification.sizing import SIZINGS, Shape, image_of, roles_of, sized, vector_value
-from resizefix.verification.trial import AtDefault, Point, Trial
+from resizefix.verification.trial import AtDefault, Point, Side, Trial
 from resizefix.verification.verification import Verification
 
 _ENOUGH = 4  # points
@@ -175,13 +175,7 @@ def _numerators(
 
 def _judge(engine: Engine, point: Point, inputs: Sequence[Numerators], *, optimized: bool) -> None:
     """Raises DifferenceError for anything but the same bits, at the default level for more than optimising moves."""
-    after, before, plain = point.after[optimized], point.before[optimized], point.before[False]
-    for one in (after, before, plain):
-        if not isinstance(one, Mapping):
-            raise one
-    assert isinstance(after, Mapping)
-    assert isinstance(before, Mapping)
-    assert isinstance(plain, Mapping)
+    after, before = (point.outputs(side, optimized=optimized) for side in (Side.AFTER, Side.BEFORE))
     fed = Feeding({one.name: None for one in inputs})
     if not optimized:
         differences = compare(before, after)
@@ -189,4 +183,4 @@ def _judge(engine: Engine, point: Point, inputs: Sequence[Numerators], *, optimi
         if not differences.bitwise:
             raise DifferenceError("verification.differs-unoptimised", why=differences.reason)
         return
-    AtDefault(plain, before, after).require(engine, point.feeds, fed=fed)
+    AtDefault(point.outputs(Side.BEFORE, optimized=False), before, after).require(engine, point.feeds, fed=fed)

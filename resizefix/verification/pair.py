@@ -31,7 +31,7 @@ from resizefix.verification.jumps import agree_before_jumps, require_agreement_b
 from resizefix.verification.memory_budget import MemoryBudget
 from resizefix.verification.plan import TellingValues
 from resizefix.verification.signatures import Feeding, NotComparableError, common_inputs, output_names, require_types
-from resizefix.verification.trial import AtDefault, Outputs, Point, Trial
+from resizefix.verification.trial import AtDefault, Outputs, Point, Side, Trial
 from resizefix.verification.verification import Verification
 from resizefix.verification.views import PlaneView, views_of
 
@@ -232,16 +232,16 @@ class ModelPair:
         trial.optimised([*points, *more])
 
     def _judge(self, point: Point, optimized: bool, allowed: ErrorBound) -> None:
-        answered, before, plain = point.after[optimized], point.before[optimized], point.before[False]
+        answered = point.after[optimized]
         self.engine.progress.done("running the model after")
         if not isinstance(answered, Mapping):
             if isinstance(answered, CannotRunError) and self._feeder is not None and not self.is_part:
                 raise with_shapes_to_give(answered, self._feeder)
             raise answered
-        if not isinstance(before, Mapping) or not isinstance(plain, Mapping):
-            raise before if isinstance(before, Exception) else AssertionError("what was fitted runs")
+        before = point.outputs(Side.BEFORE, optimized=optimized)
         after = {self._renamed[name]: value for name, value in answered.items()}
         if optimized:
+            plain = point.outputs(Side.BEFORE, optimized=False)
             self._judge_optimised(point, plain, before, after, allowed)
             return
         if self.feeding.files and point is self._first:

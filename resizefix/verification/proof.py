@@ -17,7 +17,7 @@ from itertools import takewhile
 from resizefix.diagnostics import Diagnostic
 from resizefix.document.document import Document
 from resizefix.document.values import dims_of
-from resizefix.errors import ResizefixError, UsageError
+from resizefix.errors import ResizefixError
 from resizefix.interpolation import ExtentKind
 from resizefix.promotion import Coupling, PromotedInput
 from resizefix.runtimes.limits import BrokenOffError, OutOfMemoryError
@@ -135,11 +135,12 @@ class Prover:
         the run, and those behind the sites are nobody's but the promotion's."""
         sites = frozenset(driven.key for source in inputs for driven in source.sites)
         engine.hold(self._original.document, promoted.document, sites)
-        with suppress(CannotLoadError, CannotRunError, UsageError, BrokenOffError):
-            fitted = engine.fit(promoted.document, at_old_values(inputs).feeds(inputs))
-            for point in moved_points(inputs):
-                with suppress(CannotRunError):
-                    engine.run(promoted.document, {**fitted.feeds, **point.feeds(inputs)})
+        fitted = engine.look_at(promoted.document, at_old_values(inputs).feeds(inputs))
+        if fitted is None:
+            return
+        for point in moved_points(inputs):
+            with suppress(CannotRunError, BrokenOffError):
+                engine.run(promoted.document, {**fitted.feeds, **point.feeds(inputs)})
 
     def _around(self, promoted: ModelView, inputs: Sequence[PromotedInput]) -> Iterator[_Local]:
         """The comparisons around the nodes of each input. Nodes that have nothing to do with each other are compared in

@@ -71,6 +71,13 @@ class Point:
         """What one of the models made of it, by level."""
         return self.after if side is Side.AFTER else self.before
 
+    def outputs(self, side: Side, *, optimized: bool) -> Outputs:
+        """What one of the models made of it. Raises why it made nothing."""
+        answered = self.side(side)[optimized]
+        if not isinstance(answered, Mapping):
+            raise answered
+        return answered
+
     @property
     def runs(self) -> bool:
         """Whether the model after runs at it without optimisation."""

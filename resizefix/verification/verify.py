@@ -141,6 +141,7 @@ class _Nodes:
             if local.reason is not None:
                 self._engine.notes.append(Diagnostic("verification.around", key=key[1], why=local.reason))
         self._engine.notes.append(Diagnostic("verification.only-around", why=why_local))
+        self._engine.look_at(self._pair.after)
         return self._engine.verdict()
 
     def beside_the_whole(self, fitted: Sequence[Fitted]) -> Verification:

@@ -215,10 +215,8 @@ def prove_any(
         return sessions[optimized]
 
     def judge(point: Point, optimized: bool) -> None:
-        made, plain, fused = point.after[optimized], point.before[False], point.before.get(True)
-        if not isinstance(made, Mapping):
-            raise made
-        assert isinstance(plain, Mapping)
+        made, fused = point.outputs(Side.AFTER, optimized=optimized), point.before.get(True)
+        plain = point.outputs(Side.BEFORE, optimized=False)
         whole = _without(plain, inner)
         if optimized:  # a reference that is not optimised says what is computed, and not how far that moves
             AtDefault(whole, fused if isinstance(fused, Mapping) else whole, made).require(engine, point.feeds)

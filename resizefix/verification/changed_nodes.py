@@ -120,6 +120,7 @@ class _Work:
             if feed.name != RANDOM:
                 raise
             self._engine.notes.append(Diagnostic("verification.whole-not-measured", why=str(error)))
+            self._engine.look_at(self._after)
         for node in self._nodes:
             self._node(node, feed, values)
 

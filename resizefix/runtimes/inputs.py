@@ -72,6 +72,11 @@ class TensorInput(NamedTuple):
         return tensor if self.kind is InputKind.TENSOR else f"{self.kind.value} of {tensor}"
 
 
+def shapes_of(values: Mapping[str, Value]) -> dict[str, tuple[int, ...]]:
+    """The shapes of those that are tensors."""
+    return {name: value.shape for name, value in values.items() if isinstance(value, np.ndarray)}
+
+
 def as_stored(array: Array, wanted: np.dtype[Any]) -> Array:
     """The array; as `wanted` where numpy's files lost a type that numpy does not have, such as bfloat16, and kept the
     bytes."""

@@ -277,10 +277,13 @@ def _met(o: ComparedOperands) -> Distances:
 
 
 def _values(o: ComparedOperands) -> Distances:
-    """Numbers that are compared with each other."""
+    """Numbers that are compared with each other: the largest and the least, as one that a size adds to a few changes no
+    sign of its own; and one by one."""
     one, *others = [o.numbers(position) for position in range(len(o.node.input))]
     for other in (*others, *(o.numbers(-1, name) for name in ("min", "max"))):
         if one and other:
+            yield max(one) - max(other)
+            yield min(one) - min(other)
             for at in range(max(len(one), len(other))):
                 yield one[at % len(one)] - other[at % len(other)]
 

@@ -208,19 +208,19 @@ def bodies_behind(document: Document, inputs: Sequence[PromotedInput]) -> dict[S
         return {}
     dependence = Dependence(document.proto)
     outside = [key for key in sites if key[0].function is None]
-    found: dict[ScopePath, frozenset[Key]] = {}
+    behind: dict[ScopePath, frozenset[Key]] = {}
     for scope in bodies:
         if scope.path.function is not None:  # which call reads what is not followed
             if scope.path.function in scopes.reached:
-                found[scope.path] = frozenset(sites)
+                behind[scope.path] = frozenset(sites)
             continue
         inside = {key for key in sites if _holds(key[0], scope.path) or (key[0] and _holds(scope.path, key[0]))}
         inside.update(key for key in sites if key[0].function is not None)
         names = {name for inner in bodies if _holds(inner.path, scope.path) for name, _ in reads(inner)}
         inside.update(dependence.behind({*names, *_carried(scope)}, outside))
         if inside:
-            found[scope.path] = frozenset(inside)
-    return found
+            behind[scope.path] = frozenset(inside)
+    return behind
 
 
 def _holds(inner: ScopePath, outer: ScopePath) -> bool:

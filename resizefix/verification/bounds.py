@@ -71,14 +71,14 @@ def default_level_bounds(
 
 def relative_bounds(outputs: Mapping[str, Value], relative: float) -> dict[str, ErrorBound]:
     """The bound for rewrites that come near: `relative`, and for half-precision outputs their last bits."""
-    found = {}
+    bounds = {}
     for output, value in outputs.items():
         name = value.dtype.name if isinstance(value, np.ndarray) else ""
         if relative < _UNITS.get(name, 0.0):
-            found[output] = part(_UNITS[name], Diagnostic("verification.last-place", kind=name))
+            bounds[output] = part(_UNITS[name], Diagnostic("verification.last-place", kind=name))
         else:
-            found[output] = part(relative, Diagnostic("verification.other-operators"))
-    return found
+            bounds[output] = part(relative, Diagnostic("verification.other-operators"))
+    return bounds
 
 
 def half_units(elem_types: Iterable[int | None]) -> float:
@@ -194,8 +194,8 @@ def moved_by_noise(
                     return {}
                 size = bounds[MAIN, name] * largest_finite(value)
                 noise[_noise(name)] = generator.uniform(-size, size, value.shape).astype(np.float32)
-            made = engine.run(_noisy(original, names), {**feeds, **noise}, extra_outputs=list(inner))
-            moved = compare(outputs, {name: made[name] for name in shown})
+            moved_outputs = engine.run(_noisy(original, names), {**feeds, **noise}, extra_outputs=list(inner))
+            moved = compare(outputs, {name: moved_outputs[name] for name in shown})
             for difference in moved.tensors:
                 far = _TIMES * difference.max_rel_diff
                 allowed[difference.tensor] = max(allowed.get(difference.tensor, 0.0), far)

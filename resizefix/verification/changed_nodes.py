@@ -11,60 +11,29 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from onnx import helper, numpy_helper
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.dialects.dialect import Operands, dialect_of
 from resizefix.dialects.intended import IntendedNode
-from resizefix.dialects.write import write
 from resizefix.difference import TensorDifference
 from resizefix.document.document import Document
 from resizefix.document.text import each_of
 from resizefix.errors import RefusedError
-from resizefix.interpolation import Interpolation, NearestMode
-from resizefix.runtimes.inputs import Feeds, Value, model_inputs
+from resizefix.runtimes.inputs import Feeds, Value, model_inputs, shapes_of
 from resizefix.runtimes.limits import BrokenOffError
 from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError, only_without_optimisation
 from resizefix.shapes.stored_shapes import ModelView
 from resizefix.verification.bounds import FLOAT_BOUND, relative_bounds, widest, within
 from resizefix.verification.compare import compare, largest_finite, measured
 from resizefix.verification.conditions import Conditions
-from resizefix.verification.engine import DifferenceError, Engine, run_of, shapes_of_feeds
+from resizefix.verification.engine import DifferenceError, Engine, run_of
 from resizefix.verification.extraction import Extraction
 from resizefix.verification.fitting import Fitted
+from resizefix.verification.intended_nodes import fit_alone, intended_value
 from resizefix.verification.trial import Outputs, Point, Side, Trial
 from resizefix.verification.verification import Verification
 from resizefix.verification.views import PlaneView, view
 
 RANDOM = "random values"
-_NEWEST, _SIMPLE = 19, 10  # the opsets of Resize-19, and of the last form that rounds as Upsample does
-
-
-def intended_model(meaning: Interpolation, operands: Operands, values: Mapping[str, Value]) -> Document:
-    """A model of one node, from x to y: the meaning in the newest form of the operator, its operands constants."""
-    opset = _SIMPLE if meaning.nearest_mode is NearestMode.SIMPLE else _NEWEST
-    given = {"roi": operands.roi, "scales": operands.scales, "sizes": operands.sizes}
-    tensors = {}
-    for what, name in given.items():
-        value = values.get(name or "")
-        if isinstance(value, np.ndarray) and value.size and (what != "roi" or meaning.extrapolation_value is not None):
-            tensors[what] = numpy_helper.from_array(value, what)
-    if operands.scales_attribute is not None:
-        tensors["scales"] = numpy_helper.from_array(np.array(operands.scales_attribute, np.float32), "scales")
-    roi, scales, sizes = (what if what in tensors else None for what in ("roi", "scales", "sizes"))
-    made = write(meaning, Operands("x", roi, scales, sizes), dialect_of("Resize", opset), output="y")
-    data = values[operands.x]
-    assert isinstance(data, np.ndarray)
-    elem_type = helper.np_dtype_to_tensor_dtype(data.dtype)
-    graph = helper.make_graph(
-        [made],
-        "intended",
-        [helper.make_tensor_value_info("x", elem_type, data.shape)],
-        [helper.make_tensor_value_info("y", elem_type, None)],
-        list(tensors.values()),
-    )
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=9)
-    return Document.from_proto(model)
 
 
 @dataclass(frozen=True)
@@ -151,19 +120,20 @@ class _Work:
             if feed.name != RANDOM:
                 raise
             self._engine.notes.append(Diagnostic("verification.whole-not-measured", why=str(error)))
+            self._engine.look_at(self._after)
         for node in self._nodes:
             self._node(node, feed, values)
 
     def _whole(self, feed: Feed) -> Mapping[str, Value]:
         """The values of every tensor that a changed node reads, in the original."""
         graph = self._before.proto.graph
-        made = {name for node in graph.node for name in node.output}
+        made_inside = {name for node in graph.node for name in node.output}
         wanted = dict.fromkeys(
             value.name
             for key, (alone, _) in self._alone.items()
             if not key[0].function
             for value in alone.proto.graph.input
-            if value.name in made
+            if value.name in made_inside
         )
         fitted = self._engine.fit(self._before, feed.values, extra_outputs=list(wanted), label="the model before")
         old = {value.name: fitted.outputs[value.name] for value in graph.output}
@@ -178,7 +148,7 @@ class _Work:
     def _against(self, trial: Trial, feed: Feed, point: Point, old: Outputs) -> None:
         """What the changed model computes, at both optimisation levels."""
         new = self._first_made = trial.made(point, Side.AFTER)
-        self.shapes = self.shapes or dict(shapes_of_feeds(point.feeds))
+        self.shapes = self.shapes or dict(shapes_of(point.feeds))
         for name, value in old.items():
             difference = measured(feed.name, name, value, new.get(name))
             self.outputs.append(difference)
@@ -234,16 +204,13 @@ class _Work:
             raise DifferenceError("verification.set-inlined", label=node.label)
         engine, output = self._engine, node.key[1]
         was, now = self._alone[node.key]
-        known = {entry.name: values[entry.name] for entry in model_inputs(was.proto) if entry.name in values}
-        if not known and feed.name != RANDOM:
+        hints = {entry.name: values[entry.name] for entry in model_inputs(was.proto) if entry.name in values}
+        if not hints and feed.name != RANDOM:
             return  # in a body, whose tensors no run shows
-        names = [name for name in node.operands.names if name != node.operands.x]
-        fitted = engine.fit(was, known, shapes={}, extra_outputs=names, label=f"{node.label} as it was")
+        fitted = fit_alone(engine, node, was, hints, f"{node.label} as it was")
         before, after = fitted.outputs[output], engine.run(now, fitted.feeds, label=node.label)[output]
         resized = {node.data: fitted.feeds.get(node.data)}
-        operands = node.operands._replace(x=node.data)
-        intended = intended_model(node.wanted, operands, {**fitted.feeds, **fitted.outputs})
-        wanted = engine.run(intended, {"x": resized[node.data]}, label="what was asked for")["y"]
+        wanted = intended_value(engine, node, {**fitted.feeds, **fitted.outputs}, node.data)
         self._require_agreement(node, (before, wanted, after), resized, optimized=False)
         self._node_optimised(node, fitted, wanted, resized)
         difference = measured(feed.name, output, before, after)
@@ -291,9 +258,9 @@ class _Work:
         return comparison.reason
 
     def _look(self, difference: TensorDifference, node: str | None, before: Value, after: Value) -> None:
-        found = view(difference, node, before, after)
-        if found is not None:
-            self.views.append(found)
+        plane = view(difference, node, before, after)
+        if plane is not None:
+            self.views.append(plane)
 
 
 def _shape(value: Value) -> tuple[int, ...] | None:

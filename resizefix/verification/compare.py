@@ -79,9 +79,9 @@ def _difference(output: str, before: Value, after: Value, sides: Sides) -> Tenso
         return TensorDifference.beyond_numbers(output, reason)
     worst = TensorDifference(output)
     for where, b, a in pairs:
-        found = _array_difference(output, f"output '{output}'{where}", b, a, sides)
-        if not found.bitwise and (worst.bitwise or found.max_rel_diff > worst.max_rel_diff):
-            worst = found
+        difference = _array_difference(output, f"output '{output}'{where}", b, a, sides)
+        if not difference.bitwise and (worst.bitwise or difference.max_rel_diff > worst.max_rel_diff):
+            worst = difference
     return worst
 
 

@@ -2,7 +2,7 @@
 
 Where a threshold stands behind a reduction, a product with weights or a normalisation, no number of an input says where
 it is (`edges.py`). Of two feeds of the same shapes between which the tensor passes the number, one half is kept until
-they are next to each other.
+they are next to each other. And feeds made of others: half way between two, or with a number added to all numbers.
 """
 
 from __future__ import annotations
@@ -14,10 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from resizefix.document.values import Array
-from resizefix.runtimes.inputs import Value
+from resizefix.runtimes.inputs import Value, shapes_of
 from resizefix.runtimes.ort_session import CannotRunError, Session
 from resizefix.verification.fitting import Fitted
-from resizefix.verification.other_values import half_way
 
 _MOST_FEEDS = 64  # that are looked at for two to begin with
 _MOST_SHAPES = 2  # of feeds: those with most numbers, where reductions differ most, and the usual ones
@@ -28,14 +27,55 @@ _YIELDED = (8, 16)  # before that: what is computed behind the tensor may round 
 _ELEMENTS = 3  # of the tensor, each of which is taken for itself
 
 
-def shapes_of(feeds: Mapping[str, Value]) -> tuple[object, ...]:
-    """The shapes of all tensors that are fed."""
-    return tuple((name, value.shape) for name, value in feeds.items() if isinstance(value, np.ndarray))
+def numbers_of(value: Value) -> int:
+    """How many numbers a value has; a text, a truth or a map is one."""
+    if isinstance(value, np.ndarray):
+        return value.size
+    return sum(map(numbers_of, value)) if isinstance(value, list) else 1
 
 
 def numbers_fed(feeds: Mapping[str, Value]) -> int:
-    """How many numbers all tensors have."""
-    return sum(value.size for value in feeds.values() if isinstance(value, np.ndarray))
+    """How many numbers all values have."""
+    return sum(map(numbers_of, feeds.values()))
+
+
+def half_way(one: Mapping[str, Value], other: Mapping[str, Value]) -> dict[str, Value]:
+    """The feed half way between two, in all that is numbers; the rest as in the first."""
+    feeds = dict(one)
+    for name, value in one.items():
+        end = other.get(name)
+        if isinstance(value, np.ndarray) and isinstance(end, np.ndarray) and value.dtype.kind in "iufV":
+            middle = (value.astype(np.float64) + end.astype(np.float64)) / 2
+            feeds[name] = np.asarray(np.floor(middle) if value.dtype.kind in "iu" else middle).astype(value.dtype)
+    return feeds
+
+
+def moved(feeds: Mapping[str, Value], by: float) -> dict[str, Value]:
+    """The feed with a number added to all numbers, as far as their types hold it."""
+    moved = dict(feeds)
+    for name, value in feeds.items():
+        if isinstance(value, np.ndarray) and value.dtype.kind in "iuf":
+            sums = value.astype(np.float64) + by
+            limits = np.iinfo(value.dtype) if value.dtype.kind in "iu" else np.finfo(value.dtype)
+            moved[name] = np.asarray(
+                np.clip(np.round(sums) if value.dtype.kind in "iu" else sums, limits.min, limits.max)
+            ).astype(value.dtype)
+    return moved
+
+
+def _numbers(feeds: Mapping[str, Value]) -> list[Array]:
+    values = [value for value in feeds.values() if isinstance(value, np.ndarray) and value.dtype.kind in "iuf"]
+    return [np.abs(value.astype(np.float64)) for value in values if value.size]
+
+
+def mean_size(feeds: Mapping[str, Value]) -> float:
+    """The mean of all numbers without their signs."""
+    return float(np.mean([numbers.mean() for numbers in _numbers(feeds)] or [0.0]))
+
+
+def largest(feeds: Mapping[str, Value]) -> float:
+    """The largest of all numbers without their signs."""
+    return float(max((numbers.max() for numbers in _numbers(feeds)), default=0.0))
 
 
 @dataclass
@@ -52,7 +92,7 @@ class Crossings:
         """Feeds on both sides of each number, nearer and nearer to each other."""
         groups: dict[object, list[dict[str, Value]]] = {}
         for one in fitted:
-            groups.setdefault(shapes_of(one.feeds), []).append(one.feeds)
+            groups.setdefault(tuple(shapes_of(one.feeds).items()), []).append(one.feeds)
         largest = max(groups, key=lambda shapes: numbers_fed(groups[shapes][0]))
         for shapes in list(dict.fromkeys([largest, *groups]))[:_MOST_SHAPES]:
             feeds = groups[shapes][:_MOST_FEEDS]

@@ -96,13 +96,13 @@ class Dependence:
         return grown
 
     def _standing(self, sites: Collection[Key]) -> dict[Key, int] | None:
-        found = {}
+        positions = {}
         for path, output in sites:
             position = self._held.get(path) if path else self._producers.get(output)
             if position is None:
                 return None
-            found[path, output] = position
-        return found
+            positions[path, output] = position
+        return positions
 
 
 def _holder(scope: Scope) -> int | None:

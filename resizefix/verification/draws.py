@@ -7,11 +7,9 @@ signs and every truth as both; later ones take a distribution for each input at 
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from itertools import count
 from typing import Any, NamedTuple, cast
 
@@ -21,6 +19,7 @@ from resizefix.document.values import Array
 from resizefix.runtimes.inputs import InputKind, TensorInput, Value
 from resizefix.verification.edges import Edges
 from resizefix.verification.feed_rows import FeedRow
+from resizefix.verification.feeds import generator_of, picture
 from resizefix.verification.sizing import Shape
 
 Generator = np.random.Generator
@@ -71,20 +70,6 @@ def _info(dtype: np.dtype[np.generic]) -> Any:
 Draw = Callable[[Generator, Wanted], Array]
 
 
-def picture(generator: Generator, shape: Shape) -> Array:
-    """A smooth image with a few edges, in 0..1: planes of waves over the last two axes, with a rectangle in each."""
-    height, width = (1, 1, *shape)[-2:]
-    count = math.prod(shape[:-2])
-    rows, columns = np.linspace(0, 1, height)[:, None], np.linspace(0, 1, width)[None, :]
-    planes = np.empty((count, height, width), np.float32)
-    for plane in planes:
-        across, down, phase, low, high = generator.uniform((0.3, 0.3, 0, 0, 0.5), (2, 2, 6, 0.4, 1))
-        plane[:] = 0.5 + 0.4 * np.sin(6.3 * (across * columns + down * rows) + phase)
-        top, left = generator.integers(0, max(height // 2, 1)), generator.integers(0, max(width // 2, 1))
-        plane[top : top + max(height // 3, 1), left : left + max(width // 3, 1)] = generator.choice((low, high))
-    return planes.reshape(shape)
-
-
 def _is_image(shape: Shape) -> bool:
     return len(shape) >= 3 and math.prod(shape[-2:]) >= SMALL
 
@@ -92,7 +77,7 @@ def _is_image(shape: Shape) -> bool:
 def _image_or_normal(generator: Generator, wanted: Wanted) -> Array:
     if not _is_image(wanted.shape):
         return generator.standard_normal(wanted.shape)
-    image = picture(generator, wanted.shape)
+    image = picture(generator, np.dtype(np.float32), wanted.shape)
     if wanted.edges:  # a few pixels beside the edges
         image = np.where(generator.random(wanted.shape) < 1 / 16, _near_edges(generator, wanted), image)
     return image
@@ -202,7 +187,7 @@ def _integer_image(generator: Generator, wanted: Wanted) -> Array:
     low = 0 if wanted.dtype.itemsize > 1 else wanted.lowest
     if not _is_image(wanted.shape):
         return generator.integers(low, low + 256 if wanted.dtype.itemsize == 1 else 3, wanted.shape)
-    return np.asarray(low + np.round(255 * picture(generator, wanted.shape)))
+    return np.asarray(low + picture(generator, np.dtype(np.uint8), wanted.shape).astype(np.int64))
 
 
 def _integer_magnitudes(generator: Generator, wanted: Wanted) -> Array:
@@ -336,7 +321,7 @@ class Drawer:
         return named[int(generator.integers(len(named)))] + int(generator.integers(-1, 2))
 
     def _generator(self, name: str, row: FeedRow) -> Generator:
-        return np.random.default_rng([self.seed, _number(name), row.number, 1])
+        return generator_of(self.seed, name, row.number, 1)
 
     def _drawn(self, generator: Generator, entry: TensorInput, usual: Array, row: FeedRow) -> Array:
         dtype = usual.dtype
@@ -358,11 +343,6 @@ class Drawer:
         if row.opposite and not decides:
             drawn = _opposite(drawn, wanted)
         return _cast(drawn, dtype)
-
-
-@lru_cache(maxsize=1024)
-def _number(name: str) -> int:
-    return int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "little")
 
 
 def _by_row(generator: Generator, table: Sequence[Draw], wanted: Wanted, row: FeedRow) -> Array:
@@ -390,7 +370,7 @@ def _cast(drawn: Array, dtype: np.dtype[np.generic]) -> Array:
     """As the type of the input, without infinities: 0 is never negative, for its sign says nothing."""
     if dtype.kind in "fVc":
         with np.errstate(over="ignore", invalid="ignore"):
-            made = np.asarray(np.asarray(drawn) + 0.0).astype(dtype)
-            wide = made.astype(np.complex128 if dtype.kind == "c" else np.float64)
-        return np.where(np.isfinite(wide), made, np.ones((), dtype))
+            array = np.asarray(np.asarray(drawn) + 0.0).astype(dtype)
+            wide = array.astype(np.complex128 if dtype.kind == "c" else np.float64)
+        return np.where(np.isfinite(wide), array, np.ones((), dtype))
     return np.asarray(drawn).astype(dtype)

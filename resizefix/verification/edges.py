@@ -152,7 +152,7 @@ class _EdgeWalk:
 
     def texts(self) -> list[str]:
         """Every text among the constants and attributes of nodes."""
-        found: dict[str, None] = {}
+        texts: dict[str, None] = {}
         for scope in self._upstream.scopes.all:
             tensors = list(scope.initializers.values())
             for node in scope.body.node:
@@ -160,11 +160,11 @@ class _EdgeWalk:
                 for attribute in node.attribute:
                     alone = [attribute.s] if attribute.s and (node.op_type, attribute.name) in _TEXTS else []
                     words = [*attribute.strings, *alone]
-                    found.update(dict.fromkeys(word.decode(errors="replace") for word in words))
+                    texts.update(dict.fromkeys(word.decode(errors="replace") for word in words))
             for tensor in tensors:
                 if tensor.data_type == TensorProto.STRING:
-                    found.update(dict.fromkeys(word.decode(errors="replace") for word in tensor.string_data))
-        return list(found)[:_MOST_EDGES]
+                    texts.update(dict.fromkeys(word.decode(errors="replace") for word in tensor.string_data))
+        return list(texts)[:_MOST_EDGES]
 
     def _named(self) -> Iterator[tuple[Place, float]]:
         """The values that nodes name, each at the operand that it is compared with."""

@@ -11,8 +11,8 @@ from resizefix.diagnostics import Diagnostic
 from resizefix.difference import Differences
 from resizefix.document.document import Document
 from resizefix.document.text import listed
-from resizefix.errors import DiagnosedError, UsageError
-from resizefix.runtimes.inputs import Feeds, TensorInput, Value
+from resizefix.errors import DiagnosedError, ResizefixError, UsageError
+from resizefix.runtimes.inputs import Feeds, TensorInput, Value, shapes_of
 from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError, Session, open_session
 from resizefix.runtimes.prepared_model import PreparedModel, prepare_for_ort
 from resizefix.scope_path import Key
@@ -204,6 +204,13 @@ class Engine:
         budget = MemoryBudget(document, self.conditions.limits)
         return fit_feeds(session, feeder, budget=budget, is_part=shapes is not None)
 
+    def look_at(self, candidate: Document, hints: Mapping[str, object] | None = None) -> Fitted | None:
+        """Run a candidate as a whole though nothing of the whole can be compared, where it runs: what it stores is held
+        against that."""
+        with suppress(ResizefixError):
+            return self.fit(candidate, hints)
+        return None
+
     def fit_as_declared(
         self, document: Document, session: Session, budget: MemoryBudget, *, is_part: bool = False
     ) -> Fitted:
@@ -282,16 +289,11 @@ def _not_tested(runs: Sequence[Run]) -> list[str]:
     return [Diagnostic("verification.not-tested-level")] if runs and not any(run.optimized for run in runs) else []
 
 
-def shapes_of_feeds(feeds: Feeds) -> dict[str, list[int]]:
-    """The shapes of all tensors that were fed."""
-    return {name: list(value.shape) for name, value in feeds.items() if isinstance(value, np.ndarray)}
-
-
 def run_of(
     differences: Differences, feeds: Feeds, *, optimized: bool = False, bound: float = 0.0, fed: Feeding | None = None
 ) -> Run:
     """What a comparison found as the run that reports tell of, with the values that were given."""
     arrays = ((name, feeds.get(name)) for name in (fed.shown if fed else ()))
     values = {name: value.reshape(-1).tolist() for name, value in arrays if isinstance(value, np.ndarray)}
-    shapes, files = shapes_of_feeds(feeds), fed.files if fed else {}
-    return Run(values, shapes, optimized, differences, bound, files=files)
+    shapes = {name: list(shape) for name, shape in shapes_of(feeds).items()}
+    return Run(values, shapes, optimized, differences, bound, files=fed.files if fed else {})

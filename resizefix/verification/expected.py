@@ -85,8 +85,8 @@ class _Comparison:
     ) -> None:
         self._document, self._expected, self._allowed = document, expected, allowed
         self._outputs = [value.name for value in document.proto.graph.output]
-        made = [name for node in document.proto.graph.node for name in node.output]
-        order = [name for name in dict.fromkeys((*self._outputs, *made)) if name in expected.values]
+        made_inside = [name for node in document.proto.graph.node for name in node.output]
+        order = [name for name in dict.fromkeys((*self._outputs, *made_inside)) if name in expected.values]
         pairs = {name: _in_one_type(expected.values[name], computed[name]) for name in order}
         self._before = {name: before for name, (before, _) in pairs.items()}
         self._after = {name: after for name, (_, after) in pairs.items()}
@@ -139,7 +139,7 @@ class _Comparison:
 
     def _standing_for(self, name: str) -> list[str]:
         """The tensor, or the nearest before it of which something is expected; none of what is fed."""
-        producers = {made: node for node in self._document.proto.graph.node for made in node.output if made}
+        producers = {output: node for node in self._document.proto.graph.node for output in node.output if output}
         nearest, seen, waiting = [], {name}, [name]
         while waiting:
             one = waiting.pop()

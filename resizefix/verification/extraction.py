@@ -45,6 +45,11 @@ class Extraction:
         path, output = key
         return all(output in one.view.scopes.by_path[path].producers for one in self._pair)
 
+    def part_of(self, extracted: Document) -> float:
+        """Which part of the model before was extracted, by its nodes."""
+        whole = len(self._pair[0].view.model.graph.node)
+        return min(len(extracted.proto.graph.node) / max(whole, 1), 1.0)
+
     def extract(
         self, data: Mapping[Key, str], *, open_sizes: bool = False, sizes_stay: bool = False
     ) -> tuple[Document, Document]:
@@ -63,8 +68,8 @@ class Extraction:
             pair = (self._pair[0].extract(data, open_sizes), self._pair[1].extract(data, open_sizes))
         old, new = ({value.name: value.type for value in one.proto.graph.input} for one in pair)
         for name in old.keys() & new.keys():
-            known = {kind.tensor_type.elem_type for kind in (old[name], new[name])} - {TensorProto.FLOAT}
-            old[name].tensor_type.elem_type = min(known, default=TensorProto.FLOAT)
+            elem_types = {kind.tensor_type.elem_type for kind in (old[name], new[name])} - {TensorProto.FLOAT}
+            old[name].tensor_type.elem_type = min(elem_types, default=TensorProto.FLOAT)
             if sizes_stay:
                 _tell_sizes(old[name], new[name])
             new[name].CopyFrom(old[name])
@@ -155,8 +160,8 @@ class _Extraction:
 
     def _source(self, scope: Scope, name: str) -> Definition | None:
         """What defines a name; of a function's argument, what all its calls pass."""
-        found = self._view.scopes.definition(scope, name)
-        return None if found is None else self._view.calls.origin(found)
+        definition = self._view.scopes.definition(scope, name)
+        return None if definition is None else self._view.calls.origin(definition)
 
     def _rank_from_operand(self, scope: Scope, node: NodeProto) -> Dims | None:
         least = _least_rank(node)

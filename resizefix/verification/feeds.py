@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import product
 
 import numpy as np
@@ -18,7 +19,7 @@ from resizefix.diagnostics import Diagnostic
 from resizefix.document.values import Array
 from resizefix.errors import RefusedError, ResizefixError, UsageError
 from resizefix.process import free_memory
-from resizefix.runtimes.inputs import InputKind, TensorInput, Value
+from resizefix.runtimes.inputs import InputKind, TensorInput, Value, shapes_of
 from resizefix.shapes.critical_sizes import OpenAxis
 from resizefix.verification.sizing import (
     FACTORS,
@@ -163,14 +164,14 @@ class Feeder:
         """Feeds beside those of the last candidate, `first`: values as images hold them, and where the file leaves
         sizes open other ones: two images or more, taller than wide. The most telling first; the last of the same
         sizes."""
-        shapes = {name: value.shape for name, value in first.items() if isinstance(value, np.ndarray)}
+        shapes = shapes_of(first)
         left_open = [entry for entry in self._inputs if entry.name in self.chosen_sizes and entry.name in shapes]
-        found: list[dict[str, Shape]] = []
+        other_shapes: list[dict[str, Shape]] = []
         for way in OTHER_SIZES if left_open else ():
             moved = {**shapes, **{entry.name: resized_by(entry, shapes[entry.name], way) for entry in left_open}}
-            if moved != shapes and moved not in found:
-                found.append(moved)
-        return [feeds for sizes in (*found, shapes) if (feeds := self._pictures(first, sizes)) is not None]
+            if moved != shapes and moved not in other_shapes:
+                other_shapes.append(moved)
+        return [feeds for sizes in (*other_shapes, shapes) if (feeds := self._pictures(first, sizes)) is not None]
 
     def of_shapes(self, first: Mapping[str, Value], shapes: Mapping[str, Shape]) -> dict[str, Value] | None:
         """Feeds as `first`, in other shapes; None where these are too large."""
@@ -184,11 +185,11 @@ class Feeder:
             if entry.name in self._hints or not isinstance(value, np.ndarray) or shape is None:
                 continue
             if entry.name in vectors:
-                feeds[entry.name] = vectors[entry.name] if shapes != _shapes_of(first) else value
+                feeds[entry.name] = vectors[entry.name] if shapes != shapes_of(first) else value
             elif math.prod(shape) * _DRAWN_WIDTH > self._most_bytes:
                 return None
             else:
-                feeds[entry.name] = picture(_generator(self._seed + 1, entry.name), value.dtype, shape)
+                feeds[entry.name] = picture(generator_of(self._seed + 1, entry.name), value.dtype, shape)
         return feeds
 
     def _vectors(self, shapes: Mapping[str, Shape], factor: float | None, last: float | None) -> dict[str, Array]:
@@ -230,16 +231,17 @@ class Feeder:
             raise TooLargeError(
                 "verification.input-too-large", name=entry.name, type_text=entry.type_text, elements=math.prod(shape)
             )
-        return _draw(_generator(self._seed, entry.name), _dtype(entry), shape)
+        return _draw(generator_of(self._seed, entry.name), _dtype(entry), shape)
 
 
-def _generator(seed: int, name: str) -> np.random.Generator:
-    own = int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "little")
-    return np.random.default_rng([seed, own])
+def generator_of(seed: int, name: str, *more: int) -> np.random.Generator:
+    """What the values of an input are drawn from."""
+    return np.random.default_rng([seed, _number(name), *more])
 
 
-def _shapes_of(feeds: Mapping[str, Value]) -> dict[str, Shape]:
-    return {name: value.shape for name, value in feeds.items() if isinstance(value, np.ndarray)}
+@lru_cache(maxsize=1024)
+def _number(name: str) -> int:
+    return int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "little")
 
 
 def as_feed(entry: TensorInput, value: object) -> Value:
@@ -304,8 +306,8 @@ def _named(inputs: Sequence[TensorInput], name: str) -> TensorInput:
     for entry in inputs:
         if entry.name == name:
             return entry
-    known = ", ".join(f"{entry.name} ({entry.type_text})" for entry in inputs) or "none"
-    raise UsageError("verification.no-such-input", name=name, known=known)
+    names = ", ".join(f"{entry.name} ({entry.type_text})" for entry in inputs) or "none"
+    raise UsageError("verification.no-such-input", name=name, known=names)
 
 
 def _check_shape(entry: TensorInput, shape: Shape) -> None:
@@ -362,7 +364,7 @@ def picture(generator: np.random.Generator, dtype: np.dtype[np.generic], shape: 
 def pictures_like(feeds: Mapping[str, Value], seed: int) -> dict[str, Value]:
     """Other pictures in the place of all feeds that may be some; small tensors stay."""
     return {
-        name: picture(_generator(seed, name), value.dtype, value.shape)
+        name: picture(generator_of(seed, name), value.dtype, value.shape)
         if isinstance(value, np.ndarray) and value.ndim >= _LEAST_AXES
         else value
         for name, value in feeds.items()

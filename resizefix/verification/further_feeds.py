@@ -14,17 +14,16 @@ from itertools import islice
 
 import numpy as np
 
-from resizefix.runtimes.inputs import InputKind, TensorInput, Value
+from resizefix.runtimes.inputs import InputKind, TensorInput, Value, shapes_of
 from resizefix.runtimes.ort_session import CannotRunError
 from resizefix.scope_path import ScopePath
 from resizefix.verification.arms import Watched
-from resizefix.verification.crossings import Crossings, numbers_fed
+from resizefix.verification.crossings import Crossings, half_way, largest, mean_size, moved, numbers_fed, numbers_of
 from resizefix.verification.draws import SMALL, Drawer
 from resizefix.verification.feed_rows import ROWS_OF_A_TURN, FeedRow, looking_row, row
 from resizefix.verification.feeds import Feeder
 from resizefix.verification.fitting import Fitted
 from resizefix.verification.memory_budget import MemoryBudget
-from resizefix.verification.other_values import half_way, largest, mean_size, moved
 from resizefix.verification.plan import LIGHT, TellingValues
 from resizefix.verification.scale_points import ScalePoint
 from resizefix.verification.sizing import SIZINGS, SMALL_SIZINGS
@@ -94,7 +93,7 @@ class FurtherFeeds:
     @cached_property
     def _weight(self) -> int:
         values = (*self.first.feeds.values(), *self.first.outputs.values())
-        return self.origin.weight + sum(map(_elements, values))
+        return self.origin.weight + sum(map(numbers_of, values))
 
     @property
     def computed_per_number(self) -> float:
@@ -121,7 +120,7 @@ class FurtherFeeds:
             if self._weight <= most:
                 return max(feeds, self._until_every_edge) if self.is_brief else feeds
         usual = (self._usual(self.first, entry) for entry in self._drawn)
-        return 1 + any(_elements(value) <= SMALL for value in usual)
+        return 1 + any(numbers_of(value) <= SMALL for value in usual)
 
     @property
     def _until_every_edge(self) -> int:
@@ -134,52 +133,52 @@ class FurtherFeeds:
         first; rows are drawn at them, too."""
         by_shapes: dict[object, dict[str, Value]] = {}
         for feeds in islice(self.feeder.candidates(_SIZINGS), _SIZES_ASKED) if self.is_light else ():
-            by_shapes.setdefault(_shapes(feeds), feeds)
-        by_shapes.pop(_shapes(self.first.feeds), None)
-        found: list[Fitted] = []
-        for feeds in sorted(by_shapes.values(), key=_fed):
-            fitted = self._run(feeds) if _fed(feeds) <= LIGHT and len(found) < _OTHER_SIZES else None
+            by_shapes.setdefault(tuple(shapes_of(feeds).items()), feeds)
+        by_shapes.pop(tuple(shapes_of(self.first.feeds).items()), None)
+        smaller_first: list[Fitted] = []
+        for feeds in sorted(by_shapes.values(), key=numbers_fed):
+            fitted = self._run(feeds) if numbers_fed(feeds) <= LIGHT and len(smaller_first) < _OTHER_SIZES else None
             if fitted is not None and not fitted.vacuous:
-                self._keep(found, fitted)
-        self.bases += found
-        return found
+                self._keep(smaller_first, fitted)
+        self.bases += smaller_first
+        return smaller_first
 
     def at_critical_sizes(self) -> list[Fitted]:
         """Feeds at the sizes at which either model begins to do something else, as far as such feeds are light."""
-        found: list[Fitted] = []
+        fitted_there: list[Fitted] = []
         critical = self.origin.critical_shapes(self.feeder, self.first.feeds) if self.is_light else ()
         for number, shapes in enumerate(critical):
             feeds = self.feeder.of_shapes(self.first.feeds, shapes)
             base = None if feeds is None else self._run(feeds)
             if base is None or base.vacuous:
                 continue
-            self._keep(found, base)
+            self._keep(fitted_there, base)
             for further in range(_ROWS_OF_A_SIZE):
                 first = _FIRST_CRITICAL + _ROWS_OF_A_SIZE * number
                 fitted = self._fitted(row(first + further) if further > 1 else row(further), base)
                 if fitted is not None:
-                    self._keep(found, fitted)
-        return found
+                    self._keep(fitted_there, fitted)
+        return fitted_there
 
     def rows(self, wanted: int) -> list[Fitted]:
         """So many feeds, or as many as can be drawn. Of a model whose runs are dear, one that overflows or saturates is
         replaced where another one does not."""
-        found: list[Fitted] = []
+        telling: list[Fitted] = []
         silent: list[Fitted] = []
         for _ in range(_TRIES * wanted):
-            if len(found) == wanted:
+            if len(telling) == wanted:
                 break
             fitted = self._fitted(row(self._next))
             self._next += 1
             if fitted is not None and (self.is_light or tells(fitted)):
-                self._keep(found, fitted)
+                self._keep(telling, fitted)
             elif fitted is not None:
                 silent.append(fitted)
-        return found + silent[: wanted - len(found)]
+        return telling + silent[: wanted - len(telling)]
 
     def reaching(self, missing: frozenset[ScopePath]) -> list[Fitted]:
         """Feeds with which bodies run that did not."""
-        found: list[Fitted] = []
+        reaching: list[Fitted] = []
         tries = _LOOKED_FOR if self.is_light else _LOOKED_FOR_DEAR
         for number in range(tries if self._drawn else 0):
             if not missing:
@@ -187,27 +186,28 @@ class FurtherFeeds:
             fitted = self._fitted(looking_row(number))
             if fitted is not None and missing & self.runner.ran:
                 missing -= self.runner.ran
-                self._keep(found, fitted)
-        return found
+                self._keep(reaching, fitted)
+        return reaching
 
     def borders(self) -> list[Fitted]:
         """Feeds on the two sides of conditions, as near to each other as they come: a condition that is another one in
         the other model has its border elsewhere."""
-        found: list[Fitted] = []
+        beside: list[Fitted] = []
         kept = self._ran_on if self.is_light and any(ran != self._ran_on[0][1] for _, ran in self._ran_on) else []
         # Of every size: small numbers, and such as limits are for.
         by_size = sorted(kept, key=lambda one: mean_size(one[0].feeds))[:: -(-len(kept) // _BORDERS) or 1]
         for one, ran in by_size:
             # Not the next one, which may be the opposite: all numbers half way between the two are 0.
-            others = (other for other, ran_other in kept[2:] if ran != ran_other and _same_shapes(one, other))
-            other = next(others, None)
-            found += [] if other is None else self._border(one, other)
+            others = (other for other, ran_other in kept[2:] if ran != ran_other)
+            shapes = shapes_of(one.feeds)
+            other = next((other for other in others if shapes_of(other.feeds) == shapes), None)
+            beside += [] if other is None else self._border(one, other)
             # The same numbers a little less and a little more keep their distances.
             most = 2 * largest(one.feeds)
             ends = [self._run(self._moved(one.feeds, by), same_sizes=True) for by in (-most, most)]
             if ends[0] is not None and ends[1] is not None:
-                found += self._border(ends[0], ends[1])
-        return found
+                beside += self._border(ends[0], ends[1])
+        return beside
 
     def _moved(self, feeds: dict[str, Value], by: float) -> dict[str, Value]:
         """With a number added to all that decides no size and no count: that of a loop's turns stays modest."""
@@ -216,12 +216,12 @@ class FurtherFeeds:
 
     def crossing(self, crossings: Crossings) -> list[Fitted]:
         """Feeds next to each other between which a tensor inside one of the models passes a number that it names."""
-        found: list[Fitted] = []
+        crossing: list[Fitted] = []
         for feeds in crossings.between([self.first, *(one for one, _ in self._ran_on)]):
             fitted = self._run(feeds, same_sizes=True)
             if fitted is not None and not fitted.vacuous:
-                self._keep(found, fitted)
-        return found
+                self._keep(crossing, fitted)
+        return crossing
 
     def special(self) -> list[tuple[SpecialNumbers, Fitted]]:
         """The first feed with the negative zero, NaN and the infinities among its numbers, where the model runs so."""
@@ -322,7 +322,7 @@ def drawn_first(runner: Watched, feeder: Feeder, origin: TellingValues, budget: 
     ]
     drawer = Drawer(feeder.seed, origin.edges, origin.deciding)
     for number in range(-1, _FIRST_ROWS):
-        for feeds in (feeds for feeds in usual if _fed(feeds) <= LIGHT):
+        for feeds in (feeds for feeds in usual if numbers_fed(feeds) <= LIGHT):
             values = {entry.name: drawer.value(entry, feeds[entry.name], row(number)) for entry in feeder.drawn}
             tried = feeds if number < 0 else {**feeds, **values}
             taken = runner.taken(tried)
@@ -332,10 +332,6 @@ def drawn_first(runner: Watched, feeder: Feeder, origin: TellingValues, budget: 
                     if not (fitted.vacuous or runner.contradicts(fitted.outputs)):
                         return fitted
     return None
-
-
-def _same_shapes(one: Fitted, other: Fitted) -> bool:
-    return _shapes(one.feeds) == _shapes(other.feeds)
 
 
 def tells(fitted: Fitted) -> bool:
@@ -349,20 +345,6 @@ def _tells(value: Value) -> bool:
         return True
     finite = np.isfinite(value.astype(np.float32, copy=False))
     return bool(finite.all()) and (value.size == 1 or bool((value != value.flat[0]).any()))
-
-
-def _elements(value: Value) -> int:
-    if isinstance(value, np.ndarray):
-        return value.size
-    return sum(map(_elements, value)) if isinstance(value, list) else 1
-
-
-def _fed(feeds: Mapping[str, Value]) -> int:
-    return sum(map(_elements, feeds.values()))
-
-
-def _shapes(feeds: Mapping[str, Value]) -> tuple[object, ...]:
-    return tuple((name, value.shape) for name, value in feeds.items() if isinstance(value, np.ndarray))
 
 
 def _identity(feeds: Mapping[str, Value]) -> bytes:

@@ -61,9 +61,9 @@ def watched_runs(
 def values_in(document: Document, tensors: Collection[str], conditions: Conditions) -> dict[str, Value]:
     """What the model is fed, its outputs, and those of `tensors` that nodes of its main graph make. Raises what
     `watched_runs` raises."""
-    made = {name for node in document.proto.graph.node for name in node.output}
+    made_inside = {name for node in document.proto.graph.node for name in node.output}
     inputs = model_inputs(document.proto)
-    (run,) = watched_runs(document, sorted(made.intersection(tensors)), inputs, {}, conditions)
+    (run,) = watched_runs(document, sorted(made_inside.intersection(tensors)), inputs, {}, conditions)
     return {**run.outputs, **run.feeds}
 
 
@@ -77,9 +77,9 @@ def cut_out(document: Document, extraction: Extraction, key: Key, data: str) -> 
 
 def watched_tensors(document: Document, places: Sequence[ResizePlace]) -> list[str]:
     """The inputs and outputs of those resizes that stand in the main graph; in bodies nothing can be looked at."""
-    known = {name for node in document.proto.graph.node for name in node.output}
+    made_inside = {name for node in document.proto.graph.node for name in node.output}
     names = (name for place in places if not place.key[0].steps for name in (place.data, place.key[1]))
-    return [name for name in dict.fromkeys(names) if name in known]
+    return [name for name in dict.fromkeys(names) if name in made_inside]
 
 
 def with_outputs(document: Document, results: Mapping[str, Value]) -> Document:
@@ -98,10 +98,10 @@ def with_outputs(document: Document, results: Mapping[str, Value]) -> Document:
 def write_sizes(model: ModelProto, values: Mapping[str, Value]) -> None:
     """Fix inputs and outputs to the sizes of these values."""
     for value in (*model.graph.input, *model.graph.output):
-        known = values.get(value.name)
-        if isinstance(known, np.ndarray):
-            set_shape(value, known.shape)
-            value.type.tensor_type.elem_type = helper.np_dtype_to_tensor_dtype(known.dtype)
+        sized = values.get(value.name)
+        if isinstance(sized, np.ndarray):
+            set_shape(value, sized.shape)
+            value.type.tensor_type.elem_type = helper.np_dtype_to_tensor_dtype(sized.dtype)
 
 
 def fed(document: Document, feeds: Feeds) -> dict[str, Value]:
@@ -201,8 +201,8 @@ class _Pair:
     def _differences(self, name: str, results: Sequence[Mapping[str, Value]]) -> tuple[list[TensorDifference], bool]:
         """How a tensor differs on each feed on which the runtime gave it, and whether it is right on all."""
         pairs = zip(self.fitted, results, strict=True)
-        made = [judged(name, one.outputs[name], found[name], self.allowed) for one, found in pairs if name in found]
-        return [difference for difference, _ in made], all(right for _, right in made)
+        judgements = [judged(name, one.outputs[name], its[name], self.allowed) for one, its in pairs if name in its]
+        return [difference for difference, _ in judgements], all(right for _, right in judgements)
 
 
 def _reason(wrong: str, drifts: Sequence[SiteDrift], runtime: str, looked: bool) -> str:
@@ -261,10 +261,10 @@ def nodes_in_runtime(
         values = {}
     answers: list[NodeAnswer] = []
     for place, cut in cuts.items():
-        found = _alone(cut, place, runtime, conditions, {} if place.key[0].steps else values)
-        if isinstance(found, LiveUnavailable):
-            return found
-        answers.append(found)
+        answer = _alone(cut, place, runtime, conditions, {} if place.key[0].steps else values)
+        if isinstance(answer, LiveUnavailable):
+            return answer
+        answers.append(answer)
     return tuple(answers)
 
 

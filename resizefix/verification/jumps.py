@@ -41,7 +41,7 @@ def jumps_of(document: Document, other: Document) -> Jumps | None:
     """The operators that jump, of which both models have the inputs; None where no output depends on one."""
     graph = document.proto.graph
     there = {name for node in other.proto.graph.node for name in node.output}
-    made = {name for node in graph.node for name in node.output}
+    made_inside = {name for node in graph.node for name in node.output}
     behind: set[str] = set()
     operators: dict[str, None] = {}
     read: dict[str, None] = {}
@@ -51,7 +51,7 @@ def jumps_of(document: Document, other: Document) -> Jumps | None:
         elif _jumps(node):
             behind.update(node.output)
             operators[node.op_type] = None
-            read.update(dict.fromkeys(name for name in node.input if name in made and name in there))
+            read.update(dict.fromkeys(name for name in node.input if name in made_inside and name in there))
     outputs = [value.name for value in graph.output]
     smooth = tuple(name for name in outputs if name not in behind)
     return Jumps(tuple(operators), tuple(read), smooth) if read and len(smooth) < len(outputs) else None
@@ -135,5 +135,5 @@ def require_agreement_before(
 
 
 def _seen(engine: Engine, session: Session, feeds: Feeds, jumps: Jumps) -> Mapping[str, Value]:
-    made = engine.made(session, feeds)
-    return {name: made[name] for name in dict.fromkeys((*jumps.read, *jumps.smooth)) if name in made}
+    tensors = engine.made(session, feeds)
+    return {name: tensors[name] for name in dict.fromkeys((*jumps.read, *jumps.smooth)) if name in tensors}

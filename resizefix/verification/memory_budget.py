@@ -16,7 +16,7 @@ from resizefix.document.document import Document
 from resizefix.document.values import Array
 from resizefix.interpolation import ExtentKind
 from resizefix.promotion import InputBinding, PromotedInput
-from resizefix.runtimes.inputs import Value
+from resizefix.runtimes.inputs import Value, shapes_of
 from resizefix.runtimes.limits import Footprint, Limits, footprint, in_words
 from resizefix.scope_path import Key
 from resizefix.verification.dependence import Dependence
@@ -76,37 +76,37 @@ class MemoryBudget:
             if taken <= self._most / 2:
                 self._small.append((feeds, scales))
                 return None
-        factors, shapes = _growth(scales), _shapes(feeds)
-        alike = [known for known in self._known if known.shapes == shapes]
-        if any(self._is_small(known, factors) for known in alike):  # of all first: to follow paths takes long
+        factors, shapes = _growth(scales), shapes_of(feeds)
+        alike = [alike_one for alike_one in self._known if alike_one.shapes == shapes]
+        if any(self._is_small(alike_one, factors) for alike_one in alike):  # of all first: to follow paths takes long
             return None
-        if any(self._suffices(known, factors) for known in alike):
+        if any(self._suffices(alike_one, factors) for alike_one in alike):
             return None
-        found = self._inferred(shapes, scales)
-        if found.peak > self._most:
-            return self._over(found.peak)
+        inferred = self._inferred(shapes, scales)
+        if inferred.peak > self._most:
+            return self._over(inferred.peak)
         if scales is _AS_IT_IS:
-            self._as_it_is[_sorted(shapes)] = found
-        self._known.appendleft(_KnownSizes(shapes, factors, found.peak))
+            self._as_it_is[_sorted(shapes)] = inferred
+        self._known.appendleft(_KnownSizes(shapes, factors, inferred.peak))
         return None
 
     def start_from(self, feeds: Mapping[str, Value]) -> None:
         """Count a run on these feeds as one forward pass."""
-        self._own = _shapes(feeds)
+        self._own = shapes_of(feeds)
 
     def cost(self, feeds: Mapping[str, Value], scales: ScalePoint = _AS_IT_IS) -> float | None:
         """What a run costs, in runs on the feeds of `start_from`, by the elements that nodes make; None where that is
         not known. Of few nodes inference says it exactly, of many it follows from how much sites grow. What a Loop
         hands on to its next turn grows with each."""
-        made, turned = self._by_elements(feeds, scales), self.turned(scales)
-        return made if turned is None else max(turned, made or 1.0)
+        by_elements, turned = self._by_elements(feeds, scales), self.turned(scales)
+        return by_elements if turned is None else max(turned, by_elements or 1.0)
 
     def computed(self, feeds: Mapping[str, Value]) -> float:
         """What a run on these feeds computes, as far as inference was asked: elements made of one or a few others, and
         for each node what calling it costs. At least what is fed."""
-        own = self._as_it_is.get(_sorted(_shapes(feeds)))
-        made = sum(math.prod(shape) for shape in _shapes(feeds).values()) if own is None else sum(own.work)
-        return made + _OF_A_NODE * len(self._original.proto.graph.node)
+        own = self._as_it_is.get(_sorted(shapes_of(feeds)))
+        elements = sum(math.prod(shape) for shape in shapes_of(feeds).values()) if own is None else sum(own.work)
+        return elements + _OF_A_NODE * len(self._original.proto.graph.node)
 
     def turned(self, scales: ScalePoint) -> float | None:
         """How many times larger the turns of Loops make what they hand on; None where nothing grows so."""
@@ -118,7 +118,7 @@ class MemoryBudget:
         return math.prod(growing) ** _TURNS if growing else None
 
     def _by_elements(self, feeds: Mapping[str, Value], scales: ScalePoint) -> float | None:
-        shapes = _shapes(feeds)
+        shapes = shapes_of(feeds)
         factors = {key: factor for key, factor in _growth(scales).items() if factor != 1}
         if factors and len(self._original.proto.graph.node) <= _FEW:
             old = ScalePoint(tuple((source, tuple(source.value)) for source, _ in scales.values))
@@ -137,10 +137,10 @@ class MemoryBudget:
         return own is None or sum(own.work) < _LIGHT
 
     def _inferred(self, shapes: Mapping[str, tuple[int, ...]], scales: ScalePoint) -> Footprint:
-        known = _sorted(shapes), tuple(sorted(scales.baked.items()))
-        if known not in self._inferences:
-            self._inferences[known] = footprint(self.references.document(scales.baked), shapes)
-        return self._inferences[known]
+        asked_for = _sorted(shapes), tuple(sorted(scales.baked.items()))
+        if asked_for not in self._inferences:
+            self._inferences[asked_for] = footprint(self.references.document(scales.baked), shapes)
+        return self._inferences[asked_for]
 
     def _over(self, taken: float) -> Diagnostic:
         return Diagnostic("verification.over-budget", taken=in_words(int(taken)), most=in_words(self._most))
@@ -149,22 +149,22 @@ class MemoryBudget:
         """What is fed and all that the nodes alone make of it; infinite where that is not known."""
         chosen = {driven.key: value for source, value in scales.values for driven in source.sites}
         taken = float(sum(value.nbytes for value in feeds.values() if isinstance(value, np.ndarray)))
-        made: dict[tuple[object, ...], float] = {}  # by nodes that are alike
+        bytes_by_kind: dict[tuple[object, ...], float] = {}  # by nodes that are alike
         for driven in self._alone:
             array, value = feeds.get(driven.input), chosen.get(driven.key)
             if not isinstance(array, np.ndarray):
                 return math.inf
             operand = driven.base if value is None else driven.operand(value)
             kind = array.shape, array.itemsize, driven.kind, driven.axes, operand
-            if kind not in made:
-                made[kind] = _bytes_made(array, driven, operand)
-            taken += made[kind]
+            if kind not in bytes_by_kind:
+                bytes_by_kind[kind] = _bytes_made(array, driven, operand)
+            taken += bytes_by_kind[kind]
         return taken
 
     def has_room(self, feeds: Mapping[str, Value], scales: ScalePoint, times: int) -> bool:
         """Whether so many times what the tensors take at one time fit, as far as is known without inference."""
-        factors, shapes = _growth(scales), _shapes(feeds)
-        return any(known.shapes == shapes and self._is_small(known, factors, times) for known in self._known)
+        factors, shapes = _growth(scales), shapes_of(feeds)
+        return any(earlier.shapes == shapes and self._is_small(earlier, factors, times) for earlier in self._known)
 
     def _is_small(self, known: _KnownSizes, factors: Mapping[Key, float], times: int = 1) -> bool:
         """Whether it fits even if all sites were on one path."""
@@ -185,10 +185,6 @@ class _KnownSizes:
     shapes: Mapping[str, tuple[int, ...]]
     factors: Mapping[Key, float]
     peak: int
-
-
-def _shapes(feeds: Mapping[str, Value]) -> dict[str, tuple[int, ...]]:
-    return {name: value.shape for name, value in feeds.items() if isinstance(value, np.ndarray)}
 
 
 def _sorted(shapes: Mapping[str, tuple[int, ...]]) -> object:
@@ -218,9 +214,9 @@ def _bytes_made(array: Array, driven: InputBinding, operand: Sequence[float]) ->
 
 
 def _growth(scales: ScalePoint) -> dict[Key, float]:
-    found = {}
+    factors = {}
     for source, value in scales.values:
         for driven in source.sites:
             pairs = zip(driven.operand(value), driven.base, strict=True)
-            found[driven.key] = math.prod(new / old for new, old in pairs if old > 0)
-    return found
+            factors[driven.key] = math.prod(new / old for new, old in pairs if old > 0)
+    return factors

@@ -20,7 +20,7 @@ from resizefix.faults.dimension_names import (
     shapes_by_name,
     shared_names,
 )
-from resizefix.runtimes.inputs import Value
+from resizefix.runtimes.inputs import Value, shapes_of
 from resizefix.runtimes.ort_session import CannotRunError
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def names_by_runs(document: Document, engine: Engine) -> list[ReusedName]:
     for factor in (1.0, *_FACTORS) if several else (1.0,):
         if not trials.scaled(factor):
             continue
-        start = trials.run(_shapes(trials.first))
+        start = trials.run(shapes_of(trials.first))
         trials.run(aligned)
         if several and start is not None:
             _feed_states(trials, start, {axis.tensor for one in several for axis in one.inputs})
@@ -69,27 +69,27 @@ def names_by_runs(document: Document, engine: Engine) -> list[ReusedName]:
 
 def _aligned(trials: _Trials, shapes: Shapes) -> dict[str, tuple[int, ...]]:
     """These shapes, but for channels and for axes of one element, which may be repeated."""
-    made = _shapes(trials.first)
-    for name, first in made.items():
+    aligned = shapes_of(trials.first)
+    for name, first in aligned.items():
         wanted = shapes.get(name, ())
         if len(wanted) == len(first):
             kept = [
                 index > 0 and (size == 1 or (index == 1 and len(first) > _RANK_OF_LISTS))
                 for index, size in enumerate(first)
             ]
-            made[name] = tuple(a if keeps else b for keeps, a, b in zip(kept, first, wanted, strict=True))
-    return made
+            aligned[name] = tuple(a if keeps else b for keeps, a, b in zip(kept, first, wanted, strict=True))
+    return aligned
 
 
 def _one_for_each(reused: Sequence[ReusedName], shapes: Shapes) -> dict[str, tuple[int, ...]]:
     """Shapes in which every group has a size of its own."""
-    made = dict(shapes)
+    apart = dict(shapes)
     for one in reused:
         for number, group in enumerate(one.groups):
             for axis in group:
-                if made.get(axis.tensor) and axis.position and (axis.size(made) or 0) > 1:
-                    made = _with(made, axis, (number + 1) * 2 * _STEP)
-    return made
+                if apart.get(axis.tensor) and axis.position and (axis.size(apart) or 0) > 1:
+                    apart = _with(apart, axis, (number + 1) * 2 * _STEP)
+    return apart
 
 
 class _Trials:
@@ -122,10 +122,10 @@ class _Trials:
             if shape != self.first[name].shape:
                 feeds[name] = np.resize(self.first[name], shape)  # zeros, of an empty one
         try:
-            made = self._engine.made(self._session, feeds)
+            outputs = self._engine.made(self._session, feeds)
         except CannotRunError:
             return None
-        self.seen.append({**_shapes(feeds), **_shapes(made)})
+        self.seen.append({**shapes_of(feeds), **shapes_of(outputs)})
         return self.seen[-1]
 
     @property
@@ -138,7 +138,7 @@ def _feed_states(trials: _Trials, start: Shapes, names: set[str]) -> None:
     """Runs in which inputs have the shapes of outputs, as states of a recurrent network do: one by one, then all."""
     taken: dict[str, tuple[int, ...]] = {}
     outputs = dict.fromkeys(shape for name, shape in start.items() if name not in trials.first)
-    fed = {name: value.shape for name, value in trials.first.items()}
+    fed = shapes_of(trials.first)
     for name in sorted(names & trials.first.keys()):
         for shape in outputs:
             if len(shape) == len(fed[name]) and shape != fed[name] and trials.run({**fed, name: shape}) is not None:
@@ -153,7 +153,7 @@ def _told_apart(
 ) -> Iterator[frozenset[NamedAxis]]:
     """Pairs of input axes of which a run fails with equal sizes above 1, where one goes through with a size of 1. For
     others, a run is made in which their sizes differ."""
-    fed = {name: value.shape for name, value in trials.first.items()}
+    fed = shapes_of(trials.first)
     for first, second in combinations(one.inputs, 2):
         pair, is_fed = frozenset((first, second)), {first.tensor, second.tensor} <= fed.keys()
         if not is_fed or trials.is_exhausted or pair in apart or any(differ(first, second, run) for run in trials.seen):
@@ -174,7 +174,3 @@ def _with(shapes: Shapes, axis: NamedAxis, size: int) -> dict[str, tuple[int, ..
     shape = list(shapes[axis.tensor])
     shape[axis.position] = size
     return {**shapes, axis.tensor: tuple(shape)}
-
-
-def _shapes(values: Mapping[str, Value]) -> dict[str, tuple[int, ...]]:
-    return {name: value.shape for name, value in values.items() if isinstance(value, np.ndarray)}

@@ -22,11 +22,11 @@ def other_nodes(seen: Seen, old: Scope, new: Scope) -> Iterator[Diagnostic]:
         after.setdefault(made_by(node), []).append(node)
     for index, node in enumerate(old.body.node):
         left = after.get(made_by(node))
-        found = left.pop() if left else None
-        if found is None:
+        counterpart = left.pop() if left else None
+        if counterpart is None:
             why = _may_go(seen, old, new, node)
         else:
-            why = _is_planned(seen, old, new, node) or _same_node(seen, old, new, node, found)
+            why = _is_planned(seen, old, new, node) or _same_node(seen, old, new, node, counterpart)
         if not why:
             yield unplanned("node", node_label(node, index))
     for name, nodes in after.items():
@@ -117,14 +117,14 @@ def _has_planned_numbers(seen: Seen, old: Scope, new: Scope, node: NodeProto) ->
     """Whether a planned node has the planned numbers at the planned places, and everything else as it was."""
     plan, key = seen.plan, (old.path, made_by(node))
     assert plan.operands is not None
-    found = new.body.node[new.producers[made_by(node)]]
+    counterpart = new.body.node[new.producers[made_by(node)]]
     operands = {position: array for (of, position), array in plan.operands.items() if of == key}
     attributes = {name: values for (of, name), values in plan.attributes.items() if of == key}
-    if len(node.input) != len(found.input):
+    if len(node.input) != len(counterpart.input):
         return False
     rest = NodeProto()
-    rest.CopyFrom(found)
-    for position, name in enumerate(found.input):
+    rest.CopyFrom(counterpart)
+    for position, name in enumerate(counterpart.input):
         if position not in operands:
             was = seen.old.definition(old, name) if name else None
             if name != node.input[position] or (was is not None and was.key in seen.moved):

@@ -1,21 +1,16 @@
-"""Constants, inputs, outputs and stored shapes of two models: none differs but where it was planned.
-
-Feeds made of others: half way between two, or with a number added to all numbers.
-"""
+"""Constants, inputs, outputs and stored shapes of two models: none differs but where it was planned."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
-import numpy as np
 from onnx import GraphProto, TensorProto, ValueInfoProto
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.document.document import Document
 from resizefix.document.edits import FIRST_IR_WITH_DEFAULTS
 from resizefix.document.scopes import Scope
-from resizefix.document.values import Array, Dims, dims_of, tensor_of
-from resizefix.runtimes.inputs import Value
+from resizefix.document.values import Dims, dims_of, tensor_of
 from resizefix.scope_path import MAIN, Key
 from resizefix.verification.seen_change import Seen, same_message, unplanned
 
@@ -64,8 +59,8 @@ def _inputs(seen: Seen, old: Scope, new: Scope) -> Iterator[Diagnostic]:
     was, now = _fed(seen, old, seen.before), _fed(seen, new, seen.after)
     plan, kept = seen.plan, []
     for value in was:
-        found = next((one for one in now if one.name == value.name), None)
-        if found is None:
+        same_name = next((one for one in now if one.name == value.name), None)
+        if same_name is None:
             key = old.path, value.name
             goes = key in seen.removable or (plan.is_rebuilt and value.name in old.initializers)
             if not goes or _is_fed_in(seen, new, value.name):
@@ -74,13 +69,13 @@ def _inputs(seen: Seen, old: Scope, new: Scope) -> Iterator[Diagnostic]:
         kept.append(value.name)
         if plan.input_shapes and old.path == MAIN:
             planned = plan.input_shapes.get(value.name, dims_of(value.type))
-            same = same_message(_unshaped(value), _unshaped(found)) and _is_shape(dims_of(found.type), planned)
+            same = same_message(_unshaped(value), _unshaped(same_name)) and _is_shape(dims_of(same_name.type), planned)
         elif old.path == MAIN and value.name in plan.renamed:
-            same = same_message(_unnamed(value), _unnamed(found))
+            same = same_message(_unnamed(value), _unnamed(same_name))
         elif (old.path, value.name) in seen.resized:
-            same = same_message(_unshaped(value), _unshaped(found))
+            same = same_message(_unshaped(value), _unshaped(same_name))
         else:
-            same = same_message(value, found)
+            same = same_message(value, same_name)
         if not same:
             yield unplanned("input", value.name)
     old_names = {value.name for value in was} | old.initializers.keys()
@@ -119,11 +114,11 @@ def _stored(seen: Seen, old: Scope, new: Scope) -> Iterator[Diagnostic]:
     was = {value.name: value for value in old.body.value_info}
     now = {value.name: value for value in new.body.value_info}
     for name, value in was.items():
-        found = now.get(name)
-        if found is None:
+        stored_now = now.get(name)
+        if stored_now is None:
             if new.defines(name) and not _may_be_forgotten(seen, old, name):
                 yield unplanned("the stored shape of", name)
-        elif not _same_value(seen, old, value, found):
+        elif not _same_value(seen, old, value, stored_now):
             yield unplanned("the stored shape of", name)
     for name in now:
         if name not in was and name in seen.names and not _may_be_forgotten(seen, old, name):
@@ -176,42 +171,3 @@ def _untyped(value: ValueInfoProto) -> ValueInfoProto:
     copy.CopyFrom(value)
     copy.type.tensor_type.ClearField("elem_type")
     return copy
-
-
-def half_way(one: Mapping[str, Value], other: Mapping[str, Value]) -> dict[str, Value]:
-    """The feed half way between two, in all that is numbers; the rest as in the first."""
-    feeds = dict(one)
-    for name, value in one.items():
-        end = other.get(name)
-        if isinstance(value, np.ndarray) and isinstance(end, np.ndarray) and value.dtype.kind in "iufV":
-            middle = (value.astype(np.float64) + end.astype(np.float64)) / 2
-            feeds[name] = np.asarray(np.floor(middle) if value.dtype.kind in "iu" else middle).astype(value.dtype)
-    return feeds
-
-
-def moved(feeds: Mapping[str, Value], by: float) -> dict[str, Value]:
-    """The feed with a number added to all numbers, as far as their types hold it."""
-    moved = dict(feeds)
-    for name, value in feeds.items():
-        if isinstance(value, np.ndarray) and value.dtype.kind in "iuf":
-            sums = value.astype(np.float64) + by
-            limits = np.iinfo(value.dtype) if value.dtype.kind in "iu" else np.finfo(value.dtype)
-            moved[name] = np.asarray(
-                np.clip(np.round(sums) if value.dtype.kind in "iu" else sums, limits.min, limits.max)
-            ).astype(value.dtype)
-    return moved
-
-
-def _numbers(feeds: Mapping[str, Value]) -> list[Array]:
-    values = [value for value in feeds.values() if isinstance(value, np.ndarray) and value.dtype.kind in "iuf"]
-    return [np.abs(value.astype(np.float64)) for value in values if value.size]
-
-
-def mean_size(feeds: Mapping[str, Value]) -> float:
-    """The mean of all numbers without their signs."""
-    return float(np.mean([numbers.mean() for numbers in _numbers(feeds)] or [0.0]))
-
-
-def largest(feeds: Mapping[str, Value]) -> float:
-    """The largest of all numbers without their signs."""
-    return float(max((numbers.max() for numbers in _numbers(feeds)), default=0.0))

@@ -125,9 +125,9 @@ def _field_may_go(one: GraphProto, other: GraphProto, name: str) -> bool:
 def restored(before: Document, candidate: Document, integers: Mapping[str, int]) -> Document | str:
     """A copy of the candidate in which each of these inputs has the type that it had, and is read where its quotient
     is; the name of the input where something else than a Cast, and a division by the planned number, stands there."""
-    made = candidate.copy()
-    graph = made.proto.graph
-    scopes = View(made.proto).scopes
+    copy = candidate.copy()
+    graph = copy.proto.graph
+    scopes = View(copy.proto).scopes
     were = {value.name: value for value in before.proto.graph.input}
     nodes: list[NodeProto] = []
     for name, denominator in integers.items():
@@ -135,7 +135,7 @@ def restored(before: Document, candidate: Document, integers: Mapping[str, int])
         if value is None or name not in were or value.type.tensor_type.elem_type != TensorProto.INT64:
             return name
         elem_type = were[name].type.tensor_type.elem_type
-        chain = _chain(made, scopes, name, elem_type, denominator)
+        chain = _chain(copy, scopes, name, elem_type, denominator)
         if chain is None:
             return name
         value.type.tensor_type.elem_type = elem_type
@@ -146,7 +146,7 @@ def restored(before: Document, candidate: Document, integers: Mapping[str, int])
         nodes += chain
     for node in nodes:
         graph.node.remove(node)
-    return made
+    return copy
 
 
 def _chain(document: Document, scopes: Scopes, name: str, elem_type: int, denominator: int) -> list[NodeProto] | None:
@@ -164,8 +164,8 @@ def _chain(document: Document, scopes: Scopes, name: str, elem_type: int, denomi
         return None
     if not _is(division, "Div", [cast.output[0], division.input[1]]):
         return None
-    made = scopes.definition(scopes.main, division.input[1])
-    constant = None if made is None else made.node
+    definition = scopes.definition(scopes.main, division.input[1])
+    constant = None if definition is None else definition.node
     if constant is None or not _is(constant, "Constant", []) or [one.name for one in constant.attribute] != ["value"]:
         return None
     if len(scopes.readers_of((MAIN, division.input[1]))) != 1:

@@ -32,7 +32,7 @@ from resizefix.verification.memory_budget import MemoryBudget
 from resizefix.verification.plan import TellingValues
 from resizefix.verification.signatures import Feeding, NotComparableError, common_inputs, output_names, require_types
 from resizefix.verification.special_numbers import SpecialNumbers, asks_for_special
-from resizefix.verification.trial import Outputs, Point, Trial, moved_by_optimising
+from resizefix.verification.trial import AtDefault, Outputs, Point, Side, Trial
 from resizefix.verification.verification import Verification
 from resizefix.verification.views import PlaneView, views_of
 
@@ -185,9 +185,9 @@ class ModelPair:
             taken = session.taken(feeds)
             if budget.reject_reason(taken) is None:
                 with suppress(CannotRunError):
-                    made = Fitted(feeds, session.run(taken))
-                    if not (made.vacuous or made.overflows or session.contradicts(made.outputs)):
-                        return [made]
+                    fitted = Fitted(feeds, session.run(taken))
+                    if not (fitted.vacuous or fitted.overflows or session.contradicts(fitted.outputs)):
+                        return [fitted]
         return []
 
     def is_always_empty(self, fitted: Sequence[Fitted]) -> bool:
@@ -236,16 +236,16 @@ class ModelPair:
         trial.optimised([*points, *more])
 
     def _judge(self, point: Point, optimized: bool, allowed: ErrorBound) -> None:
-        made, before, plain = point.after[optimized], point.before[optimized], point.before[False]
+        answered = point.after[optimized]
         self.engine.progress.done("running the model after")
-        if not isinstance(made, Mapping):
-            if isinstance(made, CannotRunError) and self._feeder is not None and not self.is_part:
-                raise with_shapes_to_give(made, self._feeder)
-            raise made
-        if not isinstance(before, Mapping) or not isinstance(plain, Mapping):
-            raise before if isinstance(before, Exception) else AssertionError("what was fitted runs")
-        after = {self._renamed[name]: value for name, value in made.items()}
+        if not isinstance(answered, Mapping):
+            if isinstance(answered, CannotRunError) and self._feeder is not None and not self.is_part:
+                raise with_shapes_to_give(answered, self._feeder)
+            raise answered
+        before = point.outputs(Side.BEFORE, optimized=optimized)
+        after = {self._renamed[name]: value for name, value in answered.items()}
         if optimized:
+            plain = point.outputs(Side.BEFORE, optimized=False)
             self._judge_optimised(point, plain, before, after, allowed)
             return
         if self.feeding.files and point is self._first:
@@ -299,15 +299,18 @@ class ModelPair:
     def _moved_by_noise(self, feeds: Feeds, inner: Sequence[str] = ()) -> dict[str, float]:
         return moved_by_noise(self.engine, self.before, self.noise, feeds, inner) if self.noise else {}
 
+    def _open_showing(self, side: int, optimized: bool, names: Sequence[str]) -> Session:
+        document = (self.before, self.after)[side]
+        return self.engine.open(document, optimized=optimized, extra_outputs=names)
+
     def _look_before_jumps(self, feeds: Feeds, allowed: ErrorBound) -> None:
         """Compare what operators read that jump behind a change exact only to a bound; a note names them."""
         if not self.noise:
             return
-        documents = self.before, self.after
         why = require_agreement_before(
             self.engine,
-            documents,
-            lambda side, optimized, names: self.engine.open(documents[side], optimized=optimized, extra_outputs=names),
+            (self.before, self.after),
+            self._open_showing,
             feeds,
             max(allowed.bound, self.stated or 0.0),
             lambda names: self._moved_by_noise(feeds, names),
@@ -316,14 +319,7 @@ class ModelPair:
 
     def _only_jumps(self, feeds: Feeds, relative: float | None = None) -> bool:
         """Whether the two differ in what operators that jump make of the same; a note says so."""
-        documents = self.before, self.after
-        why = agree_before_jumps(
-            self.engine,
-            documents,
-            lambda side, optimized, names: self.engine.open(documents[side], optimized=optimized, extra_outputs=names),
-            feeds,
-            relative,
-        )
+        why = agree_before_jumps(self.engine, (self.before, self.after), self._open_showing, feeds, relative)
         if why is not None:
             self.engine.notes.append(why)
         return why is not None
@@ -331,16 +327,17 @@ class ModelPair:
     def _judge_optimised(
         self, point: Point, plain: Outputs, before: Outputs, after: Outputs, allowed: ErrorBound
     ) -> None:
-        moved, comparison = moved_by_optimising(plain, before), compare(before, after)
-        bound = self._reported(allowed, before, comparison, widest(moved.bounds).bound)
+        level = AtDefault(plain, before, after)
+        comparison, widest_bound = level.differences, widest(level.moved.bounds)
+        bound = self._reported(allowed, before, comparison, widest_bound.bound)
         self.engine.runs.append(run_of(comparison, point.feeds, optimized=True, bound=bound, fed=self.feeding))
-        if within(comparison, moved.bounds) or allows(allowed, before, after, comparison):
+        if level.agrees or allows(allowed, before, after, comparison):
             return
-        if moved.expected is not before and within(compare(plain, after), moved.bounds):
+        if level.moved.expected is not before and level.is_near_plain:
             return
         noise = self._moved_by_noise(point.feeds)
         if not (noise and allows(allowed, before, after, comparison, noise)) and not self._only_jumps(point.feeds):
-            raise DifferenceError("verification.differs-optimised", why=comparison.reason, bound=widest(moved.bounds))
+            raise DifferenceError("verification.differs-optimised", why=comparison.reason, bound=widest_bound)
 
     def _reaching_after(self, after: Watched, first: Fitted) -> list[Fitted]:
         """Feeds that reach bodies of the model after which no feed ran, and that the model before runs with."""

@@ -10,13 +10,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 
-import numpy as np
 from onnx import NodeProto, TensorProto
 
 from resizefix.document.document import Document
 from resizefix.document.scopes import bodies, node_label
 from resizefix.document.values import Array, Dims
-from resizefix.runtimes.inputs import Value
+from resizefix.runtimes.inputs import Value, shapes_of
 from resizefix.scope_path import Key
 from resizefix.shapes.critical_sizes import OpenAxis, critical_sizes
 from resizefix.shapes.stored_shapes import ModelView
@@ -125,14 +124,14 @@ class TellingValues:
     def critical_shapes(self, feeder: Feeder, first: Mapping[str, Value]) -> list[dict[str, Shape]]:
         """Shapes of all inputs that are those of a feed but for one open axis: with the sizes of that at which one of
         the models begins to do something else, and with the sizes just below, which come last."""
-        shapes = {name: value.shape for name, value in first.items() if isinstance(value, np.ndarray)}
+        shapes = shapes_of(first)
         pairs: dict[tuple[OpenAxis, int, int], None] = {}
         axes = feeder.open_axes(shapes)
         for document in self.documents if axes else ():
             view = ModelView(document)
             for axis in axes:
-                found = critical_sizes(view, shapes, axis, LIGHT)
-                pairs.update(((axis, *sizes), None) for sizes in islice(found, _CRITICAL_SIZES))
+                critical = critical_sizes(view, shapes, axis, LIGHT)
+                pairs.update(((axis, *sizes), None) for sizes in islice(critical, _CRITICAL_SIZES))
         sizes = {(axis, high): None for axis, _, high in pairs} | {(axis, low): None for axis, low, _ in pairs}
         return [axis.at(shapes, size) for axis, size in islice(sizes, _CRITICAL_SIZES)]
 

@@ -90,8 +90,8 @@ class Prober:
         above = self._dependence.above(node, [driven.key for source in group for driven in source.sites])
         if above is None:
             return None
-        found = [source for source in group if any(driven.key in above for driven in source.sites)]
-        return found[0] if len(found) == 1 else None
+        guilty = [source for source in group if any(driven.key in above for driven in source.sites)]
+        return guilty[0] if len(guilty) == 1 else None
 
 
 def _verdicts(sources: Sequence[PromotedInput], verdict: Freedom, breaks_at: str | None) -> dict[Key, Coupling]:

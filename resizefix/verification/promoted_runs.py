@@ -96,9 +96,9 @@ class PromotedRuns:
     def require_fed_by(self, promoted: Document) -> None:
         """Raises CannotRunError where the original's scales follow an input that the promoted model has not: they
         are unknown."""
-        known = {value.name for value in promoted.proto.graph.input}
+        fed_names = {value.name for value in promoted.proto.graph.input}
         for name in self._feeds:
-            if name not in known:
+            if name not in fed_names:
                 reason = f"its scales follow {name!r}"
                 raise CannotRunError(reason, reason=reason)
 
@@ -122,14 +122,14 @@ class PromotedRuns:
 
     def _answer(self, scales: ScalePoint, feeds: Mapping[str, Value]) -> Answer:
         """What the promoted model makes at a scale point without optimisation; each is run once."""
-        known = self._ran.get(scales)
-        if known is None or known[0] is not feeds:
+        ran = self._ran.get(scales)
+        if ran is None or ran[0] is not feeds:
             fed = {**feeds, **scales.feeds(self._inputs)}
             session = self._session()
-            known = feeds, self._safely(session, fed, self._budget.cost(feeds, scales), scales)
-            self._ran[scales] = known
+            ran = feeds, self._safely(session, fed, self._budget.cost(feeds, scales), scales)
+            self._ran[scales] = ran
             self._seen |= session.seen
-        return known[1]
+        return ran[1]
 
     def _safely(
         self, session: Runner, fed: Mapping[str, Value], cost: float | None, scales: ScalePoint | None = None
@@ -177,10 +177,10 @@ class PromotedRuns:
         return self._budget.reject_reason(self._feeds, scales) is None
 
     def _prepared_of(self, document: Document) -> PreparedModel:
-        known = self._prepared.get(id(document))  # each is opened at two levels
-        if known is None:  # kept with the document, so that no other one gets its id
-            known = self._prepared[id(document)] = document, prepare_for_ort(document)
-        return known[1]
+        earlier = self._prepared.get(id(document))  # each is opened at two levels
+        if earlier is None:  # kept with the document, so that no other one gets its id
+            earlier = self._prepared[id(document)] = document, prepare_for_ort(document)
+        return earlier[1]
 
     def _open(self, document: Document, prepared: PreparedModel | None = None, *, optimized: bool) -> Session:
         return self.engine.open(document, prepared=prepared or self._prepared_of(document), optimized=optimized)

@@ -7,10 +7,8 @@ optimisation disabled, where every node runs as it stands; at the default level 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
-
-import numpy as np
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.difference import Differences
@@ -18,14 +16,14 @@ from resizefix.document.document import Document
 from resizefix.document.text import counted, listed
 from resizefix.error_bound import ErrorBound
 from resizefix.promotion import Coupling, Freedom, PromotedInput
-from resizefix.runtimes.inputs import Value
+from resizefix.runtimes.inputs import Value, shapes_of
 from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError, Session
 from resizefix.runtimes.prepared_model import prepare_for_ort
 from resizefix.scope_path import Key, ScopePath
 from resizefix.verification.arms import bodies_behind
 from resizefix.verification.bounds import relative_bounds, within
 from resizefix.verification.compare import compare
-from resizefix.verification.engine import DifferenceError, shapes_of_feeds
+from resizefix.verification.engine import DifferenceError, run_of
 from resizefix.verification.jumps import agree_before_jumps
 from resizefix.verification.probe import Prober
 from resizefix.verification.promoted_runs import (
@@ -47,7 +45,7 @@ from resizefix.verification.scale_points import (
     sampled_by_sizes,
 )
 from resizefix.verification.trial import Answer, Outputs, Point, Trial, moved_by_optimising
-from resizefix.verification.verification import HeldAs, Run
+from resizefix.verification.verification import HeldAs
 
 _MOST_COST, _MOST_COST_OF_OPEN = 11.0, 14.0  # forward passes of a proof, where sizes are fixed and where they are open
 _OPTIMISED = 4.5  # of these for the default level: both models, at the old scales and at others
@@ -72,16 +70,19 @@ class PromotionComparison(PromotedRuns):
 
         moved = inputs if moving is None else moving
         tools = self._fits, self._cost, self.engine.progress, self._affords_probing
-        found = Prober(promoted.proto, breaks_at, moved, *tools).probe()
-        left = [source.name for source in moved if found[source.sites[0].key].verdict is Freedom.UNKNOWN]
+        couplings = Prober(promoted.proto, breaks_at, moved, *tools).probe()
+        left = [source.name for source in moved if couplings[source.sites[0].key].verdict is Freedom.UNKNOWN]
         if left:
             self.engine.not_tested.append(Diagnostic("verification.not-tested-alone", names=", ".join(left)))
-        free = [source for source in moved if all(found[driven.key].verdict is Freedom.FREE for driven in source.sites)]
+        verdicts = {key: coupling.verdict for key, coupling in couplings.items()}
+        free = [source for source in moved if all(verdicts[one.key] is Freedom.FREE for one in source.sites)]
         behind = self._not_run(bodies_behind(promoted, free))
         if behind:
             self._answer(at_old_values(inputs), self._feeds)
             behind = self._not_run(behind)
-        return found | {key: found[key]._replace(verdict=Freedom.UNKNOWN) for keys in behind.values() for key in keys}
+        for key in {key for keys in behind.values() for key in keys}:
+            couplings[key] = couplings[key]._replace(verdict=Freedom.UNKNOWN)
+        return couplings
 
     def compare(
         self, promoted: Document, inputs: Sequence[PromotedInput], coupling: Mapping[Key, Coupling] | None = None
@@ -192,7 +193,7 @@ class PromotionComparison(PromotedRuns):
     def _one_by_one(self, scales: ScalePoint) -> list[PromotedPoint]:
         """Points that move one input alone: by what the scale point says, or by a whole step, which keeps sizes even;
         for each input the first at which the model runs, the cheapest first."""
-        found: list[PromotedPoint] = []
+        moved_alone: list[PromotedPoint] = []
         stuck: list[str] = []
         left_out: list[str] = []
         for source, value in scales.values:
@@ -205,7 +206,7 @@ class PromotionComparison(PromotedRuns):
                     break
                 point.after[False] = self._answer(point.scales, self._feeds)
                 if point.runs:
-                    found.append(point)
+                    moved_alone.append(point)
                     self._make_before(point)
                     break
             else:
@@ -213,13 +214,13 @@ class PromotionComparison(PromotedRuns):
         for code, names in (("verification.not-tested-scales", stuck), ("verification.not-tested-cost", left_out)):
             if names:
                 self.engine.not_tested.append(Diagnostic(code, names=", ".join(names)))
-        return found
+        return moved_alone
 
     def _say_held(self, held: Sequence[PromotedInput], coupling: Mapping[Key, Coupling]) -> None:
         for source in held:
-            found = next(coupling[driven.key] for driven in source.sites if driven.key in coupling)
+            holding = next(coupling[driven.key] for driven in source.sites if driven.key in coupling)
             self.engine.not_tested.append(
-                Diagnostic("verification.not-tested-coupled", name=source.name, breaks_at=found.breaks_at)
+                Diagnostic("verification.not-tested-coupled", name=source.name, breaks_at=holding.breaks_at)
             )
         if held:
             kept = counted(len(held), "input")
@@ -227,13 +228,13 @@ class PromotionComparison(PromotedRuns):
 
     def _judge(self, point: Point, optimized: bool) -> None:
         assert isinstance(point, PromotedPoint)
-        found, expected, at = point.after[optimized], point.before[optimized], point.at
+        after, expected, at = point.after[optimized], point.before[optimized], point.at
         level = Diagnostic("verification.default-level" if optimized else "verification.optimisation-disabled")
         self.engine.progress.done(f"comparing at {at}")
-        if isinstance(found, (CannotRunError, CannotLoadError)):
-            where = f" at {found.node!r}" if found.node else ""
+        if isinstance(after, (CannotRunError, CannotLoadError)):
+            where = f" at {after.node!r}" if after.node else ""
             raise DifferenceError(
-                "verification.promoted-does-not-run", at=at, level=level, where=where, why=found.reason
+                "verification.promoted-does-not-run", at=at, level=level, where=where, why=after.reason
             )
         plain = point.before[False]
         if optimized and not isinstance(expected, Mapping):
@@ -251,7 +252,7 @@ class PromotionComparison(PromotedRuns):
             bounds = moved.bounds
             if self._is_old(point):  # the original that holds other scales has no stored shapes to be stale
                 expected = moved.expected
-        self._against(point, expected, found, bounds, level)
+        self._against(point, expected, after, bounds, level)
 
     def _against(
         self,
@@ -270,9 +271,8 @@ class PromotionComparison(PromotedRuns):
                 self._by_sizes.append((point, from_scales))
                 verdict = self._judged(sized, found, bounds)
         comparison = verdict.comparison
-        of = point.values, shapes_of_feeds(point.feeds), bounds is not None
-        run = Run(*of, comparison, verdict.bound, reference, from_scales)
-        self.engine.runs.append(run)
+        run = run_of(comparison, point.feeds, optimized=bounds is not None, bound=verdict.bound)
+        self.engine.runs.append(replace(run, values=point.values, reference=reference, from_scales=from_scales))
         why, held = comparison.reason, reference.value
         if not verdict.same and not (bounds is not None and self._only_jumps(point)):
             raise DifferenceError("verification.promotion-differs", at=at, level=level, held=held, why=why)
@@ -329,7 +329,7 @@ class PromotionComparison(PromotedRuns):
         if not any(path for path, _ in ratios):  # the lengths are seen in the main graph alone
             session = self._open(promoted, prepare_for_ort(promoted, names), optimized=False)
             lengths = session.run(point.feeds)
-        shapes = {name: value.shape for name, value in lengths.items() if isinstance(value, np.ndarray)}
+        shapes = shapes_of(lengths)
         self.engine.notes.append(sampled_by_sizes(point.scales, self._inputs, shapes, difference))
 
 

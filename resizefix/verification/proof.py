@@ -17,7 +17,7 @@ from itertools import takewhile
 from resizefix.diagnostics import Diagnostic
 from resizefix.document.document import Document
 from resizefix.document.values import dims_of
-from resizefix.errors import ResizefixError, UsageError
+from resizefix.errors import ResizefixError
 from resizefix.interpolation import ExtentKind
 from resizefix.promotion import Coupling, PromotedInput
 from resizefix.runtimes.limits import BrokenOffError, OutOfMemoryError
@@ -135,11 +135,12 @@ class Prover:
         the run, and those behind the sites are nobody's but the promotion's."""
         sites = frozenset(driven.key for source in inputs for driven in source.sites)
         engine.hold(self._original.document, promoted.document, sites)
-        with suppress(CannotLoadError, CannotRunError, UsageError, BrokenOffError):
-            fitted = engine.fit(promoted.document, at_old_values(inputs).feeds(inputs))
-            for point in moved_points(inputs):
-                with suppress(CannotRunError):
-                    engine.run(promoted.document, {**fitted.feeds, **point.feeds(inputs)})
+        fitted = engine.look_at(promoted.document, at_old_values(inputs).feeds(inputs))
+        if fitted is None:
+            return
+        for point in moved_points(inputs):
+            with suppress(CannotRunError, BrokenOffError):
+                engine.run(promoted.document, {**fitted.feeds, **point.feeds(inputs)})
 
     def _around(self, promoted: ModelView, inputs: Sequence[PromotedInput]) -> Iterator[_Local]:
         """The comparisons around the nodes of each input. Nodes that have nothing to do with each other are compared in
@@ -161,10 +162,10 @@ class Prover:
 
         with ThreadPoolExecutor(_AT_ONCE) as pool:
             try:
-                for found, spent in pool.map(settle, groups):
+                for comparisons, spent in pool.map(settle, groups):
                     conditions.spent.add(spent)
                     progress.done(Diagnostic("verification.comparing-alone"))
-                    yield from found
+                    yield from comparisons
             finally:  # the pool waits for groups that began, also after a difference or Ctrl-C
                 is_over.set()
 
@@ -187,24 +188,20 @@ class Prover:
             if local.failure is not None:
                 return
 
-    def _part(self, extracted: Document) -> float:
-        """Which part of the original was extracted."""
-        return len(extracted.proto.graph.node) / max(len(self._original.model.graph.node), 1)
-
     def _compared(
         self, extraction: Extraction, inputs: Sequence[PromotedInput], conditions: Conditions, small: bool
     ) -> _Local:
         data = {driven.key: driven.input for source in inputs for driven in source.sites}
         try:
             conditions.limits.left()
-            try:
-                before, after = extraction.extract(data, open_sizes=small)
-                comparison = PromotionComparison(before, conditions, inputs, self._part(before))
-            except CannotRunError:
-                if len(inputs) > 1:
-                    raise
-                before, after = extraction.extract(data, open_sizes=True)  # theirs may be too large
-                comparison = PromotionComparison(before, conditions, inputs, self._part(before))
+            for open_sizes in (small, True):
+                try:
+                    before, after = extraction.extract(data, open_sizes=open_sizes)
+                    comparison = PromotionComparison(before, conditions, inputs, extraction.part_of(before))
+                    break
+                except CannotRunError:  # its sizes may be too large
+                    if open_sizes or len(inputs) > 1:
+                        raise
             comparison.require_fed_by(after)
         except (CannotLoadError, CannotRunError, BrokenOffError) as error:
             return _Local(inputs, error=error)
@@ -247,17 +244,17 @@ def _independent(inputs: Sequence[PromotedInput]) -> list[list[PromotedInput]]:
     weighs = 0.0
     for source in inputs:
         mine = {(driven.scope, driven.input) for driven in source.sites}
-        made = {driven.key for driven in source.sites}
+        outputs_of_source = {driven.key for driven in source.sites}
         weight = _weight(source)
         fits = groups and weighs + weight <= 1 and scopes == {path for path, _ in mine}
-        if not fits or mine & outputs or made & data or made & outputs:
+        if not fits or mine & outputs or outputs_of_source & data or outputs_of_source & outputs:
             groups.append([])
             data, outputs, weighs = set(), set(), 0.0
             scopes = {path for path, _ in mine}
         groups[-1].append(source)
         weighs += weight
         data |= mine
-        outputs |= made
+        outputs |= outputs_of_source
     return groups
 
 
@@ -270,14 +267,14 @@ def _fit_at_once(groups: Sequence[Sequence[PromotedInput]], conditions: Conditio
 
 def _weight(source: PromotedInput) -> float:
     """Which part of a group the nodes of an input are, by their number and by what they make."""
-    made = 0.0
+    elements = 0.0
     for driven in source.sites:
         sizes = driven.base if driven.kind is ExtentKind.SIZES else driven.resized_dims
         scales = driven.base if driven.kind is ExtentKind.SCALES else (1.0,) * len(sizes)
-        known = [size * scale for size, scale in zip(sizes, scales, strict=True) if size is not None]
-        whole = len(known) == len(sizes) and driven.axes is None
-        made += math.prod(known) if whole else _MOST_ELEMENTS / _MOST_OF_UNKNOWN_SIZE
-    return max(made / _MOST_ELEMENTS, len(source.sites) / _MOST_TOGETHER)
+        resized = [size * scale for size, scale in zip(sizes, scales, strict=True) if size is not None]
+        whole = len(resized) == len(sizes) and driven.axes is None
+        elements += math.prod(resized) if whole else _MOST_ELEMENTS / _MOST_OF_UNKNOWN_SIZE
+    return max(elements / _MOST_ELEMENTS, len(source.sites) / _MOST_TOGETHER)
 
 
 def _is_large(source: PromotedInput) -> bool:

@@ -60,11 +60,11 @@ class ComputedSizes:
 
         In float64, where the quotient of whole numbers below 2⁵³ is never rounded up to a whole number.
         """
-        made: list[NodeProto] = []
+        nodes: list[NodeProto] = []
 
         def add(op_type: str, *inputs: str, **attributes: Any) -> str:
             output = fresh(f"{self.data}_{op_type}")
-            made.append(helper.make_node(op_type, inputs, [output], **attributes))
+            nodes.append(helper.make_node(op_type, inputs, [output], **attributes))
             return output
 
         def constant(values: Sequence[int], dtype: type[np.generic]) -> str:
@@ -77,7 +77,7 @@ class ComputedSizes:
         products = add("Mul", lengths, constant(self.numerators, np.float64))
         quotients = add("Div", products, constant([self.denominator], np.float64))
         add("Cast", add("Floor", quotients), to=TensorProto.INT64)
-        return made
+        return nodes
 
 
 @dataclass(frozen=True)
@@ -94,11 +94,11 @@ class SizesOfAnother:
 
     def nodes(self, fresh: Callable[[str], str]) -> list[NodeProto]:
         """Nodes that make the sizes; the last one's output holds them. One size after the other is gathered."""
-        made: list[NodeProto] = []
+        nodes: list[NodeProto] = []
 
         def add(op_type: str, *inputs: str, **attributes: Any) -> str:
             output = fresh(f"{self.data}_{op_type}")
-            made.append(helper.make_node(op_type, inputs, [output], **attributes))
+            nodes.append(helper.make_node(op_type, inputs, [output], **attributes))
             return output
 
         shapes = {name: add("Shape", name) for name in dict.fromkeys((self.data, self.other))}
@@ -110,7 +110,7 @@ class SizesOfAnother:
             index = add("Constant", value=numpy_helper.from_array(np.array([its], np.int64)))
             one_by_one.append(add("Gather", shapes[name], index))
         add("Concat", *one_by_one, axis=0)
-        return made
+        return nodes
 
 
 Operand = ConstantOperand | ComputedSizes | SizesOfAnother
@@ -175,8 +175,8 @@ class ReferenceModels:
             by_sizes = not isinstance(operand, ConstantOperand) or operand.kind is ExtentKind.SIZES
             if scales is None or (by_sizes and sizes is None):
                 raise ValueError(f"{dialect.name} takes no {'sizes' if by_sizes else 'scales'} as an input")
-            made = [] if isinstance(operand, ConstantOperand) else operand.nodes(fresh)
-            read = constant(scope.path, operand) if isinstance(operand, ConstantOperand) else made[-1].output[0]
+            computing = [] if isinstance(operand, ConstantOperand) else operand.nodes(fresh)
+            read = constant(scope.path, operand) if isinstance(operand, ConstantOperand) else computing[-1].output[0]
             wanted = {sizes if by_sizes else scales: read, scales if by_sizes else sizes: ""}
             if by_sizes and not dialect.inputs[scales].optional:  # Resize-11 wants a tensor there, if an empty one
                 wanted[scales] = constant(scope.path, ConstantOperand(ExtentKind.SCALES, ()))
@@ -187,7 +187,7 @@ class ReferenceModels:
                     inputs[place] = name
             while not inputs[-1]:
                 inputs.pop()
-            for before in reversed(made):
+            for before in reversed(computing):
                 body.node.insert(position, before)
         for (path, value), name in shared.items():
             node = helper.make_node("Constant", [], [name], value=value.tensor(name))
@@ -242,9 +242,9 @@ def with_bfloat16_in_float32(document: Document, sites: Collection[Key]) -> Docu
     wanted = {key for key in sites if key[1] and view.shapes.elem_type(key) == TensorProto.BFLOAT16}
     if not wanted:
         return document
-    made = document.copy()
-    fresh = FreshNames(names_in(made.proto)).fresh
-    for scope in ModelView(made).scopes.all:
+    copy = document.copy()
+    fresh = FreshNames(names_in(copy.proto)).fresh
+    for scope in ModelView(copy).scopes.all:
         nodes: list[NodeProto] = []
         for node in scope.body.node:
             if not node.output or (scope.path, node.output[0]) not in wanted:
@@ -263,4 +263,4 @@ def with_bfloat16_in_float32(document: Document, sites: Collection[Key]) -> Docu
             copies = [NodeProto.FromString(node.SerializeToString()) for node in nodes]
             del scope.body.node[:]
             scope.body.node.extend(copies)
-    return made
+    return copy

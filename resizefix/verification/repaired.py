@@ -9,13 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import groupby
 
 import numpy as np
-from onnx import NodeProto, ValueInfoProto, helper
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.dialects.intended import Chain, IntendedNode
+from resizefix.dialects.intended import IntendedNode
 from resizefix.document.document import Document
 from resizefix.document.scopes import bodies
 from resizefix.document.text import each_of
@@ -27,16 +25,14 @@ from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError
 from resizefix.scope_path import MAIN, Key
 from resizefix.shapes.stored_shapes import ModelView
 from resizefix.verification.bounds import FLOAT_BOUND, relative_bounds, within
-from resizefix.verification.changed_nodes import intended_model
 from resizefix.verification.compare import compare
 from resizefix.verification.conditions import Conditions
 from resizefix.verification.engine import DifferenceError, Engine, run_of
 from resizefix.verification.extraction import Extraction
 from resizefix.verification.fitting import Fitted
+from resizefix.verification.intended_nodes import fit_alone, intended_value, leaves_of
 from resizefix.verification.trial import Outputs, Point, Side, Trial
 from resizefix.verification.verification import Verification, VerificationStatus
-
-_DTYPES = {"roi": np.float32, "scales": np.float32, "sizes": np.int64}
 
 
 @dataclass(frozen=True)
@@ -108,9 +104,7 @@ def _compared_with_intended(repair: Repair, engine: Engine) -> float:
     if repair.keeps_numbers or comparison.bitwise:
         engine.runs.append(run_of(comparison, first.feeds))
     if repair.keeps_numbers and (level := trial.at_default(first)) is not None:
-        engine.runs.append(run_of(level.from_expected, first.feeds, optimized=True))
-        if not (level.agrees or level.is_near_plain):
-            raise DifferenceError("verification.repair-optimised", why=level.from_expected.reason)
+        level.require(engine, first.feeds, "verification.repair-optimised")
     if comparison.bitwise:
         notes.append(Diagnostic("verification.as-before"))
         return 0.0
@@ -171,15 +165,15 @@ def _holds_at(repair: Repair, trial: Trial, point: Point, *, runs_before: bool) 
         with suppress(CannotRunError):
             old = trial.made(point, Side.BEFORE)
     try:
-        found = trial.made(point, Side.AFTER)
+        new = trial.made(point, Side.AFTER)
     except CannotRunError as error:
         if old is not None:
             raise DifferenceError("verification.repair-differs", why=error.reason) from error
         return False
     _require_intended(repair, trial.engine, point.feeds, optimized=False)
     if old is not None and repair.keeps_numbers:
-        comparison = trial.engine.compared(old, found, point.feeds)
-        if not within(comparison, relative_bounds(found, 0.0)):
+        comparison = trial.engine.compared(old, new, point.feeds)
+        if not within(comparison, relative_bounds(new, 0.0)):
             raise DifferenceError("verification.repair-differs", why=comparison.reason)
     return True
 
@@ -190,7 +184,7 @@ def _require_intended(repair: Repair, engine: Engine, feeds: Feeds, *, optimized
     `optimized`: those that it computes at the default level. Nodes whose values are asked for are not fused.
     """
     outer = [node for node in repair.nodes if node.key[0] == MAIN]
-    wanted = dict.fromkeys(name for node in outer for name in (*node.operands.names, *_leaves(node), node.key[1]))
+    wanted = dict.fromkeys(name for node in outer for name in (*node.operands.names, *leaves_of(node), node.key[1]))
     values = engine.run(repair.after, feeds, optimized=optimized, extra_outputs=list(wanted)) if outer else {}
     for node in outer:
         _require_meaning(engine, node, values, feeds, optimized=optimized)
@@ -198,11 +192,8 @@ def _require_intended(repair: Repair, engine: Engine, feeds: Feeds, *, optimized
     for node in repair.nodes:
         if node.key[0] != MAIN:  # in a body, whose tensors no run shows
             alone, _ = extraction.extract({node.key: node.data}, sizes_stay=True)
-            there = {name for one in alone.proto.graph.node for name in one.output}
-            leaves = [name for name in _leaves(node) if name in there]
-            names = [name for name in dict.fromkeys((*node.operands.names, *leaves)) if name != node.operands.x]
             try:
-                fitted = engine.fit(alone, shapes={}, optimized=optimized, extra_outputs=names, label=node.label)
+                fitted = fit_alone(engine, node, alone, {}, node.label, optimized=optimized)
             except (CannotLoadError, CannotRunError) as error:
                 engine.notes.append(Diagnostic("verification.repaired-not-alone", label=node.label, why=error.reason))
                 continue
@@ -214,56 +205,11 @@ def _require_meaning(
     engine: Engine, node: IntendedNode, values: Mapping[str, Value], feeds: Feeds, *, optimized: bool
 ) -> None:
     """The node made of these values what its fault says."""
-    intended = intended_model(node.wanted, node.operands, {**values, **_meant(engine, node, values)})
-    made = engine.run(intended, {"x": values[node.operands.x]})
-    comparison = engine.compared({"y": made["y"]}, {"y": values[node.key[1]]}, feeds, optimized=optimized)
+    intended = {"y": intended_value(engine, node, values, node.operands.x)}
+    comparison = engine.compared(intended, {"y": values[node.key[1]]}, feeds, optimized=optimized)
     # Half precision is computed in float32 between casts whose places depend on the neighbours.
-    if not within(comparison, relative_bounds(made, FLOAT_BOUND if optimized else 0.0)):
+    if not within(comparison, relative_bounds(intended, FLOAT_BOUND if optimized else 0.0)):
         raise DifferenceError("verification.repair-not-intended", label=node.label, why=comparison.reason)
-
-
-def _leaves(node: IntendedNode) -> list[str]:
-    return [name for chain in node.chains.values() for name in chain.leaves]
-
-
-def _meant(engine: Engine, node: IntendedNode, values: Mapping[str, Value]) -> dict[str, Value]:
-    """The operands whose numbers the fault says, or says how they are computed, by the names that they have."""
-    computed = {what: _computed(engine, chain, values) for what, chain in node.chains.items()}
-    numbers = {**{what: value for what, value in computed.items() if value is not None}, **node.values}
-    names = {"roi": node.operands.roi, "scales": node.operands.scales, "sizes": node.operands.sizes}
-    return {
-        name: numbers[what].astype(_DTYPES[what]).reshape(-1)
-        for what, name in names.items()
-        if name and what in numbers
-    }
-
-
-def _computed(engine: Engine, chain: Chain, values: Mapping[str, Value]) -> Array | None:
-    """What the steps of an operand make of the values of a run; None where a body hides what they read."""
-    given: dict[str, Value] = {**{name: values[name] for name in chain.leaves if name in values}, **chain.constants}
-    if len(given) < len(chain.leaves) + len(chain.constants):
-        return None
-    for opset, steps in groupby(chain.steps, key=lambda step: step.opset):
-        nodes = [step.node for step in steps]
-        model = _model_of(nodes, opset, given)
-        session = engine.open(model, optimized=False, label=chain.name)
-        given.update(engine.made(session, given, 0.0))
-    made = given[chain.name]
-    return made if isinstance(made, np.ndarray) else None
-
-
-def _model_of(nodes: Sequence[NodeProto], opset: int, given: Mapping[str, Value]) -> Document:
-    """A model of these nodes alone, which makes all that they make."""
-    made = [name for node in nodes for name in node.output if name]
-    read = {name for node in nodes for name in node.input} - set(made)
-    arrays = {name: value for name, value in given.items() if name in read and isinstance(value, np.ndarray)}
-    inputs = [
-        helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(value.dtype), value.shape)
-        for name, value in arrays.items()
-    ]
-    outputs = [ValueInfoProto(name=name) for name in made]
-    graph = helper.make_graph(nodes, "operand", inputs, outputs)
-    return Document.from_proto(helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=9))
 
 
 def _is_quantised(document: Document) -> bool:

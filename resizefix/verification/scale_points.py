@@ -55,13 +55,13 @@ class ScalePoint:
         from resizefix.verification.reference_model import ComputedSizes
 
         chosen = {source.name: value for source, value in self.values}
-        found: dict[Key, ComputedSizes] = {}
+        operands: dict[Key, ComputedSizes] = {}
         for driven, value in ((site, chosen.get(one.name, one.value)) for one in inputs for site in one.sites):
             if driven.by_shape and not all(float(scale).is_integer() for scale in driven.operand(value)):
                 over = driven.denominator or 1
                 numerators = tuple(round(scale * over) for scale in driven.operand(value))
-                found[driven.key] = ComputedSizes(driven.input, numerators, over, driven.axes)
-        return found
+                operands[driven.key] = ComputedSizes(driven.input, numerators, over, driven.axes)
+        return operands
 
     def split(self) -> Iterator[ScalePoint]:
         """One scale point for each input alone."""
@@ -233,13 +233,13 @@ def _another(driven: InputBinding, factors: Mapping[int, float], old: Sequence[f
 
 
 def _shrunk(inputs: Sequence[PromotedInput], turn: int) -> ScalePoint:
-    found = []
+    values = []
     for count, source in enumerate(inputs):
         factor = (0.75, 0.625)[(count + turn) % 2]
         value = source.sites[0].input_value(_moved(source.sites[0], dict.fromkeys(source.sites[0].scaled, factor)))
         if value != tuple(source.value):
-            found.append((source, value))
-    return ScalePoint(tuple(found))
+            values.append((source, value))
+    return ScalePoint(tuple(values))
 
 
 def _moved(driven: InputBinding, factors: Mapping[int, float]) -> tuple[float, ...]:

@@ -38,7 +38,7 @@ class Seen:
     @cached_property
     def removable(self) -> frozenset[Key]:
         """What the operands of planned nodes are made of: it may go where nothing else reads it."""
-        found: set[Key] = set()
+        sources: set[Key] = set()
         calls = View(self.before.proto).calls
         pending = [
             source
@@ -48,15 +48,15 @@ class Seen:
         ]
         while pending:
             one = pending.pop()
-            if one.key in found:
+            if one.key in sources:
                 continue
-            found.add(one.key)
+            sources.add(one.key)
             if one.node is not None:
-                found.update((one.scope.path, name) for name in one.node.output if name)
+                sources.update((one.scope.path, name) for name in one.node.output if name)
                 pending += self.old.sources(one.scope, one.node)
             else:
                 pending += filter(None, calls.arguments(one))
-        return frozenset(found)
+        return frozenset(sources)
 
     @cached_property
     def resized(self) -> set[Key]:
@@ -69,18 +69,18 @@ class Seen:
     @cached_property
     def moved(self) -> set[Key]:
         """The constants that have other numbers under their name."""
-        found: set[Key] = set()
+        constants: set[Key] = set()
         for path, old in self.old.by_path.items():
             new = self.new.by_path.get(path)
             for name, tensor in old.initializers.items():
                 now = None if new is None else new.initializers.get(name)
                 if now is not None and not same_message(tensor, now):
-                    found.add((path, name))
+                    constants.add((path, name))
             for node in old.body.node:
                 now_at = None if new is None or node.op_type != "Constant" else new.producers.get(made_by(node))
                 if new is not None and now_at is not None and not same_message(node, new.body.node[now_at]):
-                    found.add((path, made_by(node)))
-        return found
+                    constants.add((path, made_by(node)))
+        return constants
 
     def became(self, name: str, tensor: TensorProto) -> bool | None:
         """Whether a graph input became a constant of the planned numbers; None: it was not to become one."""
@@ -92,11 +92,11 @@ class Seen:
 
     def constant(self, scope: Scope, name: str) -> TensorProto | None:
         """The constant that a name of the candidate is."""
-        found = self.new.definition(scope, name)
-        if found is None or found.tensor is not None:
-            tensor: TensorProto | None = None if found is None else found.tensor
+        definition = self.new.definition(scope, name)
+        if definition is None or definition.tensor is not None:
+            tensor: TensorProto | None = None if definition is None else definition.tensor
             return tensor
-        node = found.node
+        node = definition.node
         if node is None or node.op_type != "Constant" or not node.attribute or node.attribute[0].name != "value":
             return None
         value: TensorProto = node.attribute[0].t
@@ -108,9 +108,9 @@ class Seen:
             scope = self.new.by_path.get(key[0])
             return scope is not None and any(key[1] in names_read(node) for node in scope.body.node)
         for reader in self.new.readers_of(key):
-            made = [] if reader.node is None else [name for name in reader.node.output if name]
-            planned = any((reader.scope.path, name) in self.plan.nodes for name in made)
-            if reader.node is None or not (planned or self.names.isdisjoint(made)):
+            outputs = [] if reader.node is None else [name for name in reader.node.output if name]
+            planned = any((reader.scope.path, name) in self.plan.nodes for name in outputs)
+            if reader.node is None or not (planned or self.names.isdisjoint(outputs)):
                 return True
         return False
 

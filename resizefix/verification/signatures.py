@@ -49,14 +49,14 @@ def common_inputs(before: Document, after: Document, feeding: Feeding) -> tuple[
     """
     feeds = feeding.values
     sides = [{entry.name: entry for entry in model_inputs(document.proto)} for document in (before, after)]
-    known = {**sides[1], **sides[0]}
+    by_name = {**sides[1], **sides[0]}
     for name in feeds:
-        if name not in known:
-            raise UsageError("verification.input-in-neither", name=name, known=", ".join(known) or "none")
+        if name not in by_name:
+            raise UsageError("verification.input-in-neither", name=name, known=", ".join(by_name) or "none")
     inputs: list[TensorInput] = []
     values = dict(feeds)
     missing: dict[str, list[TensorInput]] = {"BEFORE": [], "AFTER": []}
-    for name, entry in known.items():
+    for name, entry in by_name.items():
         owners = [side for side in sides if name in side]
         if len(owners) == 2:
             inputs.append(_merged(sides[0][name], sides[1][name]))

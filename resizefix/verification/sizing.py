@@ -181,11 +181,11 @@ _NARROWEST = 8
 def resized_by(entry: TensorInput, shape: Shape, way: OtherSize) -> Shape:
     """The shape of an input with its open axes in another size."""
     dims: Sequence[Dimension] = entry.shape or (None,) * len(shape)
-    made, roles = list(shape), roles_of(dims)
+    lengths, roles = list(shape), roles_of(dims)
     spatial = [at for at, role in enumerate(roles) if role is Role.SPATIAL][-2:]
     for at, (dim, role) in enumerate(zip(dims, roles, strict=True)):
         if role is Role.BATCH and not isinstance(dim, int) and len(shape) > 1:
-            made[at] += way.more
+            lengths[at] += way.more
     free = [at for at in spatial if not isinstance(dims[at], int)]
     if way.turned and len(free) == 2:
         high, wide = shape[free[1]], shape[free[0]]
@@ -193,8 +193,8 @@ def resized_by(entry: TensorInput, shape: Shape, way: OtherSize) -> Shape:
             high = wide = max(high // 2, 1)
         elif high == wide or wide >= 3 * _NARROWEST:
             wide = wide // 2 if way.narrower or high == wide else wide
-        made[free[0]], made[free[1]] = high, wide
-    return tuple(made)
+        lengths[free[0]], lengths[free[1]] = high, wide
+    return tuple(lengths)
 
 
 def _size(role: Role, spatial_after: int, sizing: Sizing, image_rank: int | None) -> int:

@@ -24,7 +24,7 @@ from resizefix.document.scopes import DEFAULT_DOMAINS, DefinitionKind, Scopes
 from resizefix.document.values import Array, Dims, dims_of
 from resizefix.document.view import View
 from resizefix.errors import RefusedError, ResizefixError
-from resizefix.runtimes.inputs import Feeds
+from resizefix.runtimes.inputs import Feeds, shapes_of
 from resizefix.runtimes.ort_session import Session
 from resizefix.scope_path import MAIN, Key
 from resizefix.shapes.dependents import Dependents
@@ -61,12 +61,12 @@ class StoredShapes:
 
     def __post_init__(self) -> None:
         self._dims, self._old = _stored(self.candidate), _stored(self.before)
-        made = {name for node in self.candidate.proto.graph.node for name in node.output}
-        self.measured = tuple(dict.fromkeys(name for name, _ in self._dims if name in made))
+        made_inside = {name for node in self.candidate.proto.graph.node for name in node.output}
+        self.measured = tuple(dict.fromkeys(name for name, _ in self._dims if name in made_inside))
 
     def saw(self, feeds: Feeds, made: Made) -> None:
         """Look at one run without optimisation."""
-        fed = {name: value.shape for name, value in feeds.items() if isinstance(value, np.ndarray)}
+        fed = shapes_of(feeds)
         wrong = contradictions(self._dims, {**fed, **made})
         if not wrong.keys() <= self.wrong.keys():
             self._feeds.append(feeds)
@@ -162,8 +162,8 @@ def feeds_from_declared_shapes(document: Document, given: Mapping[str, Sequence[
         for node in scopes.main.body.node
         if is_resize(node)
         for position, name in enumerate(node.input)
-        if position and name and (found := scopes.definition(scopes.main, name)) is not None
-        if found.kind is DefinitionKind.INPUT
+        if position and name and (definition := scopes.definition(scopes.main, name)) is not None
+        if definition.kind is DefinitionKind.INPUT
     ]
     if not fed:
         return {}
@@ -199,13 +199,13 @@ def _behind(scopes: Scopes, shapes: Shapes, node: NodeProto) -> Dims | None:
             return dims
         definition = scopes.definition(scopes.main, name)
         for reader in () if definition is None else scopes.readers(definition):
-            made = reader.node
-            if made is None or reader.scope is not scopes.main or made.domain not in DEFAULT_DOMAINS:
+            node_behind = reader.node
+            if node_behind is None or reader.scope is not scopes.main or node_behind.domain not in DEFAULT_DOMAINS:
                 continue
-            keeps = made.op_type in BROADCASTING or (made.op_type in KEEPING and reader.position == 0)
-            if keeps and made.output[0] not in seen:
-                seen.add(made.output[0])
-                pending.append(made.output[0])
+            keeps = node_behind.op_type in BROADCASTING or (node_behind.op_type in KEEPING and reader.position == 0)
+            if keeps and node_behind.output[0] not in seen:
+                seen.add(node_behind.output[0])
+                pending.append(node_behind.output[0])
     return shapes.dims((MAIN, node.output[0]))
 
 

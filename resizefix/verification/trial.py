@@ -25,10 +25,11 @@ from resizefix.runtimes.ort_session import (
     CannotRunError,
     only_without_optimisation,
 )
-from resizefix.verification.bounds import default_level_bounds, within
+from resizefix.verification.bounds import default_level_bounds, widest, within
 from resizefix.verification.compare import compare
-from resizefix.verification.engine import Engine
+from resizefix.verification.engine import DifferenceError, Engine, run_of
 from resizefix.verification.fitting import Runner
+from resizefix.verification.signatures import Feeding
 
 Outputs = Mapping[str, Value]
 
@@ -69,6 +70,13 @@ class Point:
     def side(self, side: Side) -> dict[bool, Answer]:
         """What one of the models made of it, by level."""
         return self.after if side is Side.AFTER else self.before
+
+    def outputs(self, side: Side, *, optimized: bool) -> Outputs:
+        """What one of the models made of it. Raises why it made nothing."""
+        answered = self.side(side)[optimized]
+        if not isinstance(answered, Mapping):
+            raise answered
+        return answered
 
     @property
     def runs(self) -> bool:
@@ -111,13 +119,13 @@ class Trial:
         """What one of the models makes of a point at one level, where it is run once. Raises what opening and running
         it raise."""
         answers = point.side(side)
-        known = answers.get(optimized)
-        if known is None:
+        answer_there = answers.get(optimized)
+        if answer_there is None:
             session = self.open_after(optimized) if side is Side.AFTER else self.open_before(point, optimized)
-            known = answers[optimized] = self.engine.made(session, point.feeds, point.cost)
-        if not isinstance(known, Mapping):
-            raise known
-        return known
+            answer_there = answers[optimized] = self.engine.made(session, point.feeds, point.cost)
+        if not isinstance(answer_there, Mapping):
+            raise answer_there
+        return answer_there
 
     def moved(self, point: Point, side: Side) -> BothLevels:
         """How far optimising moves one of the models."""
@@ -127,13 +135,13 @@ class Trial:
         """What the models make of a point at the default level; None, with a note, where the model before does not run
         there."""
         after = self.made(point, Side.AFTER, optimized=True)
+        plain = self.made(point, Side.BEFORE)
         try:
-            moved = self.moved(point, Side.BEFORE)
+            before = self.made(point, Side.BEFORE, optimized=True)
         except (CannotLoadError, CannotRunError) as error:
             self.engine.notes.append(only_without_optimisation(self.which, error.reason))
             return None
-        plain, before = (self.made(point, Side.BEFORE, optimized=optimized) for optimized in (False, True))
-        return AtDefault(plain, before, after, moved)
+        return AtDefault(plain, before, after)
 
     def run(self, points: Sequence[Point]) -> None:
         """Compare at every point, without optimisation first. Raises what `judge` raises, and BrokenOffError."""
@@ -233,7 +241,11 @@ class AtDefault:
     plain: Outputs
     before: Outputs
     after: Outputs
-    moved: BothLevels
+
+    @cached_property
+    def moved(self) -> BothLevels:
+        """How far optimising moves the model before."""
+        return moved_by_optimising(self.plain, self.before)
 
     @cached_property
     def differences(self) -> Differences:
@@ -254,3 +266,13 @@ class AtDefault:
     def is_near_plain(self) -> bool:
         """Whether the model after computes there what the one before does without optimisation."""
         return within(compare(self.plain, self.after), self.moved.bounds)
+
+    def require(
+        self, engine: Engine, feeds: Feeds, code: str = "verification.differs-optimised", fed: Feeding | None = None
+    ) -> None:
+        """One more of the runs: the model after must compute what the one before does, at that level or without
+        optimisation. Raises DifferenceError of that code."""
+        bound = widest(self.moved.bounds)
+        engine.runs.append(run_of(self.from_expected, feeds, optimized=True, bound=bound.bound, fed=fed))
+        if not (self.agrees or self.is_near_plain):
+            raise DifferenceError(code, why=self.from_expected.reason, bound=bound)

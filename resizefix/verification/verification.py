@@ -36,8 +36,24 @@ class HeldAs(str, Enum):
     SIZES = "sizes"
 
 
+class Drift:
+    """How far what a record holds is from what it was to be: its `difference`, of one tensor or of all outputs."""
+
+    difference: TensorDifference | Differences
+
+    @property
+    def max_abs_diff(self) -> float:
+        """The largest difference between two numbers; infinite where no number says it: another shape, NaN."""
+        return self.difference.max_abs_diff
+
+    @property
+    def max_rel_diff(self) -> float:
+        """That as a part of the largest value of the tensor before."""
+        return self.difference.max_rel_diff
+
+
 @dataclass(frozen=True)
-class Run:
+class Run(Drift):
     """One feed, run with both models at one optimisation level.
 
     `values` are what inputs were fed that were given values, `shapes` the shapes of all fed tensors. `bound` is the
@@ -49,7 +65,7 @@ class Run:
     values: Mapping[str, Sequence[Any]]
     shapes: Mapping[str, Sequence[int]]
     optimized: bool
-    differences: Differences
+    difference: Differences
     bound: float = 0.0
     reference: HeldAs | None = None
     from_scales: float | None = None
@@ -58,21 +74,11 @@ class Run:
     @property
     def bitwise(self) -> bool:
         """Whether all outputs are equal bit for bit."""
-        return self.differences.bitwise
-
-    @property
-    def max_abs_diff(self) -> float:
-        """The largest difference between two numbers; infinite where no number says it."""
-        return self.differences.max_abs_diff
-
-    @property
-    def max_rel_diff(self) -> float:
-        """The largest difference relative to the largest value of its output."""
-        return self.differences.max_rel_diff
+        return self.difference.bitwise
 
 
 @dataclass(frozen=True)
-class ExpectedTensor:
+class ExpectedTensor(Drift):
     """How far a tensor of a model is from what was expected of it: the `difference`. `differs`: by more than is
     allowed; `is_output`: it is an output of the model."""
 
@@ -85,19 +91,9 @@ class ExpectedTensor:
         """Its name."""
         return self.difference.tensor
 
-    @property
-    def max_abs_diff(self) -> float:
-        """The largest difference; infinite where no number says it: another shape, NaN."""
-        return self.difference.max_abs_diff
-
-    @property
-    def max_rel_diff(self) -> float:
-        """That as a part of the largest value that was expected."""
-        return self.difference.max_rel_diff
-
 
 @dataclass(frozen=True)
-class SiteDrift:
+class SiteDrift(Drift):
     """How far the output of one resize is from what it is compared with, onnxruntime's or what was expected: the
     `difference`.
 
@@ -120,16 +116,6 @@ class SiteDrift:
     def output(self) -> str:
         """The name of the output."""
         return self.difference.tensor
-
-    @property
-    def max_abs_diff(self) -> float:
-        """The largest difference; infinite where no number says it: another shape, NaN."""
-        return self.difference.max_abs_diff
-
-    @property
-    def max_rel_diff(self) -> float:
-        """That as a part of the largest value."""
-        return self.difference.max_rel_diff
 
 
 @dataclass(frozen=True, repr=False)
@@ -165,7 +151,7 @@ class Verification(InNotebook):
         runs = f"{len(self.runs)} runs, {bitwise} bitwise equal"
         if math.isfinite(largest):
             runs += f", largest difference {largest:.2g}"
-        coupled = sum(found.verdict is Freedom.COUPLED for found in self.coupling)
+        coupled = sum(site.verdict is Freedom.COUPLED for site in self.coupling)
         return summary(
             "Verification",
             f"{self.status.value}, {runs if self.runs else 'nothing was run'}",

@@ -85,8 +85,8 @@ def prove_rewrite(
     """
     computing = {key: data for key, data in sites.items() if key[1]}  # of others nothing is computed
     pair, too_large = ModelPair(before, after, Engine(conditions), Feeding(feeds or {})), False
-    known = bounds or {}
-    pair.noise = {key: bound.bound for key, bound in known.items() if not bound.exact}
+    near = bounds or {}
+    pair.noise = {key: bound.bound for key, bound in near.items() if not bound.exact}
     pair.engine.hold(before, after)
     why_local: str | None = None
     fitted: Sequence[Fitted] = ()
@@ -100,9 +100,9 @@ def prove_rewrite(
         why_local = str(error)
     except (BrokenOffError, NotComparableError) as error:
         return pair.engine.verdict(str(error))
-    nodes = _Nodes(pair, computing, ErrorBound(exact=False, bound=relative), known, open_sizes=too_large)
-    found = nodes.beside_the_whole(fitted) if why_local is None else nodes.alone(why_local)
-    return replace(found, bitwise_alone=frozenset(nodes.bitwise) if found.passed else frozenset())
+    nodes = _Nodes(pair, computing, ErrorBound(exact=False, bound=relative), near, open_sizes=too_large)
+    verification = nodes.beside_the_whole(fitted) if why_local is None else nodes.alone(why_local)
+    return replace(verification, bitwise_alone=frozenset(nodes.bitwise) if verification.passed else frozenset())
 
 
 class _Nodes:
@@ -141,6 +141,7 @@ class _Nodes:
             if local.reason is not None:
                 self._engine.notes.append(Diagnostic("verification.around", key=key[1], why=local.reason))
         self._engine.notes.append(Diagnostic("verification.only-around", why=why_local))
+        self._engine.look_at(self._pair.after)
         return self._engine.verdict()
 
     def beside_the_whole(self, fitted: Sequence[Fitted]) -> Verification:
@@ -169,8 +170,8 @@ class _Nodes:
 
     def _stated(self, keys: Collection[Key]) -> float | None:
         """What the report says that these nodes differ by; None: nothing, of one of them."""
-        known = [self._bounds[key].bound for key in keys if key in self._bounds]
-        return max(known, default=None) if len(known) == len(keys) else None
+        stated = [self._bounds[key].bound for key in keys if key in self._bounds]
+        return max(stated, default=None) if len(stated) == len(keys) else None
 
     def _to_run_alone(self, runs: Sequence[Run]) -> set[Key]:
         """The nodes of which these runs of the whole model do not show that they are as near as is said."""
@@ -190,8 +191,7 @@ class _Nodes:
         parts = self._extraction.extract({key: self._sites[key]}, open_sizes=self._open_sizes, sizes_stay=sizes_stay)
         names = {value.name for document in parts for value in document.proto.graph.input}
         values = {name: value for name, value in self._pair.feeding.values.items() if name in names}
-        share = len(parts[0].proto.graph.node) / max(len(self._pair.before.proto.graph.node), 1)
-        engine = Engine(replace(self._engine.conditions, shapes={}), part=min(share, 1.0))
+        engine = Engine(replace(self._engine.conditions, shapes={}), part=self._extraction.part_of(parts[0]))
         pair = ModelPair(*parts, engine, Feeding(values), is_part=True, stated=self._stated([key]))
         try:
             local = pair.verified(self._allowed)
@@ -228,16 +228,16 @@ def first_differing_node(before: Document, after: Document, conditions: Conditio
 
     To look at a tensor can move the Casts that onnxruntime puts around half precision, so that nothing differs.
     """
-    made = [name for node in after.proto.graph.node for name in node.output if name]
-    shared = {name for node in before.proto.graph.node for name in node.output} & set(made)
+    tensors = [name for node in after.proto.graph.node for name in node.output if name]
+    shared = {name for node in before.proto.graph.node for name in node.output} & set(tensors)
     hidden = sorted(shared - {value.name for value in before.proto.graph.output})
     engine = Engine(conditions)
     try:
         fitted = engine.fit(before, extra_outputs=hidden)
-        found = compare(fitted.outputs, engine.run(after, fitted.feeds, extra_outputs=hidden))
+        differences = compare(fitted.outputs, engine.run(after, fitted.feeds, extra_outputs=hidden))
     except (CannotLoadError, CannotRunError, BrokenOffError, UsageError):
         return None
-    differing = {difference.tensor for difference in found.differing}
+    differing = {difference.tensor for difference in differences.differing}
     nodes: Sequence[NodeProto] = before.proto.graph.node
     parting = (node for node in nodes if differing & set(node.output) and not differing & set(node.input))
     return next(parting, None)

@@ -58,8 +58,8 @@ def views_of(feed: str, before: Mapping[str, Value], after: Mapping[str, Value])
     """What there is to look at of the outputs of two models that were fed the same; `feed` is what that is called."""
     common = [name for name in before if name in after][:_MOST_OUTPUTS]
     pairs = ((measured(feed, name, before[name], after[name]), before[name], after[name]) for name in common)
-    found = (view(difference, None, old, new) for difference, old, new in pairs)
-    return tuple(one for one in found if one is not None)
+    planes = (view(difference, None, old, new) for difference, old, new in pairs)
+    return tuple(one for one in planes if one is not None)
 
 
 def _plane(before: Array, after: Array) -> tuple[Array, Array, str]:

@@ -25,7 +25,7 @@ from resizefix.verification.verification import Run, SiteDrift, Verification, Ve
 MODEL = FIXTURES / "bisenet_x8_linear_opset10.onnx"
 UP = "(float[1,1,4,5] x) => (float[1,1,8,10] y) <float[4] s = {1, 1, 2, 2}> { y = Resize <%s> (x, , s) }"
 CUBIC = onnx_text.model(UP % 'mode = "cubic", exclude_outside = 1')
-RAN = Run(values={}, shapes={}, optimized=False, differences=Differences(()))
+RAN = Run(values={}, shapes={}, optimized=False, difference=Differences(()))
 
 
 def drift(differs, input_rel_diff=0.0):

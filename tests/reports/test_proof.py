@@ -22,7 +22,7 @@ def apart(most, relative):
     return Differences((TensorDifference("y", False, most, relative, "why"),))
 
 
-PLAINLY = Run({}, {"x": [1, 3, 8, 8], "n": []}, optimized=False, differences=Differences(()))
+PLAINLY = Run({}, {"x": [1, 3, 8, 8], "n": []}, optimized=False, difference=Differences(()))
 FUSED = Run({"t": [1.0, 1.0, 2.5, 3.0], "b": [True]}, {"t": [4]}, True, apart(2e-6, 1e-6), bound=3e-6)
 BOTH = Verification(VerificationStatus.PASSED, None, (PLAINLY, FUSED))
 

@@ -42,6 +42,21 @@ def with_edit(monkeypatch, edit):
     monkeypatch.setattr(seam, "submitted", edited)
 
 
+@pytest.mark.parametrize("size", [11, 12])
+def test_a_wrong_stored_shape_is_seen_where_the_nodes_alone_are_compared(monkeypatch, size):
+    def edit(model):
+        model.graph.output[0].type.tensor_type.shape.dim[3].dim_value = size
+
+    with_edit(monkeypatch, edit)
+    path = FIXTURES.parent / "broken" / "external_extent_onnx.onnx"  # the file does not run, the candidate does
+    for change in (resizefix.trt_legacy, lambda path: resizefix.set_interpolation(path, form="matmul")):
+        if size == 11:
+            assert change(path).verification.passed
+        else:
+            with pytest.raises(VerificationFailedError, match="12"):
+                change(path)
+
+
 def test_a_wrong_stored_shape_is_not_written(monkeypatch):
     def edit(model):
         dim = next(one for one in model.graph.value_info if one.name == "larger").type.tensor_type.shape.dim[2]

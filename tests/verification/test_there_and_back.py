@@ -2,10 +2,12 @@
 
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from onnx import numpy_helper
+from onnx_text import document
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "library"))
 
@@ -13,11 +15,13 @@ from size_networks import NEW, OLD, built
 
 import resizefix
 from resizefix.input_sizes.experiments.image_experiments import Original
+from resizefix.input_sizes.experiments.proof import prove_any
 from resizefix.input_sizes.experiments.there_and_back import require_same_back
 from resizefix.input_sizes.refusal import SizeRefusedError
 from resizefix.interop import opened
 from resizefix.verification.conditions import conditions
 from resizefix.verification.engine import Engine
+from resizefix.verification.plan import SizeStep
 
 
 def pooled(n, h, w):
@@ -65,3 +69,19 @@ def test_a_fixed_size_is_converted_back_before_it_is_written():
     result = resizefix.input_size(built(pooled, OLD), size=NEW)
     codes = {getattr(sentence, "code", "") for sentence in result.verification.tested}
     assert {"verification.tested-back", "verification.tested-locality", "verification.tested-coverage"} <= codes
+
+
+@pytest.mark.parametrize("optimised_as", ["Neg", "Abs"])
+def test_a_model_for_any_size_is_compared_at_the_default_level_too(monkeypatch, optimised_as):
+    text = "(float[1,2,n,n] x) => (float[1,2,n,n] y) { y = %s(x) }"
+    before, after, fused = (document(text % operator) for operator in ("Neg", "Neg", optimised_as))
+    original = Engine.open
+
+    def opens_otherwise(engine, model, *, optimized, **more):
+        return original(engine, fused if optimized and model is after else model, optimized=optimized, **more)
+
+    monkeypatch.setattr(Engine, "open", opens_otherwise)
+    step, nothing_derived = SizeStep(before, after, frozenset()), SimpleNamespace(flow=SimpleNamespace(dims={}))
+    proof = prove_any(before, conditions(), step, nothing_derived, [({"n": 4}, before), ({"n": 6}, before)], exact=True)
+    assert proof.passed == (optimised_as == "Neg")
+    assert any(run.optimized for run in proof.runs)

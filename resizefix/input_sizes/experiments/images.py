@@ -85,9 +85,7 @@ def require_usual_move(
     if moved.agrees:
         return
     usual = Trial.of(engine, original, original).moved(of_original(), Side.BEFORE).level.max_rel_diff
-    plain, fused = (point.after[optimized] for optimized in (False, True))
-    assert isinstance(plain, Mapping)
-    assert isinstance(fused, Mapping)
+    plain, fused = (point.outputs(Side.AFTER, optimized=optimized) for optimized in (False, True))
     # A quantised model moves when it is optimised, as the original does.
     if moved.level.max_rel_diff > _LIKE_THE_ORIGINAL * usual and not flips(original, plain, fused):
         raise DifferenceError("verification.input-size-optimized", reason=moved.level.reason)

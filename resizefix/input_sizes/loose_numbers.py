@@ -7,7 +7,7 @@ what pixels are scaled by, and small numbers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -82,13 +82,42 @@ def loose_numbers(
                 found[place] = use
 
 
+def assume_sizes(flow: Flow, found: dict[Place, ScalarUse], doubtful: Doubts, mixed: Container[Place]) -> None:
+    """State every single number of `found`: what it divides says that it is a size, and it may stand for itself.
+
+    The side of a square map is the root of its area as well. Where the number meets positions alone, or sums, that is
+    what the convention decides against; where it meets what was computed of them and of data (`mixed`), `doubtful` gets
+    both readings.
+    """
+    for place, use in list(found.items()):
+        array, label = use.array, flow.labels[place.node]
+        if array.size != 1 or place in doubtful:
+            continue
+        roots = list(_roots(flow, flow.nodes[place.node], array))
+        said = flow.choices.of(label)
+        if roots and (said not in (None, FOLLOW) or (said is None and place in mixed)):
+            doubtful[place] = distinct(flow.sizes, [use, *roots])
+            del found[place]
+            continue
+        taken = _formula(flow, use) if roots else FOLLOW
+        others = dict.fromkeys((KEEP, *(_formula(flow, root) for root in roots)))
+        flow.assume(label, "divisor-as-large-as-the-map", reading=taken, others=tuple(others), value=array.item())
+
+
+def _roots(flow: Flow, node: NodeProto, array: Array) -> Iterator[ScalarUse]:
+    """The areas near a node of which a number is the root, or one over it."""
+    for dim in _sizes_near(flow, node):
+        if (dim.old or 0) > _SMALLEST and len(flow.sizes.atoms(dim)) > 1:
+            uses = (reading(dim, 0, form, array) for form in ("root", "over root"))
+            yield from (use for use in uses if use is not None)
+
+
 def _assume_step(flow: Flow, place: Place, named: dict[str, ScalarUse]) -> None:
     """A number by which positions become pixels, as many for each step of the map, where it may be a size as well."""
     value = flow.operands.array(flow.nodes[place.node].input[place.position])
     if named and value is not None:
-        other = next(iter(named))
         said = {"value": value.flat[0].item()}
-        flow.assume(flow.labels[place.node], "steps-in-pixels", reading=KEEP, other=other, **said)
+        flow.assume(flow.labels[place.node], "steps-in-pixels", reading=KEEP, others=tuple(named), **said)
 
 
 def _sizes_near(flow: Flow, node: NodeProto) -> list[Dim]:

@@ -7,11 +7,10 @@ import sys
 import numpy as np
 import pytest
 from onnx import save
-from size_networks import NEW, OLD, built, run
+from size_networks import NEW, OLD, built, called, run
 
 import resizefix
 from resizefix.errors import RefusedError
-from resizefix.input_sizes.refusal import readings_of
 
 
 def two_roots(n, h, w):
@@ -30,16 +29,6 @@ def pool_and_back(n, h, w):
     y = n.conv("x", 3, 2)
     small = n.AveragePool(y, kernel_shape=[4, 4], strides=[4, 4])
     return n.Add(y, n.Resize(small, "", n.floats([1, 1, 4, 4]), mode="linear"))
-
-
-def called(model, args, size=NEW):
-    options = {"keep": [], "follow_input": [], "read": []}
-    for node, name in readings_of(args):
-        if name in ("keep", "follow"):
-            options["keep" if name == "keep" else "follow_input"].append(node)
-        else:
-            options["read"].append((node, name))
-    return resizefix.input_size(model, size=size, on_refusal="return", **options)
 
 
 def test_equal_questions_are_one_and_all_are_asked_at_once():

@@ -3,7 +3,7 @@
 A result is wrong where it differs from the network that was built at that size; an assumption explains it where
 choosing otherwise, by its own arguments, gives that network. A question is right where one of its readings does.
 
-usage: two_sizes.py [--seeds 0:1000] [--any] [--block NAME] [--verbose]
+usage: two_sizes.py [--seeds 0:1000] [--any] [--block NAME] [--family NAME]… [--verbose]
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from collections.abc import Sequence
 import numpy as np
 import onnxruntime as ort
 from onnx import ModelProto
-from size_blocks import BLOCKS, Map, Net
+from size_blocks import BLOCKS, FAMILIES, Map, Net
 
 import resizefix
 from resizefix.errors import ResizefixError
@@ -136,13 +136,15 @@ def main() -> int:
     parser.add_argument("--seeds", default="0:300")
     parser.add_argument("--any", action="store_true")
     parser.add_argument("--block", help="only networks of this block alone")
+    parser.add_argument("--family", action="append", choices=FAMILIES, help="only networks of these families' blocks")
     parser.add_argument("--verbose", action="store_true")
     given = parser.parse_args()
     first, last = map(int, given.seeds.split(":"))
+    drawn = [name for family in given.family or FAMILIES for name in FAMILIES[family]]
     counts: collections.Counter[str] = collections.Counter()
     for seed in range(first, last):
         draw = np.random.default_rng(seed + 77)
-        names = [given.block] if given.block else [str(name) for name in draw.choice(list(BLOCKS), draw.integers(1, 4))]
+        names = [given.block] if given.block else [str(name) for name in draw.choice(drawn, draw.integers(1, 4))]
         old, new = (SIZES[place] for place in draw.choice(len(SIZES), 2, replace=False))
         verdict, why = judge(seed, names, old, new, to_any=given.any)
         counts[verdict] += 1

@@ -19,7 +19,7 @@ from resizefix.input_sizes.flow import Flow
 from resizefix.input_sizes.operands import Place
 from resizefix.input_sizes.own_numbers import is_own
 from resizefix.input_sizes.refusal import FOLLOW, KEEP, asked
-from resizefix.input_sizes.scalar_use import FORMS, RARER, ScalarUse, distinct, reading
+from resizefix.input_sizes.scalar_use import EVERY_FORM, FORMS, ScalarUse, distinct, reading
 from resizefix.shapes.expression import Dim
 
 Doubts = dict[Place, Sequence[ScalarUse]]
@@ -34,10 +34,6 @@ _NEVER = frozenset({("Pow", 1), ("OneHot", 2), ("CumSum", 1)})
 _SMALLEST = 4
 """Sizes up to here are not looked for, nor whole numbers up to it: they stand for themselves."""
 _WRITTEN = (0.25, 0.5, 0.75, 1.5, 2.5, 3.5)
-_SHOWN = {
-    "whole": "{}", "reciprocal": "1/{}", "half": "{}/2", "two over": "2/{}", "minus": "-{}", "minus half": "-{}/2",
-    "root": "sqrt({})", "over root": "1/sqrt({})", "double": "2*{}", "quarter": "{}/4",
-}  # fmt: skip
 
 
 def loose_numbers(
@@ -121,21 +117,25 @@ def _assume_step(flow: Flow, place: Place, named: dict[str, ScalarUse]) -> None:
 
 
 def _sizes_near(flow: Flow, node: NodeProto) -> list[Dim]:
-    """The sides of the image, and the sizes of what a node reads and makes; with the areas of maps."""
-    sizes = flow.sizes
+    """The sides of the image, and the sizes of what a node reads and makes; with the areas of maps, and what the sides
+    of each are together and apart."""
+    sizes, image = flow.sizes, flow.images[0]
     near: list[Dim] = []
+    maps: list[tuple[Dim, Dim]] = []
     for name in (*node.output, *node.input):
         dims = [sizes.resolve(dim) for dim in flow.dims.get(name) or ()]
         near += [dim for dim in dims if sizes.varies(dim)]
-        near += [sizes.product(pair) for pair in pairwise(dims) if any(map(sizes.varies, pair))]
+        maps += [pair for pair in pairwise(dims) if any(map(sizes.varies, pair))]
     if not near and not any(map(flow.is_moving, node.input)):
         return []
-    sides, image = sizes.sides, flow.images[0]
-    if len(sides) == 1:
-        others = (image.old(name) for name in ("height", "width") if name not in sizes.symbols)
-        near += [sizes.product([sides[0], sizes.const(old)]) for old in others if old is not None]
-    both = [sizes.product(sides), sizes.minus(*sides), sizes.minus(*reversed(sides))] if len(sides) == 2 else []
-    return list(dict.fromkeys([*sides, *both, *near]))
+    lines = {name: sizes.const(old) for name in ("height", "width") if (old := image.old(name)) is not None}
+    lines |= {str(side.data): side for side in sizes.sides}
+    whole = [tuple(lines.values())] if len(lines) == 2 else []
+    for pair in dict.fromkeys([*whole, *maps]):
+        near.append(sizes.product(pair))
+        if pair in whole or all(map(sizes.varies, pair)):
+            near += [sizes.minus(*pair), sizes.minus(*reversed(pair)), sizes.total(pair)]
+    return list(dict.fromkeys([*sizes.sides, *filter(sizes.varies, near)]))
 
 
 def _open_number(flow: Flow, place: Place) -> Array | None:
@@ -160,7 +160,7 @@ def _formulas(near: Iterable[Dim], array: Array) -> list[ScalarUse]:
         use
         for dim in near
         for less in (0, 1)
-        for form in (*FORMS, *RARER)
+        for form in (FORMS if dim.kind == "minus" else EVERY_FORM)
         if (dim.old or 0) - less > _SMALLEST and (use := reading(dim, less, form, array)) is not None
     ]
 
@@ -195,7 +195,7 @@ def _formula(flow: Flow, use: ScalarUse) -> str:
     """A reading as text, without spaces: it is typed."""
     size = flow.sizes.resolve(use.dim)
     name = str(size.data) if size.kind == "symbol" else _SHOWN_KINDS.get(size.kind) or f"map-{_line(flow, size)}"
-    return _SHOWN[use.form].format(f"({name}-1)" if use.less else name)
+    return EVERY_FORM[use.form].shown.format(f"({name}-1)" if use.less else name)
 
 
 _SHOWN_KINDS = {"minus": "difference"}

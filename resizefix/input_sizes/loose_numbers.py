@@ -19,7 +19,7 @@ from resizefix.input_sizes.flow import Flow
 from resizefix.input_sizes.operands import Place
 from resizefix.input_sizes.own_numbers import is_own
 from resizefix.input_sizes.refusal import FOLLOW, KEEP, asked
-from resizefix.input_sizes.scalar_use import EVERY_FORM, FORMS, ScalarUse, distinct, reading
+from resizefix.input_sizes.scalar_use import EVERY_FORM, FORMS, RARER, ScalarUse, distinct, reading
 from resizefix.shapes.expression import Dim
 
 Doubts = dict[Place, Sequence[ScalarUse]]
@@ -66,14 +66,14 @@ def loose_numbers(
             ):
                 continue
             if place in steps and not _is_plain(array) and flow.choices.of(flow.labels[place.node]) is None:
-                _assume_step(flow, place, _named(flow, distinct(flow.sizes, _formulas(sizes, array))))
+                _assume_step(flow, place, _named(flow, distinct(flow.sizes, _formulas(flow, sizes, array))))
                 continue
             uses = doubtful.get(place)
             if uses is None and (
                 not sizes or of_pixels or _is_plain(array) or is_own(flow, node, flow.nodes[place.node], array, found)
             ):
                 continue
-            use = _asked_use(flow, place, array, [*(uses or ()), *_formulas(sizes, array)], must=uses is not None)
+            use = _asked_use(flow, place, array, [*(uses or ()), *_formulas(flow, sizes, array)], must=uses is not None)
             if use is not None:
                 found[place] = use
 
@@ -154,13 +154,24 @@ def _is_plain(array: Array) -> bool:
     return not np.isfinite(size) or size in _WRITTEN or (size <= _SMALLEST and size == np.floor(size))
 
 
-def _formulas(near: Iterable[Dim], array: Array) -> list[ScalarUse]:
+def _forms_of(flow: Flow, dim: Dim) -> Iterable[str]:
+    """The forms that are looked for: a difference may become negative, and of products with channels there are many."""
+    if dim.kind == "minus":
+        return FORMS
+    sides, image = flow.sizes.sides, flow.images[0]
+    lines = [image.old(name) for name in ("height", "width") if name not in flow.sizes.symbols]
+    others = [atom for atom in flow.sizes.atoms(dim) if not flow.sizes.varies(atom)]
+    of_image = len(sides) == 1 and [atom.old for atom in others] == lines
+    return EVERY_FORM if not others or of_image else FORMS | RARER
+
+
+def _formulas(flow: Flow, near: Iterable[Dim], array: Array) -> list[ScalarUse]:
     """Each formula of a size that makes the number."""
     return [
         use
         for dim in near
         for less in (0, 1)
-        for form in (FORMS if dim.kind == "minus" else EVERY_FORM)
+        for form in _forms_of(flow, dim)
         if (dim.old or 0) - less > _SMALLEST and (use := reading(dim, less, form, array)) is not None
     ]
 

@@ -52,6 +52,12 @@ RARER: dict[str, Form] = {
     "over root": Form("1/sqrt({})", (("Sqrt", 0), ("Over", 1)), is_precise=True),
     "double": Form("2*{}", (("Mul", 2),)),
     "quarter": Form("{}/4", (("Div", 4),)),
+}
+"""Forms of which a number elsewhere may be one."""
+RAREST: dict[str, Form] = {
+    "fifth": Form("{}/5", (("Div", 5),)),
+    "tenth": Form("{}/10", (("Div", 10),)),
+    "three tenths": Form("3*{}/10", (("Mul", 3), ("Div", 10)), is_precise=True),
     "third": Form("{}/3", (("Div", 3),)),
     "eighth": Form("{}/8", (("Div", 8),)),
     "three quarters": Form("3*{}/4", (("Mul", 3), ("Div", 4))),
@@ -63,8 +69,8 @@ RARER: dict[str, Form] = {
     "log": Form("log({})", (("Log", 0),), is_precise=True),
     "over log": Form("1/log({})", (("Log", 0), ("Over", 1)), is_precise=True),
 }
-"""Forms of which a number elsewhere may be one."""
-EVERY_FORM = FORMS | RARER
+"""Forms of which it may be one where the size is a side or an area, and no product with channels."""
+EVERY_FORM = FORMS | RARER | RAREST
 _OF_FLOATS = {"Over", "Sqrt", "Log"}
 SHARES = ("reciprocal", "two over")
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 
@@ -163,6 +164,9 @@ def _lengths(flow: Flow) -> Iterator[tuple[int, ...]]:
             if min(made.values(), default=0) > _SMALL:
                 yield tuple(made.values())
                 yield from ((side,) for name, side in made.items() if name in symbols)
+    tensors = (map(flow.sizes.resolve, dims) for dims in flow.dims.values() if dims)
+    maps = {pair for dims in tensors for pair in pairwise(dims) if all(map(flow.sizes.varies, pair))}
+    yield from {(one.old or 0, other.old or 0) for one, other in maps}
 
 
 def _counts(flow: Flow, name: str, axis: int, factors: tuple[int, ...]) -> bool:

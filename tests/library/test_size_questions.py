@@ -11,6 +11,7 @@ from size_networks import NEW, OLD, built, called, run
 
 import resizefix
 from resizefix.errors import RefusedError
+from resizefix.input_sizes.scalar_use import EVERY_FORM
 
 
 def two_roots(n, h, w):
@@ -98,3 +99,15 @@ def test_the_terminal_asks_one_after_another(tmp_path):
     made = subprocess.run([*words, "--ask"], input="2\n2\n", capture_output=True, text=True)
     assert made.returncode == 0, made.stderr
     assert resizefix.verify(tmp_path / "out.onnx", tmp_path / "wanted.onnx").passed
+
+
+@pytest.mark.parametrize("size", [NEW, "any"], ids=str)
+@pytest.mark.parametrize("form", EVERY_FORM)
+def test_a_number_that_is_a_form_of_a_size_is_asked_for_and_that_form_is_offered(form, size):
+    def build(n, h, w):
+        return n.Mul(n.Sigmoid(n.conv("x", 3, 2)), n.floats(EVERY_FORM[form].of(w, np.float32)))
+
+    (question,) = resizefix.input_size(built(build, OLD), size=size, on_refusal="return").resolution.choices
+    results = [called(built(build, OLD), question.args(one.name), size) for one in question.readings]
+    wanted = run(built(build, NEW), NEW)
+    assert sum(bool(one) and np.allclose(run(one.model, NEW), wanted, rtol=1e-6) for one in results) == 1

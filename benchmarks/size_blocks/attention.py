@@ -196,7 +196,9 @@ def mean_of_everything(n: Net, x: Map) -> Map:
 @block
 def mean_of_windows(n: Net, x: Map) -> Map:
     """Sums over windows of four, spread again."""
-    y = n.add("ReduceSum", n.add("Reshape", x.name, n.const([1, x.c, x.h // 4, 4, x.w // 4, 4])), n.const([3, 5]), keepdims=0)
+    y = n.add(
+        "ReduceSum", n.add("Reshape", x.name, n.const([1, x.c, x.h // 4, 4, x.w // 4, 4])), n.const([3, 5]), keepdims=0
+    )
     y = n.add("Resize", n.add("Div", y, n.number(16)), "", n.number([1, 1, 4, 4]), mode="nearest")
     return same(x, n.add("Sub", x.name, y))
 

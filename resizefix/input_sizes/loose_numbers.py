@@ -158,11 +158,14 @@ def _forms_of(flow: Flow, dim: Dim) -> Iterable[str]:
     """The forms that are looked for: a difference may become negative, and of products with channels there are many."""
     if dim.kind == "minus":
         return FORMS
-    sides, image = flow.sizes.sides, flow.images[0]
-    lines = [image.old(name) for name in ("height", "width") if name not in flow.sizes.symbols]
-    others = [atom for atom in flow.sizes.atoms(dim) if not flow.sizes.varies(atom)]
-    of_image = len(sides) == 1 and [atom.old for atom in others] == lines
-    return EVERY_FORM if not others or of_image else FORMS | RARER
+    held = [atom.old or 0 for atom in flow.sizes.atoms(dim) if not flow.sizes.varies(atom)]
+    moving = [atom for atom in flow.sizes.atoms(dim) if flow.sizes.varies(atom)]
+    if len(held) == len(moving) == 1 and len(flow.sizes.sides) == 1:
+        # The area of a map of which one side stays: it is as large as the image's, in strides of the other.
+        stays = [flow.images[0].old(name) or 0 for name in ("height", "width") if name not in flow.sizes.symbols]
+        stride = flow.sizes.stride(moving[0])
+        held = [] if stride is not None and all(abs(held[0] * stride - old) < stride for old in stays) else held
+    return FORMS | RARER if held else EVERY_FORM
 
 
 def _formulas(flow: Flow, near: Iterable[Dim], array: Array) -> list[ScalarUse]:

@@ -3,7 +3,7 @@
 A result is wrong where it differs from the network that was built at that size; an assumption explains it where
 choosing otherwise, by its own arguments, gives that network. A question is right where one of its readings does.
 
-usage: two_sizes.py [--seeds 0:1000] [--any] [--block NAME] [--verbose]
+usage: two_sizes.py [--seeds 0:1000] [--any] [--declared] [--block NAME] [--family NAME]… [--verbose]
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from collections.abc import Sequence
 import numpy as np
 import onnxruntime as ort
 from onnx import ModelProto
-from size_blocks import BLOCKS, Map, Net
+from size_blocks import BLOCKS, FAMILIES, Map, Net
 
 import resizefix
 from resizefix.errors import ResizefixError
@@ -79,8 +79,22 @@ def options_of(words: Sequence[str]) -> dict[str, list]:
     return made
 
 
+def declared_open(model: ModelProto) -> ModelProto:
+    """The model with its height and width declared open, as exporters do that leave the constants of one size."""
+    made = ModelProto.FromString(model.SerializeToString())
+    for dim, name in zip(made.graph.input[0].type.tensor_type.shape.dim[2:], ("height", "width"), strict=True):
+        dim.dim_param = name
+    return made
+
+
 def judge(
-    seed: int, names: Sequence[str], old: tuple[int, int], new: tuple[int, int], *, to_any: bool
+    seed: int,
+    names: Sequence[str],
+    old: tuple[int, int],
+    new: tuple[int, int],
+    *,
+    to_any: bool = False,
+    declared: bool = False,
 ) -> tuple[str, str]:
     """The verdict on one pair, and what to look at."""
     try:
@@ -93,8 +107,10 @@ def judge(
         return "unfit", str(error)[:200]
 
     def convert(words: Sequence[str] = ()) -> resizefix.library.result.Result:
-        size = "any" if to_any else new
-        return resizefix.input_size(before, size=size, on_refusal="return", **options_of(words))
+        size, given = "any" if to_any else new, options_of(words)
+        if declared:
+            return resizefix.input_size(declared_open(before), size=size, was=old, on_refusal="return", **given)
+        return resizefix.input_size(before, size=size, on_refusal="return", **given)
 
     try:
         result = convert()
@@ -135,16 +151,19 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", default="0:300")
     parser.add_argument("--any", action="store_true")
+    parser.add_argument("--declared", action="store_true", help="the file declares its height and width open")
     parser.add_argument("--block", help="only networks of this block alone")
+    parser.add_argument("--family", action="append", choices=FAMILIES, help="only networks of these families' blocks")
     parser.add_argument("--verbose", action="store_true")
     given = parser.parse_args()
     first, last = map(int, given.seeds.split(":"))
+    drawn = [name for family in given.family or FAMILIES for name in FAMILIES[family]]
     counts: collections.Counter[str] = collections.Counter()
     for seed in range(first, last):
         draw = np.random.default_rng(seed + 77)
-        names = [given.block] if given.block else [str(name) for name in draw.choice(list(BLOCKS), draw.integers(1, 4))]
+        names = [given.block] if given.block else [str(name) for name in draw.choice(drawn, draw.integers(1, 4))]
         old, new = (SIZES[place] for place in draw.choice(len(SIZES), 2, replace=False))
-        verdict, why = judge(seed, names, old, new, to_any=given.any)
+        verdict, why = judge(seed, names, old, new, to_any=given.any, declared=given.declared)
         counts[verdict] += 1
         if verdict == "SILENT" or (given.verbose and verdict != "right"):
             print(seed, verdict, names, old, new, why, flush=True)

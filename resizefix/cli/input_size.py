@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -121,9 +122,10 @@ def _extra(result: Result, path: str | None, is_changed: bool) -> ExtraOutput | 
             click.echo(resolution.rule)
         for sentence in resolution.inferred:
             click.echo(f"inferred: {sentence}")
-        for use in resolution.assumed:
-            otherwise = f"; if that is wrong: {joined(use.args)}" if use.args else ""
-            click.echo(f"assumed {printable(use.node)}: {printable(use.meaning)} [{use.convention}]{otherwise}")
+        for (node, convention, meaning), uses in groupby(resolution.assumed, lambda use: use[:3]):
+            ways = " or ".join(joined(use.args) for use in uses if use.args)
+            otherwise = f"; if that is wrong: {ways}" if ways else ""
+            click.echo(f"assumed {printable(node)}: {printable(meaning)} [{convention}]{otherwise}")
         for question in resolution.choices:
             click.echo(f"{printable(', '.join(question.nodes))}: {printable(question.why)}")
             for reading in question.readings:

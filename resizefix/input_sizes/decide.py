@@ -97,7 +97,7 @@ def _splits(flow: Flow) -> None:
         parts = "·".join(str(one.old) for one in split.parts)
         taken, other = _OF_PARTS if fixed else _OF_PARTS[::-1]
         sizes_of = {"whole": split.whole.old, "parts": parts, "fixed": part.old}
-        flow.assume(split.node, "windows-of-one-size", reading=taken, other=other, **sizes_of)
+        flow.assume(split.node, "windows-of-one-size", reading=taken, others=(other,), **sizes_of)
         flow.bind(part, sizes.const(part.old or 1))
         flow.solver.settle()
 
@@ -142,7 +142,7 @@ def _pools(flow: Flow) -> None:
         flow.assume(label, "pool-over-the-whole-map", kernel=list(kernel))
     for label, made in flow.windows:
         if max(size.old or 0 for size in made) <= _FEW_BINS and flow.choices.of(label) is None:
-            flow.assume(label, "window-of-a-pool-stays", reading=KEEP, other=FOLLOW, bins=_olds(made))
+            flow.assume(label, "window-of-a-pool-stays", reading=KEEP, others=(FOLLOW,), bins=_olds(made))
     for index, _, bins, windows in flow.pools:
         label = flow.labels[index]
         kernel = attribute_of(flow.nodes[index], "kernel_shape")
@@ -240,7 +240,7 @@ def _resizes(flow: Flow, *, last: bool = True) -> None:
         if windows is not None:
             flow.assume(use.label, "resize-to-whole-windows", reading="windows", sizes=_olds(made))
         elif stays and any(flow.sizes.varies(before) for _, before, _ in moving):
-            flow.assume(use.label, "resize-to-a-size-of-its-own", reading=KEEP, other=None, sizes=_olds(made))
+            flow.assume(use.label, "resize-to-a-size-of-its-own", reading=KEEP, others=(), sizes=_olds(made))
         elif not stays and not is_factor:
             flow.assume(use.label, "resize-to-a-share-of-the-input", sizes=_olds(made))
         flow.solver.settle()

@@ -29,7 +29,8 @@ _ELSEWHERE = ({"height": 64, "width": 96}, {"height": 160, "width": 224}, {"heig
 
 
 class DeclaredSize(NamedTuple):
-    """The size of open axes that the constants are made for, and the node that fails at another one."""
+    """The size of open axes that the constants are made for, and the node that fails at another one; "" where none does
+    and the user gave the size."""
 
     sizes: Mapping[str, int]
     node: str
@@ -53,9 +54,9 @@ def declared_size(
     tried = _Tried(view, images)
     elsewhere = [{name: size.get(name, 2 + place) for name in left_open} for place, size in enumerate(_ELSEWHERE)]
     failing = [tried.fails(size) for size in elsewhere]
-    if None in failing and mixes is None:
-        return None
     given = {name: was[name] for name in left_open if name in was}
+    if None in failing and mixes is None and not given:
+        return None
     for sizes in _candidates(view, left_open, given):
         if tried.fails(sizes) is None:
             return DeclaredSize(sizes, next((node for node in failing if node is not None), mixes or ""))

@@ -1,6 +1,6 @@
 """The walk through a static model: every size as a function of the input's, every constant by what it follows."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -116,9 +116,9 @@ class Flow(Notes):
         return self.choices.of(label) == "keep"
 
     def assume(
-        self, label: str, convention: str, *, reading: str = FOLLOW, other: str | None = KEEP, **said: object
+        self, label: str, convention: str, *, reading: str = FOLLOW, others: Sequence[str] = (KEEP,), **said: object
     ) -> None:
-        """A use of a convention at a node, which takes `reading`; `other` is the one that it decides against.
+        """A use of a convention at a node, which takes `reading`; `others` are those that it decides against.
 
         Nothing is assumed where the user has chosen. Raises SizeRefusedError where conventions may not decide.
         """
@@ -127,11 +127,11 @@ class Flow(Notes):
             return
         meaning = sentence_of(convention, label=label, **said)
         if not self.choices.assumes:
-            readings = {reading: meaning, **({} if other is None else {other: against(other)})}
+            readings = {reading: meaning, **{other: against(other) for other in others}}
             raise asked(label, None, "origins.input-size-convention", readings, convention=convention)
-        assumed = Assumed(label, convention, meaning, () if other is None else args_of(label, other))
-        if assumed not in self.assumed:
-            self.assumed.append(assumed)
+        ways = [args_of(label, other) for other in others] or [()]
+        uses = [Assumed(label, convention, meaning, args) for args in ways]
+        self.assumed += [use for use in uses if use not in self.assumed]
 
     def is_open(self, dim: Dim) -> bool:
         """Whether nothing has decided what an unknown is."""

@@ -212,7 +212,7 @@ def follow(
                 flow.labels[place.node],
                 "shares-in-a-table-stay",
                 reading=KEEP,
-                other=None,
+                others=(),
                 numbers=", ".join(shares[:_SHOWN]),
             )
     formulas = {place: table for place, table in found.tables.items() if not isinstance(table, Positions)}

@@ -7,7 +7,7 @@ what pixels are scaled by, and small numbers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -19,7 +19,7 @@ from resizefix.input_sizes.flow import Flow
 from resizefix.input_sizes.operands import Place
 from resizefix.input_sizes.own_numbers import is_own
 from resizefix.input_sizes.refusal import FOLLOW, KEEP, asked
-from resizefix.input_sizes.scalar_use import FORMS, RARER, ScalarUse, distinct, reading
+from resizefix.input_sizes.scalar_use import EVERY_FORM, FORMS, RARER, ScalarUse, distinct, reading
 from resizefix.shapes.expression import Dim
 
 Doubts = dict[Place, Sequence[ScalarUse]]
@@ -34,10 +34,6 @@ _NEVER = frozenset({("Pow", 1), ("OneHot", 2), ("CumSum", 1)})
 _SMALLEST = 4
 """Sizes up to here are not looked for, nor whole numbers up to it: they stand for themselves."""
 _WRITTEN = (0.25, 0.5, 0.75, 1.5, 2.5, 3.5)
-_SHOWN = {
-    "whole": "{}", "reciprocal": "1/{}", "half": "{}/2", "two over": "2/{}", "minus": "-{}", "minus half": "-{}/2",
-    "root": "sqrt({})", "over root": "1/sqrt({})", "double": "2*{}", "quarter": "{}/4",
-}  # fmt: skip
 
 
 def loose_numbers(
@@ -70,43 +66,76 @@ def loose_numbers(
             ):
                 continue
             if place in steps and not _is_plain(array) and flow.choices.of(flow.labels[place.node]) is None:
-                _assume_step(flow, place, _named(flow, distinct(flow.sizes, _formulas(sizes, array))))
+                _assume_step(flow, place, _named(flow, distinct(flow.sizes, _formulas(flow, sizes, array))))
                 continue
             uses = doubtful.get(place)
             if uses is None and (
                 not sizes or of_pixels or _is_plain(array) or is_own(flow, node, flow.nodes[place.node], array, found)
             ):
                 continue
-            use = _asked_use(flow, place, array, [*(uses or ()), *_formulas(sizes, array)], must=uses is not None)
+            use = _asked_use(flow, place, array, [*(uses or ()), *_formulas(flow, sizes, array)], must=uses is not None)
             if use is not None:
                 found[place] = use
+
+
+def assume_sizes(flow: Flow, found: dict[Place, ScalarUse], doubtful: Doubts, mixed: Container[Place]) -> None:
+    """State every single number of `found`: what it divides says that it is a size, and it may stand for itself.
+
+    The side of a square map is the root of its area as well. Where the number meets positions alone, or sums, that is
+    what the convention decides against; where it meets what was computed of them and of data (`mixed`), `doubtful` gets
+    both readings.
+    """
+    for place, use in list(found.items()):
+        array, label = use.array, flow.labels[place.node]
+        if array.size != 1 or place in doubtful:
+            continue
+        roots = list(_roots(flow, flow.nodes[place.node], array))
+        said = flow.choices.of(label)
+        if roots and (said not in (None, FOLLOW) or (said is None and place in mixed)):
+            doubtful[place] = distinct(flow.sizes, [use, *roots])
+            del found[place]
+            continue
+        taken = _formula(flow, use) if roots else FOLLOW
+        others = dict.fromkeys((KEEP, *(_formula(flow, root) for root in roots)))
+        flow.assume(label, "divisor-as-large-as-the-map", reading=taken, others=tuple(others), value=array.item())
+
+
+def _roots(flow: Flow, node: NodeProto, array: Array) -> Iterator[ScalarUse]:
+    """The areas near a node of which a number is the root, or one over it."""
+    for dim in _sizes_near(flow, node):
+        if (dim.old or 0) > _SMALLEST and len(flow.sizes.atoms(dim)) > 1:
+            uses = (reading(dim, 0, form, array) for form in ("root", "over root"))
+            yield from (use for use in uses if use is not None)
 
 
 def _assume_step(flow: Flow, place: Place, named: dict[str, ScalarUse]) -> None:
     """A number by which positions become pixels, as many for each step of the map, where it may be a size as well."""
     value = flow.operands.array(flow.nodes[place.node].input[place.position])
     if named and value is not None:
-        other = next(iter(named))
         said = {"value": value.flat[0].item()}
-        flow.assume(flow.labels[place.node], "steps-in-pixels", reading=KEEP, other=other, **said)
+        flow.assume(flow.labels[place.node], "steps-in-pixels", reading=KEEP, others=tuple(named), **said)
 
 
 def _sizes_near(flow: Flow, node: NodeProto) -> list[Dim]:
-    """The sides of the image, and the sizes of what a node reads and makes; with the areas of maps."""
-    sizes = flow.sizes
+    """The sides of the image, and the sizes of what a node reads and makes; with the areas of maps, and what the sides
+    of each are together and apart."""
+    sizes, image = flow.sizes, flow.images[0]
     near: list[Dim] = []
+    maps: list[tuple[Dim, Dim]] = []
     for name in (*node.output, *node.input):
         dims = [sizes.resolve(dim) for dim in flow.dims.get(name) or ()]
         near += [dim for dim in dims if sizes.varies(dim)]
-        near += [sizes.product(pair) for pair in pairwise(dims) if any(map(sizes.varies, pair))]
+        maps += [pair for pair in pairwise(dims) if any(map(sizes.varies, pair))]
     if not near and not any(map(flow.is_moving, node.input)):
         return []
-    sides, image = sizes.sides, flow.images[0]
-    if len(sides) == 1:
-        others = (image.old(name) for name in ("height", "width") if name not in sizes.symbols)
-        near += [sizes.product([sides[0], sizes.const(old)]) for old in others if old is not None]
-    both = [sizes.product(sides), sizes.minus(*sides), sizes.minus(*reversed(sides))] if len(sides) == 2 else []
-    return list(dict.fromkeys([*sides, *both, *near]))
+    lines = {name: sizes.const(old) for name in ("height", "width") if (old := image.old(name)) is not None}
+    lines |= {str(side.data): side for side in sizes.sides}
+    whole = [tuple(lines.values())] if len(lines) == 2 else []
+    for pair in dict.fromkeys([*whole, *maps]):
+        near.append(sizes.product(pair))
+        if pair in whole or all(map(sizes.varies, pair)):
+            near += [sizes.minus(*pair), sizes.minus(*reversed(pair)), sizes.total(pair)]
+    return list(dict.fromkeys([*sizes.sides, *filter(sizes.varies, near)]))
 
 
 def _open_number(flow: Flow, place: Place) -> Array | None:
@@ -125,13 +154,27 @@ def _is_plain(array: Array) -> bool:
     return not np.isfinite(size) or size in _WRITTEN or (size <= _SMALLEST and size == np.floor(size))
 
 
-def _formulas(near: Iterable[Dim], array: Array) -> list[ScalarUse]:
+def _forms_of(flow: Flow, dim: Dim) -> Iterable[str]:
+    """The forms that are looked for: a difference may become negative, and of products with channels there are many."""
+    if dim.kind == "minus":
+        return FORMS
+    held = [atom.old or 0 for atom in flow.sizes.atoms(dim) if not flow.sizes.varies(atom)]
+    moving = [atom for atom in flow.sizes.atoms(dim) if flow.sizes.varies(atom)]
+    if len(held) == len(moving) == 1 and len(flow.sizes.sides) == 1:
+        # The area of a map of which one side stays: it is as large as the image's, in strides of the other.
+        stays = [flow.images[0].old(name) or 0 for name in ("height", "width") if name not in flow.sizes.symbols]
+        stride = flow.sizes.stride(moving[0])
+        held = [] if stride is not None and all(abs(held[0] * stride - old) < stride for old in stays) else held
+    return FORMS | RARER if held else EVERY_FORM
+
+
+def _formulas(flow: Flow, near: Iterable[Dim], array: Array) -> list[ScalarUse]:
     """Each formula of a size that makes the number."""
     return [
         use
         for dim in near
         for less in (0, 1)
-        for form in (*FORMS, *RARER)
+        for form in _forms_of(flow, dim)
         if (dim.old or 0) - less > _SMALLEST and (use := reading(dim, less, form, array)) is not None
     ]
 
@@ -166,7 +209,7 @@ def _formula(flow: Flow, use: ScalarUse) -> str:
     """A reading as text, without spaces: it is typed."""
     size = flow.sizes.resolve(use.dim)
     name = str(size.data) if size.kind == "symbol" else _SHOWN_KINDS.get(size.kind) or f"map-{_line(flow, size)}"
-    return _SHOWN[use.form].format(f"({name}-1)" if use.less else name)
+    return EVERY_FORM[use.form].shown.format(f"({name}-1)" if use.less else name)
 
 
 _SHOWN_KINDS = {"minus": "difference"}

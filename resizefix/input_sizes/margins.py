@@ -12,6 +12,8 @@ from resizefix.shapes.moving_rows import LEAST_MULTIPLE, lead_up
 from resizefix.shapes.output_size import same_padding
 from resizefix.shapes.sizes import Sizes
 
+_OF_A_WINDOW = 3  # as much is cut off both ends as a window or a shift leaves; more may be a share of the axis
+
 
 def halves(flow: Flow) -> None:
     """Cuts that begin at half of an axis."""
@@ -63,7 +65,7 @@ def cuts(flow: Flow, *, refusing: bool = True) -> None:
         elif begin + old == whole:
             flow.bind(length, sizes.minus(dim, first))
             continue
-        elif begin > 0 and whole - begin - old == begin and 2 * old != whole:  # else it may be the middle half
+        elif begin > 0 and whole - begin - old == begin and (begin <= _OF_A_WINDOW or said == "follow"):
             target = sizes.plus(dim, -2 * begin)
         elif begin == 0 and 2 * old == whole and (sizes.resolve(dim) in halved or said == "follow"):
             target = sizes.quotient(dim, sizes.const(2))

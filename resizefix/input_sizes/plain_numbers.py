@@ -51,6 +51,11 @@ class PlainNumbers:
         """The tensors that hold pixels of the image, scaled or not."""
         return frozenset(self._pixels)
 
+    @property
+    def uncounted(self) -> frozenset[Place]:
+        """The numbers that divide no sum by how many were summed."""
+        return frozenset(place for place, (*_, is_count) in self._suspects.items() if not is_count)
+
     def is_short_list(self, place: Place, name: str) -> bool:
         """Whether an operand is a few numbers that may be sizes, as [W, H, W, H]."""
         operands = self.flow.operands
@@ -311,7 +316,8 @@ class PlainNumbers:
             if chosen is None:
                 raise refuse(label, "origins.input-size-numbers", numbers=shown)
             made[place] = chosen
-            self.flow.assume(label, "divisor-as-large-as-the-map", value=shown)
+            if array.size > 1:
+                self.flow.assume(label, "divisor-as-large-as-the-map", value=shown)
         return made
 
     def _chosen(

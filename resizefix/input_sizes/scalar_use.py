@@ -9,23 +9,69 @@ from resizefix.document.values import Array
 from resizefix.shapes.expression import Dim
 from resizefix.shapes.sizes import Sizes
 
-FORMS: dict[str, Callable[[Any], Any]] = {
-    "whole": lambda n: n,
-    "reciprocal": lambda n: 1 / n,
-    "half": lambda n: n / 2,
-    "two over": lambda n: 2 / n,
-    "minus": lambda n: -n,
-    "minus half": lambda n: -n / 2,
+Steps = tuple[tuple[str, int], ...]
+
+
+class Form(NamedTuple):
+    """A formula of a size: its name for users, and the steps that make the number, one after another: an operator, and
+    the number that is its other operand. `is_precise`: computed in float64 whatever type the number has."""
+
+    shown: str
+    steps: Steps
+    is_precise: bool = False
+
+    def of(self, size: Any, kind: type[Any]) -> Any:
+        """The number that it makes of a size."""
+        made = np.float64(size) if self.is_precise else kind(size)
+        with np.errstate(all="ignore"):
+            for operator, number in self.steps:
+                made = _ARITHMETIC[operator](made, type(made)(number))
+        return kind(made) if self.is_precise else made
+
+
+_ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
+    "Mul": lambda n, number: n * number,
+    "Div": lambda n, number: n / number,
+    "Over": lambda n, number: number / n,
+    "Neg": lambda n, _: -n,
+    "Sqrt": lambda n, _: np.sqrt(n),
+    "Log": lambda n, _: np.log(n),
+    "Square": lambda n, _: n * n,
+}
+FORMS: dict[str, Form] = {
+    "whole": Form("{}", ()),
+    "reciprocal": Form("1/{}", (("Over", 1),)),
+    "half": Form("{}/2", (("Div", 2),)),
+    "two over": Form("2/{}", (("Over", 2),)),
+    "minus": Form("-{}", (("Neg", 0),)),
+    "minus half": Form("-{}/2", (("Neg", 0), ("Div", 2))),
 }
 """Forms that are looked for wherever a number meets positions."""
-RARER: dict[str, Callable[[Any], Any]] = {
-    "root": lambda n: type(n)(float(n) ** 0.5),
-    "over root": lambda n: type(n)(float(n) ** -0.5),
-    "double": lambda n: 2 * n,
-    "quarter": lambda n: n / 4,
+RARER: dict[str, Form] = {
+    "root": Form("sqrt({})", (("Sqrt", 0),), is_precise=True),
+    "over root": Form("1/sqrt({})", (("Sqrt", 0), ("Over", 1)), is_precise=True),
+    "double": Form("2*{}", (("Mul", 2),)),
+    "quarter": Form("{}/4", (("Div", 4),)),
 }
 """Forms of which a number elsewhere may be one."""
-_FRACTIONS = ("reciprocal", "two over", "root", "over root")
+RAREST: dict[str, Form] = {
+    "fifth": Form("{}/5", (("Div", 5),)),
+    "tenth": Form("{}/10", (("Div", 10),)),
+    "three tenths": Form("3*{}/10", (("Mul", 3), ("Div", 10)), is_precise=True),
+    "third": Form("{}/3", (("Div", 3),)),
+    "eighth": Form("{}/8", (("Div", 8),)),
+    "three quarters": Form("3*{}/4", (("Mul", 3), ("Div", 4))),
+    "square": Form("{}**2", (("Square", 0),)),
+    "over square": Form("1/{}**2", (("Square", 0), ("Over", 1)), is_precise=True),
+    "fourth root": Form("{}**0.25", (("Sqrt", 0), ("Sqrt", 0)), is_precise=True),
+    "over fourth root": Form("{}**-0.25", (("Sqrt", 0), ("Sqrt", 0), ("Over", 1)), is_precise=True),
+    "root of two over": Form("sqrt(2/{})", (("Over", 2), ("Sqrt", 0)), is_precise=True),
+    "log": Form("log({})", (("Log", 0),), is_precise=True),
+    "over log": Form("1/log({})", (("Log", 0), ("Over", 1)), is_precise=True),
+}
+"""Forms of which it may be one where the size is a side or an area, and no product with channels."""
+EVERY_FORM = FORMS | RARER | RAREST
+_OF_FLOATS = {"Over", "Sqrt", "Log"}
 SHARES = ("reciprocal", "two over")
 
 
@@ -51,7 +97,7 @@ class ScalarUse(NamedTuple):
         kind = self.array.dtype.type
         for place, dim in enumerate(self.dims):
             if dim is not None:
-                number = (FORMS | RARER)[self.form](kind(length(dim) - self.less))
+                number = EVERY_FORM[self.form].of(length(dim) - self.less, kind)
                 made.flat[place if len(self.dims) > 1 else slice(None)] = number
         return made
 
@@ -74,7 +120,7 @@ class MixedUse(NamedTuple):
 def reading(dim: Dim, less: int, form: str, array: Array) -> ScalarUse | None:
     """The use of a single number as this form of a size; None where it is another number."""
     length = (dim.old or 0) - less
-    if length < 1 or (array.dtype.kind != "f" and form in _FRACTIONS):
+    if length < 1 or (array.dtype.kind != "f" and any(step in _OF_FLOATS for step, _ in EVERY_FORM[form].steps)):
         return None
     use = ScalarUse((dim,), less, form, array)
     return use if np.array_equal(use.make(lambda one: one.old or 0), array) else None

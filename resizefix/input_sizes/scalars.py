@@ -5,14 +5,14 @@ computed of one), or from a sum or mean over it, and where it is exactly that si
 it meets other values and is as large as the image or the map, `plain_numbers` decides.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 from onnx import NodeProto
 
 from resizefix.input_sizes.flow import Flow
-from resizefix.input_sizes.loose_numbers import Doubts, loose_numbers
+from resizefix.input_sizes.loose_numbers import Doubts, assume_sizes, loose_numbers
 from resizefix.input_sizes.node_reading import NodeReading
 from resizefix.input_sizes.operands import Place
 from resizefix.input_sizes.own_numbers import is_own
@@ -35,6 +35,7 @@ _SUMMING = frozenset({"ReduceSum", "ReduceMean", "ReduceSumSquare"})
 _AFTER_SUMS = frozenset(
     {"Add", "Sub", "Mul", "Div", "Sqrt", "Abs", "Reciprocal", "Cast", "Neg", "Identity", "Squeeze", "Unsqueeze"}
 )
+_MIXING = frozenset({"Mul", "MatMul", "Einsum"})
 _MEAN = 2  # what the sum of two positions is divided by
 
 
@@ -44,6 +45,7 @@ def scalars(flow: Flow, tables: Mapping[Place, Table]) -> dict[Place, ScalarUse]
     for index, node in enumerate(flow.nodes):
         search.step(index, node)
     found = search.found | search.plain.decide(search.found, search.doubtful)
+    assume_sizes(flow, found, search.doubtful, search.mixed | search.plain.uncounted)
     loose_numbers(flow, found, search.doubtful, search.plain.pixels, search.numbers_read, search.along, search.steps)
     return found
 
@@ -56,6 +58,7 @@ class _ScalarSearch:
         self.found: dict[Place, ScalarUse] = {}
         self.doubtful: Doubts = {}
         self.steps: set[Place] = set()
+        self.mixed: set[Place] = set()
         self.scalar_nodes: dict[str, int] = {}
         self.plain = PlainNumbers(flow)
 
@@ -65,6 +68,7 @@ class _ScalarSearch:
             return
         taints = [self._of_input(index, position, name) for position, name in enumerate(node.input)]
         taint = merged(taints)
+        taint.is_mixed |= node.op_type in _MIXING and self._meets_data(node, taints)
         if node.op_type == "Range" and node.output:
             taint.along |= {dim for dim in self.flow.dims.get(node.output[0]) or () if self._moves(dim)}
         if node.op_type in _MEETING:
@@ -98,6 +102,11 @@ class _ScalarSearch:
             if name:
                 along = passed.along if chosen is None else chosen[place]
                 self.taints[name] = replace(passed, along=along, channels=channels[place])
+
+    def _meets_data(self, node: NodeProto, taints: Sequence[Taint | None]) -> bool:
+        """Whether a product has a factor of the image that is no position, or two of the image."""
+        moving = [taint for name, taint in zip(node.input, taints, strict=True) if self.flow.is_moving(name)]
+        return len(moving) > 1 or None in moving
 
     def _indices(self, index: int, node: NodeProto) -> None:
         """Indices count along an axis: where that is made of several, the inner ones divide them."""
@@ -197,6 +206,8 @@ class _ScalarSearch:
             return True
         if different:
             self.found[place] = different[0]
+            if taint.is_mixed or taint.is_share:
+                self.mixed.add(place)
             taint.is_share = taint.is_share or node.op_type in ("Div", "Reciprocal") or different[0].form in SHARES
         return bool(different)
 

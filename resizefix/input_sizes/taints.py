@@ -44,6 +44,8 @@ class Taint:
     """Whether they are pixels of the image rather than samples of a map."""
     is_index: bool = False
     """Whether they are positions among all samples, as ArgMax and TopK give them."""
+    is_mixed: bool = False
+    """Whether they are products of positions and of data, which are positions no more."""
     channels: Channels | None = None
 
     def __bool__(self) -> bool:
@@ -58,6 +60,7 @@ class Taint:
         self.is_share |= other.is_share
         self.is_pixel |= other.is_pixel
         self.is_index |= other.is_index
+        self.is_mixed |= other.is_mixed
 
 
 def merged(taints: Iterable[Taint | None]) -> Taint:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 
@@ -152,13 +153,20 @@ def refuse_loose_tables(flow: Flow) -> None:
 
 
 def _lengths(flow: Flow) -> Iterator[tuple[int, ...]]:
-    """The sides of maps that are the image, a share or a multiple of it; together and alone."""
-    sides = [flow.sizes.symbols[side.data] for side in flow.sizes.sides]
+    """The sides of maps that are the image, a share or a multiple of it: together, and alone those that follow."""
+    image, symbols = flow.images[0], flow.sizes.symbols
+    sides = {name: symbols.get(name, image.old(name) or 0) for name in image.axes if name != "batch"}
     for share in _MULTIPLES:
-        for made in ([side * share for side in sides], [side // share for side in sides]):
-            if min(made, default=0) > _SMALL:
-                yield tuple(made)
-                yield from ((side,) for side in made)
+        for made in (
+            {name: side * share for name, side in sides.items()},
+            {name: side // share for name, side in sides.items()},
+        ):
+            if min(made.values(), default=0) > _SMALL:
+                yield tuple(made.values())
+                yield from ((side,) for name, side in made.items() if name in symbols)
+    tensors = (map(flow.sizes.resolve, dims) for dims in flow.dims.values() if dims)
+    maps = {pair for dims in tensors for pair in pairwise(dims) if all(map(flow.sizes.varies, pair))}
+    yield from {(one.old or 0, other.old or 0) for one, other in maps}
 
 
 def _counts(flow: Flow, name: str, axis: int, factors: tuple[int, ...]) -> bool:

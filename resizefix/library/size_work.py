@@ -141,8 +141,9 @@ class SizeWork:
             shapes |= asked_shapes(self.document.proto, [image], found.sizes)
         self.document = self._closed = seam.submitted(self.document, made, Plan(input_shapes=shapes))
         sizes = ", ".join(f"{name} {length}" for name, length in found.sizes.items())
-        said = Diagnostic("library.input-size-declared", name=images[0].name, sizes=sizes, node=found.node)
-        self.inferred.append(said)
+        if found.node:
+            said = Diagnostic("library.input-size-declared", name=images[0].name, sizes=sizes, node=found.node)
+            self.inferred.append(said)
         return self._look()
 
     def _look(self) -> list[ImageInput]:

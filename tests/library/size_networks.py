@@ -7,6 +7,7 @@ import ort_runs
 from onnx import ModelProto, TensorProto, helper, numpy_helper
 
 import resizefix
+from resizefix.input_sizes.refusal import readings_of
 from resizefix.outcome import Status
 from resizefix.verification.verification import VerificationStatus
 
@@ -118,3 +119,14 @@ def refused(model: ModelProto, size: tuple[int, int] | str, **options) -> tuple[
     (outcome,) = result.outcomes
     assert outcome.status is Status.REFUSED
     return outcome.node, outcome.reason.code
+
+
+def called(model: ModelProto, args: Sequence[str], size: tuple[int, int] | str = NEW):
+    """The answer where these options of the command line are given."""
+    options: dict[str, list] = {"keep": [], "follow_input": [], "read": []}
+    for node, name in readings_of(args):
+        if name in ("keep", "follow"):
+            options["keep" if name == "keep" else "follow_input"].append(node)
+        else:
+            options["read"].append((node, name))
+    return resizefix.input_size(model, size=size, on_refusal="return", **options)

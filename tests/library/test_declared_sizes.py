@@ -50,6 +50,19 @@ def test_the_old_size_can_be_given():
     assert run(result.model, NEW).tobytes() == run(built(skipped, NEW), NEW).tobytes()
 
 
+def test_the_size_that_is_given_holds_also_where_the_file_runs_at_any():
+    """A mean by the number of samples of one size fails nowhere; that it is of that size, the user says."""
+
+    def averaged(n, h, w):
+        y = n.conv("x", 3, 2)
+        return n.Sub(y, n.Div(n.ReduceSum(y, [2, 3]), n.floats(h * w)))
+
+    model = opened_axes(built(averaged, OLD), height="h", width="w")
+    for size in (NEW, "any"):
+        made = resizefix.input_size(model, size=size, was=OLD).model
+        assert run(made, NEW).tobytes() == run(built(averaged, NEW), NEW).tobytes()
+
+
 def test_inspect_says_at_what_size_and_by_which_node():
     found = resolution_of(ModelView(opened(opened_axes(built(shuffled, OLD), height="h", width="w"))))
     assert found.freedom is SizeFreedom.DECLARED

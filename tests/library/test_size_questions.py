@@ -7,11 +7,11 @@ import sys
 import numpy as np
 import pytest
 from onnx import save
-from size_networks import NEW, OLD, built, run
+from size_networks import NEW, OLD, built, called, run
 
 import resizefix
 from resizefix.errors import RefusedError
-from resizefix.input_sizes.refusal import readings_of
+from resizefix.input_sizes.scalar_use import EVERY_FORM
 
 
 def two_roots(n, h, w):
@@ -30,16 +30,6 @@ def pool_and_back(n, h, w):
     y = n.conv("x", 3, 2)
     small = n.AveragePool(y, kernel_shape=[4, 4], strides=[4, 4])
     return n.Add(y, n.Resize(small, "", n.floats([1, 1, 4, 4]), mode="linear"))
-
-
-def called(model, args, size=NEW):
-    options = {"keep": [], "follow_input": [], "read": []}
-    for node, name in readings_of(args):
-        if name in ("keep", "follow"):
-            options["keep" if name == "keep" else "follow_input"].append(node)
-        else:
-            options["read"].append((node, name))
-    return resizefix.input_size(model, size=size, on_refusal="return", **options)
 
 
 def test_equal_questions_are_one_and_all_are_asked_at_once():
@@ -109,3 +99,15 @@ def test_the_terminal_asks_one_after_another(tmp_path):
     made = subprocess.run([*words, "--ask"], input="2\n2\n", capture_output=True, text=True)
     assert made.returncode == 0, made.stderr
     assert resizefix.verify(tmp_path / "out.onnx", tmp_path / "wanted.onnx").passed
+
+
+@pytest.mark.parametrize("size", [NEW, "any"], ids=str)
+@pytest.mark.parametrize("form", EVERY_FORM)
+def test_a_number_that_is_a_form_of_a_size_is_asked_for_and_that_form_is_offered(form, size):
+    def build(n, h, w):
+        return n.Mul(n.Sigmoid(n.conv("x", 3, 2)), n.floats(EVERY_FORM[form].of(w, np.float32)))
+
+    (question,) = resizefix.input_size(built(build, OLD), size=size, on_refusal="return").resolution.choices
+    results = [called(built(build, OLD), question.args(one.name), size) for one in question.readings]
+    wanted = run(built(build, NEW), NEW)
+    assert sum(bool(one) and np.allclose(run(one.model, NEW), wanted, rtol=1e-6) for one in results) == 1

@@ -63,3 +63,19 @@ def test_rows_of_the_whole_map_leave_nothing_out():
 
 def test_what_the_user_decided_is_not_refuted():
     assert covered(old_ones, kept=("Gather_1",))[0] == 4
+
+
+def test_a_gate_that_the_larger_picture_closes_leaves_nothing_out():
+    """The ReLU of a sum is open on the old map and closed on the larger one, whatever one part of it holds."""
+
+    def gated(n, h, w):
+        total = n.ReduceSum("x", [1, 2, 3])
+        gate = n.Relu(n.Sub(n.floats(6000), total))
+        return n.Add(n.conv("x", 3, 2), gate)
+
+    before, after = (opened(built(gated, size)) for size in (OLD, LARGE))
+    engine = Engine(conditions(), "the new model")
+    original = Original.run(engine, before, after)
+    gates = [before.proto.graph.node[place].output[0] for place in range(3)]
+    assert (original.made[gates[2]] > 0).all()
+    assert require_covered(engine, original, after, PICTURES, lambda label: False) == 5

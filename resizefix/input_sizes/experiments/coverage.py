@@ -12,8 +12,9 @@ import numpy as np
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.document.document import Document
+from resizefix.document.scopes import node_label
 from resizefix.document.values import Array
-from resizefix.input_sizes.experiments.image_experiments import Original, Picture, first_wrong
+from resizefix.input_sizes.experiments.image_experiments import Original, Picture, first_wrong, other_numbers
 from resizefix.input_sizes.refusal import KEEP, asked
 from resizefix.runtimes.inputs import Feeds, Value
 from resizefix.runtimes.ort_session import Session
@@ -22,6 +23,7 @@ from resizefix.verification.feeds import pictures_like
 
 _LEAST_SIDE = 6
 _AMPLIFIED = 16
+_SATURATING = frozenset({"Relu", "Clip", "HardSigmoid", "HardSwish", "Sigmoid", "Tanh", "ThresholdedRelu"})
 # What is cut at an edge leaves out one of two opposite corners; changed in the new model, which may be large.
 _CORNERS = ((0, 0), (2, 2))
 _PARTS = tuple((row, column) for row in range(3) for column in range(3))
@@ -52,7 +54,7 @@ def require_covered(
     for part in parts:
         lost = whole - new.to(part)
         if lost:
-            lost -= new.to(part, amplified=True)
+            lost -= new.to(part, amplified=True) | _saturated(original.document, after, new.to(part))
         label = first_wrong(original.document, lost, is_kept, new.to(part) | set(pictures)) if lost else None
         if label is not None:
             where = f"{('upper', 'middle', 'lower')[part[0]]} {('left', 'centre', 'right')[part[1]]}"
@@ -60,6 +62,17 @@ def require_covered(
             raise asked(label, None, "verification.part-lost", {KEEP: meaning}, part=where)
     engine.tested.append(Diagnostic("verification.tested-coverage", tensors=len(whole)))
     return len(whole)
+
+
+def _saturated(before: Document, after: Document, right: set[str]) -> set[str]:
+    """What activations make of tensors that a part decides: where it decides no more, they are saturated here,
+    as a ReLU of a mean that is below 0. They look at each sample alone, and so leave out no part."""
+    changed = other_numbers(before, after)
+    return {
+        node.output[0]
+        for index, node in enumerate(before.proto.graph.node)
+        if node.op_type in _SATURATING and node_label(node, index) not in changed and right.intersection(node.input)
+    }
 
 
 def _least_side(feeds: Feeds, name: str, picture: Picture) -> int:

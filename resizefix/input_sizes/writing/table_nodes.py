@@ -9,7 +9,7 @@ from resizefix.document.node_builder import NodeBuilder
 from resizefix.input_sizes.following import Following
 from resizefix.input_sizes.positions import Positions
 from resizefix.input_sizes.refusal import refuse
-from resizefix.input_sizes.scalar_use import SHARES, MixedUse, ScalarUse
+from resizefix.input_sizes.scalar_use import EVERY_FORM, MixedUse, ScalarUse
 from resizefix.input_sizes.sequences import FUSED, LANES, Sequence
 from resizefix.input_sizes.tables import Grid, Joined, Table, WindowMasks
 from resizefix.input_sizes.writing.size_nodes import Samples, SizeNodes
@@ -87,24 +87,25 @@ class TableNodes:
         if use.less:
             size = add("Sub", size, value([use.less], "less", np.int64))
         made = self._builder.as_type(size, dtype) if dtype != np.int64 else size
-        if use.form.startswith("minus"):
-            made = add("Neg", made)
-        if use.form in ("root", "over root"):
-            made = add("Sqrt", self._builder.as_type(made, np.float64))
-            made = made if use.form == "root" else add("Div", value([1], "over", np.float64), made)
-            made = self._builder.as_type(made, dtype)
-        if use.form == "double":
-            made = add("Add", made, made)
-        elif use.form == "quarter":
-            made = add("Div", made, value([4], "four", dtype))
-        if use.form.endswith("half"):
-            made = add("Div", made, value([2], "two", dtype))
-        elif use.form in SHARES:
-            made = add("Div", value([2 if use.form == "two over" else 1], "over", dtype), made)
+        form = EVERY_FORM[use.form]
+        kind = np.dtype(np.float64) if form.is_precise else dtype
+        made = self._builder.as_type(made, kind) if form.is_precise else made
+        for operator, number in form.steps:
+            made = self._step(operator, number, made, kind)
+        made = self._builder.as_type(made, dtype) if form.is_precise else made
         shape = use.array.shape
         if len(dims) < use.array.size:
             return add("Expand", made, value(shape, "shape", np.int64))
         return self._builder.reshape(made, shape) if shape != (len(dims),) else made
+
+    def _step(self, operator: str, number: int, made: str, dtype: np.dtype[np.generic]) -> str:
+        """One step of a form."""
+        if operator == "Square":
+            return self._builder.add("Mul", made, made)
+        if operator not in ("Mul", "Div", "Over"):
+            return self._builder.add(operator, made)
+        other = self._builder.value([number], "number", dtype)
+        return self._builder.add("Div", other, made) if operator == "Over" else self._builder.add(operator, made, other)
 
     def _mixed(self, use: MixedUse) -> str:
         dtype = use.array.dtype

@@ -180,7 +180,15 @@ def _as_framework(
         plain = preferences._replace(framework=None, coordinates=None, remove_identity=False)
         first = _repaired(document, sites, plain, rules, verify=verify)
     sound = first.model if first is not None and first.changed else document
-    base = raised(sound, _FIRST_WITH_COORDINATES)
+    # A Resize-10 that rounds down where an axis grows and up where it shrinks is one that shrinks, or a run refutes it;
+    # then it is made to round down alone.
+    prefers = preferences.framework is not None
+    floored = {
+        site.key: "ceil"
+        for site in sites
+        if prefers and any(fault.is_optional and fault.retry_args for fault in faults[site.index])
+    }
+    base = raised(sound, _FIRST_WITH_COORDINATES, floored)
     again = [site for site in find_sites(base) if site.index in indices]
     made = _repaired(base, again, preferences, rules, verify=verify)
     if verify:

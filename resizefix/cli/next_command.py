@@ -58,7 +58,23 @@ def after_refusal(
         return NextStep("change what can be changed with these options", with_options(typed, retry))
     if already and typed:
         return NextStep("write a copy all the same", with_options(typed, ("--copy-unchanged",)))
+    if command != "legalize" and _has_type_without_kernel(model):
+        words = (*reads_and_writes("legalize", model, "onnxruntime"), "--target", "onnxruntime")
+        return NextStep("resize between casts to a type that onnxruntime has a kernel of, first", words)
     return NextStep("see every resize", ("inspect", operand(model), "-v"))
+
+
+def _has_type_without_kernel(model: str) -> bool:
+    """Whether a resize is of a type, as bfloat16, that onnxruntime has no kernel of and legalize casts."""
+    if not os.path.isfile(model):  # of stdin nothing is left to read
+        return False
+    import resizefix
+    from resizefix.targets.onnxruntime_target import ONNXRUNTIME
+
+    try:
+        return any(site.elem_type in ONNXRUNTIME.cast_types for site in resizefix.inspect(model))
+    except ResizefixError:
+        return False
 
 
 def after_refused_size(model: str, options: Mapping[str, Any]) -> NextStep | None:

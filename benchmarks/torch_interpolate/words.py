@@ -86,12 +86,12 @@ Where opsets are grouped, their version of the operator may differ and the meani
     exports="""## What inspect says, and what repair brings
 
 {exports} exports in one to three dimensions, growing and shrinking, by scale and by size, were held against torch; {refused} more
-are refused by the exporters. `inspect` is wrong of {wrong} of them. To make them again, with torch:
+are refused by the exporters. `inspect` is wrong of {wrong} and undecided of {undecided}. To make them again, with torch:
 `python -m benchmarks.torch_interpolate.exports FOLDER`, then `--exports FOLDER`.
 
-*Undecided*: the file holds sizes, and admits a `scale_factor` that it does not name. *No Resize*: other operators.
+*No Resize*: other operators.
 *Brought*: within 1e-5 after `repair --prefer pytorch`.""",
-    counted=("mode", "exporter", "exports", "differ", "named wrongly", "undecided", "no Resize", "brought", "left"),
+    counted=("mode", "exporter", "exports", "differ", "no Resize", "brought", "left"),
     why_left="""Those left, and why:
 
 - `nearest` by size: torch samples by float32(in/out), onnxruntime by float32(out/in). Where the quotient is no float32, no scale has
@@ -173,10 +173,10 @@ scales 和 sizes 说明节点读取哪一个；“计算的”表示由其它节
     exports="""## inspect 说什么，repair 修复什么
 
 一维到三维、放大与缩小、按倍数与按尺寸的 {exports} 个导出文件与 torch 逐一比较；另有 {refused} 个被导出器拒绝。
-`inspect` 说错的有 {wrong} 个。重新导出（需要 torch）：`python -m benchmarks.torch_interpolate.exports FOLDER`，然后 `--exports FOLDER`。
+`inspect` 说错 {wrong} 个，无法判定 {undecided} 个。重新导出（需要 torch）：`python -m benchmarks.torch_interpolate.exports FOLDER`，然后 `--exports FOLDER`。
 
-*无法判定*：文件只有尺寸，可能丢失了 `scale_factor`。*无 Resize*：由其他算子组成。*已修复*：`repair --prefer pytorch` 之后差别不超过 1e-5。""",
-    counted=("模式", "导出器", "文件", "不同", "说错", "无法判定", "无 Resize", "已修复", "保留"),
+*无 Resize*：由其他算子组成。*已修复*：`repair --prefer pytorch` 之后差别不超过 1e-5。""",
+    counted=("模式", "导出器", "文件", "不同", "无 Resize", "已修复", "保留"),
     why_left="""保留的文件及原因：
 
 - 按尺寸的 `nearest`：torch 用 float32(in/out) 采样，onnxruntime 用 float32(out/in)。商不能用 float32 精确表示时，没有一个倍数能同时给出 torch 的长度和像素。

@@ -1,5 +1,7 @@
 """Every model of a folder in other opsets, by resizefix and by onnx.version_converter, against the original.
 
+Where onnxifier is installed, by that, too: its own conversion of the opset, without its optimisations.
+
     python benchmarks/opset_converters.py FOLDER [--to 17 --to 9 --to newest] [--every 8] [--json FILE]
 
 Each result is run by plain onnxruntime with optimisation disabled, on the same random input as the original: `bitwise`,
@@ -11,6 +13,7 @@ operators that onnxruntime has not at that opset.
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import multiprocessing
 import re
@@ -67,7 +70,15 @@ def _by_onnx(path: Path, to: int) -> onnx.ModelProto:
     return version_converter.convert_version(onnx.load(path), to)
 
 
+def _by_onnxifier(path: Path, to: int) -> onnx.ModelProto:
+    import onnxifier
+
+    return onnxifier.convert(onnx.load(path), passes=[], print_passes=False, target_opset=to)
+
+
 _CONVERTERS = {"resizefix": _by_resizefix, "onnx": _by_onnx}
+if importlib.util.find_spec("onnxifier") is not None:
+    _CONVERTERS["onnxifier"] = _by_onnxifier
 
 
 def judged(path: Path, to: int) -> dict[str, tuple[str, str]]:

@@ -59,12 +59,14 @@ def all_exported() -> Iterator[tuple[Call, bytes | str]]:
     """Each call with its file, or with what the exporter says where it writes none.
 
     dynamo takes seconds for an export: calls that differ in the extent alone are exported together, one output each,
-    and the file is cut into one model for each output.
+    and the file is cut into one model for each output. Those that recompute the factor are exported by themselves, for
+    the exporter makes one node of two that have the same operands.
     """
     together: dict[tuple[object, ...], list[Call]] = {}
     for call in all_calls():
         if call.exporter == DYNAMO:
-            together.setdefault((call.rank, call.mode, call.open_sizes), []).append(call)
+            recomputes = "recompute_scale_factor" in call.options
+            together.setdefault((call.rank, call.mode, call.open_sizes, recomputes), []).append(call)
         else:
             yield call, exported([call])[0]
     for calls in together.values():

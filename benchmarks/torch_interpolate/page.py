@@ -127,9 +127,9 @@ def _verdict(found: Found, words: Words, notes: list[str]) -> str:
 def _exports(rows: Sequence[dict[str, Any]], words: Words) -> str:
     """How many exports differ, and what repair brings, for the modes and exporters that wrote any."""
     shown = [row for row in rows if row["exports"]]
-    counts = ("exports", "differ", "wrong", "undecided", "other", "repaired", "left")
+    counts = ("exports", "differ", "other", "repaired", "left")
     lines = [[f"`{row['mode']}`", row["exporter"], *(str(row[name]) for name in counts)] for row in shown]
-    total = {name: sum(row[name] for row in rows) for name in (*counts, "refused")}
+    total = {name: sum(row[name] for row in rows) for name in (*counts, "refused", "wrong", "undecided")}
     return f"{words.exports.format(**total)}\n\n{_rows(words.counted, lines)}\n\n{words.why_left}"
 
 

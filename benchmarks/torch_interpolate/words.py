@@ -86,20 +86,19 @@ Where opsets are grouped, their version of the operator may differ and the meani
     exports="""## What inspect says, and what repair brings
 
 {exports} exports in one to three dimensions, growing and shrinking, by scale and by size, were held against torch; {refused} more
-are refused by the exporters. `inspect` is wrong of {wrong} of them. To make them again, with torch:
+are refused by the exporters. `inspect` is wrong of {wrong} and undecided of {undecided}. To make them again, with torch:
 `python -m benchmarks.torch_interpolate.exports FOLDER`, then `--exports FOLDER`.
 
-*Undecided*: the file holds sizes, and admits a `scale_factor` that it does not name. *No Resize*: other operators.
+*No Resize*: other operators.
 *Brought*: within 1e-5 after `repair --prefer pytorch`.""",
-    counted=("mode", "exporter", "exports", "differ", "named wrongly", "undecided", "no Resize", "brought", "left"),
+    counted=("mode", "exporter", "exports", "differ", "no Resize", "brought", "left"),
     why_left="""Those left, and why:
 
 - `nearest` by size: torch samples by float32(in/out), onnxruntime by float32(out/in). Where the quotient is no float32, no scale has
   both the length and the pixels of torch.
-- `nearest` at opset 10 with computed scales that shrink: no later opset rounds both ways. Export at opset 11 or later.
-- Antialias by sizes whose factor is lost: `resizefix set IN OUT scale=0.5` writes the factor that the call had.
-- dynamo writes `nearest-exact` and linear in one dimension as GatherND. Of fixed sizes, `resizefix set IN OUT form=resize` makes all
-  45 files Resize: nearest-exact bitwise, linear within 2e-6. Of open sizes their tables are computed, and stay.
+- dynamo writes `nearest-exact` and linear in one dimension as GatherND. `resizefix set IN OUT form=resize` makes all 45 files of fixed
+  sizes Resize: nearest-exact bitwise, linear within 2e-6. Of open sizes,
+  first fix one with `input-size`: 43 of 45 follow, and two `nearest-exact` files read other pixels than torch.
 - `area` is no interpolation: it averages windows of unequal lengths. Of open sizes dynamo writes files that differ or do not run.""",
     older="""## Older exporters
 
@@ -111,8 +110,8 @@ tensor, by size and by scale. The last column names the calls that agree within 
   opset 11 or later.
 - **Half the size at opset 9 does not load**: Upsample cannot shrink. Export at opset 10 or later, or run `resizefix repair`.
 - **`size=` loses a pixel up to opset 10.** The scale is float32(30 / 29), and 29 times that is below 30.
-- **Antialiasing with `scale_factor` differs** where the output size is not exactly factor × input: dynamo writes sizes, and
-  onnxruntime samples by their ratio. Pass `size=`, or `recompute_scale_factor=True`, which computes the same in both.
+- **Antialiasing with `scale_factor` differs** where the output size is not exactly factor × input. dynamo writes sizes, and names the
+  factor in `metadata_props` alone. Without these, `inspect` leaves it undecided.
 - **dynamo does not write opsets before 18 itself.** It converts down to 17 where it can, else the file stays at opset 18.
 - **torch 1.3 at opset 11 writes sizes with 1 channel**; the other channels are lost.
 
@@ -174,16 +173,14 @@ scales 和 sizes 说明节点读取哪一个；“计算的”表示由其它节
     exports="""## inspect 说什么，repair 修复什么
 
 一维到三维、放大与缩小、按倍数与按尺寸的 {exports} 个导出文件与 torch 逐一比较；另有 {refused} 个被导出器拒绝。
-`inspect` 说错的有 {wrong} 个。重新导出（需要 torch）：`python -m benchmarks.torch_interpolate.exports FOLDER`，然后 `--exports FOLDER`。
+`inspect` 说错 {wrong} 个，无法判定 {undecided} 个。重新导出（需要 torch）：`python -m benchmarks.torch_interpolate.exports FOLDER`，然后 `--exports FOLDER`。
 
-*无法判定*：文件只有尺寸，可能丢失了 `scale_factor`。*无 Resize*：由其他算子组成。*已修复*：`repair --prefer pytorch` 之后差别不超过 1e-5。""",
-    counted=("模式", "导出器", "文件", "不同", "说错", "无法判定", "无 Resize", "已修复", "保留"),
+*无 Resize*：由其他算子组成。*已修复*：`repair --prefer pytorch` 之后差别不超过 1e-5。""",
+    counted=("模式", "导出器", "文件", "不同", "无 Resize", "已修复", "保留"),
     why_left="""保留的文件及原因：
 
 - 按尺寸的 `nearest`：torch 用 float32(in/out) 采样，onnxruntime 用 float32(out/in)。商不能用 float32 精确表示时，没有一个倍数能同时给出 torch 的长度和像素。
-- opset 10 中倍数由计算得出并缩小的 `nearest`：之后的 opset 都不按两个方向取整。请用 opset 11 或更高版本导出。
-- 按尺寸的抗锯齿，倍数已丢失：`resizefix set IN OUT scale=0.5` 写入调用时的倍数。
-- dynamo 把 `nearest-exact` 和一维线性插值写成 GatherND。尺寸固定时，`resizefix set IN OUT form=resize` 把全部 45 个文件写成 Resize：nearest-exact 逐位相同，线性不超过 2e-6。尺寸开放时索引表是计算出来的，保持不变。
+- dynamo 把 `nearest-exact` 和一维线性插值写成 GatherND。尺寸固定时，`resizefix set IN OUT form=resize` 把全部 45 个文件写成 Resize：nearest-exact 逐位相同，线性不超过 2e-6。尺寸开放时先用 `input-size` 固定尺寸：45 个中有 43 个可以，另两个 `nearest-exact` 文件取的像素与 torch 不同。
 - `area` 不是插值：它对长度不等的窗口求平均。尺寸开放时 dynamo 写出的文件结果不同或不能运行。""",
     older="""## 较早的导出器
 
@@ -193,7 +190,7 @@ scales 和 sizes 说明节点读取哪一个；“计算的”表示由其它节
 - **opset 7 到 10 的双线性与 torch 的结果不同。** 这些 opset 只有 asymmetric 的线性插值。请用 opset 11 或更高版本导出。
 - **opset 9 的缩小一半无法加载**：Upsample 不能缩小。请用 opset 10 或更高版本导出，或者运行 `resizefix repair`。
 - **opset 10 及以下的 `size=` 会少一个像素。** 倍率是 float32(30 / 29)，乘以 29 小于 30。
-- **带 `scale_factor` 的抗锯齿结果不同**，只要输出尺寸不恰好等于倍率乘以输入：dynamo 写的是 sizes，onnxruntime 按两个尺寸的比例采样。请用 `size=`，或者 `recompute_scale_factor=True`，这样两边相同。
+- **带 `scale_factor` 的抗锯齿结果不同**，只要输出尺寸不恰好等于倍率乘以输入：dynamo 写的是 sizes，倍数只写在 `metadata_props` 里。没有它们，`inspect` 无法判定。
 - **dynamo 不直接写 18 以前的 opset。** 能降到 17 就降，否则文件仍是 opset 18。
 - **torch 1.3 在 opset 11 写出的 sizes 只有 1 个通道**，其余通道丢失。
 

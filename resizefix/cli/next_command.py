@@ -64,11 +64,27 @@ def after_refusal(
     if named is not None:
         words = (*reads_and_writes(named["command"], model), *shlex.split(named["words"]))
         return NextStep("do what the reason names", words)
+    if command != "legalize" and _has_type_without_kernel(model):
+        words = (*reads_and_writes("legalize", model, "onnxruntime"), "--target", "onnxruntime")
+        return NextStep("resize between casts to a type that onnxruntime has a kernel of, first", words)
     return NextStep("see every resize", ("inspect", operand(model), "-v"))
 
 
 _NAMED = re.compile(r"`resizefix (?P<command>[a-z-]+) IN OUT (?P<words>[^`]*)`")
 """A command in a reason, as sentences write one."""
+
+
+def _has_type_without_kernel(model: str) -> bool:
+    """Whether a resize is of a type, as bfloat16, that onnxruntime has no kernel of and legalize casts."""
+    if not os.path.isfile(model):  # of stdin nothing is left to read
+        return False
+    import resizefix
+    from resizefix.targets.onnxruntime_target import ONNXRUNTIME
+
+    try:
+        return any(site.elem_type in ONNXRUNTIME.cast_types for site in resizefix.inspect(model))
+    except ResizefixError:
+        return False
 
 
 def after_refused_size(model: str, options: Mapping[str, Any]) -> NextStep | None:

@@ -26,6 +26,7 @@ from resizefix.equivalences.index_map import Indices, nearest_indices
 from resizefix.faults.fault import Fault, Preferences
 from resizefix.faults.operators import left_out
 from resizefix.faults.resize_node import ResizeNode
+from resizefix.faults.torch_call import torch_call
 from resizefix.interpolation import CoordinateTransformationMode, NearestMode
 
 LENGTHS = range(2, 49)
@@ -192,6 +193,43 @@ def _case(node: ResizeNode) -> _Case | None:
     return _nearest(node, said, fixed)
 
 
+class _Factors(NamedTuple):
+    """The scale_factor of the call, and the scales that write it; None where they make another length."""
+
+    factor: float
+    scales: Array | None
+
+
+def _factors_of_call(node: ResizeNode) -> _Factors | bool | None:
+    """What the exporter names of the factor by which PyTorch samples; None: by the sizes, as the node does, and False
+    where nothing is named, or the node has another extent since."""
+    call = torch_call(node.node)
+    lengths, operand = lengths_of(node), node.extents[1]
+    several = [lengths] if lengths is not None else [one for n in LENGTHS if (one := lengths_of(node, n)) is not None]
+    if call is None or operand is None or not several or node.input_dims is None:
+        return False
+    first = len(node.input_dims) - len(call.factors or call.sizes or ())
+    places = [-1 if axis is None else axis - first for axis in node.axes_of(len(several[0]))]
+    fixed = operand.value is not None
+    for axes in several:
+        spatial = [(place, axis) for place, axis in zip(places, axes, strict=True) if place >= 0]
+        if not spatial or not all(call.gives(axis.size, axis.out, place, fixed=fixed) for place, axis in spatial):
+            return False
+    factors = call.factors
+    if factors is None:
+        return None
+    scales = np.array([factors[place] if place >= 0 else 1 for place in places], np.float32)
+    pairs = [(axis, factors[place]) for axes in several for place, axis in zip(places, axes, strict=True) if place >= 0]
+    if all(axis.size * factor == axis.out for axis, factor in pairs):
+        return None
+    fits = all(
+        kernel_length(scale, axis.size) == axis.out
+        for axes in several
+        for scale, axis in zip(scales.tolist(), axes, strict=True)
+    )
+    return _Factors(factors[0], scales if fits else None)
+
+
 def _antialiased(node: ResizeNode, said: dict[str, Any], mode: str) -> _Case | None:
     shrinks = any(axis.scale < 1 for axis in lengths_of(node) or lengths_of(node, LENGTHS[-1]) or ())
     put: dict[str, Any] = {}
@@ -199,9 +237,15 @@ def _antialiased(node: ResizeNode, said: dict[str, Any], mode: str) -> _Case | N
         put["exclude_outside"] = 1
     if mode == "cubic" and said.get("cubic_coeff_a", -0.75) != -0.5:
         put |= {"exclude_outside": 1, "cubic_coeff_a": -0.5}
+    named = _factors_of_call(node)
     if put:
-        return _Case(Diagnostic("faults.torch-antialias"), put)
-    factor = lost_factor(node)
+        scales = named.scales if isinstance(named, _Factors) else None
+        return _Case(Diagnostic("faults.torch-antialias"), put, scales)
+    if isinstance(named, _Factors):
+        why = Diagnostic("faults.torch-factor-named", factor=named.factor)
+        instead = None if named.scales is not None else Diagnostic("faults.factor-of-other-lengths")
+        return _Case(why, {}, named.scales, instead)
+    factor = lost_factor(node) if named is False else None
     if factor is None:
         return None
     why = Diagnostic("faults.torch-factor-lost", factor=factor)

@@ -24,6 +24,7 @@ _HOMES = {"legalize": "rewrite", "trt_legacy": "rewrite"}
 Words = tuple[str, ...]
 """Options as they are typed."""
 _TRIED = 224  # a multiple of 32, 28 and 14, which the strides and patches of most networks are
+_INLINE = ("--inline",)
 _ALSO_VERIFIED = "--size"  # what an example of a size proves, that size alone proves
 
 
@@ -86,6 +87,15 @@ def advise(
 
     outcomes = asked.result.outcomes
     return tuple(advised(one) if one.status is Status.REFUSED else one for one in outcomes)
+
+
+def with_inlining(call: Callable[..., Result[Any]], command: str, asked: AskedCall) -> tuple[Outcome, ...]:
+    """The outcomes; a refused one for which nothing else is proposed proposes `--inline` where `call` then works."""
+    outcomes = asked.result.outcomes
+    needy = [one for one in outcomes if one.status is Status.REFUSED and not one.retry_args]
+    tried: Mapping[int, Outcome] = _attempt(call, command, asked, _INLINE) if needy else {}
+    helped = {one.index for one in needy if one.index in tried and tried[one.index].status is not Status.REFUSED}
+    return tuple(replace(one, retry_args=_INLINE) if one.index in helped else one for one in outcomes)
 
 
 def _attempt(call: Callable[..., Result[Any]], command: str, asked: AskedCall, words: Words) -> Mapping[int, Outcome]:

@@ -24,8 +24,8 @@ from resizefix.diagnostics import Diagnostic, for_command_line, for_reader, is_f
 from resizefix.document.document import Document
 from resizefix.errors import RefusedError
 from resizefix.interop import Model, OfAnotherPackage, opened, returned
-from resizefix.library.advice import AskedCall, Candidates, advise
-from resizefix.library.inlining import Asks, is_asked_for, on_inlined
+from resizefix.library.advice import AskedCall, Candidates, advise, with_inlining
+from resizefix.library.inlining import Asks, inlining_first
 from resizefix.library.keywords import require_fitting
 from resizefix.library.model_outcome import Demand
 from resizefix.library.option_values import SIZE
@@ -127,10 +127,9 @@ def operation(
             else:
                 try:
                     changes_inputs = options.get("size") is not None or _is_for_tensorrt(options)
-                    work = with_size if changes_inputs else function
-                    work = on_inlined(work) if is_asked_for(document, inlines, options) else work
+                    work = inlining_first(with_size if changes_inputs else function, inlines)
                     with _memory_back():
-                        result = work(document, **options)  # type: ignore[call-arg]
+                        result = work(document, **options)
                 except RefusedError as error:
                     result = _refused_as_a_whole(document, options.get("node", ()), error)
                 else:
@@ -138,6 +137,11 @@ def operation(
                         asked = AskedCall(document, options, result)
                         advised = advise(with_size, command, asked, advice, tells_why=tells_why)
                         result = replace(result, outcomes=advised)
+                    if inlines is not None and document.proto.functions and not options.get("inline"):
+                        again = inlining_first(with_size, inlines)
+                        result = replace(
+                            result, outcomes=with_inlining(again, command, AskedCall(document, options, result))
+                        )
                 made = result.model
                 is_other = made is not document and (result.changed or made.light_bytes() != document.light_bytes())
                 asked_for = demand.of_named() if options.get("node") else demand

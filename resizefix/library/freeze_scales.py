@@ -9,6 +9,7 @@ from resizefix.document.document import Document
 from resizefix.library import seam
 from resizefix.library.advice import AskedCall, Words, proposed, with_size
 from resizefix.library.bounded import operation
+from resizefix.library.inlining import never
 from resizefix.library.model_outcome import Demand
 from resizefix.library.plans import Plans
 from resizefix.library.result import Result, failed, measured, not_verified, skipped, without_their_chain
@@ -28,7 +29,7 @@ def _examples(asked: AskedCall, outcome: Outcome) -> Iterable[Words]:
     yield from with_size(asked, outcome)
 
 
-@operation(Demand(needs_resize=True), advice=_examples)
+@operation(Demand(needs_resize=True), advice=_examples, inlines=never)
 def freeze_scales(
     document: Document,
     *,
@@ -36,6 +37,7 @@ def freeze_scales(
     all_uses: bool = False,
     node: Sequence[str] = (),
     size: tuple[int, int] | None = None,
+    inline: bool = False,
     verify: bool = True,
     **run: Unpack[ChangeOptions],
 ) -> Result[Document]:
@@ -45,7 +47,7 @@ def freeze_scales(
     keeps it. With `all_uses` it becomes a constant for all other nodes that read it, too. Computed scales become the
     constants that give the same sizes at every size the file allows. Proven in onnxruntime: fed the same values, the
     model before computes what the frozen one does, bit for bit. `size` is the height and width that open axes of image
-    inputs get first.
+    inputs get first. `inline`: local functions are inlined before anything else.
     Raises UsageError for values and patterns that do not fit, VerificationFailedError where the verification fails.
     """
     view = ModelView(document)

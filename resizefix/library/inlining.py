@@ -15,23 +15,21 @@ from resizefix.library import seam
 from resizefix.library.result import Result, failed
 from resizefix.operations.sites import find_sites
 from resizefix.outcome import ModelOutcome, Outcome, Status
-from resizefix.verification.conditions import DEFAULTS, conditions
+from resizefix.runtimes.limits import BrokenOffError
+from resizefix.verification.conditions import DEFAULTS, Conditions, conditions
 from resizefix.verification.plan import Plan
 from resizefix.verification.verification import Verification, VerificationStatus
 
 Asks = Callable[[Document, dict[str, Any]], bool]
 
 
-def is_asked_for(document: Document, asks: Asks | None, options: dict[str, Any]) -> bool:
-    """Whether the call of these options inlines the functions of the document first. `asks` says whether that is needed
-    without `inline`; None: the call has no such option."""
-    return asks is not None and bool(document.proto.functions) and (options.get("inline") or asks(document, options))
-
-
-def on_inlined(function: Callable[..., Result]) -> Callable[..., Result]:
-    """The call on the document with its local functions inlined, which is proven to give every bit of the original."""
+def inlining_first(function: Callable[..., Result], asks: Asks | None) -> Callable[..., Result]:
+    """The call, which inlines the local functions first where its options say `inline` or `asks` says that it is
+    needed. That is proven to give every bit of the original. None: the call has no such option."""
 
     def call(document: Document, **options: Any) -> Result[Document]:
+        if asks is None or not document.proto.functions or not (options.get("inline") or asks(document, options)):
+            return function(document, **options)
         flat = inlined(document)
         result = function(flat, **options)
         if result.outcome in (ModelOutcome.REFUSED, ModelOutcome.FAILED) and not result.changed:
@@ -70,12 +68,28 @@ def _joined(document: Document, flat: Document, result: Result, options: dict[st
 
     rules = conditions(**{name: value for name, value in options.items() if name in DEFAULTS})
     same = prove_rewrite(document, flat, {}, 0.0, rules)
+    if not same.runs and _does_not_load(document, rules):  # a broken model, of which `result` is the repair
+        reason = "; ".join(filter(None, (result.verification.reason, Diagnostic("library.inlined-uncompared"))))
+        return replace(result, outcomes=outcomes, verification=replace(result.verification, reason=reason))
     why = same.reason if not same.passed else None
     if why is None and not (same.runs and all(run.bitwise for run in same.runs if not run.optimized)):
         why = Diagnostic("library.inlined-otherwise")
     if why is not None:
         raise failed(Result(document, outcomes, (), replace(same, status=VerificationStatus.FAILED, reason=why)))
     return replace(result, outcomes=outcomes, verification=_together(same, result.verification))
+
+
+def _does_not_load(document: Document, rules: Conditions) -> bool:
+    from resizefix.runtimes.ort_session import CannotLoadError
+    from resizefix.verification.engine import Engine
+
+    try:
+        Engine(rules, "the model").open(document, optimized=False)
+    except CannotLoadError:
+        return True
+    except BrokenOffError:
+        return False
+    return False
 
 
 def _together(same: Verification, proof: Verification) -> Verification:
@@ -88,8 +102,8 @@ def _together(same: Verification, proof: Verification) -> Verification:
 
 def _said(outcome: Outcome, flat: Document) -> Outcome:
     """An outcome of a node that the call left as it is: it stands in another place at least."""
-    if outcome.status is not Status.UNCHANGED:
+    site = next((site for site in find_sites(flat) if site.index == outcome.index), None)
+    if outcome.status is not Status.UNCHANGED or site is None:
         return outcome
-    site = next(site for site in find_sites(flat) if site.index == outcome.index)
     reason = Diagnostic("library.inlined")
     return replace(outcome, status=Status.CHANGED, reason=reason, after=(node_text(site.node),))

@@ -26,6 +26,7 @@ from resizefix.input_sizes.questions import Question, proposal, questions
 from resizefix.input_sizes.refusal import Assumed, Choices, SizeRefusedError, readings_of
 from resizefix.interop import opened
 from resizefix.library.bounded import operation
+from resizefix.library.inlining import never
 from resizefix.library.model_outcome import Demand
 from resizefix.library.result import Resolution, Result, failed, not_verified
 from resizefix.library.size_work import SizeWork
@@ -103,7 +104,7 @@ SAME_SIZE = Diagnostic("library.input-size-same")
 _SIDES = ("depth", "height", "width")
 
 
-@operation(Demand(every=True))
+@operation(Demand(every=True), inlines=never)
 def input_size(
     document: Document,
     *,
@@ -118,6 +119,7 @@ def input_size(
     like: str | os.PathLike[str] | ModelProto | None = None,
     keep_overridable: bool = False,
     interpolate_positions: bool = False,
+    inline: bool = False,
     verify: bool = True,
     **run: Unpack[ChangeOptions],
 ) -> Result[Document]:
@@ -131,8 +133,8 @@ def input_size(
     switches these off. `interpolate_positions`: learned tables of positions are interpolated, as ViT and DINO do; those
     outcomes are not exact. `size`: depth, height and width, height and width, or a length; None: any, or where `batch`
     or `like` is given, as that says. `like`: the same network, exported at another size: the readings are solved from
-    it. `input` names the inputs, where not all images of one size are meant. Raises UsageError for options that do not
-    fit, VerificationFailedError where the verification fails.
+    it. `input` names the inputs, where not all images of one size are meant. `inline`: local functions are inlined
+    first. Raises UsageError for options that do not fit, VerificationFailedError where the verification fails.
     """
     size = (size,) if isinstance(size, int) else ANY if size is None and batch is None and like is None else size
     other = None if like is None else opened(like)

@@ -32,6 +32,7 @@ CHANGING = tuple(OUT_ENDINGS)
 """The commands that write a model."""
 _RAISING = ("promote-scales", "legalize", "repair", "set")
 _REWRITING = ("legalize", "trt-legacy")
+_INLINING = tuple(command for command in CHANGING if command != "trt-legacy")  # which inlines in any case
 _READING = ("inspect", "check")
 _DRAWING = ("inspect", "verify", "diff")
 _REPORTING = (*_DRAWING, "check")
@@ -82,7 +83,7 @@ OPTIONS: tuple[Option, ...] = (
     program("jsonl", kinds.FLAG, (*CHANGING[:-2], *_READING),
         "Of several models, print a line of JSON as each ends.", False, rare=True),
     Option("form", kinds.FORM, ("promote-scales",),
-        "What the input holds: all scales (the default), those of the scaled axes, one factor, or the output size."),
+        "Feed all scales (default), those of scaled axes, one factor, or the output size."),
     Option("input_name", kinds.NAME, ("promote-scales",), "Name of the new input.  [default: NODE_scales]"),
     Option("shared", kinds.FLAG, ("promote-scales",), "Use one input for all selected nodes.", False),
     Option("keep_default", kinds.FLAG, ("promote-scales",), "Keep the old value as the input's default.", False),
@@ -121,8 +122,8 @@ OPTIONS: tuple[Option, ...] = (
     Option("remove_identity", kinds.FLAG, ("repair",), "Also replace resizes with scale 1 by Identity.", False),
     Option("opset", kinds.OPSET, _RAISING, "Raise the model to opset N first, operator by operator.", rare=True),
     Option("opset", kinds.ANY_OPSET, ("opset",), typed=()),
-    Option("inline", kinds.FLAG, ("legalize", "set", "opset"), "First inline the local functions, which is verified.",
-        False),
+    Option("inline", kinds.FLAG, _INLINING, "First inline the local functions, which is verified.", False,
+        rare=True),
     repeated("at", kinds.SCALES, ("promote-scales",), "Also verify at this scale (repeatable)."),
     Option("allow_coupled", kinds.FLAG, ("promote-scales",), "Also promote nodes that another scale would break.",
         False),

@@ -15,6 +15,7 @@ from resizefix.library import seam
 from resizefix.library.advice import proposed
 from resizefix.library.bounded import operation
 from resizefix.library.coupling import SizeInquiry, couplings_of, named_in_original, without_coupled
+from resizefix.library.inlining import never
 from resizefix.library.model_outcome import Demand
 from resizefix.library.raising import is_later, require_raised_alike
 from resizefix.library.result import (
@@ -49,7 +50,7 @@ _NEWEST = TENSORRT_TARGETS[-1]
 _NOTHING = skipped("library.nothing-promoted")
 
 
-@operation(Demand(needs_resize=True), advice=proposed)
+@operation(Demand(needs_resize=True), advice=proposed, inlines=never)
 def promote_scales(
     document: Document,
     *,
@@ -63,6 +64,7 @@ def promote_scales(
     node: Sequence[str] = (),
     allow_coupled: bool = False,
     opset: int | None = None,
+    inline: bool = False,
     verify: bool = True,
     at: Sequence[float | Sequence[float]] = (),
     **run: Unpack[ChangeOptions],
@@ -74,7 +76,8 @@ def promote_scales(
     `for_="tensorrt"` makes int64 inputs that TensorRT takes, numerators over `denominator`, and fills `result.profile`.
     With `shape_inputs`, float inputs that decide sizes become int64, too, which every reader gets as floats.
     `opset` raises the model to that version of ai.onnx first; one of opset 7 or 8, where the scales are an attribute,
-    is raised to 9 in any case. Options are named as those of `resizefix promote-scales`.
+    is raised to 9 in any case. `inline`: local functions are inlined first. Options are named
+    as those of `resizefix promote-scales`.
 
     `timeout` (seconds) and `memory_limit` (bytes of tensors) bound the verification, which then works in a process of
     its own. `progress` is called with the runs made, the runs there are to make, and what was done.

@@ -16,21 +16,23 @@ from resizefix.library.result import Result, failed
 from resizefix.operations.site import Site
 from resizefix.operations.sites import find_sites
 from resizefix.outcome import Outcome, Status
+from resizefix.scope_path import Key
 from resizefix.verification.conditions import Conditions
 from resizefix.verification.plan import Plan
 from resizefix.verification.verification import Verification, VerificationStatus
 
 
-def raised(document: Document, opset: int | None) -> Document:
+def raised(document: Document, opset: int | None, rounding: Mapping[Key, str] | None = None) -> Document:
     """The document in that opset; itself where none is asked for, or it has it.
 
-    Raises UsageError for an older opset, RefusedError with the first operator that cannot be raised.
+    `rounding`: the nearest mode of nodes that round both ways before opset 11, and get another mode then. Raises
+    UsageError for an older opset, RefusedError with the first operator that cannot be raised.
     """
     if not is_later(document, opset):
         return document
     from resizefix.opsets.raising import raised_to  # few models are raised
 
-    return seam.submitted(document, raised_to(document, opset or 0), Plan(opset=opset))
+    return seam.submitted(document, raised_to(document, opset or 0, rounding=rounding), Plan(opset=opset))
 
 
 def is_later(document: Document, opset: int | None) -> bool:

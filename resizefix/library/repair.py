@@ -22,6 +22,7 @@ from resizefix.faults.table import faults_in, named_faults
 from resizefix.interop import Model, opened
 from resizefix.library import seam
 from resizefix.library.bounded import operation
+from resizefix.library.inlining import never
 from resizefix.library.model_outcome import ANYTHING
 from resizefix.library.option_values import COORDINATES, EXTENTS, FRAMEWORKS
 from resizefix.library.raising import is_later, raised, require_raised_alike, with_raised
@@ -114,7 +115,7 @@ def known_faults(model: Model | ModelView) -> list[tuple[str, Fault]]:
     return [*named_faults(view), *((one.name, one.fault) for one in known_names(view.document))]
 
 
-@operation(ANYTHING)
+@operation(ANYTHING, inlines=never)
 def repair(
     document: Document,
     *,
@@ -122,6 +123,7 @@ def repair(
     prefer: str | Sequence[str] | None = None,
     remove_identity: bool = False,
     opset: int | None = None,
+    inline: bool = False,
     verify: bool = True,
     **run: Unpack[ChangeOptions],
 ) -> Result[Document]:
@@ -132,7 +134,7 @@ def repair(
     `prefer` decides: "scales" or "sizes" between two operands, "half_pixel" or "asymmetric" where nothing says how a
     node samples, "pytorch" for its numbers where an export computes
     others. It may be a list of one of each. `remove_identity` replaces a resize by 1 by Identity.
-    `opset` raises the repaired model to that version of ai.onnx.
+    `opset` raises the repaired model to that version of ai.onnx. `inline`: local functions are inlined first.
     The repaired model must run in onnxruntime at both optimisation levels, and each repaired node must compute its
     intended meaning bit for bit. Without `verify` the model is only loaded: what onnxruntime refuses is not given back.
     Raises UsageError for options that do not fit, VerificationFailedError where the verification fails.
@@ -176,7 +178,15 @@ def _as_framework(
         plain = preferences._replace(framework=None, coordinates=None, remove_identity=False)
         first = _repaired(document, sites, plain, rules, verify=verify)
     sound = first.model if first is not None and first.changed else document
-    base = raised(sound, _FIRST_WITH_COORDINATES)
+    # A Resize-10 that rounds down where an axis grows and up where it shrinks is one that shrinks, or a run refutes it;
+    # then it is made to round down alone.
+    prefers = preferences.framework is not None
+    floored = {
+        site.key: "ceil"
+        for site in sites
+        if prefers and any(fault.is_optional and fault.retry_args for fault in faults[site.index])
+    }
+    base = raised(sound, _FIRST_WITH_COORDINATES, floored)
     again = [site for site in find_sites(base) if site.index in indices]
     made = _repaired(base, again, preferences, rules, verify=verify)
     if verify:

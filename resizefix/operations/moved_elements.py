@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from onnx import NodeProto
@@ -13,7 +14,8 @@ from resizefix.equivalences.index_map import Indices
 from resizefix.lowerings.recovered import Sampled
 from resizefix.shapes.moving_values import slice_positions
 from resizefix.shapes.operand import MISFITS, attribute_of
-from resizefix.shapes.stored_shapes import ModelView
+from resizefix.shapes.stored_shapes import ModelView, fixed_values
+from resizefix.shapes.values import Values
 
 MOST_MOVED = 1 << 24
 """Tensors with more elements are not followed."""
@@ -30,8 +32,18 @@ def constant_of(view: ModelView, scope: Scope, name: str, most: int = MOST_MOVED
     if tensor is None and is_operator(definition.node, "Constant"):
         tensor = next((one.t for one in definition.node.attribute if one.name == "value"), None)
     if tensor is None:
-        return view.value(scope, name)
+        return _fixed_values(view).array(scope, name)
     return view.document.array(tensor) if longest_extent(tensor.dims) <= most else None
+
+
+_FIXED: WeakKeyDictionary[ModelView, Values] = WeakKeyDictionary()
+
+
+def _fixed_values(view: ModelView) -> Values:
+    """What holds at the sizes that the file fixes: dynamo computes its tables of indices from them."""
+    if view not in _FIXED:
+        _FIXED[view] = fixed_values(view)
+    return _FIXED[view]
 
 
 class Moves:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 from onnx import NodeProto, TensorProto, numpy_helper
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.dialect import NO_NUMBERS, UPSAMPLE_9, Dialect, dialect_of
 from resizefix.dialects.read import read
 from resizefix.dialects.write import write
-from resizefix.document.node_builder import FreshNames
+from resizefix.document.node_builder import FreshNames, NodeBuilder
 from resizefix.document.scopes import names_in
 from resizefix.equivalences.resize_spec import ResizeSpec
 from resizefix.errors import RefusedError
@@ -91,10 +92,16 @@ class _InDialect:
         try:
             subject = subject_of(site)
         except RefusedError as error:
+            whole = self._with_whole_operand(site)
+            if whole is not None:
+                return whole
             raise RefusedError(f"{why}; {error}") from error
         end = rewritten(subject, self._says, self.allowance)
         if end is not None:
             return spelled(subject, end, site, self.dialect, self.fresh)
+        whole = self._with_whole_operand(site)
+        if whole is not None:
+            return whole
         return self._by_other_operators(subject, why)
 
     def _reads_alike(self, node: NodeProto) -> bool:
@@ -129,6 +136,36 @@ class _InDialect:
         )
         node.metadata_props.extend(site.node.metadata_props)
         return _by(node, empty, "operations.said-as", dialect=self.dialect.name)
+
+    def _with_whole_operand(self, site: ReadSite) -> Replacement | None:
+        """Scales or sizes of some axes, which are not known before the run, beside those with which all others stay;
+        None where the node has no axes, or the older dialect cannot say it all the same."""
+        axes, dims, operands = site.interpolation.axes, site.input_dims, site.reading.operands
+        if axes is None or dims is None or operands.roi is not None:
+            return None
+        if site.interpolation.keep_aspect_ratio_policy is not None or self.dialect.sizes_input is None:
+            return None
+        builder = NodeBuilder(self.fresh, self.opset, site.output)
+        by_sizes = operands.sizes is not None
+        given = operands.sizes if by_sizes else operands.scales
+        others = builder.add("Shape", site.input) if by_sizes else builder.value(np.ones(len(dims), np.float32))
+        every = builder.add("Concat", str(given), others, axis=0)
+        listed = [axis % len(dims) for axis in axes]
+        places = [listed.index(axis) if axis in listed else len(listed) + axis for axis in range(len(dims))]
+        whole = builder.add("Gather", every, builder.value(np.array(places, np.int64)), axis=0)
+        said = replace(site.interpolation, axes=None)
+        wanted: dict[str, Any] = {"sizes" if by_sizes else "scales": whole}
+        for row in self.dialect.inputs[1:]:
+            if not row.optional and row.name not in wanted:
+                wanted[row.name] = builder.value(np.zeros(0, np.float32))
+        try:
+            node = write(said, operands._replace(**wanted), self.dialect, name=site.node.name, output=site.output)
+        except RefusedError:
+            return None
+        node.doc_string = site.node.doc_string
+        node.metadata_props.extend(site.node.metadata_props)
+        code = Diagnostic("operations.said-as", dialect=self.dialect.name)
+        return Replacement((*builder.nodes, node), tuple(builder.initializers), True, 0.0, code)
 
     @staticmethod
     def _roi_is_unread(site: ReadSite) -> bool:

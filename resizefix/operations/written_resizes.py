@@ -20,7 +20,7 @@ from resizefix.lowerings.recovered import NEAREST_EXACT, Recovered, Sampled, nea
 from resizefix.operations.linear_chains import MOST_WEIGHTS, blended, deconvolved, multiplied
 from resizefix.operations.moved_elements import Moves, constant_of, spatial_samples
 from resizefix.scope_path import Key
-from resizefix.shapes.stored_shapes import ModelView
+from resizefix.shapes.stored_shapes import ModelView, know_fixed_sizes
 
 _PICKING = ("Gather", "GatherND")
 _PRODUCTS = ("MatMul",)
@@ -69,6 +69,8 @@ class WrittenResize:
 def written_resizes(view: ModelView) -> list[WrittenResize]:
     """All of them outside local functions, in the order of the file."""
     resizes: list[WrittenResize] = []
+    main = view.scopes.main
+    know_fixed_sizes(view, _behind_computed_tables(view, main))
     for scope in view.scopes.all:
         if scope.in_function:
             continue
@@ -88,6 +90,20 @@ def written_resizes(view: ModelView) -> list[WrittenResize]:
                     taken |= one[1]
                     resizes.append(one[0])
     return resizes
+
+
+def _behind_computed_tables(view: ModelView, scope: Scope) -> list[NodeProto]:
+    """Nodes that pick by a table that other nodes compute, as dynamo does where sizes are open and where they were, and
+    those shortly behind them."""
+    behind: list[NodeProto] = []
+    ends: dict[str, int] = {}
+    for index, node in enumerate(scope.body.node):
+        picks = is_operator(node, "GatherND") and len(node.input) == 2 and view.value(scope, node.input[1]) is None
+        last = index + 2 * _LONGEST_CHAIN if picks else max((ends.get(name, 0) for name in node.input), default=0)
+        if index < last and node.output:
+            behind.append(node)
+            ends |= dict.fromkeys(node.output, last)
+    return behind
 
 
 def _written(view: ModelView, scope: Scope, index: int) -> tuple[WrittenResize, set[int]] | None:

@@ -5,7 +5,7 @@ row whose new schema does not take the node as it is, is refused. Local function
 reads their nodes by the opset of the model, whatever they import (ONNX docs/IR.md wants both to mean the same).
 """
 
-from collections.abc import Container, Sequence
+from collections.abc import Container, Mapping, Sequence
 
 from onnx import FunctionProto, NodeProto, TensorProto, helper
 
@@ -15,12 +15,12 @@ from resizefix.dialects.read import read
 from resizefix.document.document import Document
 from resizefix.document.edits import add_initializer, insert_nodes, replace_nodes, set_default_opset
 from resizefix.document.node_builder import FreshNames
-from resizefix.document.scopes import DEFAULT_DOMAINS, default_opset, names_in
+from resizefix.document.scopes import DEFAULT_DOMAINS, default_opset, is_operator, names_in
 from resizefix.document.text import counted
 from resizefix.errors import RefusedError
 from resizefix.opsets.newest import NEWEST_RAISED
 from resizefix.opsets.raising_rows import ROUNDS_OTHERWISE, ROWS, Raised
-from resizefix.scope_path import FunctionName
+from resizefix.scope_path import FunctionName, Key
 from resizefix.shapes.operand import MISFITS
 from resizefix.shapes.signatures import since_version, violation, why_incomplete
 from resizefix.shapes.stored_shapes import ModelView
@@ -40,10 +40,16 @@ BODY_OPSETS: dict[str, range] = {
 
 
 def raised_to(
-    document: Document, opset: int, leave: frozenset[str] = frozenset(), *, allow_inexact: bool = False
+    document: Document,
+    opset: int,
+    leave: frozenset[str] = frozenset(),
+    *,
+    allow_inexact: bool = False,
+    rounding: Mapping[Key, str] | None = None,
 ) -> Document:
     """A copy of the document that imports `opset` of ai.onnx and computes the same; `document` stays as it is.
 
+    `rounding`: the nearest mode of nodes of Resize-10 that round both ways, of a caller that sets another then.
     Operators of `leave` stay as they are, as do functions of another opset that hold one. Raises RefusedError with the
     first operator that cannot be raised; with `allow_inexact` not where onnxruntime alone rounds otherwise.
     """
@@ -55,6 +61,9 @@ def raised_to(
         raised.proto.ir_version = max(raised.proto.ir_version, _FIRST_IR_WITH_OPSETS)
     before = default_opset(raised.proto.opset_import, fallback=1)
     view = ModelView(raised)
+    nodes = ((scope.path, node) for scope in view.scopes.all for node in scope.body.node)
+    upsamples = ((path, node.output[0]) for path, node in nodes if is_operator(node, "Upsample") and node.output)
+    rounds = {**dict.fromkeys(upsamples, "floor"), **(rounding or {})}  # Upsample takes no scale below 1
     moved = None if allow_inexact else first_computed_otherwise(view, before, opset)
     if moved is not None:
         raise _refusal(moved, opset, Diagnostic("opsets.raise-half", before=before))
@@ -64,7 +73,7 @@ def raised_to(
         if scope.opset != before and any(node.op_type in leave for node in scope.body.node)
     }
     for version in range(min(scope.opset for scope in view.scopes.all) + 1, opset + 1):
-        _step(raised, version, leave, kept, allow_inexact)
+        _step(raised, version, leave, kept, allow_inexact, rounds)
     return raised
 
 
@@ -78,7 +87,12 @@ def why_not_raised(document: Document, opset: int, leave: frozenset[str] = froze
 
 
 def _step(
-    document: Document, version: int, leave: frozenset[str], kept: Container[FunctionName | None], allow_inexact: bool
+    document: Document,
+    version: int,
+    leave: frozenset[str],
+    kept: Container[FunctionName | None],
+    allow_inexact: bool,
+    rounds: Mapping[Key, str],
 ) -> None:
     """From the opset before `version` to it: the model and those functions, but for `kept`, that import that one."""
     view = ModelView(document)
@@ -99,7 +113,8 @@ def _step(
             invalid = _why_invalid(node, version - 1)
             if invalid is not None:  # a row reads what the older schema promises
                 raise _refusal(node, version, Diagnostic("opsets.raise-invalid", opset=version - 1, why=invalid))
-            raised = Raised(NodeProto(), view, scope, names)
+            rounding = rounds.get((scope.path, node.output[0])) if node.output else None
+            raised = Raised(NodeProto(), view, scope, names, rounding)
             raised.node.CopyFrom(node)
             try:
                 row(raised)

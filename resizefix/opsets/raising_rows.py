@@ -26,12 +26,16 @@ _MANTISSA_OF_POWER = 0.5  # as numpy.frexp splits a power of 2
 
 @dataclass
 class Raised:
-    """One node on its way: `node` is a copy that a row changes, `tensors` are the constants that it reads then."""
+    """One node on its way: `node` is a copy that a row changes, `tensors` are the constants that it reads then.
+
+    `rounding` is the nearest mode of a Resize-10 whose scales do not decide it.
+    """
 
     node: NodeProto
     view: ModelView
     scope: Scope
     names: FreshNames
+    rounding: str | None = None
     tensors: list[TensorProto] = field(default_factory=list)
 
     def dims(self, name: str) -> Dims | None:
@@ -103,7 +107,7 @@ def _resize_11(raised: Raised) -> None:
     scales = raised.node.input[1]
     raised.put("coordinate_transformation_mode", "asymmetric")
     if raised.take("mode", b"nearest") in (b"nearest", "nearest"):
-        raised.put("nearest_mode", "floor" if _grows(raised) else _rounding(raised.value(scales)))
+        raised.put("nearest_mode", "floor" if _grows(raised) else _rounding(raised.value(scales), raised.rounding))
         raised.put("mode", "nearest")
     else:
         raised.put("mode", "linear")
@@ -121,12 +125,16 @@ def _grows(raised: Raised) -> bool:
     return dividends is not None and quotients.grow(raised.scope, data, dividends)
 
 
-def _rounding(scales: Array | None) -> str:
+def _rounding(scales: Array | None, otherwise: str | None) -> str:
     """How all axes round. Where an axis shrinks by a power of 2 every sample lies on one of the input's."""
     if scales is None or scales.dtype.kind not in "fiu":  # strings are no scales
+        if otherwise is not None:
+            return otherwise
         raise RefusedError("opsets.raise-rounding")
     grows, shrinks = scales > 1, scales < 1
     rounded = shrinks & (np.frexp(scales)[0] != _MANTISSA_OF_POWER)
+    if np.any(grows) and np.any(rounded) and otherwise is not None:
+        return otherwise
     if np.any(grows) and np.any(rounded):
         raise RefusedError("opsets.raise-rounding-both", scales=scales.tolist())
     return "ceil" if np.any(shrinks) and not np.any(grows) else "floor"

@@ -19,7 +19,7 @@ import re
 from collections.abc import Mapping, Sequence, Set
 from functools import cached_property
 
-from onnx import GraphProto, ModelProto, TensorProto, TensorShapeProto, TypeProto
+from onnx import GraphProto, ModelProto, NodeProto, TensorProto, TensorShapeProto, TypeProto
 
 from resizefix.dialects.dialect import RESIZES
 from resizefix.document.document import Document
@@ -31,6 +31,7 @@ from resizefix.document.view import View
 from resizefix.scope_path import MAIN, Key, ScopePath
 from resizefix.shapes.dependents import Dependents
 from resizefix.shapes.expression import Expression, Number, Size, UntraceableError
+from resizefix.shapes.operand import Known
 from resizefix.shapes.size_rules import inferred
 from resizefix.shapes.values import SizesOf, ValueOf, Values
 
@@ -255,22 +256,24 @@ def _symbols(model: ModelProto) -> set[str]:
     }
 
 
-def know_fixed_sizes(view: ModelView) -> None:
+def know_fixed_sizes(view: ModelView, beside: Sequence[NodeProto] = ()) -> None:
     """Let `view.shapes` say the sizes of tensors of the main graph that follow from those of its inputs, where a resize
-    reads one of which inference leaves a size open."""
+    reads one of which inference leaves a size open, or a node `beside` writes one."""
     nodes = [scope.body.node[index] for scope, index in view.resizes if scope.path == MAIN]
     shaped = [value for value in view.model.graph.input if value.type.tensor_type.HasField("shape")]
     stated = {value.name: dims_of(value.type) for value in shaped}
     inputs = {name: numbers for name, dims in stated.items() if (numbers := _numbers(dims)) is not None}
     left_open = {size for dims in stated.values() for size in dims or () if not isinstance(size, int)} - {None}
     names = {name for node in nodes for name in node.input[:1] if name and name not in stated}
+    names |= {node.output[0] for node in beside}
     if not inputs or all(_is_said(view.shapes.dims((MAIN, name)), left_open) for name in names):
         return
     from resizefix.shapes.walk import OldSizesError, SizeFlow  # most models' sizes are stated
 
     flow = SizeFlow(view, inputs)
     try:
-        flow.work_out([name for node in nodes for name in (*node.input[:1], *node.output[:1]) if name])
+        ends = [node.output[0] for node in beside]
+        flow.work_out([*(name for node in nodes for name in (*node.input[:1], *node.output[:1]) if name), *ends])
     except OldSizesError:
         return  # nothing runs it
     for name in view.scopes.main.producers:
@@ -286,6 +289,9 @@ def fixed_values(view: ModelView, supposed: Mapping[str, int] | None = None) -> 
 
     def sizes(definition: Definition) -> Sequence[Expression]:
         dims = view.shapes.dims(definition.key)
+        if dims is None and definition.node is not None:
+            folded = values.follow(definition)  # what is folded says how long it is: inference does not fold
+            dims = folded.value.shape if isinstance(folded, Known) and folded.value is not None else None
         if dims is None:
             raise UntraceableError("origins.rank-of-shape-unknown", name=definition.name)
         numbers = [at.get(size) if isinstance(size, str) else size for size in dims]
@@ -293,7 +299,8 @@ def fixed_values(view: ModelView, supposed: Mapping[str, int] | None = None) -> 
             Size(definition.key, axis) if size is None else Number(size, "int64") for axis, size in enumerate(numbers)
         ]
 
-    return view.values(sizes)
+    values = view.values(sizes)
+    return values
 
 
 def _numbers(dims: Dims | None) -> tuple[int, ...] | None:

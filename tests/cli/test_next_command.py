@@ -179,3 +179,15 @@ def test_a_proposed_value_takes_the_place_of_the_one_for_the_same_input():
     fixed = ("freeze-scales", "m.onnx", "--set", "t=2", "--set", "s=1,1,2,2", "--", "out.onnx")
     assert with_options(typed, ("--set", "s=1,1,2,2")) == fixed
     assert with_options(("repair", "m.onnx"), ("--prefer", "scales")) == ("repair", "m.onnx", "--prefer", "scales")
+
+
+@pytest.mark.parametrize("typed", [("repair",), ("promote-scales",), ("set", "scale=3")])
+def test_a_type_that_onnxruntime_has_no_kernel_of_is_cast_first_and_then_the_command_works(folder, call, typed):
+    text = "(bfloat16[1,3,8,8] x) => (bfloat16[1,3,16,16] y) <float[4] s = {1, 1, 2, 2}>"
+    onnx.save(model(text + ' { y = Resize <mode = "nearest"> (x, , s) }', 18), "brain.onnx")
+    code, _, err = call(typed[0], "brain.onnx", "out.onnx", *typed[1:])
+    assert code == 1
+    words = err.rstrip().splitlines()[-1].split()
+    assert words[:2] == ["resizefix", "legalize"], err
+    assert call(*words[1:])[0] == 0
+    assert call(typed[0], words[3], "out.onnx", *typed[1:])[0] == 0

@@ -7,6 +7,8 @@ from ort_runs import run
 
 import resizefix
 from resizefix.errors import RefusedError
+from resizefix.library.advice import call_named
+from resizefix.library.options import CHANGING, options_of
 from resizefix.library.result import VerificationFailedError
 from resizefix.opsets import lowering
 
@@ -52,12 +54,55 @@ def test_a_target_that_takes_functions_leaves_them_unless_it_is_asked_for(target
     assert result
 
 
+CALLS = {
+    "legalize": {"target": "onnxruntime"},
+    "set": {"form": "sizes"},
+    "opset": {"opset": 11},
+    "promote-scales": {},
+    "freeze-scales": {},
+    "repair": {},
+    "input-size": {"size": (8, 8)},
+}
+
+
+def test_every_command_that_takes_inline_is_tried_here():
+    assert set(CALLS) == {command for command in CHANGING if any(one.name == "inline" for one in options_of(command))}
+
+
 @pytest.mark.parametrize("kind", MODELS)
-def test_set_and_opset_take_inline(kind):
+@pytest.mark.parametrize("command", CALLS)
+def test_inline_leaves_no_function_and_every_bit(kind, command):
     before = MODELS[kind]
-    assert not resizefix.set_interpolation(before, form="sizes", inline=True).model.functions
-    assert not resizefix.opset(before, opset=11, inline=True).model.functions
+    result = call_named(command)(before, inline=True, **CALLS[command])
+    assert result
+    assert not result.model.functions
+    assert result.verification.status.value in ("passed", "unrefuted")
+    feed = {before.graph.input[0].name: X}
+    fed = {one.name: np.float32(one.value) for one in result.inputs}
+    assert run(before, feed)[0].tobytes() == run(result.model, {**feed, **fed})[0].tobytes()
     assert resizefix.opset(before, opset=11).model.functions
+
+
+def test_another_size_follows_through_what_was_a_function():
+    result = resizefix.input_size(MODELS["inside"], size=(9, 11), inline=True)
+    assert [one.shape for one in run(result.model, {"x": np.zeros((1, 3, 9, 11), np.float32)})] == [(1, 3, 18, 22)]
+
+
+def test_a_model_that_nothing_loads_is_repaired_without_its_functions():
+    text = BESIDE.replace(SCALES, "s = Constant <value = float16[4] {15360, 15360, 16384, 16384}> ()")  # 1, 1, 2, 2
+    result = resizefix.repair(onnx.parser.parse_model(text), inline=True)
+    assert not result.model.functions
+    assert "does not load the original" in (result.verification.reason or "")
+    assert run(result.model, {"a": X})[0].tobytes() == run(MODELS["beside"], {"a": X})[0].tobytes()
+
+
+def test_a_node_that_a_function_keeps_from_changing_is_told_to_inline_it():
+    before = MODELS["inside"]
+    (refused,) = resizefix.set_interpolation(before, form="gather", on_refusal="return").outcomes
+    assert refused.retry_args == ("--inline",)
+    assert resizefix.set_interpolation(before, form="gather", inline=True)
+    with pytest.raises(RefusedError, match="inline=True"):
+        resizefix.input_size(before, size=(9, 11))
 
 
 def test_a_model_without_functions_is_worked_on_as_ever():

@@ -173,3 +173,29 @@ def test_the_answer_does_not_depend_on_the_seed_of_hashes(tmp_path):
     assert reasons[0].count("cannot be run alone") > 1
     assert reasons == reasons[:1] * 3
     assert [answer["verification"]["runs"] for answer in answers[1:]] == [answers[0]["verification"]["runs"]] * 2
+
+
+AXES = {
+    "constant sizes": ("float[b,3,h,w] x", "int64[2] s = {13, 20}", "y = Resize <AXES> (x, , , s)"),
+    "computed scales": (
+        "float[b,3,h,w] x",
+        "float[2] wanted = {13, 20}",
+        "q = Shape <start = 2> (x) f = Cast <to = 1> (q) s = Div (wanted, f) y = Resize <AXES> (x, , s)",
+    ),
+    "another order": ("float[b,3,h,w] x", "int64[2] s = {20, 13}", "y = Resize <axes = [-1, 2]> (x, , , s)"),
+}
+
+
+@pytest.mark.parametrize("opset", [17, 13, 11])
+@pytest.mark.parametrize("kind", AXES)
+def test_axes_before_opset_18_become_an_operand_for_all_axes(kind, opset):
+    """What is not known before the run is written beside the sizes, or scales of 1, of all other axes."""
+    inputs, constants, nodes = AXES[kind]
+    text = f"g ({inputs}) => (float[N,C,H,W] y) <{constants}> {{ {nodes} }}".replace("AXES", "axes = [2, 3]")
+    before = onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["": 18]> {text}')
+    result = resizefix.opset(before, opset=opset)
+    assert result.outcomes[0].exact
+    for shape in ((2, 3, 5, 7), (1, 3, 26, 33)):
+        x = np.random.default_rng(0).random(shape, np.float32)
+        one, other = (run(each, {"x": x})[0] for each in (before, result.model))
+        assert one.tobytes() == other.tobytes()

@@ -8,10 +8,11 @@ from onnx_text import model
 from ort_runs import opened
 
 import resizefix
+from resizefix.errors import RefusedError
 from resizefix.library.repair import known_faults
 from resizefix.outcome import Status
 
-NAME = "differs-from-pytorch"
+NAME, MAY = "differs-from-pytorch", "may-differ-from-pytorch"
 
 
 def export(
@@ -149,3 +150,67 @@ def test_the_program_names_it_and_writes_nothing(call, answered, tmp_path):
     assert [outcome.get("fault") for outcome in document["outcomes"]] == [None, None, NAME]
     assert call("repair", path, out, "--copy-unchanged")[0] == 0
     assert out.read_bytes() == path.read_bytes()
+
+
+def quotient(operator: str, height: int, width: int, opset: int) -> ModelProto:
+    """As torch wrote sizes before opset 11: divided by the shape, at run time."""
+    nodes = f's0 = Shape (x) f = Cast <to = 1> (s0) s = Div (wanted, f) y = {operator} <mode = "nearest"> (x, s)'
+    return export(nodes, opset, f"float[4] wanted = {{1, 1, {height}, {width}}}")
+
+
+def test_computed_scales_that_shrink_round_down_as_torch_does():
+    before = quotient("Resize", 4, 6, 10)
+    x = np.random.default_rng(0).standard_normal((1, 1, 6, 8)).astype(np.float32)
+    made = resizefix.repair(before, prefer="pytorch").model
+    rows, columns = (np.floor(np.arange(out) * (size / out)).astype(int) for size, out in ((6, 4), (8, 6)))
+    found = opened(made, optimized=False).run(None, {"x": x})[0]
+    assert found.tobytes() == x[:, :, rows][..., columns].tobytes()
+    with pytest.raises(RefusedError, match="rounds down where an axis grows"):
+        resizefix.opset(before, opset=11)
+
+
+def test_an_upsample_of_computed_scales_never_shrinks_so_that_it_is_raised():
+    before = quotient("Upsample", 9, 13, 9)
+    x = np.random.default_rng(0).standard_normal((1, 1, 6, 8)).astype(np.float32)
+    made = resizefix.opset(before, opset=17).model
+    one, other = (opened(each, optimized=False).run(None, {"x": x})[0] for each in (before, made))
+    assert one.tobytes() == other.tobytes()
+
+
+CALL = "%up : call_function[target=torch.ops.aten._upsample_bilinear2d_aa.{}](args = ({}), kwargs = {{}})"
+
+
+def called(call: str, arguments: str, sizes: str = "1, 1, 4, 5") -> ModelProto:
+    """An antialiased export by sizes, with the call that dynamo names."""
+    attributes = 'mode = "linear", antialias = 1, exclude_outside = 1'
+    made = export(f"y = Resize <{attributes}> (x, , , s)", 18, f"int64[4] s = {{{sizes}}}")
+    made.graph.node[0].metadata_props.add(key="pkg.torch.onnx.fx_node", value=CALL.format(call, arguments))
+    return made
+
+
+@pytest.mark.parametrize(
+    ("call", "arguments", "said"),
+    [
+        ("default", "%x, [4, 5], False, 0.7, 0.7", NAME),
+        ("vec", "%x, None, False, [0.7, 0.7]", NAME),
+        ("default", "%x, [4, 5], False", None),
+        ("vec", "%x, [4, 5], False, None", None),
+        ("default", "%x, [4, 5], False, None, None", None),
+        ("default", "%x, [3, 4], False", MAY),  # its sizes are others since
+        ("default", "%x, [%a, %b], False", MAY),
+        ("default", "%x, [4, 5], False, %f, 0.7", MAY),
+        ("default", "%x, [4, 5], False, 0.9, 0.9", MAY),
+        ("default", "%x", MAY),
+        ("default", "%x, [4, 5, False", MAY),
+    ],
+)
+def test_the_call_that_the_exporter_names_decides(call, arguments, said):
+    assert [fault.name for _, fault in known_faults(called(call, arguments))] == ([] if said is None else [said])
+
+
+def test_a_factor_that_the_exporter_names_is_written():
+    result = resizefix.repair(called("default", "%x, [4, 5], False, 0.7, 0.7"), prefer="pytorch")
+    (site,) = resizefix.inspect(result.model)
+    assert site.extent.kind.value == "scales"
+    np.testing.assert_array_equal(site.extent.values, np.array([1, 1, 0.7, 0.7], np.float32))
+    assert not known_faults(result.model)

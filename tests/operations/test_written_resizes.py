@@ -326,3 +326,28 @@ def test_weights_of_a_scale_that_keeps_the_length_are_no_resize(factor):
     proto = graph([helper.make_node("MatMul", ["weights", "x"], ["y"])], {"weights": weights},
                   [1, 2, 4, 3], [1, 2, 4, 3])  # fmt: skip
     assert not places(proto)
+
+
+COMPUTED = """<ir_version: 8, opset_import: ["": 18]> g (float[1,2,WIDTH] x) => (float[1,2,n] y) <int64[1] last = {-1},
+  int64 two = {2}, float twice = {2.0}, float start = {0.0}, float one = {1.0}, float half = {0.5}> {
+  s = Shape <start = 2, end = 3> (x)  w = Squeeze (s)  longer = Mul (w, two)  wf = Cast <to = 1> (w)
+  other = Mul (wf, twice)  step = Div (wf, other)  end = Cast <to = 1> (longer)  r = Range (start, end, one)
+  middle = Add (r, half)  at = Mul (middle, step)  index = Cast <to = 7> (at)  pairs = Unsqueeze (index, last)
+  t = Transpose <perm = [2, 0, 1]> (x)  picked = GatherND (t, pairs)  y = Transpose <perm = [1, 2, 0]> (picked) }"""
+
+
+@pytest.mark.parametrize("width", [2, 7, 21])
+def test_a_table_that_the_sizes_of_the_file_decide_is_read(width):
+    """As dynamo writes nearest-exact of open sizes, once input-size has fixed them."""
+    before = onnx.parser.parse_model(COMPUTED.replace("WIDTH", str(width)))
+    result = resizefix.set_interpolation(before, form="resize")
+    assert [node.op_type for node in result.model.graph.node] == ["Resize"]
+    same(before, result.model, (1, 2, width))
+
+
+def test_a_table_of_open_sizes_is_no_table_yet():
+    before = onnx.parser.parse_model(COMPUTED.replace("WIDTH", "w"))
+    with pytest.raises(RefusedError, match="recognised"):
+        resizefix.set_interpolation(before, form="resize")
+    fixed = resizefix.input_size(before, size=9).model
+    assert resizefix.set_interpolation(fixed, form="resize")

@@ -28,6 +28,8 @@ SENTENCES = {
     "faults.no-scales-of-torch": "no scales take the pixels of PyTorch, so it stays",
     "faults.fix-size-for-torch": "no Resize takes the pixels of PyTorch at every length: fix the input's size with input-size, then repair with --prefer pytorch",
     "faults.torch-factor-lost": "the file holds sizes and not the factor: if the export had scale_factor={factor:g} without recompute_scale_factor, PyTorch computes other numbers, measured up to 0.53 of values from 0 to 1",
+    "faults.torch-factor-named": "the export had scale_factor={factor:g}, by which PyTorch samples, and the file samples by its sizes: measured, other numbers by up to 0.53 of values from 0 to 1",
+    "faults.factor-of-other-lengths": "as float32 the factor makes another length than PyTorch at some sizes, so it stays",
     "faults.set-scale": "repair leaves it: the file does not tell which it was; resizefix set IN OUT scale={factor:g} writes the factor",
     "faults.torch-antialias": "PyTorch leaves out what lies outside, with cubic_coeff_a=-0.5 for cubic, and its exporter did not say so: measured, other numbers by up to 0.079 of values from 0 to 1",
     "faults.raised-as-torch": "the model imports opset {opset}, and the node samples as PyTorch does ({attributes})",

@@ -11,6 +11,7 @@ SENTENCES = {
     "library.denominator-without-shape-inputs": "--denominator {denominator} needs --shape-inputs: nothing else is divided by it",
     "library.inlined": "the local functions of the model are inlined",
     "library.inlined-otherwise": "the model with its functions inlined does not give every bit of the original",
+    "library.inlined-uncompared": "the local functions were inlined; onnxruntime does not load the original, so that the two are not compared",
     "library.functions-were-inlined": "the local functions were inlined, which gave every bit of the original",
     "library.has-this-opset": "the model has this opset already",
     "library.no-opset": "name the opset, as opset=17",

@@ -36,7 +36,7 @@ SENTENCES = {
     "origins.input-size-indices": "its constant positions are made for an axis of {old}",
     "origins.input-size-no-padding": "it pads by 0 here: the amounts were computed for this size, and their rule is not in the file",
     "origins.input-size-all-of-axis": "it takes {old} values, which is all there are here: whether it means all or {old} is not in the file",
-    "origins.input-size-body": "{operator} has a body or is a function, whose nodes are not followed; unroll or inline it first",
+    "origins.input-size-body": "{operator} has a body or is a function, whose nodes are not followed; unroll it, or inline functions with --inline",
     "origins.input-size-operator": "sizes are not followed through {operator}",
     "origins.input-size-incomplete": "the node is invalid: it {why}",
     "origins.input-size-made-twice": "its output {name!r} gets its value elsewhere, too, which ONNX forbids; rename one of the two",

@@ -12,7 +12,7 @@ from resizefix.shapes.sizes import Sizes
 Steps = tuple[tuple[str, int], ...]
 
 
-class Form(NamedTuple):
+class SizeForm(NamedTuple):
     """A formula of a size: its name for users, and the steps that make the number, one after another: an operator, and
     the number that is its other operand. `is_precise`: computed in float64 whatever type the number has."""
 
@@ -38,36 +38,36 @@ _ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
     "Log": lambda n, _: np.log(n),
     "Square": lambda n, _: n * n,
 }
-FORMS: dict[str, Form] = {
-    "whole": Form("{}", ()),
-    "reciprocal": Form("1/{}", (("Over", 1),)),
-    "half": Form("{}/2", (("Div", 2),)),
-    "two over": Form("2/{}", (("Over", 2),)),
-    "minus": Form("-{}", (("Neg", 0),)),
-    "minus half": Form("-{}/2", (("Neg", 0), ("Div", 2))),
+FORMS: dict[str, SizeForm] = {
+    "whole": SizeForm("{}", ()),
+    "reciprocal": SizeForm("1/{}", (("Over", 1),)),
+    "half": SizeForm("{}/2", (("Div", 2),)),
+    "two over": SizeForm("2/{}", (("Over", 2),)),
+    "minus": SizeForm("-{}", (("Neg", 0),)),
+    "minus half": SizeForm("-{}/2", (("Neg", 0), ("Div", 2))),
 }
 """Forms that are looked for wherever a number meets positions."""
-RARER: dict[str, Form] = {
-    "root": Form("sqrt({})", (("Sqrt", 0),), is_precise=True),
-    "over root": Form("1/sqrt({})", (("Sqrt", 0), ("Over", 1)), is_precise=True),
-    "double": Form("2*{}", (("Mul", 2),)),
-    "quarter": Form("{}/4", (("Div", 4),)),
+RARER: dict[str, SizeForm] = {
+    "root": SizeForm("sqrt({})", (("Sqrt", 0),), is_precise=True),
+    "over root": SizeForm("1/sqrt({})", (("Sqrt", 0), ("Over", 1)), is_precise=True),
+    "double": SizeForm("2*{}", (("Mul", 2),)),
+    "quarter": SizeForm("{}/4", (("Div", 4),)),
 }
 """Forms of which a number elsewhere may be one."""
-RAREST: dict[str, Form] = {
-    "fifth": Form("{}/5", (("Div", 5),)),
-    "tenth": Form("{}/10", (("Div", 10),)),
-    "three tenths": Form("3*{}/10", (("Mul", 3), ("Div", 10)), is_precise=True),
-    "third": Form("{}/3", (("Div", 3),)),
-    "eighth": Form("{}/8", (("Div", 8),)),
-    "three quarters": Form("3*{}/4", (("Mul", 3), ("Div", 4))),
-    "square": Form("{}**2", (("Square", 0),)),
-    "over square": Form("1/{}**2", (("Square", 0), ("Over", 1)), is_precise=True),
-    "fourth root": Form("{}**0.25", (("Sqrt", 0), ("Sqrt", 0)), is_precise=True),
-    "over fourth root": Form("{}**-0.25", (("Sqrt", 0), ("Sqrt", 0), ("Over", 1)), is_precise=True),
-    "root of two over": Form("sqrt(2/{})", (("Over", 2), ("Sqrt", 0)), is_precise=True),
-    "log": Form("log({})", (("Log", 0),), is_precise=True),
-    "over log": Form("1/log({})", (("Log", 0), ("Over", 1)), is_precise=True),
+RAREST: dict[str, SizeForm] = {
+    "fifth": SizeForm("{}/5", (("Div", 5),)),
+    "tenth": SizeForm("{}/10", (("Div", 10),)),
+    "three tenths": SizeForm("3*{}/10", (("Mul", 3), ("Div", 10)), is_precise=True),
+    "third": SizeForm("{}/3", (("Div", 3),)),
+    "eighth": SizeForm("{}/8", (("Div", 8),)),
+    "three quarters": SizeForm("3*{}/4", (("Mul", 3), ("Div", 4))),
+    "square": SizeForm("{}**2", (("Square", 0),)),
+    "over square": SizeForm("1/{}**2", (("Square", 0), ("Over", 1)), is_precise=True),
+    "fourth root": SizeForm("{}**0.25", (("Sqrt", 0), ("Sqrt", 0)), is_precise=True),
+    "over fourth root": SizeForm("{}**-0.25", (("Sqrt", 0), ("Sqrt", 0), ("Over", 1)), is_precise=True),
+    "root of two over": SizeForm("sqrt(2/{})", (("Over", 2), ("Sqrt", 0)), is_precise=True),
+    "log": SizeForm("log({})", (("Log", 0),), is_precise=True),
+    "over log": SizeForm("1/log({})", (("Log", 0), ("Over", 1)), is_precise=True),
 }
 """Forms of which it may be one where the size is a side or an area, and no product with channels."""
 EVERY_FORM = FORMS | RARER | RAREST

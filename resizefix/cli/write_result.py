@@ -127,7 +127,8 @@ def write_result(
     fields = {}
     if as_json or not is_changed:  # that somebody reads
         fields = _fields(result, further)
-        fields.setdefault("lost_targets", [one.name for one in _moved(model, result)[-1].lost] if is_changed else [])
+        if "lost_targets" not in fields:  # which promote-scales tells by itself
+            fields["lost_targets"] = [one.name for one in _moved(model, result)[-1].lost] if is_changed else []
 
     def show() -> None:
         from resizefix.reports.result_table import result_table

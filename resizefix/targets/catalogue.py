@@ -9,7 +9,6 @@ import re
 
 from resizefix.addresses import page_address
 from resizefix.errors import UsageError
-
 from resizefix.targets.described import shipped, target_in
 from resizefix.targets.mnn import MNN
 from resizefix.targets.ncnn import NCNN

@@ -101,7 +101,8 @@ def test_the_targets_have_the_names_that_the_command_line_promises():
 
 
 def test_an_unknown_target_is_a_usage_error_that_names_the_nearest_three_and_the_page_of_all():
-    said = r"'tensorrt-4'; the nearest names are tensorrt, tensorrt-8\.4 and tensorrt-9\. \S*docs/reference/targets\.md has all$"
+    nearest = r"the nearest names are tensorrt, tensorrt-8\.4 and tensorrt-9\."
+    said = rf"'tensorrt-4'; {nearest} \S*docs/reference/targets\.md has all$"
     with pytest.raises(UsageError, match=said):
         target_named("tensorrt-4")
 

@@ -149,6 +149,7 @@ def main() -> int:
                         ran(words(str(model.before), str(after)), arguments.tools)
                     )
                 verdicts[tool, model.name] = judged(model, after, runs[tool, model.name][-1])
+        after.unlink(missing_ok=True)
         missing = {
             tool: ran(words("missing.onnx", f"{folder}/after.onnx"), arguments.tools) for tool, words in TOOLS.items()
         }

@@ -60,10 +60,7 @@ def side_by_side(rows: Rows) -> str:
     by_place = {(row["job"], row["input"]): row for row in rows}
     numbers: tuple[tuple[str, Callable[[dict[str, Any]], str]], ...] = (
         ("Wall time, seconds", lambda taken: seconds(taken["wall"])),
-        (
-            "Peak memory, MB (of it, in no file)",
-            lambda taken: f"{megabytes(taken['peak'])} ({megabytes(taken['own'])})",
-        ),
+        ("Peak memory, MB", lambda taken: megabytes(taken["peak"])),
     )
 
     def cell(job: str, given: str, say: Callable[[dict[str, Any]], str]) -> str:

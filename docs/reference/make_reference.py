@@ -188,7 +188,7 @@ def _outcomes() -> list[str]:
         "`set` refuse it.\n",
         "Of commands that change no model, `already` means yes. No is `refused` in `check` and `explain`, and\n"
         "`failed` in `verify` and `diff`. Unusable arguments or input have no outcome (`null`), and are counted as\n"
-        "`unusable`. Of several models, one whose process ended is `failed`, too, with exit code 2.\n",
+        "`unusable`. Of several models, one whose process ended is `failed`, too, with exit code 1.\n",
     ]
 
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from resizefix.cli.envelope import Answer
-from resizefix.cli.options import Subcommand, TypedValue
-from resizefix.cli.write_result import ExtraOutput, NotChanged, write_result, writing_command
+from resizefix.cli.options import TypedValue
+from resizefix.cli.write_result import ExtraOutput, NotChanged, WithLastArgument, write_result, writing_command
 from resizefix.diagnostics import Diagnostic
 from resizefix.errors import UsageError
 from resizefix.library.option_values import SIZE_OR_ANY
@@ -20,40 +21,26 @@ if TYPE_CHECKING:
     from resizefix.library.result import Result
 
 
-class _WithSize(Subcommand):
-    """SIZE is the last argument; OUT may be left out."""
+class _WithSize(WithLastArgument):
+    last, metavar = "size", "SIZE"
 
-    def __init__(self, *args: Any, **settings: Any) -> None:
-        super().__init__(*args, **settings)
-        size = click.Argument(["size"], required=False, metavar="SIZE")
-        self.params.insert(2, size)
+    def is_left_out(self, words: Sequence[str], params: Mapping[str, Any]) -> bool:
+        """With --batch or --like, where the last word is no size; a third word is nothing else."""
+        if params["batch"] is None and params["like"] is None:
+            return False
+        return not words or ((len(words) < 2 or params["output_dir"] is not None) and not _is_size(words[-1]))
 
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Tells OUT from SIZE."""
-        rest = super().parse_args(ctx, args)
-        params = ctx.params
-        if ctx.resilient_parsing:
-            return rest
-        needs_size = params["batch"] is None and params["like"] is None
-        if params["size"] is None and (needs_size or not _is_path(params["out"])):
-            if params["out"] is None:
-                raise click.UsageError("Missing argument 'SIZE'.", ctx)
-            # OUT is left out where -o, --in-place or --dry-run stand for it
-            params["out"], params["size"] = None, params["out"]
-        if params["size"] is not None:
-            params["size"] = TypedValue(SIZE_OR_ANY).convert(params["size"], self.params[2], ctx)
-        return rest
+    def read(self, word: str, param: click.Argument, ctx: click.Context) -> Any:
+        """A size, or `any`."""
+        return TypedValue(SIZE_OR_ANY).convert(word, param, ctx)
 
 
-def _is_path(text: str | None) -> bool:
-    """Whether what stands before a missing SIZE is OUT, and no size itself; nothing may stand there."""
-    if text is None:
-        return True
+def _is_size(word: str) -> bool:
     try:
-        TypedValue(SIZE_OR_ANY).convert(text, None, None)
+        TypedValue(SIZE_OR_ANY).convert(word, None, None)
     except click.UsageError:
-        return True
-    return False
+        return False
+    return True
 
 
 @writing_command("input-size", example="resizefix input-size model_640.onnx model_720p.onnx 720x1280", cls=_WithSize)

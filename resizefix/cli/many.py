@@ -79,6 +79,8 @@ def _require_sense(command: str, params: dict[str, Any], words: Sequence[str]) -
     for name in ("html", "markdown"):
         if params.get(name) is not None:
             raise UsageError("cli.one-model-only", name=name)
+    if params.get("ask"):
+        raise UsageError("cli.ask-of-several")
     if params.get("in_place") or params.get("output_option") is not None:
         raise UsageError("cli.output-dir-alone")
 
@@ -218,7 +220,7 @@ def _document(command: str, call: dict[str, Any], answered: Answered) -> dict[st
     else:
         why = why_unforeseen(error) if isinstance(error, Exception) else process.why_ended(0)
     said = f"{document['model']}: {why}. Nothing was written."
-    return {**document, "exit_code": 2, "error": said, "outcome": "failed", "reason": said}
+    return {**document, "exit_code": 1, "error": said, "outcome": "failed", "reason": said}
 
 
 def _envelope(command: str, code: int, error: str | None, answers: list[dict[str, Any]], models: int) -> dict[str, Any]:
@@ -324,9 +326,21 @@ def _reason(answer: Mapping[str, Any]) -> str:
     if outcomes is None:
         return ""  # its process ended when the file was whole
     changed = sum(outcome["status"] == "changed" for outcome in outcomes)
-    if not changed:
-        return "changed, and no node of it by itself" if not outcomes else f"changed; {_as_they_were(len(outcomes))}"
-    return f"{changed} of {_resizes(len(outcomes))} changed"
+    nodes = f"{changed} of {_resizes(len(outcomes))} changed" if changed else _as_they_were(len(outcomes))
+    whole = _whole(answer)
+    if not outcomes:
+        return whole or "changed, and no node of it by itself"
+    return f"{whole or 'changed'}; {nodes}" if whole or not changed else nodes
+
+
+def _whole(answer: Mapping[str, Any]) -> str:
+    """What changed of the model as a whole: its opset, or the shape of its first input."""
+    if answer["command"] == "opset":
+        return f"opset {answer['opset']}"
+    for shape in answer.get("shapes", ())[:1]:
+        before, after = ("x".join(map(str, shape[side])) for side in ("before", "after"))
+        return f"{shape['name']}: {before} becomes {after}"
+    return ""
 
 
 def _as_they_were(count: int) -> str:

@@ -7,33 +7,19 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from resizefix.cli.envelope import Answer
-from resizefix.cli.options import Subcommand
-from resizefix.cli.write_result import ExtraOutput, NotChanged, write_result, writing_command
+from resizefix.cli.write_result import ExtraOutput, NotChanged, WithLastArgument, write_result, writing_command
 from resizefix.diagnostics import Diagnostic
 
 if TYPE_CHECKING:
     from resizefix.library.result import Result
 
 
-class _WithNumber(Subcommand):
-    """N is the last argument; OUT may be left out."""
+class _WithNumber(WithLastArgument):
+    last, metavar = "opset", "N"
 
-    def __init__(self, *args: Any, **settings: Any) -> None:
-        super().__init__(*args, **settings)
-        self.params.insert(2, click.Argument(["opset"], required=False, metavar="N"))
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Tells OUT from N."""
-        rest = super().parse_args(ctx, args)
-        params = ctx.params
-        if ctx.resilient_parsing:
-            return rest
-        if params["out"] is None:
-            raise click.UsageError("Missing argument 'N'.", ctx)
-        if params["opset"] is None:  # OUT is left out where -o, --in-place or --dry-run stand for it
-            params["out"], params["opset"] = None, params["out"]
-        params["opset"] = click.INT.convert(params["opset"], self.params[2], ctx)
-        return rest
+    def read(self, word: str, param: click.Argument, ctx: click.Context) -> int:
+        """A whole number."""
+        return int(click.INT.convert(word, param, ctx))
 
 
 @writing_command("opset", example="resizefix opset bisenet.onnx bisenet_18.onnx 18", cls=_WithNumber)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
@@ -16,7 +16,7 @@ from resizefix.cli.progress import progress_line
 from resizefix.cli.streams import DASH, ModelOnStdout, require_whole
 from resizefix.cli.target import default_out, target_file_of
 from resizefix.diagnostics import Diagnostic
-from resizefix.library.options import call_of, library_options, options_of
+from resizefix.library.options import call_of, library_options
 from resizefix.outcome import ModelOutcome, Status
 
 if TYPE_CHECKING:
@@ -52,11 +52,45 @@ def writing_command(
     name: str, *, example: str, cls: type[Subcommand] = Subcommand, model: click.Argument | None = None
 ) -> Callable[[Callable[..., Answer]], click.Command]:
     """A command that reads IN (the argument `model`) and writes OUT; with --output-dir, also many models at once."""
-    arguments = [model or model_argument(metavar="IN"), click.Argument(["out"], required=False, type=click.Path())]
-    if any(option.name == "output_dir" for option in options_of(name)):
-        # Subcommand.format_usage writes another line for these.
-        arguments.append(click.Argument(["more"], nargs=-1, metavar="", type=click.Path()))
-    return subcommand(name, *arguments, example=example, cls=cls)
+    first, out = model or model_argument(metavar="IN"), click.Argument(["out"], required=False, type=click.Path())
+    # Subcommand.format_usage writes another line for these.
+    more = click.Argument(["more"], nargs=-1, metavar="", type=click.Path())
+    return subcommand(name, first, out, more, example=example, cls=cls)
+
+
+class WithLastArgument(Subcommand):
+    """Behind the files stands one word more, whether they are IN, IN and OUT, or many models."""
+
+    last: str
+    metavar: str
+
+    def __init__(self, *args: Any, **settings: Any) -> None:
+        super().__init__(*args, **settings)
+        self._argument = click.Argument([self.last], required=False, metavar=self.metavar)
+        self.params.insert(2, self._argument)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Tells the files from the last word."""
+        rest = super().parse_args(ctx, args)
+        params = ctx.params
+        if ctx.resilient_parsing:
+            return rest
+        files = [word for word in (params["out"], params[self.last], *params["more"]) if word is not None]
+        params[self.last] = None
+        if not self.is_left_out(files, params):
+            if not files:
+                raise click.UsageError(f"Missing argument '{self.metavar}'.", ctx)
+            params[self.last] = self.read(files.pop(), self._argument, ctx)
+        params["out"], params["more"] = files[0] if files else None, tuple(files[1:])
+        return rest
+
+    def is_left_out(self, words: Sequence[str], params: Mapping[str, Any]) -> bool:
+        """Whether all these words behind IN are files."""
+        return False
+
+    def read(self, word: str, param: click.Argument, ctx: click.Context) -> Any:
+        """The last word as the command uses it."""
+        raise NotImplementedError
 
 
 def write_result(
@@ -99,7 +133,8 @@ def write_result(
     fields = {}
     if as_json or not is_changed:  # that somebody reads
         fields = _fields(result, further)
-        fields.setdefault("lost_targets", [one.name for one in _moved(model, result)[-1].lost] if is_changed else [])
+        if "lost_targets" not in fields:  # which promote-scales tells by itself
+            fields["lost_targets"] = [one.name for one in _moved(model, result)[-1].lost] if is_changed else []
 
     def show() -> None:
         from resizefix.reports.result_table import result_table

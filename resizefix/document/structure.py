@@ -44,7 +44,7 @@ from resizefix.document.scopes import (
     reads,
     subgraphs,
 )
-from resizefix.document.text import counted
+from resizefix.document.text import amount, counted
 from resizefix.document.values import has_negative_size, stored_values
 from resizefix.document.view import View
 from resizefix.errors import UnreadableModelError
@@ -179,7 +179,7 @@ def _circular_call(scopes: Scopes) -> str | None:
     if depths[None] > _DEEPEST_CALLS:
         return Diagnostic("document.calls-too-deep", depth=depths[None], most=_DEEPEST_CALLS)
     if sizes[None] > _MOST_NODES_UNFOLDED:
-        return Diagnostic("document.calls-too-many", nodes=f"{sizes[None]:.1e}")
+        return Diagnostic("document.calls-too-many", nodes=amount(sizes[None]))
     return None
 
 

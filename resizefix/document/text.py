@@ -23,6 +23,11 @@ def counted(number: int, noun: str, plural: str | None = None) -> str:
     return f"{number} {noun if number == 1 else plural or f'{noun}s'}"
 
 
+def amount(number: int) -> str:
+    """`1,200,000`; from 10^15 on `about 10^18`."""
+    return f"{number:,}" if number < 10**15 else f"about 10^{len(str(number)) - 1}"
+
+
 def each_of(number: int, kind: str) -> str:
     """`the repaired node`, or `each of the 3 repaired nodes`."""
     return f"the {kind} node" if number == 1 else f"each of the {number} {kind} nodes"

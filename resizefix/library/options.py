@@ -77,10 +77,10 @@ program = partial(Option, program=True)
 repeated = partial(Option, gather=tuple, default=())
 
 OPTIONS: tuple[Option, ...] = (
-    program("output_dir", kinds.FILE._replace(metavar="DIR"), CHANGING[:-2],
+    program("output_dir", kinds.FILE._replace(metavar="DIR"), CHANGING,
         "Take several models or folders, and write each result into DIR.", rare=True),
-    program("jobs", kinds.COUNT, (*CHANGING[:-2], *_READING), "Work on this many models at a time.", 1, rare=True),
-    program("jsonl", kinds.FLAG, (*CHANGING[:-2], *_READING),
+    program("jobs", kinds.COUNT, (*CHANGING, *_READING), "Work on this many models at a time.", 1, rare=True),
+    program("jsonl", kinds.FLAG, (*CHANGING, *_READING),
         "Of several models, print a line of JSON as each ends.", False, rare=True),
     Option("form", kinds.FORM, ("promote-scales",),
         "Feed all scales (default), those of scaled axes, one factor, or the output size."),

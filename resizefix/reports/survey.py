@@ -82,12 +82,20 @@ class Surveyed:
     def looks(self) -> Hashable:
         """What a reader sees of it but its names: operator, meaning, scales, kind of origin, standing, faults, body."""
         site = self.site
+        texts = [site.reason, site.warning, *(text for fault in self.faults for text in (fault.because, fault.fix))]
         return (
             *(operator(site), meaning(site.interpolation), extent(site.extent)),
-            *(origin_kind(site.origin), site.origin.says, standing(site)),
-            *(site.reason, site.warning, site.scope.path.steps),
-            *((fault.name, fault.because, fault.fix) for fault in self.faults),
+            *(origin_kind(site.origin), site.origin.says, standing(site), site.scope.path.steps),
+            *(self._unnamed(text) for text in texts),
+            *(fault.name for fault in self.faults),
         )
+
+    def _unnamed(self, text: str | None) -> str | None:
+        """The sentence without the names of this node and of its tensors."""
+        site = self.site
+        for name in filter(None, (site.origin.name, site.label, site.input, site.output) if text else ()):
+            text = str(text).replace(repr(name), "")
+        return text
 
     @property
     def broken(self) -> tuple[Broken, ...]:

@@ -7,12 +7,13 @@ pipe gets whole.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from resizefix.document.text import counted, listed
 from resizefix.library.resolution import InputResolution, SizeFreedom
 from resizefix.printable import printable
 from resizefix.reports.next_step import NextStep, next_step
+from resizefix.reports.result_table import Table
 from resizefix.reports.screen import Screen, screen
 from resizefix.reports.survey import Survey, Surveyed
 from resizefix.reports.wording import (
@@ -30,6 +31,7 @@ from resizefix.reports.wording import (
     numbered,
     operator,
     origin,
+    origin_kind,
     place,
     runs_of_targets,
     some_of,
@@ -39,6 +41,7 @@ from resizefix.reports.wording import (
 
 if TYPE_CHECKING:
     from resizefix.operations.diff import Change
+    from resizefix.origins.classify import Origin
 
 _STYLES = {Standing.PROMOTABLE: "green", Standing.FED: "green", Standing.COUPLED: "yellow", Standing.FIXED: "yellow"}
 _WIDEST = max(len(standing.value) for standing in Standing)
@@ -59,10 +62,12 @@ def show_survey(model: str, survey: Survey, *, verbose: bool = False) -> None:
         widths = [0] * len(widths)
     reasons: dict[str, int] = {}
     for group in grouped(survey.sites, lambda surveyed: surveyed.site.index if verbose else surveyed.looks):
-        _show_site(out, group[0], rows[group[0].site.index], widths, reasons, verbose=verbose)
         if len(group) > 1:
-            others = numbered([surveyed.site.index for surveyed in group[1:]])
-            out.below((f"{len(group)} nodes alike: also {others} (-v lists each)", "dim"))
+            if group[0].site.index > 0:
+                out.line()
+            out.table(_alike(group, reasons))
+        else:
+            _show_site(out, group[0], rows[group[0].site.index], widths, reasons, verbose=verbose)
     coupled = [one.site for one in survey.sites if standing(one.site) is Standing.COUPLED]
     for advice in dict.fromkeys(filter(None, map(coupling_advice, coupled))):
         out.wrapped(f"coupled nodes: {advice}")
@@ -138,22 +143,76 @@ def _show_site(
     padded = [cell + " " * (max(width - columns(cell), 0) + 2) for cell, width in zip(cells, widths, strict=True)]
     out.below(*padded, (standing(site).value, _STYLES[standing(site)]))
     out.below(f"from {origin(site.origin)}")
-    if site.reason is not None and standing(site) is not Standing.FED:
-        first = reasons.setdefault(site.reason, site.index)
-        out.below((printable(site.reason) if first == site.index else f"for the same reason as #{first}", "dim"))
-    if standing(site) is Standing.COUPLED:
-        out.below((printable(coupled_at(site)), "dim"))
-    if site.warning is not None:
-        out.below((f"warning: {printable(site.warning)}", "yellow"))
-    for fault in surveyed.faults:
-        text = fault_text(fault)
-        first = reasons.setdefault(text, site.index)
-        out.below((printable(f"fault {fault.name}: {text if first == site.index else f'as in #{first}'}"), "yellow"))
+    for said in _remarks(surveyed, reasons):
+        out.below((f"{said.word}: {said.text}", "yellow") if said.word else (said.text, "dim"))
     if verbose:
         out.below(f"reads {printable(site.input)} {tensor(site.input_dims, site.elem_type)}")
         out.below(f"makes {printable(site.output)} {tensor(site.output_dims, site.elem_type)}")
         refusing = surveyed.refusing
         out.below(f"not accepted by {listed(runs_of_targets(refusing))}" if refusing else "accepted by every target")
+
+
+class _Remark(NamedTuple):
+    """A sentence about a site; `word` says what it is, and is empty where it says why the site stands as it does."""
+
+    word: str
+    text: str
+
+
+def _remarks(surveyed: Surveyed, reasons: dict[str, int]) -> list[_Remark]:
+    """What is to be said of a site beside its facts. `reasons`: what was said before, and of which site."""
+    site, remarks = surveyed.site, []
+    if site.reason is not None and standing(site) is not Standing.FED:
+        first = reasons.setdefault(site.reason, site.index)
+        same = f"for the same reason as #{first}"
+        remarks.append(_Remark("", printable(site.reason) if first == site.index else same))
+    if standing(site) is Standing.COUPLED:
+        remarks.append(_Remark("", printable(coupled_at(site))))
+    if site.warning is not None:
+        remarks.append(_Remark("warning", printable(site.warning)))
+    for fault in surveyed.faults:
+        text = fault_text(fault)
+        first = reasons.setdefault(text, site.index)
+        remarks.append(_Remark(f"fault {fault.name}", printable(text if first == site.index else f"as in #{first}")))
+    return remarks
+
+
+def _alike(group: Sequence[Surveyed], reasons: dict[str, int]) -> Table:
+    """What nodes that differ in their names alone have in common."""
+    sites = [surveyed.site for surveyed in group]
+    first, labels = sites[0], [site.label for site in sites]
+    facts = [
+        ("nodes", some_of([place(site) for site in sites])),
+        ("computes", f"{operator(first)} {meaning(first.interpolation)}"),
+        ("resizes by", f"{extent(first.extent)}, {tensor(None, first.elem_type) or 'unknown type'}"),
+        ("from", _origin_of_all([site.origin for site in sites], labels)),
+        ("so each is", standing(first).value),
+        *_remarks_on_all(group, reasons),
+    ]
+    headings = f"{len(sites)} nodes alike", f"{numbered([site.index for site in sites])} (-v lists each)"
+    return Table(headings, tuple(facts))
+
+
+def _remarks_on_all(group: Sequence[Surveyed], reasons: dict[str, int]) -> list[tuple[str, str]]:
+    """The remarks on the first; those that name something else of each say of which node they are."""
+    shared = set.intersection(*(set(_remarks(surveyed, {})) for surveyed in group))
+    alone, first = _remarks(group[0], {}), group[0].site.index
+    return [
+        (said.word or "why", said.text if whole in shared else f"{said.text} (of #{first})")
+        for said, whole in zip(_remarks(group[0], reasons), alone, strict=True)
+    ]
+
+
+def _origin_of_all(origins: Sequence[Origin], labels: Sequence[str]) -> str:
+    """Where the scales of all these nodes come from, and which others read them."""
+    apart = {origin(one._replace(shared_by=())) for one in origins}
+    others = [name for name in dict.fromkeys(name for one in origins for name in one.shared_by) if name not in labels]
+    more = f"; also read by {some_of(others)}" if others else ""
+    first = origins[0]
+    if len(apart) == 1:
+        return f"{apart.pop()}{', which all of them read' if first.name is not None else ''}{more}"
+    says = "" if first.says is None else f": {printable(first.says)}"
+    return f"{origin_kind(first)}, {len(apart)} different ones{says}{more}"
 
 
 def _summary(survey: Survey) -> str:

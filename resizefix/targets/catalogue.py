@@ -7,8 +7,8 @@ import difflib
 import os
 import re
 
+from resizefix.addresses import page_address
 from resizefix.errors import UsageError
-from resizefix.near_words import proposal
 from resizefix.targets.described import shipped, target_in
 from resizefix.targets.mnn import MNN
 from resizefix.targets.ncnn import NCNN
@@ -55,6 +55,7 @@ _OTHER_NAMES = {
     "edgetpu": "edge-tpu",
     "htp": "qnn",
     "snpe": "qnn",
+    "qualcomm": "qnn",
     "core-ml": "coreml",
     "rockchip": "rknn",
     "rdk": "horizon",
@@ -62,12 +63,15 @@ _OTHER_NAMES = {
 """What people call a runtime, and its name here: proposed, never taken."""
 
 
+_PAGE = "docs/reference/targets.md"
+
+
 def target_named(name: str | os.PathLike[str]) -> Target:
     """The target of that name, in any case, or of that file, whose name ends with .toml.
 
     A runtime's name alone is its newest numbered row, and a version between two rows is the older one's:
     `tensorrt-8.6` is `tensorrt-8.5`, and `tensorrt-8`, which is 8.0, is `tensorrt-8.0`. Raises UsageError, which
-    proposes near names and lists them all, or says what is wrong with the file.
+    proposes the three nearest names and the page that has all, or says what is wrong with the file.
     """
     typed = os.fspath(name) if isinstance(name, (str, os.PathLike)) else ""
     if typed.lower().endswith(FILE):
@@ -76,9 +80,9 @@ def target_named(name: str | os.PathLike[str]) -> Target:
     row_name = _row_named(typed.strip().lower())
     if row_name is None:
         near = near_names(typed.strip().lower())
-        raise UsageError(
-            "targets.no-such-target", name=name, proposal=proposal(near), by_name=", ".join(by_name), rule="target"
-        )
+        proposal = f"the nearest names are {', '.join(near[:-1])} and {near[-1]}. " if near else ""
+        page = page_address(_PAGE) or _PAGE
+        raise UsageError("targets.no-such-target", name=name, proposal=proposal, page=page, rule="target")
     return by_name[row_name]
 
 
@@ -102,7 +106,9 @@ def _row_named(wanted: str) -> str | None:
 
 
 def near_names(wanted: str) -> list[str]:
-    """Names that somebody who typed this may mean, the nearest first; at most three."""
+    """Three names that somebody who typed this may mean, the nearest first; none where nothing was typed."""
+    if not wanted:
+        return []
     parts = re.fullmatch(rf"(?P<runtime>.*?)(?P<version>-?{_VERSION})?", wanted)
     runtime, version = (parts["runtime"], parts["version"]) if parts else (wanted, None)
     names = [target.name for target in TARGETS]
@@ -110,9 +116,9 @@ def near_names(wanted: str) -> list[str]:
     close = difflib.get_close_matches(runtime.strip("-_ "), families, 2, 0.75)
     tails = [f"-{version.strip('-')}", ""] if version else [""]
     proposed = [f"{_OTHER_NAMES.get(family, family)}{tail}" for family in close for tail in tails]
-    begun = [name for name in names if name.startswith(f"{wanted}-")] if wanted else []
+    begun = [name for name in names if name.startswith(f"{wanted}-")]
     near = [name for name in proposed if _row_named(name) is not None]
-    return list(dict.fromkeys([*near[:1], *begun, *difflib.get_close_matches(wanted, names, 1, 0.8)]))[:3]
+    return list(dict.fromkeys([*near[:1], *begun, *difflib.get_close_matches(wanted, names, 3, 0.0)]))[:3]
 
 
 # By name: rules hold functions, which cannot be pickled.

@@ -16,6 +16,7 @@ import numpy as np
 from onnx import TensorProto, helper
 
 from resizefix.diagnostics import Diagnostic
+from resizefix.document.text import amount
 from resizefix.document.values import Array
 from resizefix.errors import RefusedError, ResizefixError, UsageError
 from resizefix.process import free_memory
@@ -228,8 +229,9 @@ class Feeder:
 
     def _random(self, entry: TensorInput, shape: Shape) -> Array:
         if math.prod(shape) * _DRAWN_WIDTH > self._most_bytes:
+            elements = amount(math.prod(shape))
             raise TooLargeError(
-                "verification.input-too-large", name=entry.name, type_text=entry.type_text, elements=math.prod(shape)
+                "verification.input-too-large", name=entry.name, type_text=entry.type_text, elements=elements
             )
         return _draw(generator_of(self._seed, entry.name), _dtype(entry), shape)
 

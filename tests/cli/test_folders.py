@@ -71,6 +71,26 @@ def test_a_file_whose_name_is_like_a_pattern_is_that_file(zoo, answered):
     assert answered("inspect", "zoo/[ab].onnx")["model"] == "zoo/[ab].onnx"
 
 
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (["opset", "17"], "opset 17; its 1 resize node stays as written"),
+        (["input-size", "8x8"], "x: 1x1x4x4 becomes 1x1x8x8"),
+        (["input-size", "--batch", "2"], "x: 1x1x4x4 becomes 2x1x4x4"),
+    ],
+)
+def test_the_word_behind_the_files_may_stand_behind_many(zoo, call, answered, words, reason):
+    command, *last = words
+    code, out, err = call(command, "zoo/sub", "zoo/a.onnx", "zoo/?.onnx", *last, "--output-dir", "new", *FREE)
+    assert (code, "would both be written to new" in err) == (2, True)  # a.onnx was named twice
+    code, out, _ = call(command, "zoo/sub", "zoo/a.onnx", *last, "--output-dir", "new", *FREE)
+    assert code == 0
+    assert [row.split(maxsplit=3)[3] for row in out.splitlines()[:-1]] == [reason] * 3
+    assert below(Path("new")) == ["a.onnx", "b.onnx", "deep/c.onnx"]
+    answered(command, "zoo/a.onnx", "alone.onnx", *last, *FREE)
+    assert Path("new/a.onnx").read_bytes() == Path("alone.onnx").read_bytes()
+
+
 def test_check_answers_for_a_zoo(zoo, call):
     code, out, _ = call("check", "zoo", "--target", "tensorrt-10")
     *rows, last = out.splitlines()
@@ -102,6 +122,12 @@ def test_a_folder_inside_the_folder_of_results_is_read(zoo, answered):
         (["repair", "zoo", "zoo/sub", "--output-dir", "new"], "would both be written to new"),
         (["repair", "zoo/a.onnx", "zoo/sub", "--output-dir", "zoo/sub", "--force"], "is the folder for the results"),
         (["check", "zoo", "--json", "--jsonl"], "give one of them"),
+        (["opset", "zoo", "17"], "name a folder for the results with --output-dir DIR"),
+        (["opset", "zoo", "--output-dir", "new"], "Missing argument 'N'"),
+        (["opset", "zoo/a.onnx", "zoo/b.onnx", "--output-dir", "new"], "'zoo/b.onnx' is not a valid integer"),
+        (["opset", "zoo/a.onnx", "zoo/b.onnx", "zoo/sub/b.onnx", "17"], "more than two paths are given"),
+        (["input-size", "zoo", "--output-dir", "new"], "Missing argument 'SIZE'"),
+        (["input-size", "zoo", "8x8", "--output-dir", "new", "--ask"], "--ask asks about one model"),
         (["check", "zoo", "--html", "page.html"], "--html writes the report of one model"),
     ],
 )

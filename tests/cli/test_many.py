@@ -39,7 +39,8 @@ def test_for_a_person_there_is_a_line_for_each_and_one_for_all(call, tmp_path):
 def test_a_process_that_dies_is_that_models_failure(answered, monkeypatch):
     monkeypatch.setattr(many, "WORKER", "sys:exit")
     answer = answered("inspect", SRCNN, ESRGAN)
-    assert answer["exit_code"] == 2
+    assert answer["exit_code"] == 1
+    assert [one["outcome"] for one in answer["models"]] == ["failed", "failed"]
     assert [one["model"] for one in answer["models"]] == [str(SRCNN), str(ESRGAN)]
     assert all("ended with status 1" in one["error"] for one in answer["models"])
 
@@ -49,7 +50,7 @@ def test_a_process_that_is_killed_is_named_with_its_signal(answered, monkeypatch
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     monkeypatch.setattr(many, "WORKER", "killed_worker:work")
     (answer,) = answered("promote-scales", SRCNN, "--output-dir", tmp_path / "new")["models"]
-    assert answer["exit_code"] == 2
+    assert (answer["exit_code"], answer["outcome"]) == (1, "failed")
     assert answer["error"] == f"{SRCNN}: the process that worked on it was ended by signal 9. Nothing was written."
     assert not (tmp_path / "new").exists()
 

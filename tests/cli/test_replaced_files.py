@@ -22,7 +22,6 @@ WRITES = {
     "opset": ["opset", "--no-verify"],
 }
 AFTER_THE_FILES = {"set": ["mode=nearest"], "input-size": ["40x48"], "opset": ["13"]}
-TAKES_SEVERAL = [command for command in WRITES if command not in ("input-size", "opset")]
 REPORTS = {"inspect": [], "check": [], "verify": ["other.onnx"], "diff": ["other.onnx"], "set": ["other.html.onnx"]}
 
 
@@ -37,7 +36,7 @@ def test_every_command_that_writes_is_held_to_this():
     takes_reports = {name for name in group.list_commands(None) if "--html" in options_of(name)}
     assert takes_reports == REPORTS.keys()
     takes_several = {name for name in WRITES if "--output-dir" in options_of(name)}
-    assert takes_several == set(TAKES_SEVERAL)
+    assert takes_several == WRITES.keys()
 
 
 @pytest.fixture
@@ -107,7 +106,7 @@ def test_no_report_replaces_a_model_or_its_data(folder, answered, command, repor
             assert contents(folder) == before
 
 
-@pytest.mark.parametrize("command", TAKES_SEVERAL)
+@pytest.mark.parametrize("command", WRITES)
 def test_of_several_models_none_is_written_over_another_or_its_data(folder, tmp_path, written, command):
     (tmp_path / "new").mkdir()
     for name in ("model.onnx", "weights.bin"):

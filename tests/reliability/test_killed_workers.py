@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -101,7 +102,10 @@ def test_every_model_is_answered_once_whenever_workers_are_killed(tmp_path, seed
     assert set(outcomes) <= {"changed", "failed"}
     assert answer["summary"]["failed"] == outcomes.count("failed") <= killed
     assert answer["summary"]["not_run"] == 0
+    assert all(one["exit_code"] == ("changed", "failed").index(one["outcome"]) for one in answer["models"])
+    assert answer["exit_code"] == command.returncode == 1
     assert killed >= LEAST_KILLED
+    print(f"{len(names)} models, {killed} workers killed: {Counter(outcomes)}")
     for one in answer["models"]:
         assert (one["output"] is None) == (one["outcome"] == "failed")
         assert one["outcome"] == "changed" or re.search("ended by signal 9.* Nothing was written.$", one["error"])

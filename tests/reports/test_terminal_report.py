@@ -66,7 +66,9 @@ def inspected(piped, tmp_path):
 
 
 def test_a_real_terminal_of_eighty_columns_holds_everything_but_the_command_in_colour(long_names):
-    assert f"#0  {LONG.replace('.1/', '.0/').replace('.9/', '.0/')}" in plain(at_a_terminal("inspect", long_names))
+    drawn = plain(at_a_terminal("inspect", long_names)).splitlines()
+    assert drawn[1].split() == ["│", "25", "nodes", "alike", "│", "#0", "to", "#24", "(-v", "lists", "each)", "│"]
+    assert all(len(line) <= 80 for line in drawn[:-1])
     shown = at_a_terminal("inspect", long_names, "-v")
     assert "\x1b[32mpromotable\x1b[0m" in shown
     lines = plain(shown).splitlines()
@@ -78,8 +80,12 @@ def test_a_real_terminal_of_eighty_columns_holds_everything_but_the_command_in_c
 
 def test_nodes_that_are_alike_are_one_group_and_verbose_lists_each(piped, long_names):
     text = piped("inspect", long_names)
-    assert text.count("Resize-13") == 1
-    assert "    25 nodes alike: also #1 to #24 (-v lists each)\n" in text
+    head, nodes, *facts = text[: text.index("\n\n")].splitlines()
+    assert head.split(maxsplit=3) == ["25", "nodes", "alike", "#0 to #24 (-v lists each)"]
+    assert nodes.startswith(f"nodes           {LONG.replace('.1/', '.0/').replace('.9/', '.0/')}, ")
+    assert [fact.split("  ", 1)[1].strip() for fact in facts] == [
+        "Resize-13 linear half_pixel", "scales 1×1×1×1, float", "initializer, 25 different ones", "promotable"
+    ]  # fmt: skip
     assert piped("inspect", long_names, "-v").count("Resize-13") == 25
 
 
@@ -88,9 +94,32 @@ def test_nodes_that_differ_in_one_thing_are_no_group(inspected):
     numbers = np.frombuffer(model.graph.initializer[2].raw_data, np.float32) * (1, 1, 2, 2)
     model.graph.initializer[2].raw_data = numbers.astype(np.float32).tobytes()
     text = inspected(model)
-    assert "5 nodes alike: also #1, #3 to #5 (-v lists each)" in text
+    assert re.search(r"^5 nodes alike +#0, #1, #3 to #5 \(-v lists each\)$", text, re.MULTILINE)
     assert "1×1×2×2" in text
     assert "nodes alike" not in inspected(many(3))
+
+
+@pytest.mark.parametrize("of_their_own", [False, True])
+def test_nothing_that_is_said_of_a_node_is_lost_where_it_is_one_of_many_alike(inspected, of_their_own):
+    """The law: whatever stands below one node of a kind stands in the table of many, but for their names."""
+    model = many(8)
+    for node in model.graph.node:
+        if node.op_type == "Resize" and not of_their_own:
+            node.input[2] = "scales_0"
+    for number in range(8):  # no valid scales: a reason and a fault
+        tensor = next(one for one in model.graph.initializer if one.name == f"scales_{number}")
+        tensor.data_type = onnx.TensorProto.DOUBLE
+        tensor.raw_data = tensor.raw_data * 2
+    table, each = inspected(model), inspected(model, "-v")
+    first = each[: each.index("\n#1 ")].splitlines()
+    for line in first[1:]:
+        if not re.match(" *(reads|makes|accepted by|not accepted by) ", line):
+            for words in re.split(r" {2,}|: |; also read by ", line.strip().removeprefix("from ")):
+                of_this_one = (words == "initializer scales_0" and of_their_own) or words.startswith(LONG[:9])
+                assert of_this_one or words in table, words
+    source = "initializer, 8 different ones" if of_their_own else "initializer scales_0, which all of them read"
+    assert source in table
+    assert table.count(" (of #0)\n") == of_their_own
 
 
 def test_the_end_is_the_next_command_to_type(piped):

@@ -438,6 +438,7 @@ def test_legalize_writes_what_the_target_accepts_or_says_why_not(target):
 )
 def test_near_names_are_names_that_the_command_takes(typed, meant):
     assert near_names(typed)[: len(meant)] == meant
+    assert len(set(near_names(typed))) == (3 if typed else 0)
     assert all(target_named(name) for name in near_names(typed))
 
 

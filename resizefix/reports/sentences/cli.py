@@ -15,6 +15,7 @@ SENTENCES = {
     "cli.pattern-without-models": "no file matches {pattern}",
     "cli.interrupted-of-many": "interrupted after {done} of {models} models; every file that was written is whole",
     "cli.one-model-only": "--{name} writes the report of one model; run the command for each model",
+    "cli.ask-of-several": "--ask asks about one model; run the command for each model that leaves a choice",
     "cli.several-models": "more than two paths are given; to change several models, use --output-dir DIR",
     "cli.html-needs-file": "--html needs a file name, such as --html report.html",
     "cli.reports-collide": "--html and --markdown cannot write to the same file ({files})",

@@ -1,7 +1,7 @@
 """What is said of targets."""
 
 SENTENCES = {
-    "targets.no-such-target": "there is no target {name!r}; {proposal} {by_name}",
+    "targets.no-such-target": "there is no target {name!r}; {proposal}{page} has all",
     "targets.file-not-opened": "the target's file {path} cannot be opened: {why}",
     "targets.file-not-toml": "{path} is not valid TOML: {why}",
     "targets.file-unknown-key": "{path}: {place} has no key {key!r}; {proposal}",

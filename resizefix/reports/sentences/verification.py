@@ -5,7 +5,7 @@ SENTENCES = {
     "verification.no-such-input": "There is no input '{name}'. The model's inputs are: {known}.",
     "verification.value-not-fed": "Input '{name}' is {type_text} and cannot be fed {value}.",
     "verification.shape-does-not-fit": "Shape [{given}] does not fit input '{name}', which is {type_text}.",
-    "verification.input-too-large": "input '{name}' is {type_text}: {elements:.1e} elements need too much memory; give a smaller --shape, or a larger --memory-limit",
+    "verification.input-too-large": "input '{name}' is {type_text}: {elements} elements need too much memory; give a smaller --shape, or a larger --memory-limit",
     "verification.value-not-fed-because": "Input '{name}' is {type_text} and cannot be fed {value}: {error}.",
     "verification.no-values-for-input": "Input '{name}' is a {value}; values cannot be made for such an input.",
     "verification.no-values-of-no-type": "The type of input '{name}' is not known; values cannot be made for such an input.",

@@ -11,10 +11,10 @@ from resizefix.faults.table import faults_in
 from resizefix.interop import Model, opened
 from resizefix.library.bounded import checked
 from resizefix.library.verdict import Verdict, Verdicts
+from resizefix.operations.integer_inputs import violations_of_the_whole
 from resizefix.shapes.stored_shapes import ModelView
 from resizefix.targets.catalogue import TARGETS, target_named
 from resizefix.targets.collect_facts import facts_in
-from resizefix.targets.conditions import foreign_domain_resizes
 from resizefix.targets.target import Target, Violation, judge
 
 if TYPE_CHECKING:  # a parser of its own process is asked by few
@@ -104,7 +104,7 @@ def check_all(
                 for node, of_node in zip(facts, faults, strict=True)
                 for broken in not_loaded(target, node.node, of_node)
             ),
-            *foreign_domain_resizes(view, target),
+            *violations_of_the_whole(view, target),
         )
         for target in judged.values()
     }

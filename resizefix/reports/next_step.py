@@ -82,6 +82,10 @@ def after_check(model: str, document: Document, verdicts: Sequence[Verdict]) -> 
     survey = Survey(document)
     sites = [surveyed.site for surveyed in survey.sites]
     for target in refusing:
+        options = survey.plans.shape_inputs(target)
+        if options is not None:
+            words = (*reads_and_writes("legalize", model, target.name), "--target", operand(target.typed), *options)
+            return NextStep("feed integers where floats decide shapes", words)
         chosen = [site for site in sites if survey.plans.is_rewritable(site, target)]
         if chosen:
             accepts = survey.plans.taken_as_they_are(target)
@@ -91,7 +95,8 @@ def after_check(model: str, document: Document, verdicts: Sequence[Verdict]) -> 
         if survey.plans.has_legacy_form(target):
             return NextStep(f"write the model for {target.name}", reads_and_writes("trt-legacy", model))
     steps = (_freezing(model, surveyed, survey) for surveyed in survey.sites)
-    return next((step for step in steps if step is not None), None)
+    freezing = next((step for step in steps if step is not None), None)
+    return repairing(model) if freezing is None and survey.plans.repairs else freezing
 
 
 def steps_of(model: str, surveyed: Surveyed, survey: Survey) -> list[NextStep]:

@@ -88,7 +88,8 @@ class Plans:
         if not self._runs[site.index]:
             return False
         if target.name not in self._legal:
-            self._legal[target.name] = rewritable(self._view, self._sites, target, exactly=self._rounds)
+            legal = rewritable(self._view, self._sites, target, exactly=self._rounds)
+            self._legal[target.name] = legal | _read_otherwise(self._view, self._sites, target)
         return site.index in self._legal[target.name]
 
     def shape_inputs(self, target: Target) -> tuple[str, ...] | None:
@@ -190,6 +191,23 @@ class Plans:
                     words = tuple(word for setting in settings for word in ("--set", setting))
                     found[site.index] = (*words, *(("--all-uses",) if site.index in beside else ()))
         return found
+
+
+def _read_otherwise(view: ModelView, sites: Sequence[Site], target: Target) -> frozenset[int]:
+    """The sites that the target accepts once they read the size that their scales aim at, or once what reads them
+    sees their length; `legalize` does both first."""
+    from resizefix.operations.pinned_lengths import pinned
+    from resizefix.operations.quotient_sizes import quotient_sites, with_sizes_read
+    from resizefix.operations.sites import sites_in
+
+    by_size = quotient_sites(view, sites, target)
+    reading = ModelView(with_sizes_read(view.document, by_size)) if by_size else view
+    pins = pinned(reading, sites_in(reading), target)
+    if not by_size and not pins.texts:
+        return frozenset()
+    facts = facts_in(ModelView(pins.document) if pins.texts else reading)
+    moved = (site.index for site in sites if site.key in by_size or site.index in pins.texts)
+    return frozenset(index for index in moved if accepted(judge(target, facts[index])))
 
 
 def runs_in(view: ModelView, faults: Sequence[Sequence[Fault]] | None = None) -> list[bool]:

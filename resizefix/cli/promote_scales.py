@@ -6,7 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 from resizefix.cli.envelope import Answer, output_mode
 from resizefix.cli.streams import DASH, shown
-from resizefix.cli.write_result import ExtraOutput, profile_fields, why_not_changed, write_result, writing_command
+from resizefix.cli.write_result import (
+    ExtraOutput,
+    profile_fields,
+    show_profile_of,
+    why_not_changed,
+    write_result,
+    writing_command,
+)
 from resizefix.diagnostics import Diagnostic
 
 if TYPE_CHECKING:
@@ -32,10 +39,10 @@ def command(model: str, **options: Any) -> Answer:
         def show() -> None:
             from resizefix.document.document import Document
             from resizefix.reports.python_lines import python_lines
-            from resizefix.reports.text import show_lost_targets, show_profile, show_python
+            from resizefix.reports.text import show_lost_targets, show_python
 
             if result.profile is not None:
-                show_profile(fields["trtexec"])
+                show_profile_of(result, fields, path or shown(model))
             if is_changed and path is not None and isinstance(result.model, Document):
                 show_lost_targets(*_lost_and_kept(model, result))
                 show_python(python_lines(result, result.model.proto, out))

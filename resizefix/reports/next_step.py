@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -9,6 +11,7 @@ from resizefix.shell_words import operand, quoted, reads_and_writes
 
 if TYPE_CHECKING:
     from resizefix.document.document import Document
+    from resizefix.faults.fault import Fault
     from resizefix.library.verdict import Verdict
     from resizefix.operations.site import Site
     from resizefix.reports.survey import Survey, Surveyed
@@ -69,11 +72,37 @@ def next_step(model: str, survey: Survey) -> NextStep | None:
     return NextStep(f"see the rules of {_MODERN}, which accepts them", ("check", operand(model), "--target", _MODERN))
 
 
-def after_check(model: str, document: Document, verdicts: Sequence[Verdict]) -> NextStep | None:
+def after_check(
+    model: str, document: Document, verdicts: Sequence[Verdict], faults: Sequence[Fault] = ()
+) -> NextStep | None:
     """The command that changes what the first target with one refuses; None where none is known to succeed.
 
-    `model` is how the user named the document.
+    `model` is how the user named the document, `faults` are what is wrong with it. Names of dimensions come first: with
+    them, no profile of a rewritten model builds.
     """
+    from resizefix.faults.dimension_names import REUSED
+
+    if any(fault.name == REUSED for fault in faults) and any(one.target.runtime == "tensorrt" for one in verdicts):
+        return repairing(model)
+    return _for_rules(model, document, verdicts) or _for_live(model, verdicts)
+
+
+def _for_live(model: str, verdicts: Sequence[Verdict]) -> NextStep | None:
+    """What `explain` answers to the first complaint of a real parser that it knows a command for."""
+    refusals = [verdict.live for verdict in verdicts if verdict.live is not None and not verdict.live.taken]
+    if not refusals or not os.path.isfile(model):  # of stdin nothing is left to read
+        return None
+    from resizefix.library.explain import explain
+
+    for error in (error for live in refusals for error in live.errors):
+        for one in explain(error.message, model) if error.message.strip() else ():
+            if one.command is not None and one.cause_gone is not False:
+                words = tuple(shlex.split(one.command)[1:])
+                return NextStep("change what the parser complains of", words)
+    return None
+
+
+def _for_rules(model: str, document: Document, verdicts: Sequence[Verdict]) -> NextStep | None:
     from resizefix.reports.survey import Survey
 
     refusing = [verdict.target for verdict in verdicts if not verdict.accepted]

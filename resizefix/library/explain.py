@@ -154,7 +154,7 @@ def _answered(found: Explanation, message: Message, fixes: Sequence[Fix], trials
         found,
         target=target,
         accepted_before=trials.accepts(target),
-        accepted_after=made.complete if target is None else made.complete and verdict(made.model, target),
+        accepted_after=made.complete if target is None else verdict(made.model, target),
         cause_gone=gone,
     )
     rest = [one for one in fixes if one != fix] if gone is False else []

@@ -241,7 +241,8 @@ class FixTrials:
             settings = {site.index: setting for site in sites if (setting := plans.freezing(site))}
             given = dict.fromkeys(word for setting in settings.values() for word in setting[1::2])
             if given:
-                yield tuple(word for setting in given for word in ("--set", setting))
+                flags = ("--all-uses",) if any("--all-uses" in setting for setting in settings.values()) else ()
+                yield (*(word for setting in given for word in ("--set", setting)), *flags)
             yield from ((*setting, "-n", f"#{index}") for index, setting in settings.items())
 
 

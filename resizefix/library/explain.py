@@ -161,6 +161,8 @@ def _answered(found: Explanation, message: Message, fixes: Sequence[Fix], trials
     if message.then is not None and "--set" in made.words:
         rest.append(message.then)
     second = next((one for one in rest if _finishes(one, made, _judge(message, one) or target)), None)
+    if second is None and fix != REPAIR and trials.needs_names(target):
+        second = REPAIR
     out = _out(fix, path, "OUT")
     return replace(
         found,

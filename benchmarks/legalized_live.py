@@ -75,7 +75,7 @@ def judged(answer: object, wanted: Mapping[str, Any], *, flat: bool = False) -> 
             return "shape", f"{got.shape} instead of {want.shape}"
         difference = np.abs(got.reshape(want.shape).astype(np.float64) - np.asarray(want, np.float64))
         largest = float(np.abs(np.asarray(want, np.float64)).max(initial=0))
-        if want.size and not float(difference.max()) <= bounds[name].relative * max(largest, 1e-6):
+        if want.size and not float(difference.max()) <= bounds[name].bound * max(largest, 1e-6):
             return "wrong", f"{difference.max():.3g} where the largest value is {largest:.3g}"
     return "right", ""
 

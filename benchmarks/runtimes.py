@@ -154,9 +154,9 @@ def main(names: tuple[str, ...], only_page: bool, compare: Path | None) -> None:
             table.setdefault(key, {})[name] = cell
         print(f"{name}: {version}, {dict(Counter(ANSWERS.get(cell, cell) for cell in cells.values()))}", flush=True)
         write_table(cases, table, versions)
+    for line in wrong:  # before the picture, which needs a package more
+        print(line, flush=True)
     write_page(cases, table, versions, said)
-    for line in wrong:
-        print(line)
     sys.exit(1 if wrong else 0)
 
 

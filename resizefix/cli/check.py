@@ -34,7 +34,8 @@ def command(model: str, target: tuple[str, ...], **options: Any) -> Answer:
     unanswered = list(dict.fromkeys(verdict.live_reason for verdict in verdicts if verdict.live_reason))
     for reason in () if target else unanswered:  # of all targets, those that can be asked are
         click.echo(f"resizefix check: {reason}", err=True)
-    faults = known_faults(view)
+    # one name for two lengths stops TensorRT's builder
+    faults = known_faults(view, by_runs=any(one.target.runtime == "tensorrt" for one in verdicts if target))
 
     def show() -> None:
         from resizefix.reports.next_step import after_check
@@ -45,7 +46,7 @@ def command(model: str, target: tuple[str, ...], **options: Any) -> Answer:
         show_optional_faults(faults)
         if target or output_mode().verbose:
             show_verdicts(verdicts, chosen=None)
-            show_step(after_check(shown(model), document, verdicts))
+            show_step(after_check(shown(model), document, verdicts, [fault for _, fault in faults]))
         else:
             show_families(verdicts, every=options["all"])
 

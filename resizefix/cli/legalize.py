@@ -10,6 +10,7 @@ from resizefix.cli.write_result import (
     ExtraOutput,
     NotChanged,
     profile_fields,
+    show_profile_of,
     why_not_changed,
     write_result,
     writing_command,
@@ -41,7 +42,7 @@ def command(model: str, **options: Any) -> Answer:
         if speed is None and not left and result.profile is None:
             return None
         from resizefix.reports.json import speed_json
-        from resizefix.reports.text import show_left_out, show_profile, show_speed
+        from resizefix.reports.text import show_left_out, show_speed
 
         fields: dict[str, Any] = {} if speed is None else {"speed": speed_json(speed)}
         if speed is not None or left:
@@ -51,7 +52,7 @@ def command(model: str, **options: Any) -> Answer:
 
         def show() -> None:
             if result.profile is not None:
-                show_profile(fields["trtexec"])
+                show_profile_of(result, fields, path or shown(model))
             if speed is not None:
                 show_speed(speed)
             if left:

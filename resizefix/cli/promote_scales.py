@@ -6,7 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 from resizefix.cli.envelope import Answer
 from resizefix.cli.streams import DASH, shown
-from resizefix.cli.write_result import ExtraOutput, profile_fields, why_not_changed, write_result, writing_command
+from resizefix.cli.write_result import (
+    ExtraOutput,
+    profile_fields,
+    show_profile_of,
+    why_not_changed,
+    write_result,
+    writing_command,
+)
 from resizefix.diagnostics import Diagnostic
 
 if TYPE_CHECKING:
@@ -27,10 +34,8 @@ def command(model: str, **options: Any) -> Answer:
         fields = {} if result.profile is None else profile_fields(result.profile, out)
 
         def show() -> None:
-            from resizefix.reports.text import show_profile
-
             if result.profile is not None:
-                show_profile(fields["trtexec"])
+                show_profile_of(result, fields, path or shown(model))
 
         def show_last() -> None:
             from resizefix.document.document import Document

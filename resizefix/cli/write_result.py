@@ -204,6 +204,21 @@ def profile_fields(profile: Mapping[str, Range], out: str) -> dict[str, Any]:
     return {"profile": profile_json(profile), "trtexec": trtexec_flags(out, profile)}
 
 
+def show_profile_of(result: Result, fields: Mapping[str, Any], out: str) -> None:
+    """The command of trtexec, for the file OUT; and `repair`, where the profile gives one name two lengths."""
+    from resizefix.document.document import Document
+    from resizefix.faults.dimension_names import clashing_names
+    from resizefix.reports.next_step import repairing
+    from resizefix.reports.terminal import show_step
+    from resizefix.reports.text import show_profile
+
+    ranges = {name: (one.min, one.max) for name, one in (result.profile or {}).items()}
+    clashing = clashing_names(result.model.proto, ranges) if isinstance(result.model, Document) else []
+    show_profile(fields["trtexec"], clashing)
+    if clashing and out != DASH:
+        show_step(repairing(out))
+
+
 def _moved(model: str, result: Result) -> tuple[ModelView, ModelView, TargetsMoved]:
     """The old model, the new one, and which targets accept the resizes of each."""
     from resizefix.document.document import Document

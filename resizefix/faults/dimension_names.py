@@ -25,6 +25,7 @@ REUSED = "dimension-name-reused"
 Shapes = Mapping[str, tuple[int, ...]]
 _STRIDE = 64  # networks that halve an image six times keep its sides
 _DIVIDED = 32  # of an image of other sides few networks keep them
+_FIRST_SIDE = 2  # of an image, behind batch and channels
 _MOST_GIVEN = 4  # names that are told apart by size
 
 
@@ -152,6 +153,24 @@ def _with_outputs(
 def _fits(axis: NamedAxis, other: NamedAxis, run: Shapes) -> bool:
     sizes = axis.size(run), other.size(run)
     return None in sizes or sizes[0] == sizes[1]
+
+
+def clashing_names(model: ModelProto, ranges: Mapping[str, tuple[Sequence[int], Sequence[int]]]) -> list[str]:
+    """The names for which these smallest and largest shapes of the inputs have no length in common: TensorRT's builder
+    refuses such a profile."""
+    clashing = []
+    for one in shared_names(model):
+        bounds = [(*ranges[axis.tensor], axis.position) for axis in one.inputs if axis.tensor in ranges]
+        if bounds and max(low[at] for low, _, at in bounds) > min(high[at] for _, high, at in bounds):
+            clashing.append(one.name)
+    return clashing
+
+
+def are_images_alike(document: Document) -> bool:
+    """Whether two images of a model share the name of a height or width: what follows from equal names shows nothing
+    of them, and only a run does."""
+    sides = ([axis for axis in one.inputs if axis.position >= _FIRST_SIDE] for one in shared_names(document.proto))
+    return any(len({axis.tensor for axis in axes}) > 1 for axes in sides)
 
 
 def known_names(document: Document) -> list[ReusedName]:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, overload
 from resizefix.interop import Model, opened
 from resizefix.library.bounded import checked
 from resizefix.library.verdict import Verdict, Verdicts
+from resizefix.operations.integer_inputs import violations_of_the_whole
 from resizefix.shapes.stored_shapes import ModelView
 from resizefix.targets.catalogue import TARGETS, target_named
 from resizefix.targets.collect_facts import facts_in
-from resizefix.targets.conditions import foreign_domain_resizes
 from resizefix.targets.facts import SiteFacts
 from resizefix.targets.onnxruntime_target import ONNXRUNTIME
 from resizefix.targets.target import Target, Violation, judge
@@ -100,7 +100,7 @@ def check_all(
         target.name: (
             *(broken for node in facts for broken in judge(target, node)),
             *(_not_loaded(view, target, facts) if target is ONNXRUNTIME else ()),
-            *foreign_domain_resizes(view, target),
+            *violations_of_the_whole(view, target),
         )
         for target in judged.values()
     }

@@ -154,13 +154,15 @@ def _answered(found: Explanation, message: Message, fixes: Sequence[Fix], trials
         found,
         target=target,
         accepted_before=trials.accepts(target),
-        accepted_after=made.complete if target is None else made.complete and verdict(made.model, target),
+        accepted_after=made.complete if target is None else verdict(made.model, target),
         cause_gone=gone,
     )
     rest = [one for one in fixes if one != fix] if gone is False else []
     if message.then is not None and "--set" in made.words:
         rest.append(message.then)
     second = next((one for one in rest if _finishes(one, made, _judge(message, one) or target)), None)
+    if second is None and fix != REPAIR and trials.needs_names(target):
+        second = REPAIR
     out = _out(fix, path, "OUT")
     return replace(
         found,

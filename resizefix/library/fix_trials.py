@@ -14,7 +14,7 @@ from typing import Any
 
 from resizefix.document.document import Document
 from resizefix.errors import ResizefixError
-from resizefix.faults.dimension_names import known_names
+from resizefix.faults.dimension_names import REUSED, known_names
 from resizefix.faults.table import faults_in
 from resizefix.input_sizes.input_axes import ImageInput, image_inputs
 from resizefix.interop import Model, opened
@@ -23,12 +23,13 @@ from resizefix.library.check import check
 from resizefix.library.option_values import SIZE_OR_ANY
 from resizefix.library.options import words_as_options
 from resizefix.library.plans import Plans
+from resizefix.library.repair import known_faults
 from resizefix.messages.fed_sizes import FedSizes
 from resizefix.messages.message import FED, FREEZE, LEGACY, Fix
 from resizefix.operations.sites import sites_in
 from resizefix.outcome import Status
 from resizefix.shapes.stored_shapes import ModelView
-from resizefix.targets.catalogue import TARGETS
+from resizefix.targets.catalogue import TARGETS, target_named
 from resizefix.targets.target import taken
 from resizefix.targets.tensorrt import LEGACY_TARGETS
 from resizefix.verification.conditions import Conditions, conditions
@@ -215,6 +216,13 @@ class FixTrials:
             return all(runs_at(after, shapes) for shapes in failing) if failing else None
         return None if self.runs else runs_at(after)
 
+    def needs_names(self, target: str | None) -> bool:
+        """Whether the target is a TensorRT, whose builder refuses the model for names of dimensions whatever else is
+        changed."""
+        if target is None or target_named(target).runtime != "tensorrt":
+            return False
+        return any(fault.name == REUSED for _, fault in known_faults(self.document, by_runs=True))
+
     @cached_property
     def document(self) -> Document:
         """The model, opened."""
@@ -241,7 +249,8 @@ class FixTrials:
             settings = {site.index: setting for site in sites if (setting := plans.freezing(site))}
             given = dict.fromkeys(word for setting in settings.values() for word in setting[1::2])
             if given:
-                yield tuple(word for setting in given for word in ("--set", setting))
+                flags = ("--all-uses",) if any("--all-uses" in setting for setting in settings.values()) else ()
+                yield (*(word for setting in given for word in ("--set", setting)), *flags)
             yield from ((*setting, "-n", f"#{index}") for index, setting in settings.items())
 
 

@@ -262,8 +262,8 @@ def verify_in(
 class LiveProof:
     """Whether the rewrite may be written, and what is to be said of the runtime.
 
-    `fits` is False where a resize that was rewritten differs there though its input does not, or where the runtime ran
-    the model before and does not run it now.
+    `fits` is False where a resize that was rewritten differs there though its input does not, or where the runtime does
+    not run the model now, and ran it before or finds nothing in it but what was rewritten.
     """
 
     fits: bool
@@ -289,10 +289,12 @@ def prove_live(
             return LiveProof(True, Diagnostic("library.rules-alone", target=target.name, why=found.reason))
         if found.passed:
             return LiveProof(True, Diagnostic("library.right-in-runtime", runtime=found.runtime))
-        return _judged(found, before, runtime, conditions)
+        return _judged(found, before, changed, runtime, conditions)
 
 
-def _judged(found: Verification, before: Document, runtime: Runtime, conditions: Conditions) -> LiveProof:
+def _judged(
+    found: Verification, before: Document, changed: Sequence[Site], runtime: Runtime, conditions: Conditions
+) -> LiveProof:
     why = found.reason or ""
     for drift in found.sites:
         if drift.differs and drift.input_rel_diff <= RIGHT_WITHIN:
@@ -305,6 +307,9 @@ def _judged(found: Verification, before: Document, runtime: Runtime, conditions:
     was = verify_in_runtime(before, before, runtime, (), conditions)
     if isinstance(was, Verification) and was.runs:  # it ran the model as it was
         return LiveProof(False, Diagnostic("library.rewrite-stops-runtime", runtime=found.runtime, why=why))
+    nodes = [node for _, body in bodies(before.proto) for node in body.node if node.op_type != "Constant"]
+    if len(nodes) == len(changed):  # nothing else can be what it does not run
+        return LiveProof(False, Diagnostic("library.rewrite-is-not-run", runtime=found.runtime, why=why))
     return LiveProof(True, Diagnostic("library.rules-alone", target=runtime.row.name, why=why))
 
 

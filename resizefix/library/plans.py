@@ -22,6 +22,7 @@ from resizefix.shapes.operand import attribute_of
 from resizefix.shapes.signatures import pairs, schema_of
 from resizefix.shapes.stored_shapes import ModelView
 from resizefix.targets.collect_facts import facts_in
+from resizefix.targets.facts import DENOMINATOR
 from resizefix.targets.onnxruntime_target import ONNXRUNTIME
 from resizefix.targets.target import Target, accepted, judge, taken
 from resizefix.targets.tensorrt import LEGACY_TARGETS
@@ -87,8 +88,31 @@ class Plans:
         if not self._runs[site.index]:
             return False
         if target.name not in self._legal:
-            self._legal[target.name] = rewritable(self._view, self._sites, target, exactly=self._rounds)
+            legal = rewritable(self._view, self._sites, target, exactly=self._rounds)
+            self._legal[target.name] = legal | _read_otherwise(self._view, self._sites, target)
         return site.index in self._legal[target.name]
+
+    def shape_inputs(self, target: Target) -> tuple[str, ...] | None:
+        """The options with which `legalize` writes a model that this TensorRT accepts, its float inputs that decide
+        sizes made integers; None: there are none, or the model is refused then, too."""
+        from resizefix.operations.integer_inputs import (
+            IntegerInput,
+            deciding_floats,
+            shape_input_options,
+            violations_of_the_whole,
+            with_integer_inputs,
+        )
+        from resizefix.operations.legalize import legalize
+        from resizefix.operations.sites import sites_in
+
+        floats = deciding_floats(self._view) if target.runtime == "tensorrt" and self.all_run else []
+        if not floats:
+            return None
+        inputs = [IntegerInput(one, DENOMINATOR if one.gives_scales else 1) for one in floats]
+        view = ModelView(with_integer_inputs(self._view.document, inputs))
+        legal = ModelView(legalize(view.document, sites_in(view), target, view=view).document)
+        is_taken = all(accepted(judge(target, facts)) for facts in facts_in(legal))
+        return shape_input_options(floats) if is_taken and not violations_of_the_whole(legal, target) else None
 
     def taken_as_they_are(self, target: Target) -> list[bool]:
         """Of each site, whether the target accepts it."""
@@ -104,10 +128,10 @@ class Plans:
 
     def mistakes_nodes(self, target: str) -> bool:
         """Whether the target takes nodes of another domain for resizes."""
+        from resizefix.operations.integer_inputs import violations_of_the_whole
         from resizefix.targets.catalogue import target_named
-        from resizefix.targets.conditions import foreign_domain_resizes
 
-        return bool(foreign_domain_resizes(self._view, target_named(target)))
+        return bool(violations_of_the_whole(self._view, target_named(target)))
 
     @property
     def all_run(self) -> bool:
@@ -142,6 +166,11 @@ class Plans:
 
         given = GivenValues(self._view, fed, {})
         behind = {site.index: [name for name in given.behind(site.index) if name not in given.arrays] for site in fed}
+        from resizefix.operations.integer_inputs import deciding_floats
+
+        # read by others, too, an input lives on and still decides shapes
+        others = {one.name for one in deciding_floats(self._view) if one.slices or len(one.resizes) > 1}
+        beside = {site.index for site in fed if not others.isdisjoint(behind[site.index])}
         declared = {value.name: value for value in document.proto.graph.input}
         found: dict[int, tuple[str, ...]] = {}
         for factor in _FACTORS:
@@ -153,14 +182,32 @@ class Plans:
             if not left:
                 break
             try:
-                outcomes = freeze_scales(document, left, values=values).outcomes
+                outcomes = freeze_scales(document, left, values=values, all_uses=bool(beside)).outcomes
             except UsageError:
                 continue
             for site, outcome in zip(left, outcomes, strict=True):
                 if outcome.status is Status.CHANGED:
                     settings = (f"{name}={','.join(map(str, values[name]))}" for name in behind[site.index])
-                    found[site.index] = tuple(word for setting in settings for word in ("--set", setting))
+                    words = tuple(word for setting in settings for word in ("--set", setting))
+                    found[site.index] = (*words, *(("--all-uses",) if site.index in beside else ()))
         return found
+
+
+def _read_otherwise(view: ModelView, sites: Sequence[Site], target: Target) -> frozenset[int]:
+    """The sites that the target accepts once they read the size that their scales aim at, or once what reads them
+    sees their length; `legalize` does both first."""
+    from resizefix.operations.pinned_lengths import pinned
+    from resizefix.operations.quotient_sizes import quotient_sites, with_sizes_read
+    from resizefix.operations.sites import sites_in
+
+    by_size = quotient_sites(view, sites, target)
+    reading = ModelView(with_sizes_read(view.document, by_size)) if by_size else view
+    pins = pinned(reading, sites_in(reading), target)
+    if not by_size and not pins.texts:
+        return frozenset()
+    facts = facts_in(ModelView(pins.document) if pins.texts else reading)
+    moved = (site.index for site in sites if site.key in by_size or site.index in pins.texts)
+    return frozenset(index for index in moved if accepted(judge(target, facts[index])))
 
 
 def runs_in(view: ModelView, faults: Sequence[Sequence[Fault]] | None = None) -> list[bool]:

@@ -16,7 +16,13 @@ from resizefix.document.document import Document
 from resizefix.document.scopes import default_opset
 from resizefix.document.text import node_text, value_text
 from resizefix.errors import RefusedError, ResizefixError
-from resizefix.faults.dimension_names import REUSED, ReusedName, known_names, with_names_apart
+from resizefix.faults.dimension_names import (
+    REUSED,
+    ReusedName,
+    are_images_alike,
+    known_names,
+    with_names_apart,
+)
 from resizefix.faults.fault import Fault, Preferences
 from resizefix.faults.table import faults_in, named_faults
 from resizefix.interop import Model, opened
@@ -106,13 +112,21 @@ def _text(document: Document, name: str) -> str:
 
 
 _MOST_NAMED = 3
+_SECONDS_OF_RUNS = 20.0  # that a report spends on them
 _FIRST_WITH_COORDINATES = 11
 
 
-def known_faults(model: Model | ModelView) -> list[tuple[str, Fault]]:
-    """The faults of the model's resizes, each with the label of its node, and of its names of dimensions."""
+def known_faults(model: Model | ModelView, *, by_runs: bool = False) -> list[tuple[str, Fault]]:
+    """The faults of the model's resizes, each with the label of its node, and of its names of dimensions.
+
+    `by_runs`: where two images share a name, the model is run for whether that is right, for a short time.
+    """
     view = model if isinstance(model, ModelView) else ModelView(opened(model))
-    return [*named_faults(view), *((one.name, one.fault) for one in known_names(view.document))]
+    if by_runs and are_images_alike(view.document):
+        names = _by_runs(view.document, conditions(timeout=_SECONDS_OF_RUNS))
+    else:
+        names = known_names(view.document)
+    return [*named_faults(view), *((one.name, one.fault) for one in names)]
 
 
 @operation(ANYTHING, inlines=never)

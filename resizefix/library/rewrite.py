@@ -19,6 +19,7 @@ from resizefix.library.bounded import operation
 from resizefix.library.model_outcome import Demand
 from resizefix.library.raising import raised, require_raised_alike, with_raised
 from resizefix.library.result import Result, failed, measured, not_done, not_verified, skipped
+from resizefix.operations.integer_inputs import deciding_floats, shape_input_options, violations_of_the_whole
 from resizefix.operations.legalize import legalize as make_legal
 from resizefix.operations.pinned_lengths import pinned
 from resizefix.operations.quotient_sizes import Dividends, quotient_sites, with_sizes_read
@@ -32,7 +33,7 @@ from resizefix.scope_path import Key
 from resizefix.shapes.stored_shapes import ModelView
 from resizefix.targets.catalogue import target_named
 from resizefix.targets.collect_facts import facts_in
-from resizefix.targets.conditions import FUNCTIONS_ARE_INLINED, foreign_domain_resizes
+from resizefix.targets.conditions import FUNCTIONS_ARE_INLINED
 from resizefix.targets.target import Target, judge
 from resizefix.targets.tensorrt import LEGACY_TARGETS, SPEAKS_FOR
 from resizefix.verification.bounds import half_units
@@ -49,7 +50,6 @@ LOWERED_BOUND = 1e-5
 # Where the user allowed approximations: what is measured is reported; this much would be another picture.
 INEXACT_BOUND = 0.5
 _FIRST_WITH_COORDINATES = 11  # Resize-11
-_FRACTIONS = "16"  # of a scale that is fed; a power of two, which TensorRT builds a division by
 NOTHING_TO_DO = Diagnostic("library.nothing-to-do")
 
 
@@ -65,7 +65,6 @@ def _has_functions_refused(document: Document, options: dict[str, Any]) -> bool:
 def _other_options(asked: AskedCall, outcome: Outcome) -> Iterable[Words]:
     """Opset 11 for an older model: before it a node has no word for how it samples, and runtimes guess. Else a size."""
     from resizefix.library.plans import runs_in  # few sites are advised
-    from resizefix.operations.integer_inputs import deciding_floats
 
     document = asked.document
     is_older = default_opset(document.proto.opset_import, fallback=1) < _FIRST_WITH_COORDINATES
@@ -75,8 +74,7 @@ def _other_options(asked: AskedCall, outcome: Outcome) -> Iterable[Words]:
         yield ("--opset", str(_FIRST_WITH_COORDINATES))
     target = asked.options.get("target") or "onnxruntime"
     if not asked.options.get("shape_inputs") and target_named(target).runtime == "tensorrt":
-        gives_scales = any(one.gives_scales for one in deciding_floats(ModelView(document)))
-        yield ("--shape-inputs", *(("--denominator", _FRACTIONS) if gives_scales else ()))
+        yield shape_input_options(deciding_floats(ModelView(document)))
     yield from with_size(asked, outcome)
 
 
@@ -200,8 +198,8 @@ def _of_other_type(made: Rewritten, changed: Sequence[Site]) -> frozenset[Key]:
 
 
 def _mistaken(view: ModelView, target: Target) -> tuple[Blocker, ...]:
-    """The nodes of other domains that the target takes for resizes: no rewrite of a resize helps."""
-    found = foreign_domain_resizes(view, target)
+    """The nodes for which the target refuses the model whatever its resizes are: no rewrite of a resize helps."""
+    found = violations_of_the_whole(view, target)
     return tuple(Blocker(one.node, "", 0, one.because, one.fix) for one in found)
 
 

@@ -20,6 +20,11 @@ from resizefix.document.view import View
 from resizefix.scope_path import MAIN, Key
 from resizefix.shapes.operand import SHAPE_READERS
 from resizefix.shapes.stored_shapes import ModelView
+from resizefix.targets.collect_facts import facts_in
+from resizefix.targets.conditions import foreign_domain_resizes
+from resizefix.targets.facts import DENOMINATOR
+from resizefix.targets.target import Effect, Target, Violation, judge
+from resizefix.targets.tensorrt import FED_AS_INTEGER
 
 _FLOATS = (TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.DOUBLE)
 _MOST_NUMBERS = 64  # of a shape tensor; an input with more is data
@@ -100,6 +105,43 @@ def deciding_floats(view: ModelView) -> list[FloatInput]:
         for value in view.model.graph.input
         if value.name in found and all(reader.node is not None for reader in scopes.readers_of((MAIN, value.name)))
     ]
+
+
+def shape_input_options(inputs: Sequence[FloatInput]) -> tuple[str, ...]:
+    """The options with which `legalize` makes these inputs integers."""
+    gives_scales = any(one.gives_scales for one in inputs)
+    return ("--shape-inputs", *(("--denominator", str(DENOMINATOR)) if gives_scales else ()))
+
+
+def violations_of_the_whole(view: ModelView, target: Target) -> tuple[Violation, ...]:
+    """What the target has against a model beside the rules that its resizes break one by one: nodes of other domains
+    that it takes for resizes, and all else whose shape a float input decides."""
+    return (*foreign_domain_resizes(view, target), *_decided_by_floats(view, target))
+
+
+def _decided_by_floats(view: ModelView, target: Target) -> Iterator[Violation]:
+    """A violation for each node with such an operand, but for resizes that the target refuses by another rule."""
+    rule = next((rule for rule in target.rules if rule.name == FED_AS_INTEGER), None)
+    inputs = deciding_floats(view) if rule is not None else []
+    if rule is None or not inputs:
+        return
+    resizes = {}
+    for (scope, index), facts in zip(view.resizes, facts_in(view), strict=True):
+        node = scope.body.node[index]
+        if not any(broken.effect is Effect.REJECTED for broken in judge(target, facts)):
+            resizes[scope.path, node.output[0] if node.output else ""] = facts.node
+    for one in inputs:
+        options = " ".join(shape_input_options([one]))
+        for label in (*(resizes[key] for key in resizes if key in one.resizes), *one.slices):
+            yield Violation(
+                node=label,
+                rule=rule.name,
+                because=f"an input that decides a shape must be int32 or int64, and the float input {one.name!r} "
+                "decides what this node cuts or makes",
+                source=rule.source,
+                fix=f"make the input int64 (resizefix legalize --target {target.typed} {options}); else "
+                "freeze it with --all-uses",
+            )
 
 
 class _Uses:

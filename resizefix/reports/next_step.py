@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -9,6 +11,7 @@ from resizefix.shell_words import operand, quoted, reads_and_writes
 
 if TYPE_CHECKING:
     from resizefix.document.document import Document
+    from resizefix.faults.fault import Fault
     from resizefix.library.verdict import Verdict
     from resizefix.operations.site import Site
     from resizefix.reports.survey import Survey, Surveyed
@@ -69,11 +72,37 @@ def next_step(model: str, survey: Survey) -> NextStep | None:
     return NextStep(f"see the rules of {_MODERN}, which accepts them", ("check", operand(model), "--target", _MODERN))
 
 
-def after_check(model: str, document: Document, verdicts: Sequence[Verdict]) -> NextStep | None:
+def after_check(
+    model: str, document: Document, verdicts: Sequence[Verdict], faults: Sequence[Fault] = ()
+) -> NextStep | None:
     """The command that changes what the first target with one refuses; None where none is known to succeed.
 
-    `model` is how the user named the document.
+    `model` is how the user named the document, `faults` are what is wrong with it. Names of dimensions come first: with
+    them, no profile of a rewritten model builds.
     """
+    from resizefix.faults.dimension_names import REUSED
+
+    if any(fault.name == REUSED for fault in faults) and any(one.target.runtime == "tensorrt" for one in verdicts):
+        return repairing(model)
+    return _for_rules(model, document, verdicts) or _for_live(model, verdicts)
+
+
+def _for_live(model: str, verdicts: Sequence[Verdict]) -> NextStep | None:
+    """What `explain` answers to the first complaint of a real parser that it knows a command for."""
+    refusals = [verdict.live for verdict in verdicts if verdict.live is not None and not verdict.live.taken]
+    if not refusals or not os.path.isfile(model):  # of stdin nothing is left to read
+        return None
+    from resizefix.library.explain import explain
+
+    for error in (error for live in refusals for error in live.errors):
+        for one in explain(error.message, model) if error.message.strip() else ():
+            if one.command is not None and one.cause_gone is not False:
+                words = tuple(shlex.split(one.command)[1:])
+                return NextStep("change what the parser complains of", words)
+    return None
+
+
+def _for_rules(model: str, document: Document, verdicts: Sequence[Verdict]) -> NextStep | None:
     from resizefix.reports.survey import Survey
 
     refusing = [verdict.target for verdict in verdicts if not verdict.accepted]
@@ -82,6 +111,10 @@ def after_check(model: str, document: Document, verdicts: Sequence[Verdict]) -> 
     survey = Survey(document)
     sites = [surveyed.site for surveyed in survey.sites]
     for target in refusing:
+        options = survey.plans.shape_inputs(target)
+        if options is not None:
+            words = (*reads_and_writes("legalize", model, target.name), "--target", operand(target.typed), *options)
+            return NextStep("feed integers where floats decide shapes", words)
         chosen = [site for site in sites if survey.plans.is_rewritable(site, target)]
         if chosen:
             accepts = survey.plans.taken_as_they_are(target)
@@ -91,7 +124,8 @@ def after_check(model: str, document: Document, verdicts: Sequence[Verdict]) -> 
         if survey.plans.has_legacy_form(target):
             return NextStep(f"write the model for {target.name}", reads_and_writes("trt-legacy", model))
     steps = (_freezing(model, surveyed, survey) for surveyed in survey.sites)
-    return next((step for step in steps if step is not None), None)
+    freezing = next((step for step in steps if step is not None), None)
+    return repairing(model) if freezing is None and survey.plans.repairs else freezing
 
 
 def steps_of(model: str, surveyed: Surveyed, survey: Survey) -> list[NextStep]:

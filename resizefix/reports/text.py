@@ -149,11 +149,15 @@ def _where(path: str | None) -> str:
     return "wrote the model to standard output" if path == "-" else f"wrote {printable(path)}"
 
 
-def show_profile(flags: str) -> None:
-    """The command that builds the promoted model, on one line so that it can be copied."""
+def show_profile(flags: str, clashing: Sequence[str] = ()) -> None:
+    """The command that builds the promoted model, on one line so that it can be copied; `clashing` are the names of
+    dimensions that have two lengths in it."""
     out = screen(2)
     out.wrapped("TensorRT needs an optimization profile; the command for trtexec:")
     out.line((printable(flags), "bold"))
+    if clashing:
+        names = ", ".join(map(printable, clashing))
+        out.wrapped((f"TensorRT takes no two lengths of one name, and the profile has two of {names}", "yellow"))
 
 
 def show_verdicts(verdicts: Sequence[Verdict], *, chosen: str | None) -> None:

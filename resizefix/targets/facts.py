@@ -190,6 +190,11 @@ class SiteFacts:
         return "extent" if self.extent is None else self.extent.value
 
     @property
+    def denominator_option(self) -> str:
+        """For messages: what `legalize --shape-inputs` is given for scales, behind a space."""
+        return f" --denominator {DENOMINATOR}" if self.by_scales else ""
+
+    @property
     def type_name(self) -> str:
         """The element type of the tensor to resize, for messages."""
         return _type_name(self.elem_type)
@@ -291,6 +296,8 @@ def _type_name(elem_type: int | None) -> str:
     return TensorProto.DataType.Name(elem_type).lower() if elem_type in type_numbers else "an unknown type"
 
 
+DENOMINATOR = 16
+"""Of scales that an integer input gives to TensorRT, which builds a division by a power of two."""
 _FLAGS = ("exclude_outside", "antialias")
 _TEXTS = ("mode", "coordinate_transformation_mode", "nearest_mode", "keep_aspect_ratio_policy")
 

@@ -59,7 +59,8 @@ class Rule(NamedTuple):
     """One condition of a target.
 
     `holds` sees the facts of one node and nothing else. A fact that is not known breaks no rule: a verdict tells what
-    is known to fail. `because` and `fix` are templates that may quote facts, as in "mode is {f.mode}".
+    is known to fail. `because` and `fix` are templates that may quote facts, as in "mode is {f.mode}"; `fix` may quote
+    the `target`, too.
     `source` says where the rule was read or measured, so that it can be checked again; empty: where the table says
     (`targets_of`). The rule holds for the releases of its runtime from `since` to `until`, both included; empty: from
     the first one on, to the newest.
@@ -206,7 +207,7 @@ def judge(target: Target, facts: SiteFacts) -> tuple[Violation, ...]:
             rule=rule.name,
             because=rule.because.format(f=facts),
             source=rule.source,
-            fix=rule.fix.format(f=facts),
+            fix=rule.fix.format(f=facts, target=target),
             effect=rule.effect,
         )
         for rule in target.rules

@@ -15,6 +15,7 @@ _UINT8 = frozenset({TensorProto.UINT8})
 _LEGACY = "write Upsample-7 in a model of opset 7 or 8"
 _INTEGERS = (TensorProto.INT32, TensorProto.INT64)
 LENGTH_IS_SEEN = "length-is-seen-equal"
+FED_AS_INTEGER = "runtime-extent-is-integer"
 _FED = (S.INTEGER_INPUT, S.INTEGER_INPUT_COMPUTED, S.INTEGER_INPUT_DIVIDED)
 
 FORM = (
@@ -223,12 +224,13 @@ EXTENT = (
         fix="export the model so that shapes, constants or an input of its own give them; no command can",
     ).only(since="7.0"),
     Rule(
-        name="runtime-extent-is-integer",
+        name=FED_AS_INTEGER,
         holds=lambda f: f.source is not S.OTHER_INPUT,
         because="an input that decides a shape must be int32 or int64, and the {f.extent_name} follow another graph "
         'input ("… is a shape tensor and must have type Int32 or Int64")',
         source="NVIDIA/TensorRT#2301; " + MEASURED,
-        fix="to feed them still, make the input int64 (resizefix legalize --shape-inputs); else freeze them",
+        fix="to feed them still, make the input int64 (resizefix legalize --target {target.typed} --shape-inputs"
+        "{f.denominator_option}); else freeze them",
     ).only(since="7.0"),
     Rule(
         name="tensor-scales-are-float",

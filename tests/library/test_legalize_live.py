@@ -69,6 +69,19 @@ def test_a_model_that_ran_before_and_stops_now_does_not_fit(monkeypatch):
     assert (proof.fits, str(proof.said)) == (True, "for openvino checked with built-in rules only: it differs")
 
 
+ALONE = UP % 'mode = "cubic"'
+
+
+@pytest.mark.parametrize(("text", "fits"), [
+    (ALONE, False), (ALONE.replace("y = R", "a = R").replace("(x, , s) }", "(x, , s) y = Neg (a) }"), True),
+])  # fmt: skip
+def test_a_model_that_never_ran_there_fits_only_where_another_operator_may_be_why(monkeypatch, text, fits):
+    document = Document.from_proto(onnx_text.model(text))
+    monkeypatch.setattr(live_runtimes, "verify_in_runtime", lambda *_: failed(runs=()))
+    proof = prove_live(document, document, find_sites(document), target_named("tract"), conditions())
+    assert proof.fits is fits
+
+
 def test_a_runtime_that_is_not_there_leaves_the_rules(monkeypatch):
     missing = LiveUnavailable(Diagnostic("library.rules-alone-no-runtime", target="openvino"))
     proof = proof_of(monkeypatch, missing)

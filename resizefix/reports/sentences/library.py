@@ -55,6 +55,7 @@ SENTENCES = {
     "library.right-in-runtime": "{runtime} computes the same, within 1e-4 of the largest value",
     "library.rewrite-differs-in-runtime": "the rewritten node {node} is wrong in {runtime}: {why}",
     "library.rewrite-stops-runtime": "{runtime} ran the model before and does not run the rewritten one: {why}",
+    "library.rewrite-is-not-run": "{runtime} does not run what takes the place of the resizes (with --size it may): {why}",
     "library.other-operators-differ": "in {runtime} the rewritten resizes are right; what differs begins at other operators: {why}",
     "library.older-forms-round": "older forms of {operators} compute within rounding",
     "library.hybrid-verified-at-8": "the file itself is no valid ONNX (opset 9 with a scales attribute); the same model at opset 8 was verified",

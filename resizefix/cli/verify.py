@@ -23,8 +23,8 @@ def command(before: str, after: str | None, **options: Any) -> Answer:
 
     With --expect, compare the only model with outputs that were computed elsewhere.
 
-    Outputs must be equal bit for bit unless --atol or --rtol allow a difference. Exit code 0: they are; 1: they are
-    not, or a model cannot be run. Reports are written in both cases.
+    Outputs must be equal bit for bit (--runtime: within 1e-4) unless --atol or --rtol allow a difference. Exit code 0:
+    they are; 1: they are not, or a model cannot be run. Reports are written in both cases.
     """
     reports = report_files_of(options, before, *([] if after is None else [after]))
     require_whole(before, after or before)

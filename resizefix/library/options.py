@@ -177,7 +177,7 @@ OPTIONS: tuple[Option, ...] = (
     Option("expect", kinds.EXPECTED, ("verify",),
         "Compare the only model with the outputs in FILE (.npz, .npy, or a folder test_data_set_0) for what --feed "
         "gives."),
-    Option("atol", kinds.TOLERANCE, ("verify",), "Absolute difference allowed (--runtime: 1e-4).", 0),
+    Option("atol", kinds.TOLERANCE, ("verify",), "Absolute difference allowed.", 0),
     Option("rtol", kinds.TOLERANCE, ("verify",), "Relative difference allowed.", 0),
     Option("runs", kinds.COUNT, ("verify",), "Compare on this many feeds instead of as many as the model needs."),
     Option("meaning_only", kinds.FLAG, ("diff",),

@@ -53,9 +53,9 @@ class _InEitherOrder(Subcommand):
 def command(message: str, model: str | None, **_: object) -> Answer:
     """Say what a runtime's MESSAGE means, and which command helps.
 
-    Paste the message as it was printed, with its paths, numbers and line breaks; or name a log, or `-` for stdin. With MODEL,
-    the command is tried on the model, and nothing is written; MODEL may also stand first. Exit code 1: the message is
-    not known.
+    Paste the message as it was printed, with its paths, numbers and line breaks; or name a log, or `-` for stdin.
+    With MODEL, the command is tried on the model, and nothing is written; MODEL may also stand first. Exit code 1: the
+    message is not known.
     """
     from resizefix.library.explain import Explanation, explain, nearest_explanations, speaking_target
     from resizefix.library.fix_trials import model_findings

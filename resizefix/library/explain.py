@@ -12,7 +12,16 @@ from resizefix.document.document import Document
 from resizefix.errors import UsageError
 from resizefix.interop import Model
 from resizefix.library.bounded import checked
-from resizefix.library.fix_trials import FixTrial, FixTrials, fed_vector, fed_words, named_target, run, target_of, verdict
+from resizefix.library.fix_trials import (
+    FixTrial,
+    FixTrials,
+    fed_vector,
+    fed_words,
+    named_target,
+    run,
+    target_of,
+    verdict,
+)
 from resizefix.library.options import CHANGING, call_of, checks_of
 from resizefix.messages.fed_sizes import FedSizes, fed_sizes
 from resizefix.messages.message import ANY_SIZE, FED, FED_SIZE, RELEASES, REPAIR, RUNTIMES, Fix, Message
@@ -35,8 +44,8 @@ class Explanation:
     with its reason. `then` is a command for the file that `command` writes. `target` is the target whose rules
     were asked, with their answers for the model and for the file that `command` writes. `cause_gone`: whether the cause
     of the message is gone in that file, by a run or by the target's rules; None: nothing here can tell. `rule_broken`:
-    whether the model breaks the rule that the message is about; None: no rule stands for it, or there is no model. `distance` is
-    that from the text, for a message that it does not hold: 0 is the same, 1 nothing alike.
+    whether the model breaks the rule that the message is about; None: no rule stands for it, or there is no model.
+    `distance` is that from the text, for a message that it does not hold: 0 is the same, 1 nothing alike.
     """
 
     message: str

@@ -30,7 +30,9 @@ def _row(
     says_where: bool = False,
 ) -> Message:
     target = "onnxruntime" if ORT in fixes else None
-    return Message(runtime, texts, cause, page, fixes, target=target, at_other_sizes=at_other_sizes, says_where=says_where)
+    return Message(
+        runtime, texts, cause, page, fixes, target=target, at_other_sizes=at_other_sizes, says_where=says_where
+    )
 
 
 MESSAGES = (

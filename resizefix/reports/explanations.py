@@ -75,7 +75,8 @@ def report_text(message: str, runtime: str | None, findings: Findings | None) ->
     if findings is not None:
         run = "runs" if findings.run_error is None else printable(findings.run_error)
         faults = ", ".join(dict.fromkeys(fault.fault for fault in findings.faults)) or "none"
-        lines.append(f"model: {findings.sites} {'resize' if findings.sites == 1 else 'resizes'}; faults: {faults}; onnxruntime: {run}")
+        resizes = "1 resize" if findings.sites == 1 else f"{findings.sites} resizes"
+        lines.append(f"model: {resizes}; faults: {faults}; onnxruntime: {run}")
     return "\n".join(lines)
 
 

@@ -12,12 +12,21 @@ from resizefix.document.document import Document
 from resizefix.errors import UsageError
 from resizefix.interop import Model
 from resizefix.library.bounded import checked
-from resizefix.library.fix_trials import FixTrial, FixTrials, fed_words, named_target, run, target_of, verdict
+from resizefix.library.fix_trials import (
+    FixTrial,
+    FixTrials,
+    fed_vector,
+    fed_words,
+    named_target,
+    run,
+    target_of,
+    verdict,
+)
 from resizefix.library.options import CHANGING, call_of, checks_of
 from resizefix.messages.fed_sizes import FedSizes, fed_sizes
-from resizefix.messages.message import ANY_SIZE, FED, RELEASES, REPAIR, RUNTIMES, Fix, Message
+from resizefix.messages.message import ANY_SIZE, FED, FED_SIZE, RELEASES, REPAIR, RUNTIMES, Fix, Message
 from resizefix.messages.pasted_text import plain, speaker
-from resizefix.messages.table import messages_in, nearest_to
+from resizefix.messages.table import messages_in, near_miss, nearest_to
 from resizefix.shell_words import beside, operand, quoted
 from resizefix.targets.catalogue import releases_with, target_named
 
@@ -34,8 +43,9 @@ class Explanation:
     changes this model for this message. Then `reason` is why the first was refused, if it was, and `tried` has each
     with its reason. `then` is a command for the file that `command` writes. `target` is the target whose rules
     were asked, with their answers for the model and for the file that `command` writes. `cause_gone`: whether the cause
-    of the message is gone in that file, by a run or by the target's rules; None: nothing here can tell. `distance` is
-    that from the text, for a message that it does not hold: 0 is the same, 1 nothing alike.
+    of the message is gone in that file, by a run or by the target's rules; None: nothing here can tell. `rule_broken`:
+    whether the model breaks the rule that the message is about; None: no rule stands for it, or there is no model.
+    `distance` is that from the text, for a message that it does not hold: 0 is the same, 1 nothing alike.
     """
 
     message: str
@@ -49,6 +59,7 @@ class Explanation:
     accepted_before: bool | None = None
     accepted_after: bool | None = None
     cause_gone: bool | None = None
+    rule_broken: bool | None = None
     tried: tuple[tuple[str, str], ...] = ()
     distance: float | None = None
 
@@ -56,6 +67,8 @@ class Explanation:
 @checked
 def explain(message: str, model: Model | None = None) -> list[Explanation]:
     """The known messages that a text holds, the most specific first; an empty list where it holds none.
+
+    Where it holds none and is all but the same as one, that one, with its `distance`.
 
     Paste what the runtime printed: paths, numbers, names, colours and line breaks may be others, and the text may be
     cut off. With a model, the commands are tried as they would run, verification included, and nothing is written.
@@ -65,9 +78,11 @@ def explain(message: str, model: Model | None = None) -> list[Explanation]:
         raise UsageError("library.message-is-text", value=repr(message))
     fed = fed_sizes(message)
     trials = None if model is None else FixTrials(model, fed)
-    return [
-        replace(_explained(row, trials, fed), message=row.wording_in(plain(message))) for row in messages_in(message)
-    ]
+    letters = plain(message)
+    if rows := messages_in(message):
+        return [replace(_explained(row, trials, fed), message=row.wording_in(letters)) for row in rows]
+    near = near_miss(message)
+    return [] if near is None else [replace(_explained(near[0], trials, fed), distance=round(near[1], 2))]
 
 
 def nearest_explanations(message: str) -> list[Explanation]:
@@ -97,6 +112,8 @@ def _explained(message: Message, trials: FixTrials | None, fed: FedSizes) -> Exp
     found = Explanation(message.text, message.runtime, cause_of(message), message.page, None)
     if trials is not None:
         return _answered(found, message, fixes, trials)
+    if FED_SIZE in fixes and (vector := fed_vector(fed)) is not None:
+        return replace(found, reason=vector)
     if _is_no_size(fixes, fed):
         return replace(found, reason=Diagnostic("library.fed-axis-is-no-size", axes=_axes(fed)))
     given = ((fix[0], fix[1:] if FED not in fix else fed_words(fed)) for fix in fixes)
@@ -137,7 +154,11 @@ class _FixCandidate(NamedTuple):
 def _answered(found: Explanation, message: Message, fixes: Sequence[Fix], trials: FixTrials) -> Explanation:
     """The explanation with the first fix after which the cause is gone, else with the first that changes the model."""
     target = next((one for fix in fixes if (one := _judge(message, fix))), message.target)
-    found = replace(found, target=target, accepted_before=trials.accepts(target))
+    own = _TARGETS.get(message.runtime)
+    broken = trials.breaks(own, message.rule) if own is not None and message.rule else None
+    found = replace(found, target=target, accepted_before=trials.accepts(target), rule_broken=broken)
+    if FED_SIZE in fixes and (vector := fed_vector(trials.fed, trials.document)) is not None:
+        return replace(found, reason=vector)
     if _is_no_size(fixes, trials.fed, trials.document):
         return replace(found, reason=Diagnostic("library.fed-axis-is-no-size", axes=_axes(trials.fed)))
     path = os.fsdecode(trials.model) if isinstance(trials.model, (str, bytes, os.PathLike)) else None
@@ -155,12 +176,12 @@ def _answered(found: Explanation, message: Message, fixes: Sequence[Fix], trials
         target=target,
         accepted_before=trials.accepts(target),
         accepted_after=made.complete if target is None else verdict(made.model, target),
-        cause_gone=gone,
+        cause_gone=None if broken is False else gone,
     )
     rest = [one for one in fixes if one != fix] if gone is False else []
     if message.then is not None and "--set" in made.words:
         rest.append(message.then)
-    second = next((one for one in rest if _finishes(one, made, _judge(message, one) or target)), None)
+    second = next((one for one in rest if _finishes(one, made, _judge(message, one) or target, message, trials)), None)
     if second is None and fix != REPAIR and trials.needs_names(target):
         second = REPAIR
     out = _out(fix, path, "OUT")
@@ -208,10 +229,12 @@ def _judge(message: Message, fix: Fix) -> str | None:
     return target
 
 
-def _finishes(fix: Fix, made: FixTrial, target: str | None) -> bool:
-    """Whether the fix does the rest of the work on what another one made."""
+def _finishes(fix: Fix, made: FixTrial, target: str | None, message: Message, trials: FixTrials) -> bool:
+    """Whether the fix does the rest of the work on what another one made, by the target's rules or by a run."""
     after = run(fix, fix[1:], made.model) if FED not in fix else FixTrial(())
-    return after.complete and target is not None and verdict(after.model, target) is not False
+    if target is None:
+        return trials.cause_gone(fix, after, None, at_other_sizes=message.at_other_sizes) is True
+    return after.complete and verdict(after.model, target) is not False
 
 
 def _out(fix: Fix, model: str | None, otherwise: str) -> str:

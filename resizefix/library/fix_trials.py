@@ -7,11 +7,13 @@ What the commands that may help do to one model, and whether the cause of the me
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from resizefix.diagnostics import Diagnostic
 from resizefix.document.document import Document
 from resizefix.errors import ResizefixError
 from resizefix.faults.dimension_names import REUSED, known_names
@@ -29,7 +31,7 @@ from resizefix.messages.message import FED, FREEZE, LEGACY, Fix
 from resizefix.operations.sites import sites_in
 from resizefix.outcome import Status
 from resizefix.shapes.stored_shapes import ModelView
-from resizefix.targets.catalogue import TARGETS, target_named
+from resizefix.targets.catalogue import TARGETS, target_named, targets_with
 from resizefix.targets.target import taken
 from resizefix.targets.tensorrt import LEGACY_TARGETS
 from resizefix.verification.conditions import Conditions, conditions
@@ -39,6 +41,7 @@ from resizefix.verification.verification import VerificationStatus
 Shapes = Mapping[str, tuple[int, ...]]
 # What an image is enlarged by, per axis: twice, and by odd numbers, which halvings do not divide.
 _ENLARGED = ((2, 0, 2, 0), (1, 2, 1, 6), (1, 1, 1, 3))
+_EXTENTS = re.compile(r"scale|size|factor", re.IGNORECASE)
 _USUAL = 32  # of an axis that the file leaves open
 
 
@@ -195,6 +198,15 @@ class FixTrials:
             self._verdicts[target] = verdict(self.model, target)
         return self._verdicts[target]
 
+    def breaks(self, runtime: str, rule: str) -> bool | None:
+        """Whether the model breaks this rule in a release that has it; None where that cannot be said."""
+        try:
+            verdicts = [check(self.model, target=target) for target in targets_with(runtime, rule)]
+        except ResizefixError:
+            return None
+        name = rule.partition(": ")[0]
+        return any(one.rule == name for verdict in verdicts for one in verdict.violations)
+
     def cause_gone(self, fix: Fix, made: FixTrial, target: str | None, *, at_other_sizes: bool) -> bool | None:
         """Whether the cause of the message is gone in what a fix made; None: nothing here can tell.
 
@@ -252,6 +264,23 @@ class FixTrials:
                 flags = ("--all-uses",) if any("--all-uses" in setting for setting in settings.values()) else ()
                 yield (*(word for setting in given for word in ("--set", setting)), *flags)
             yield from ((*setting, "-n", f"#{index}") for index, setting in settings.items())
+
+
+def fed_vector(fed: FedSizes, document: Document | None = None) -> Diagnostic | None:
+    """What to feed, where the message is of an input that holds scales or sizes; None: it is of another.
+
+    Without a model its name tells.
+    """
+    if fed.input is None or fed.axes.keys() != {0}:
+        return None
+    if document is None:
+        is_vector = _EXTENTS.search(fed.input) is not None
+    else:
+        shape = next((one.type.tensor_type.shape for one in document.proto.graph.input if one.name == fed.input), None)
+        is_vector = shape is not None and len(shape.dim) == 1
+    if not is_vector:
+        return None
+    return Diagnostic("library.fed-vector", input=fed.input, expected=fed.expected[0], got=fed.axes[0])
 
 
 def fed_words(fed: FedSizes, document: Document | None = None) -> tuple[str, ...] | None:

@@ -36,6 +36,8 @@ MESSAGES = (
         "coordinates-and-rounding",
         "pnnx left the resize as it was, so ncnn has no layer for it. Its scales are not constant, or ncnn lacks its mode.",
         "layer Resize not exists or registered",
+        "layer Upsample not exists or registered",
+        "layer Interp not exists or registered",
         "layer F.interpolate not exists or registered",
         "Resize not supported yet!",
         "Upsample not supported yet!",

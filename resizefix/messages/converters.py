@@ -129,6 +129,8 @@ MESSAGES = (
         "The tool that speaks has no Resize or Upsample, or not this version of it. Other operators compute the same.",
         "Unsupported operator Resize",
         "Unsupported operator Upsample",
+        "Unsupported operator: Resize",
+        "Unsupported operator: Upsample",
         "Unsupported op: Resize",
         "Unsupported op: Upsample",
         "operator Resize is not supported",

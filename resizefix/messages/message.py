@@ -31,7 +31,8 @@ class Message:
     them does depends on the model. `then` follows a fix that made a constant of what was fed, and makes another input
     of it. `target` is the target whose rules speak of the message, where no fix names one. `rule` is the rule of the
     runtime's targets that stands for it, with words of its sentence behind a colon where several have the name.
-    `at_other_sizes`: it comes when an image of another size is fed.
+    `at_other_sizes`: it comes when an image of another size is fed. `says_where`: it names the operator alone, and
+    the words behind it say why.
     """
 
     runtime: str
@@ -43,6 +44,7 @@ class Message:
     target: str | None = None
     rule: str = ""
     at_other_sizes: bool = False
+    says_where: bool = False
 
     def __post_init__(self) -> None:
         if "/" not in self.page:
@@ -67,7 +69,7 @@ class Message:
         """Its wording that says most of what stands in a text."""
         whole = [(span.letters, one) for one in self.wordings if (span := one.whole_in(pasted)) is not None]
         parts = whole or [(letters, one) for one in self.wordings if (letters := one.part_in(pasted))]
-        return max(parts, key=lambda found: found[0])[1].text if parts else self.text
+        return max(parts, key=lambda found: found[0])[1].as_in(pasted) if parts else self.text
 
     def part_in(self, pasted: Plain) -> int:
         """How many letters of one of its wordings a text has that was cut off; 0: too few to know it by."""

@@ -15,7 +15,9 @@ from resizefix.messages.message import Message
 FARTHEST = 0.6
 """The distance from which on a row says nothing of a text."""
 MOST = 3
+_ALL_BUT_THE_SAME = 0.2
 _WORD = re.compile(r"[^\W_]+")
+_OPERATORS = re.compile(r"(?<![a-z0-9])(?:resize|upsample|interp)[a-z0-9_]*")
 _MOST_LINES = 200  # of a log; the last ones say most
 _BEGINNING = 6  # letters
 _FEWEST_WORDS = 3  # that a row and a text have in common
@@ -31,6 +33,17 @@ def nearest(pasted: str, rows: Sequence[Message]) -> list[tuple[Message, float]]
     distances = {row: min((_distance(row, line, weights) for line in lines), default=1.0) for row in rows}
     near = [(row, distance) for row, distance in distances.items() if distance < FARTHEST]
     return sorted(near, key=lambda one: one[1])[:MOST]
+
+
+def is_all_but_the_same(row: Message, distance: float, pasted: str) -> bool:
+    """Whether a text may be taken for the row: it is near, and no word that decides is another one.
+
+    Numbers between `«` and `»` decide, and so do names of operators.
+    """
+    if distance > _ALL_BUT_THE_SAME or any("«" in text for text in row.texts):
+        return False
+    text = _OPERATORS.findall(pasted.casefold())
+    return any(set(_OPERATORS.findall(one.casefold())) == set(text) for one in row.texts)
 
 
 def _lines(pasted: str) -> Iterator[str]:

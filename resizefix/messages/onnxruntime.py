@@ -27,9 +27,12 @@ def _row(
     fixes: tuple[Fix, ...] = (REPAIR,),
     runtime: str = "onnxruntime",
     at_other_sizes: bool = False,
+    says_where: bool = False,
 ) -> Message:
     target = "onnxruntime" if ORT in fixes else None
-    return Message(runtime, texts, cause, page, fixes, target=target, at_other_sizes=at_other_sizes)
+    return Message(
+        runtime, texts, cause, page, fixes, target=target, at_other_sizes=at_other_sizes, says_where=says_where
+    )
 
 
 MESSAGES = (
@@ -91,6 +94,8 @@ MESSAGES = (
     _row(
         "Upsample ends with opset 9, and the model imports a later one. Somebody raised the opset and left the node.",
         "Op registered for Upsample is deprecated in domain_version of 11",
+        "Upsample is not a registered function/op",
+        "Upsample(10) is not a registered function/op",
         page="broken-by-a-converter",
     ),
     _row(
@@ -102,6 +107,7 @@ MESSAGES = (
         "The model imports an opset that has no Resize. Somebody lowered the opset, or an exporter wrote the wrong one.",
         "No Op registered for Resize with domain_version of 9",
         "Resize is not a registered function/op",
+        "Resize(10) is not a registered function/op",
     ),
     _row(
         "onnxruntime has no kernel for this version of the operator with these element types. "
@@ -287,6 +293,22 @@ MESSAGES = (
         fixes=(("legalize", "--target", "tensorrt-10"), *OTHER_OPERATORS),
     ),
     _row(
+        "An input of the model was not fed, or was fed under another name. `promote-scales` and others add an input and "
+        "print its name; feed it together with the image.",
+        "Required inputs ([…]) are missing from input feed",
+        "Missing Input:",
+        page="docs/library.md",
+        fixes=(),
+    ),
+    _row(
+        "An input was fed with another element type than the model has. NumPy makes double of `[1.0, 2.0]`: write "
+        "`numpy.array(values, numpy.float32)` where float is expected, and numpy.int64 for sizes.",
+        "Unexpected input data type. Actual: (tensor(double)) , expected: (tensor(float))",
+        "Unexpected input data type. Actual: (tensor(…)) , expected: (tensor(…))",
+        page="docs/library.md",
+        fixes=(),
+    ),
+    _row(
         "A kernel of Resize or Upsample failed, and the words behind this say why. "
         "Often the scales, the size or the type of the node are not what the provider takes.",
         "Non-zero status code returned while running Resize node.",
@@ -295,6 +317,7 @@ MESSAGES = (
         "Exception during initialization: …/upsamplebase.h",
         page="docs/repair.md",
         fixes=(REPAIR, ORT, *OTHER_OPERATORS),
+        says_where=True,
     ),
     _row(
         "ONNX's shape inference refuses the node, and the words behind this say why. "
@@ -302,5 +325,6 @@ MESSAGES = (
         "Op (Resize) [ShapeInferenceError]",
         "Op (Upsample) [ShapeInferenceError]",
         page="docs/repair.md",
+        says_where=True,
     ),
 )

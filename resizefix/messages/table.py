@@ -39,19 +39,26 @@ _LEAST_IN_A_LINE = 18  # letters of a row that one of many lines must have
 def messages_in(pasted: str) -> list[Message]:
     """The messages that a text holds, the one with the longest wording first: it says most.
 
-    Where it holds none whole, those of which it is a piece: the text was cut off at its beginning or its end.
+    One that names the operator alone is left out beside one that says why. Where it holds none whole, those of which it is a piece: the text was cut off at its beginning or its end.
     """
     for text in (pasted, without_prefix(pasted)):
         letters = plain(text)
         if spans := {message: span for message in MESSAGES if (span := message.whole_in(letters)) is not None}:
             found = [message for message in spans if not _inside(spans[message], spans.values())]
-            return sorted(found, key=lambda message: -spans[message].letters)
+            why = [message for message in found if not message.says_where]
+            return sorted(why or found, key=lambda message: -spans[message].letters)
     whole = plain(pasted)
     if len(whole.letters) <= _LONGEST_CUT and (cut := _cut_off(whole)):
         return cut
     lines = [plain(line) for line in pasted.splitlines()[-_MOST_LINES:]]
     looked_at = (line for line in lines if _LEAST_IN_A_LINE <= len(line.letters) <= _LONGEST_CUT)
     return next(filter(None, (_cut_off(line, _LEAST_IN_A_LINE) for line in looked_at)), [])
+
+
+def near_miss(pasted: str) -> tuple[Message, float] | None:
+    """The message that a text without any all but has, with its distance: no name or number that decides differs."""
+    first = next(iter(near.nearest(pasted, MESSAGES)), None)
+    return first if first is not None and near.is_all_but_the_same(*first, pasted) else None
 
 
 def nearest_to(pasted: str) -> list[tuple[Message, float]]:

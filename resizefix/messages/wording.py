@@ -62,7 +62,7 @@ class Wording:
 
     @cached_property
     def _pattern(self) -> re.Pattern[str]:
-        patterns = {_GAP: rf".{{0,{_LONGEST_GAP}}}?", _ANY_NUMBER: _DIGITS.pattern}
+        patterns = {_GAP: rf".{{0,{_LONGEST_GAP}}}?", _ANY_NUMBER: f"({_DIGITS.pattern})"}
         return re.compile("".join(patterns.get(piece) or re.escape(piece) for piece in self._pieces))
 
     def whole_in(self, pasted: Plain) -> MatchedSpan | None:
@@ -74,6 +74,13 @@ class Wording:
             if (open_start or pasted.divides(match.start())) and (open_end or pasted.divides(match.end())):
                 return MatchedSpan(match.start(), match.end(), self.letters)
         return None
+
+    def as_in(self, pasted: Plain) -> str:
+        """The wording with the numbers that the text has; `…` for those that it does not have."""
+        match = self._pattern.search(pasted.letters) if self._longest in pasted.letters else None
+        numbers = iter(match.groups() if match is not None else ())
+        written = _NUMBER.sub(lambda _: next(numbers, ANYTHING), self._written)
+        return written.replace("«", "").replace("»", "")
 
     def part_in(self, pasted: Plain) -> int:
         """How many letters of the wording a cut text has: one that begins or ends inside of it; 0: too few."""

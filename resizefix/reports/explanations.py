@@ -27,6 +27,8 @@ def show_explanations(found: Sequence[Explanation], model: str | None, findings:
     for number, one in enumerate(found):
         if number:
             out.line("")
+        if one.distance is not None:
+            out.wrapped(Diagnostic("cli.explain-near-miss", distance=f"{one.distance:.2f}"))
         out.wrapped((one.runtime, "bold"), f": {one.message}")
         out.below(one.cause)
         out.below(_page(one.page))
@@ -73,7 +75,8 @@ def report_text(message: str, runtime: str | None, findings: Findings | None) ->
     if findings is not None:
         run = "runs" if findings.run_error is None else printable(findings.run_error)
         faults = ", ".join(dict.fromkeys(fault.fault for fault in findings.faults)) or "none"
-        lines.append(f"model: {findings.sites} resizes; faults: {faults}; onnxruntime: {run}")
+        resizes = "1 resize" if findings.sites == 1 else f"{findings.sites} resizes"
+        lines.append(f"model: {resizes}; faults: {faults}; onnxruntime: {run}")
     return "\n".join(lines)
 
 
@@ -118,6 +121,8 @@ def _found(one: Explanation, model: str | None) -> str:
         return _without_command(one, model)
     if model is None:
         return Diagnostic("cli.explain-without-model")
+    if one.rule_broken is False and one.accepted_before is False:
+        return Diagnostic("cli.explain-another-rule", model=model, target=one.target)
     name = one.command.split()[1]
     if name == "input-size" and one.cause_gone is not None:
         fed = "any" not in one.command.split()

@@ -148,9 +148,8 @@ def releases_with(runtime: str, rule: str) -> str:
     Where several rules have the name, words of its sentence follow it, behind a colon. Raises KeyError for a rule that
     no row has.
     """
-    name, _, words = rule.partition(": ")
     rows = [target_named(row) for _, row in _rows(runtime)]
-    having = [any(one.name == name and words in one.because for one in target.rules) for target in rows]
+    having = [_has(target, rule) for target in rows]
     if not any(having):
         raise KeyError(rule)
     first, last = having.index(True), len(having) - 1 - having[::-1].index(True)
@@ -161,6 +160,16 @@ def releases_with(runtime: str, rule: str) -> str:
     if first == 0:
         return f"{rows[last].version} and older"
     return f"{rows[first].version} to {rows[last].last or rows[last].version}"
+
+
+def targets_with(runtime: str, rule: str) -> list[str]:
+    """The numbered targets of a runtime that have a rule, the oldest first."""
+    return [name for _, name in _rows(runtime) if _has(target_named(name), rule)]
+
+
+def _has(target: Target, rule: str) -> bool:
+    name, _, words = rule.partition(": ")
+    return any(one.name == name and words in one.because for one in target.rules)
 
 
 def _rows(runtime: str) -> list[Row]:

@@ -274,12 +274,27 @@ def test_where_no_command_helps_each_that_was_tried_is_named_with_its_reason():
 
 
 def test_the_nearest_messages_have_distances_and_commands(answered):
-    document = answered("explain", "resize scale should be an initialiser")
+    document = answered("explain", "only floor is supported as nearest_mode of this version")
     assert (document["exit_code"], document["matches"]) == (1, [])
     first = document["nearest"][0]
-    assert first["message"] == "Resize scales must be an initializer!"
-    assert 0 < first["distance"] < 0.6
-    assert first["command"] == "resizefix legalize MODEL OUT --target tensorrt-8.0"
+    assert first["message"] == "This version of TensorRT only supports floor nearest_mode!"
+    assert 0.2 < first["distance"] < 0.6
+    assert first["command"] == "resizefix legalize MODEL OUT --target tensorrt-7.2"
+
+
+def test_what_is_all_but_a_message_is_a_match_with_its_distance(answered):
+    document = answered("explain", "resize scale should be an initialiser")
+    (match,) = document["matches"]
+    assert (document["exit_code"], match["message"]) == (0, "Resize scales must be an initializer!")
+    assert match["distance"] < 0.2
+
+
+@pytest.mark.parametrize(
+    "text", ["This version of TensorRT only supports floor nearest_mode!", "Resize scales must be an initializer!"]
+)
+def test_a_rule_that_the_model_keeps_is_not_said_to_be_fixed(text):
+    (one,) = resizefix.explain(text, SRCNN)
+    assert (one.rule_broken, one.accepted_before, one.cause_gone) == (False, False, None)
 
 
 @pytest.mark.parametrize("text", ["Resize scales must be an initializer!", "[TRT] an unknown message"])

@@ -20,6 +20,7 @@ SENTENCES = {
     "library.opset-not-lowered": "--opset {opset}: the model has opset {current} already, and the opset can only be raised",
     "library.raised": "the model is raised to opset {opset}; {reason}",
     "library.cause-still-there": "it changes the model, and the cause of the message is still there",
+    "library.fed-vector": "{input} holds {expected} numbers, one for each axis of the image, and {got} was fed. Feed all of them, with 1 for the batch and the channels, as [1, 1, 4, 4]; for one number instead, make the input again with `promote-scales --form factor`",
     "library.fed-axis-is-no-size": "the message is about axis {axes}, which is not the batch, the height or the width of an image. Feed the number that the model expects there",
     "library.nothing-to-do": "there is nothing to do",
     "library.memory-limit-reached": "memory ran out (--memory-limit)",

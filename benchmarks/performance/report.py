@@ -11,6 +11,7 @@ from typing import Any
 from benchmarks.performance.inputs import INPUTS
 
 Rows = list[dict[str, Any]]
+OURS = "resizefix promote-scales"  # whose memory apart from files is said, too
 LEFT_OUT = {"transformer-10MB", "transformer-200MB"}  # no columns: near the convolutional models of that size
 SHORT = 70  # of a complaint, in a table
 
@@ -58,16 +59,21 @@ def side_by_side(rows: Rows) -> str:
     columns = [given for given in INPUTS if given.name in used]
     jobs = list(dict.fromkeys(row["job"] for row in rows))
     by_place = {(row["job"], row["input"]): row for row in rows}
-    numbers: tuple[tuple[str, Callable[[dict[str, Any]], str]], ...] = (
-        ("Wall time, seconds", lambda taken: seconds(taken["wall"])),
-        ("Peak memory, MB", lambda taken: megabytes(taken["peak"])),
+
+    def memory(job: str, taken: dict[str, Any]) -> str:
+        own = f" ({megabytes(taken['own'])})" if job.startswith(OURS) else ""
+        return f"{megabytes(taken['peak'])}{own}"
+
+    numbers: tuple[tuple[str, Callable[[str, dict[str, Any]], str]], ...] = (
+        ("Wall time, seconds", lambda _, taken: seconds(taken["wall"])),
+        ("Peak memory, MB (of it, in no file)", memory),
     )
 
-    def cell(job: str, given: str, say: Callable[[dict[str, Any]], str]) -> str:
+    def cell(job: str, given: str, say: Callable[[str, dict[str, Any]], str]) -> str:
         row = by_place.get((job, given))
         if row is None or row["taken"] is None:
             return ""
-        return say(row["taken"]) if row["taken"]["exit_code"] == 0 else "failed"
+        return say(job, row["taken"]) if row["taken"]["exit_code"] == 0 else "failed"
 
     counts = sorted({row["runs"] for row in rows if row["taken"]})
     parts = [f"Runs per cell: {' to '.join(map(str, dict.fromkeys((counts[0], counts[-1]))))}."] if counts else []

@@ -19,8 +19,8 @@ class _WithNumber(WithLastArgument):
 
     def read(self, word: str, param: click.Argument, ctx: click.Context) -> int:
         """A whole number."""
-        typed: Any = word  # click's own annotation leaves out texts
-        return int(click.INT.convert(typed, param, ctx))
+        number: int = click.types.convert_type(int).convert(word, param, ctx)
+        return number
 
 
 @writing_command("opset", example="resizefix opset bisenet.onnx bisenet_18.onnx 18", cls=_WithNumber)

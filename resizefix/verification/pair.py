@@ -27,6 +27,7 @@ from resizefix.verification.engine import DifferenceError, Engine, run_of
 from resizefix.verification.feeds import Feeder
 from resizefix.verification.fitting import Fitted, OverBudgetError, Runner, fit_feeds, with_shapes_to_give
 from resizefix.verification.further_feeds import FurtherFeeds, drawn_first, tells
+from resizefix.verification.inner_tensors import with_inner_tensors
 from resizefix.verification.jumps import agree_before_jumps, require_agreement_before
 from resizefix.verification.memory_budget import MemoryBudget
 from resizefix.verification.plan import TellingValues
@@ -146,11 +147,15 @@ class ModelPair:
             targets = edges(document).behind[:_MOST_TARGETS]
             if not targets:
                 continue
-            with suppress(CannotLoadError):
-                names = list(dict.fromkeys(name for name, _ in targets))
-                session = self.engine.open(document, optimized=False, extra_outputs=names)
-                session.brief = self._is_brief
-                fitted += further.crossing(Crossings(session, targets, further.computed_per_number))
+            names = [name for path, name in dict.fromkeys(key for key, _ in targets) if path == MAIN]
+            # Without those in bodies where they are of a type that is no number.
+            for inner in (with_inner_tensors(document, [key for key, _ in targets]), None):
+                with suppress(CannotLoadError):
+                    opened = document if inner is None else inner.document
+                    session = self.engine.open(opened, optimized=False, extra_outputs=names)
+                    session.brief = self._is_brief
+                    fitted += further.crossing(Crossings(session, targets, inner, further.computed_per_number))
+                    break
         return fitted
 
     def _fitted_first(self, session: Watched, feeder: Feeder, budget: MemoryBudget) -> Fitted:

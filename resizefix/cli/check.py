@@ -39,9 +39,10 @@ def command(model: str, target: tuple[str, ...], **options: Any) -> Answer:
     def show() -> None:
         from resizefix.reports.next_step import after_check
         from resizefix.reports.terminal import show_step
-        from resizefix.reports.text import show_families, show_faults, show_verdicts
+        from resizefix.reports.text import show_families, show_faults, show_optional_faults, show_verdicts
 
         show_faults([(label, fault) for label, fault in faults if not fault.is_optional])
+        show_optional_faults(faults)
         if target or output_mode().verbose:
             show_verdicts(verdicts, chosen=None)
             show_step(after_check(shown(model), document, verdicts))

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, NoReturn
 import click
 
 from resizefix import process
+from resizefix.cli.misplaced import alone, meant
 from resizefix.cli.next_command import after_error, after_refusal, after_refused_size, after_usage_error, show_error
 from resizefix.cli.progress import close_progress
 from resizefix.cli.streams import DASH, as_typed, shown
@@ -185,7 +186,12 @@ def emit_usage_error(error: click.ClickException, invocation: Invocation, comman
         return error.exit_code
     step: NextStep | None = None if invocation.as_json else after_usage_error(error, invocation.typed, commands)
     context = getattr(error, "ctx", None)
-    return emit_error(invocation, error.format_message(), error.exit_code, context and context.command_path, step)
+    command = str(context.info_name) if context is not None else ""
+    form = meant(command, alone(invocation.typed[1:]))
+    said = error.format_message()
+    if form is not None:
+        said = f"{said.partition('Did you mean')[0].rstrip('. (')}: {form}"
+    return emit_error(invocation, said, error.exit_code, context and context.command_path, step)
 
 
 def emit_error(

@@ -21,6 +21,7 @@ import click
 
 from resizefix import process
 from resizefix.cli.envelope import Invocation, why_unforeseen
+from resizefix.cli.misplaced import meant
 from resizefix.cli.model_files import ModelFile, models_of, names_several
 from resizefix.cli.next_command import after_error, show_error
 from resizefix.cli.progress import ProgressLine, progress_line
@@ -47,7 +48,7 @@ def answer_each(context: click.Context) -> NoReturn:
     command, output_dir = str(context.info_name), params.get("output_dir")
     try:
         words = [params["model"], *([params["out"]] if params.get("out") else []), *params["more"]]
-        _require_sense(params, words)
+        _require_sense(command, params, words)
         models = models_of(words, output_dir)
         calls = _calls(models, params, output_dir)
     except UsageError as error:
@@ -61,12 +62,15 @@ def answer_each(context: click.Context) -> NoReturn:
         _report(context, models, calls)
 
 
-def _require_sense(params: dict[str, Any], words: Sequence[str]) -> None:
+def _require_sense(command: str, params: dict[str, Any], words: Sequence[str]) -> None:
     """Raises UsageError for options that make no sense for several models."""
     if "output_dir" in params and params["output_dir"] is None:
         folder = next(filter(names_several, words), None)
         if folder is not None:
             raise UsageError("cli.folder-without-output-dir", folder=folder)
+        form = meant(command, words[2:])
+        if form is not None:
+            raise UsageError("cli.misplaced", word=words[2], form=form)
         raise UsageError("cli.jsonl-without-output-dir" if params["jsonl"] else "cli.several-models")
     if params["as_json"] and params["jsonl"]:
         raise UsageError("cli.json-twice")

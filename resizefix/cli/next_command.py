@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -58,7 +60,15 @@ def after_refusal(
         return NextStep("change what can be changed with these options", with_options(typed, retry))
     if already and typed:
         return NextStep("write a copy all the same", with_options(typed, ("--copy-unchanged",)))
+    named = next(filter(None, (_NAMED.search(outcome["reason"] or "") for outcome in outcomes)), None)
+    if named is not None:
+        words = (*reads_and_writes(named["command"], model), *shlex.split(named["words"]))
+        return NextStep("do what the reason names", words)
     return NextStep("see every resize", ("inspect", operand(model), "-v"))
+
+
+_NAMED = re.compile(r"`resizefix (?P<command>[a-z-]+) IN OUT (?P<words>[^`]*)`")
+"""A command in a reason, as sentences write one."""
 
 
 def after_refused_size(model: str, options: Mapping[str, Any]) -> NextStep | None:
@@ -83,9 +93,16 @@ def after_refused_size(model: str, options: Mapping[str, Any]) -> NextStep | Non
 
 
 def with_options(typed: Sequence[str], options: Sequence[str]) -> tuple[str, ...]:
-    """The typed words with more options, which must stand before `--`."""
-    end = typed.index("--") if "--" in typed else len(typed)
-    return (*typed[:end], *options, *typed[end:])
+    """The typed words with more options, which must stand before `--`, in place of those for the same input."""
+    given = [f"{name}=" for option in options if (name := option.partition("=")[0]) != option]
+    kept = [
+        word
+        for place, word in enumerate(typed)
+        for pair in (typed[place : place + 2] if word in options else typed[max(place - 1, 0) : place + 1],)
+        if not (len(pair) == 2 and pair[0] in options and pair[1].startswith(tuple(given)))
+    ]
+    end = kept.index("--") if "--" in kept else len(kept)
+    return (*kept[:end], *options, *kept[end:])
 
 
 def _repair_helps(model: str, outcomes: Sequence[Mapping[str, Any]]) -> bool:
@@ -101,6 +118,9 @@ def _repair_helps(model: str, outcomes: Sequence[Mapping[str, Any]]) -> bool:
         return False
 
 
+_OF_THE_PROGRAM = ("version", "help")
+
+
 def after_usage_error(error: click.ClickException, typed: Sequence[str], commands: Sequence[str]) -> NextStep:
     """After what click refuses."""
     context = getattr(error, "ctx", None)
@@ -110,6 +130,8 @@ def after_usage_error(error: click.ClickException, typed: Sequence[str], command
     if name is None and typed and typed[0] in commands:
         name = typed[0]
     elif name is None and typed and not typed[0].startswith("-"):
+        if typed[0] in _OF_THE_PROGRAM:
+            return NextStep(f"see the {typed[0]}", (f"--{typed[0]}",))
         near = nearest(typed[0], commands)
         if near:
             return NextStep(f"call {near}", (near, *typed[1:]))

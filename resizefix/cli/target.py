@@ -97,6 +97,8 @@ def target_file_of(model: str, options: Mapping[str, Any], *, default: str) -> T
     path = path if path is not None else default
     if path == DASH:
         return TargetFile(DASH, overwrite=False)
+    if os.path.lexists(path) and not isinstance(model, PipedModel) and not os.path.lexists(model):
+        raise UsageError("cli.no-in-but-out", path=model, out=path)  # they may have been swapped
     instead = Diagnostic("cli.name-another-out")
     require_free(path, (model,), force=options["force"], instead=instead)
     return TargetFile(path, overwrite=options["force"])

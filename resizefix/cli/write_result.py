@@ -28,6 +28,10 @@ if TYPE_CHECKING:
     from resizefix.shapes.stored_shapes import ModelView
 
 
+_KEEPING_THE_MEANING = ("trt-legacy", "legalize")
+"""Commands that hand a model on to a device: what the file computes is kept, wanted or not."""
+
+
 class NotChanged(NamedTuple):
     """Why a model is not changed; `outcome` is the one that the reason is about."""
 
@@ -96,8 +100,16 @@ def write_result(
         fields.setdefault("lost_targets", [one.name for one in _moved(model, result)[-1].lost] if is_changed else [])
 
     def show() -> None:
+        from resizefix.library.repair import known_faults
         from resizefix.reports.result_table import result_table
-        from resizefix.reports.text import show_already, show_copy, show_lost_targets, show_result, show_written
+        from resizefix.reports.text import (
+            show_already,
+            show_copy,
+            show_lost_targets,
+            show_optional_faults,
+            show_result,
+            show_written,
+        )
 
         texts = verbose or options["dry_run"]
         made = _made(model, result, target.path, time.perf_counter() - began) if is_changed else None
@@ -107,6 +119,8 @@ def write_result(
             further.show()
         if made is not None and target.path is not None and command != "promote-scales":  # which says how to keep them
             show_lost_targets(made.moved.lost)
+        if made is not None and command in _KEEPING_THE_MEANING:
+            show_optional_faults(known_faults(made.before))
         if why is None:
             show_written(target.path)
         elif is_copy:

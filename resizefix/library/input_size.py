@@ -21,7 +21,7 @@ from resizefix.document.document import Document
 from resizefix.document.scopes import node_label
 from resizefix.document.values import Dims, dims_of
 from resizefix.errors import RefusedError, UsageError
-from resizefix.input_sizes.input_axes import image_inputs
+from resizefix.input_sizes.input_axes import ImageInput, image_inputs
 from resizefix.input_sizes.questions import Question, proposal, questions
 from resizefix.input_sizes.refusal import Assumed, Choices, SizeRefusedError, readings_of
 from resizefix.interop import opened
@@ -107,7 +107,7 @@ _SIDES = ("depth", "height", "width")
 def input_size(
     document: Document,
     *,
-    size: tuple[int, ...] | int | str | None = ANY,
+    size: tuple[int, ...] | int | str | None = None,
     batch: int | str | None = None,
     input: Sequence[str] = (),
     keep: Sequence[str] = (),
@@ -129,12 +129,12 @@ def input_size(
     result's `resolution.choices` has all of them. `keep` and `follow_input` (patterns on names of nodes) and `read`
     (pairs of a pattern and a reading) choose. `resolution.assumed` has each use of a convention; `assume`: "none"
     switches these off. `interpolate_positions`: learned tables of positions are interpolated, as ViT and DINO do; those
-    outcomes are not exact. `size`: depth, height and width, height and width, or a length; None: the batch alone
-    changes. `like`: the same network, exported at another size: the readings are solved from it. `input` names the
-    inputs, where not all images of one size are meant. Raises UsageError for options that do not fit,
-    VerificationFailedError where the verification fails.
+    outcomes are not exact. `size`: depth, height and width, height and width, or a length; None: any, or where `batch`
+    or `like` is given, as that says. `like`: the same network, exported at another size: the readings are solved from
+    it. `input` names the inputs, where not all images of one size are meant. Raises UsageError for options that do not
+    fit, VerificationFailedError where the verification fails.
     """
-    size = (size,) if isinstance(size, int) else size
+    size = (size,) if isinstance(size, int) else ANY if size is None and batch is None and like is None else size
     other = None if like is None else opened(like)
     sizes = {} if other is None else size_of(other)
     if size is None and other is not None:
@@ -149,8 +149,17 @@ def input_size(
     if other is not None:
         choices = _solved(document, input, choices, other, old, conditions(**run))
     work = SizeWork(document, input, choices, asked, old)
+    _require_all_sides(size, image_inputs(document.proto, input))
     work.other = other if asked == {name: sizes.get(name) for name in asked} else None
     return _done(work, resolution, conditions(**run) if verify else None)
+
+
+def _require_all_sides(size: tuple[int, ...] | str | None, images: Sequence[ImageInput]) -> None:
+    """Raises UsageError for one number where an image has a height and a width."""
+    for image in images:
+        if isinstance(size, tuple) and len(size) == 1 and "height" in image.axes:
+            old = image.old("height") or "HEIGHT"
+            raise UsageError("library.one-size-of-two", name=image.name, size=size[0], old=old)
 
 
 def _done(work: SizeWork, resolution: Resolution, rules: Conditions | None) -> Result[Document]:

@@ -54,7 +54,7 @@ class OutcomeRule(NamedTuple):
 
 RULES = (
     # What a verification refutes is not given back, whatever was done.
-    OutcomeRule("a check refuted the result", lambda h: h.is_refuted, ModelOutcome.FAILED),
+    OutcomeRule("a check refuted the result, or could not end", lambda h: h.is_refuted, ModelOutcome.FAILED),
     # An operator cannot be raised, say: then no node was looked at.
     OutcomeRule("the model as a whole cannot be changed as asked", lambda h: h.is_refused, ModelOutcome.REFUSED),
     # The target would reject the file, or the opset lacks an operator; selected nodes are changed all the same.

@@ -148,7 +148,7 @@ OPTIONS: tuple[Option, ...] = (
     Option("profile", kinds.PROFILE, ("check",), typed=()),
     Option("size", kinds.SIZE, ("freeze-scales", "trt-legacy", "legalize"),
         "First set the open height and width of the image inputs to HxW, such as 720x1280."),
-    Option("size", kinds.SIZE_OR_ANY, ("input-size",), default="any", typed=()),
+    Option("size", kinds.SIZE_OR_ANY, ("input-size",), typed=()),
     Option("batch", kinds.BATCH, ("input-size",), "Also set the batch: a number, or any."),
     repeated("input", kinds.NAMES, ("input-size",), "Only these image inputs (repeatable)."),
     repeated("keep", kinds.NAME_PATTERN, ("input-size",), "Keep the sizes in these nodes (repeatable)."),
@@ -176,7 +176,7 @@ OPTIONS: tuple[Option, ...] = (
     Option("expect", kinds.EXPECTED, ("verify",),
         "Compare the only model with the outputs in FILE (.npz, .npy, or a folder test_data_set_0) for what --feed "
         "gives."),
-    Option("atol", kinds.TOLERANCE, ("verify",), "Absolute difference allowed.", 0),
+    Option("atol", kinds.TOLERANCE, ("verify",), "Absolute difference allowed; with --runtime, also relative 1e-4.", 0),
     Option("rtol", kinds.TOLERANCE, ("verify",), "Relative difference allowed.", 0),
     Option("runs", kinds.COUNT, ("verify",), "Compare on this many feeds instead of as many as the model needs."),
     Option("meaning_only", kinds.FLAG, ("diff",),

@@ -112,6 +112,7 @@ class Result(InNotebook, Generic[ModelT]):
         return summary(
             "Result",
             ", ".join(f"{count} {status}" for status, count in counts.items()) or f"{self.outcome.value}, no node",
+            self.outcome.value if counts and self.outcome.value not in counts else None,
             inputs and f"inputs: {inputs}",
             f"verification: {self.verification.status.value}, {len(self.verification.runs)} runs",
             self.verification.reason,

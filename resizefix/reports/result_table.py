@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from onnx import TypeProto
+from onnx import TensorProto, TypeProto
 
 from resizefix.document.text import counted, listed
 from resizefix.document.values import dims_of
@@ -99,7 +99,9 @@ def _looks(site: Site) -> str:
     """Operator and mode in the first line; scales or sizes, and the type, in the second."""
     fed = standing(site) is Standing.FED
     sizes = f"{_extent_word(site)} fed by an input" if fed else extent(site.extent)
-    return f"{operator(site)} {meaning(site.interpolation)}\n{sizes}, {tensor(None, site.elem_type) or 'unknown type'}"
+    kind = tensor(None, site.elem_type) or "unknown type"
+    of_data = kind if site.elem_type == TensorProto.FLOAT else f"data {kind}"  # not the type of the scales
+    return f"{operator(site)} {meaning(site.interpolation)}\n{sizes}, {of_data}"
 
 
 def _extent_word(site: Site) -> str:

@@ -97,9 +97,9 @@ def show_result(
         out.table(table)
     if kept or result.verification.status is not VerificationStatus.SKIPPED:
         show_verification(result.verification)
-    if sessions and result.verification.sessions:
-        for line in proof.covered(result.verification):
-            out.wrapped(line, hang=4)
+    lines = proof.covered(result.verification) if sessions and result.verification.sessions else []
+    for line in [*lines, *proof.not_covered(result.verification)]:
+        out.wrapped(line, hang=4)
 
 
 def _looks(outcome: Outcome) -> Hashable:
@@ -257,6 +257,18 @@ def show_faults(faults: Sequence[tuple[str, Fault]]) -> None:
         out.wrapped((f"fault {fault.name} ", "yellow"), printable(f"{node}: {fault.because}; {fault.fix}"), hang=4)
     if any(fault.change is not None for _, fault in faults):
         out.line("resizefix repair fixes those with one possible meaning")
+
+
+def show_optional_faults(faults: Sequence[tuple[str, Fault]]) -> None:
+    """A warning of resizes that compute what the file says and not what the framework did, with how to have that."""
+    others = [fault for _, fault in faults if fault.is_optional and fault.retry_args]
+    if others:
+        subject = "1 resize computes" if len(others) == 1 else f"{len(others)} resizes compute"
+        screen(2).wrapped(
+            ("warning: ", "yellow"),
+            Diagnostic("cli.not-as-the-framework", subject=subject, args=" ".join(others[0].retry_args)),
+            hang=4,
+        )
 
 
 def show_families(verdicts: Sequence[Verdict], *, every: bool) -> None:

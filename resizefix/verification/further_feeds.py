@@ -28,6 +28,7 @@ from resizefix.verification.other_values import half_way, largest, mean_size, mo
 from resizefix.verification.plan import LIGHT, TellingValues
 from resizefix.verification.scale_points import ScalePoint
 from resizefix.verification.sizing import SIZINGS, SMALL_SIZINGS
+from resizefix.verification.special_numbers import SPECIAL_NUMBERS, SpecialNumbers
 
 # How many further feeds a model gets by the numbers that it holds, is fed and gives: a run takes about so long.
 OF_LIGHT = (
@@ -221,6 +222,13 @@ class FurtherFeeds:
             if fitted is not None and not fitted.vacuous:
                 self._keep(found, fitted)
         return found
+
+    def special(self) -> list[tuple[SpecialNumbers, Fitted]]:
+        """The first feed with the negative zero, NaN and the infinities among its numbers, where the model runs so."""
+        drawn = {entry.name for entry in self._drawn if entry.name not in self.origin.deciding}
+        usual = {name: value for name, value in self.first.feeds.items() if name in drawn}
+        fed = [(one, self._run({**self.first.feeds, **one.among(usual)}, same_sizes=True)) for one in SPECIAL_NUMBERS]
+        return [(one, fitted) for one, fitted in fed if fitted is not None and not fitted.vacuous]
 
     def _border(self, one: Fitted, other: Fitted) -> list[Fitted]:
         """Two feeds between these, near to each other, on which other bodies run; none where the same run on these."""

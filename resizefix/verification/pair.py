@@ -32,6 +32,7 @@ from resizefix.verification.jumps import agree_before_jumps, require_agreement_b
 from resizefix.verification.memory_budget import MemoryBudget
 from resizefix.verification.plan import TellingValues
 from resizefix.verification.signatures import Feeding, NotComparableError, common_inputs, output_names, require_types
+from resizefix.verification.special_numbers import SpecialNumbers, asks_for_special
 from resizefix.verification.trial import Outputs, Point, Trial, moved_by_optimising
 from resizefix.verification.verification import Verification
 from resizefix.verification.views import PlaneView, views_of
@@ -73,6 +74,7 @@ class ModelPair:
     _is_brief: bool = False  # its runs are
     _random: tuple[str, ...] = ()  # nodes that draw numbers
     _types: dict[str, str] = field(default_factory=dict)  # of the model before
+    _special: list[tuple[SpecialNumbers, Fitted]] = field(default_factory=list)
     _unseen: dict[str, frozenset[ScopePath]] = field(default_factory=dict)  # bodies that did not run, by side
 
     def verified(self, bound: ErrorBound, fitted: Sequence[Fitted] | None = None) -> Verification:
@@ -135,6 +137,7 @@ class ModelPair:
         if self.exact and self.feeding.runs is None:
             fitted += further.borders()
             fitted += self._at_crossings(further)
+            self._special = further.special() if further.is_light else []
         self._unseen["BEFORE"] -= further.ran
         self.engine.progress.done("running the model before", further.tried)
         self.engine.progress.expect(3 * (len(fitted) - 1))
@@ -232,6 +235,7 @@ class ModelPair:
         more = [Point(one.feeds, before={False: one.outputs}) for one in self._reaching_after(after, fitted[0])]
         trial.level(more, optimized=False, after=after)
         self._unseen["AFTER"] -= after.seen
+        self._compare_special(after)
         del after
         self._name_what_is_not_compared()
         trial.optimised([*points, *more])
@@ -266,6 +270,23 @@ class ModelPair:
             self._look_before_jumps(point.feeds, allowed)
         elif not (self.noise and self._only_jumps(point.feeds, allowed.bound)):
             raise DifferenceError("verification.differs-unoptimised", why=comparison.reason)
+
+    def _compare_special(self, after: Watched) -> None:
+        """Compare what both make of special numbers, without optimisation: kernels that are fused keep no NaN.
+
+        Raises DifferenceError where they differ, if the numbers are finite or a node asks for them; else a note says
+        it. One NaN is as good as another.
+        """
+        for special, fed in self._special:
+            made = after.run(after.taken(fed.feeds))
+            comparison = compare(fed.outputs, {self._renamed[name]: value for name, value in made.items()})
+            if comparison.bitwise or (comparison.max_abs_diff == 0 and not special.is_finite):
+                continue
+            said = {"special": special.name, "why": comparison.reason}
+            if special.is_finite or asks_for_special(self.before, self.after):
+                self.engine.runs.append(run_of(comparison, fed.feeds, bound=0.0, fed=self.feeding))
+                raise DifferenceError("verification.differs-at-special", **said)
+            self.engine.notes.append(Diagnostic("verification.other-at-special", **said))
 
     def _reported(
         self,

@@ -40,6 +40,9 @@ MISTAKES = [
     ("check srcnn_x3_opset11.onnx --target tensorrt-99", "check --target list"),
     ("legalize srcnn_x3_opset11.onnx o.onnx", "legalize --target list"),
     ("trt-legacy srcnn_x3_opset11.onnx o.onnx --target tensorrt", "trt-legacy --target list"),
+    ("promote-scales unet_nearest_opset11.onnx o.onnx",
+     "set unet_nearest_opset11.onnx unet_nearest_opset11.set.onnx sizes=partner"),
+    ("version", "--version"),
 ]  # fmt: skip
 # `any.onnx` is the first model, with its scales promoted.
 OF_VERIFY = [
@@ -167,3 +170,12 @@ def test_where_no_resize_is_in_the_way_of_a_size_none_is_changed(folder, call):
     code, _, err = call("input-size", "fixed.onnx", "a.onnx", "30x37", "--no-verify")
     assert code == 1
     assert "partner" not in err
+
+
+def test_a_proposed_value_takes_the_place_of_the_one_for_the_same_input():
+    from resizefix.cli.next_command import with_options
+
+    typed = ("freeze-scales", "m.onnx", "--set", "s=1,1,0,4", "--set", "t=2", "--", "out.onnx")
+    fixed = ("freeze-scales", "m.onnx", "--set", "t=2", "--set", "s=1,1,2,2", "--", "out.onnx")
+    assert with_options(typed, ("--set", "s=1,1,2,2")) == fixed
+    assert with_options(("repair", "m.onnx"), ("--prefer", "scales")) == ("repair", "m.onnx", "--prefer", "scales")

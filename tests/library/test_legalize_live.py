@@ -60,7 +60,7 @@ def test_a_rewritten_node_that_differs_there_does_not_fit(monkeypatch):
 def test_what_differs_before_the_node_is_another_operators(monkeypatch):
     proof = proof_of(monkeypatch, failed(drift(True, input_rel_diff=0.1)))
     assert proof.fits
-    assert "other operators differ" in str(proof.said)
+    assert "what differs begins at other operators" in str(proof.said)
 
 
 def test_a_model_that_ran_before_and_stops_now_does_not_fit(monkeypatch):

@@ -13,14 +13,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from resizefix.document.document import Document
 from resizefix.document.values import Array
 from resizefix.runtimes.inputs import Value
-from resizefix.runtimes.ort_session import CannotRunError, Session
+from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError, Session
 from resizefix.scope_path import MAIN, Key
+from resizefix.verification.edges import edges
+from resizefix.verification.engine import Engine
 from resizefix.verification.fitting import Fitted
-from resizefix.verification.inner_tensors import ELEMENTS, InnerTensors
+from resizefix.verification.inner_tensors import ELEMENTS, InnerTensors, with_inner_tensors
 from resizefix.verification.other_values import half_way
 
+_MOST_TARGETS = 24  # tensors of one model
 _MOST_FEEDS = 64  # that are looked at for two to begin with
 _MOST_SHAPES = 2  # of feeds: those with most numbers, where reductions differ most, and the usual ones
 _MOST_RUNS = 800  # in all
@@ -126,3 +130,18 @@ def _same(one: Mapping[str, Value], other: Mapping[str, Value]) -> bool:
         not isinstance(value, np.ndarray) or np.array_equal(value, other[name])  # type: ignore[arg-type]
         for name, value in one.items()
     )
+
+
+def crossings_of(engine: Engine, document: Document, computed_per_number: float, *, brief: bool) -> Crossings | None:
+    """The searches in a model; None where no node names a number that a tensor is to pass, or it cannot be opened."""
+    targets = edges(document).behind[:_MOST_TARGETS]
+    keys = dict.fromkeys(key for key, _ in targets)
+    names = [name for path, name in keys if path == MAIN]
+    # Without those in bodies where one of them is of a type that is no number.
+    for inner in (with_inner_tensors(document, keys), None) if targets else ():
+        with suppress(CannotLoadError):
+            opened = document if inner is None else inner.document
+            session = engine.open(opened, optimized=False, extra_outputs=names)
+            session.brief = brief
+            return Crossings(session, targets, inner, computed_per_number)
+    return None

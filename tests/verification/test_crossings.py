@@ -87,8 +87,8 @@ HOLDING = {
         go2 = Identity(go) s2 = Identity(s)
         o = If(go) <then_branch = t () => (o1) { %s o1 = Identity(o) },
             else_branch = e () => (f) { f = Constant<value_float = 2.0>() }> }>""",
-    "the second turn of a loop": """carried, y = Loop(m, c, x) <body = b (int64 i, bool go, float[2,4] x) => (go2, s2, o) {
-        go2 = Identity(go) s2 = Neg(x) %s }>""",
+    "the second turn of a loop": """carried, y = Loop(m, c, x) <body = b (int64 i, bool go, float[2,4] x) =>
+        (go2, s2, o) { go2 = Identity(go) s2 = Neg(x) %s }>""",
     "a scan": """i = Unsqueeze(x, zero)
         y = Scan<num_scan_inputs = 1, body = b (float[2,4] x) => (o) { %s }>(i)""",
     "a function": """y = f.g(x) } <domain: "f", opset_import: ["" : 18]> g (x) => (o) { %s""",

@@ -13,18 +13,23 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from resizefix.document.document import Document
 from resizefix.document.values import Array
 from resizefix.runtimes.inputs import Value, shapes_of
-from resizefix.runtimes.ort_session import CannotRunError, Session
+from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError, Session
+from resizefix.scope_path import MAIN, Key
+from resizefix.verification.edges import edges
+from resizefix.verification.engine import Engine
 from resizefix.verification.fitting import Fitted
+from resizefix.verification.inner_tensors import ELEMENTS, InnerTensors, with_inner_tensors
 
+_MOST_TARGETS = 24  # tensors of one model
 _MOST_FEEDS = 64  # that are looked at for two to begin with
 _MOST_SHAPES = 2  # of feeds: those with most numbers, where reductions differ most, and the usual ones
 _MOST_RUNS = 800  # in all
 _MOST_COMPUTED = 2**28  # elements in all, which take some tenths of a second
 _HALVINGS = 40  # until float32 numbers are next to each other
 _YIELDED = (8, 16)  # before that: what is computed behind the tensor may round a last bit the other way
-_ELEMENTS = 3  # of the tensor, each of which is taken for itself
 
 
 def numbers_of(value: Value) -> int:
@@ -80,10 +85,12 @@ def largest(feeds: Mapping[str, Value]) -> float:
 
 @dataclass
 class Crossings:
-    """Searches with a session that gives the tensors of `targets`, each with the number that it is to pass."""
+    """Searches with a session that gives the tensors of `targets`, each with the number that it is to pass: those of
+    the main graph as outputs, others in `inner`."""
 
     session: Session
-    targets: Sequence[tuple[str, float]]
+    targets: Sequence[tuple[Key, float]]
+    inner: InnerTensors | None = None
     computed_per_number: float = 1.0
     _runs: int = 0
     _computed: float = 0.0
@@ -97,15 +104,15 @@ class Crossings:
         for shapes in list(dict.fromkeys([largest, *groups]))[:_MOST_SHAPES]:
             feeds = groups[shapes][:_MOST_FEEDS]
             tensors = [self._tensors_of(one) for one in feeds]
-            for name, number in self.targets:
-                values = [one.get(name) if one is not None else None for one in tensors]
+            for key, number in self.targets:
+                values = [one.get(key) if one is not None else None for one in tensors]
                 for at, low, high in _two_sides(values, number):
                     if self._is_spent:  # feeds that are far apart tell no more than the usual ones
                         return
-                    yield from self._narrowed(name, number, at, feeds[low], feeds[high])
+                    yield from self._narrowed(key, number, at, feeds[low], feeds[high])
 
     def _narrowed(
-        self, name: str, number: float, at: int, low: dict[str, Value], high: dict[str, Value]
+        self, key: Key, number: float, at: int, low: dict[str, Value], high: dict[str, Value]
     ) -> Iterator[dict[str, Value]]:
         for halving in range(_HALVINGS):
             if halving in _YIELDED:
@@ -114,7 +121,7 @@ class Crossings:
             if _same(middle, low) or _same(middle, high):
                 break
             tensors = self._tensors_of(middle)
-            values = None if tensors is None else tensors.get(name)
+            values = None if tensors is None else tensors.get(key)
             if values is None or values.size <= at:
                 break
             if values.flat[at] >= number:
@@ -127,25 +134,31 @@ class Crossings:
     def _is_spent(self) -> bool:
         return self._runs >= _MOST_RUNS or self._computed >= _MOST_COMPUTED
 
-    def _tensors_of(self, feeds: Mapping[str, Value]) -> dict[str, Array] | None:
+    def _tensors_of(self, feeds: Mapping[str, Value]) -> dict[Key, Array] | None:
         """The tensors for these feeds as float64; None where the model does not run or has run often enough."""
         if self._is_spent:
             return None
         self._runs += 1
         self._computed += self.computed_per_number * numbers_fed(feeds)
-        names = {name for name, _ in self.targets}
         with suppress(CannotRunError):
             outputs = self.session.run(self.session.taken(feeds))
-            values = ((name, outputs[name]) for name in names)
-            numbers = ((name, value) for name, value in values if isinstance(value, np.ndarray))
-            return {name: value.astype(np.float64) for name, value in numbers if value.dtype.kind in "iufV"}
+            values = ((key, self._value(outputs, key)) for key, _ in self.targets)
+            numbers = ((key, value) for key, value in values if isinstance(value, np.ndarray))
+            return {key: value.astype(np.float64) for key, value in numbers if value.dtype.kind in "iufV"}
         return None
+
+    def _value(self, outputs: Mapping[str, Value], key: Key) -> Value:
+        """A tensor, or of one in a body the first elements; None where no output gives it."""
+        if key[0] == MAIN:
+            return outputs[key[1]]
+        vector = None if self.inner is None or key not in self.inner.parts else outputs[self.inner.name]
+        return vector[self.inner.parts[key]] if isinstance(vector, np.ndarray) and self.inner is not None else None
 
 
 def _two_sides(values: Sequence[Array | None], number: float) -> Iterator[tuple[int, int, int]]:
     """An element of the tensor, and the positions of two feeds where it is nearest below and above the number."""
     sizes = [value.size for value in values if value is not None]
-    for at in range(min(min(sizes, default=0), _ELEMENTS)):
+    for at in range(min(min(sizes, default=0), ELEMENTS)):
         numbers = np.array([np.nan if value is None else value.flat[at] for value in values])
         below, above = (np.where(side, numbers, np.nan) for side in (numbers < number, numbers >= number))
         if np.isfinite(below).any() and np.isfinite(above).any():
@@ -157,3 +170,18 @@ def _same(one: Mapping[str, Value], other: Mapping[str, Value]) -> bool:
         not isinstance(value, np.ndarray) or np.array_equal(value, other[name])  # type: ignore[arg-type]
         for name, value in one.items()
     )
+
+
+def crossings_of(engine: Engine, document: Document, computed_per_number: float, *, brief: bool) -> Crossings | None:
+    """The searches in a model; None where no node names a number that a tensor is to pass, or it cannot be opened."""
+    targets = edges(document).behind[:_MOST_TARGETS]
+    keys = dict.fromkeys(key for key, _ in targets)
+    names = [name for path, name in keys if path == MAIN]
+    # Without those in bodies where one of them is of a type that is no number.
+    for inner in (with_inner_tensors(document, keys), None) if targets else ():
+        with suppress(CannotLoadError):
+            opened = document if inner is None else inner.document
+            session = engine.open(opened, optimized=False, extra_outputs=names)
+            session.brief = brief
+            return Crossings(session, targets, inner, computed_per_number)
+    return None

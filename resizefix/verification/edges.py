@@ -19,6 +19,7 @@ from resizefix.document.document import Document
 from resizefix.document.scopes import DEFAULT_DOMAINS, DefinitionKind, Scope
 from resizefix.document.values import Array
 from resizefix.errors import ResizefixError
+from resizefix.scope_path import MAIN, Key
 from resizefix.shapes.operand import value_of_node
 from resizefix.shapes.values import Values
 from resizefix.verification.undone import LIMITS_OF_A_TYPE, Asked, held, is_undone, undone
@@ -33,12 +34,12 @@ _LARGEST = 3e38  # exporters write larger numbers for "no limit"
 
 
 class Edges(NamedTuple):
-    """The numbers by input, and all texts that nodes compare with or look up. `behind`: tensors of the main graph, with
-    a number for each that follows from no one number of an input."""
+    """The numbers by input, and all texts that nodes compare with or look up. `behind`: tensors, those of the main
+    graph first, with a number for each that follows from no one number of an input."""
 
     numbers: Mapping[str, tuple[float, ...]]
     texts: tuple[str, ...] = ()
-    behind: tuple[tuple[str, float], ...] = ()
+    behind: tuple[tuple[Key, float], ...] = ()
 
 
 def _clip(asked: Asked) -> list[float]:
@@ -113,7 +114,8 @@ def edges(document: Document) -> Edges:
     """What the nodes of the model name."""
     walk = _EdgeWalk(document)
     numbers = {name: tuple(sorted(numbers)) for name, numbers in walk.numbers().items()}
-    return Edges(numbers, tuple(walk.texts()), tuple(walk.behind))
+    behind = sorted(walk.behind, key=lambda target: target[0][0] != MAIN)
+    return Edges(numbers, tuple(walk.texts()), tuple(behind))
 
 
 class _EdgeWalk:
@@ -122,7 +124,7 @@ class _EdgeWalk:
         self._upstream = Upstream(document.proto)
         self._computed = Values(document.array, self._upstream.scopes)
         self._constants: dict[Place, Array | None] = {}
-        self.behind: dict[tuple[str, float], None] = {}
+        self.behind: dict[tuple[Key, float], None] = {}
 
     def numbers(self) -> dict[str, set[float]]:
         """The edges of every input. Fills `behind`."""
@@ -143,7 +145,7 @@ class _EdgeWalk:
                 asked = self._asked(step.node, step.sources)
                 if exact and not is_undone(asked):
                     exact = False
-                    self.behind |= {(place[1], value): None} if place[0] is self._upstream.scopes.main else {}
+                    self.behind |= {} if step.definition is None else {(step.definition.key, value): None}
                 numbers = undone(asked, value) if step.node.domain in DEFAULT_DOMAINS else []
                 read = zip(step.sources, asked.constants, strict=True)
                 sources = [source for source, constant in read if constant is None]

@@ -21,8 +21,7 @@ from resizefix.shapes.stored_shapes import Shapes
 from resizefix.verification.arms import Watched, are_held_alike, watched_copy
 from resizefix.verification.bounds import allows, moved_by_noise, reported, widest, within
 from resizefix.verification.compare import compare
-from resizefix.verification.crossings import Crossings
-from resizefix.verification.edges import edges
+from resizefix.verification.crossings import crossings_of
 from resizefix.verification.engine import DifferenceError, Engine, run_of
 from resizefix.verification.feeds import Feeder
 from resizefix.verification.fitting import Fitted, OverBudgetError, Runner, fit_feeds, with_shapes_to_give
@@ -37,7 +36,6 @@ from resizefix.verification.verification import Verification
 from resizefix.verification.views import PlaneView, views_of
 
 _MOST_NAMED = 4
-_MOST_TARGETS = 24  # tensors inside a model with a number that they are to pass
 _RUNS = 4  # of each feed: two models at two levels
 
 
@@ -146,14 +144,8 @@ class ModelPair:
         """Feeds at which a tensor inside either model passes a number that the model names."""
         fitted: list[Fitted] = []
         for document in (self.before, self.after) if further.is_light else ():
-            targets = edges(document).behind[:_MOST_TARGETS]
-            if not targets:
-                continue
-            with suppress(CannotLoadError):
-                names = list(dict.fromkeys(name for name, _ in targets))
-                session = self.engine.open(document, optimized=False, extra_outputs=names)
-                session.brief = self._is_brief
-                fitted += further.crossing(Crossings(session, targets, further.computed_per_number))
+            crossings = crossings_of(self.engine, document, further.computed_per_number, brief=self._is_brief)
+            fitted += [] if crossings is None else further.crossing(crossings)
         return fitted
 
     def _fitted_first(self, session: Watched, feeder: Feeder, budget: MemoryBudget) -> Fitted:

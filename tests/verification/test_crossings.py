@@ -8,7 +8,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from onnx_text import document
 
+from resizefix.document.document import Document
 from resizefix.runtimes.ort_session import open_session
+from resizefix.scope_path import MAIN
 from resizefix.verification.conditions import Conditions
 from resizefix.verification.edges import edges
 from resizefix.verification.signatures import Feeding
@@ -72,6 +74,47 @@ def test_a_threshold_behind_what_hands_on_no_number_is_told_from_one_that_is_a_l
     before, after = (
         document(text(between, threshold, one), 18) for one in (number, number - math.copysign(part * number, number))
     )
+    conditions, feeding = Conditions(seed=seed % 1000), Feeding(runs=None)
+    assert not verify(before, after, conditions, feeding=feeding).passed
+    assert verify(before, before, conditions, feeding=feeding).passed
+
+
+# What may hold the nodes: none of these shows their tensors outside.
+HOLDING = {
+    "a branch": """y = If(c) <then_branch = b () => (o) { %s },
+        else_branch = e () => (f) { f = Constant<value_float = 2.0>() }>""",
+    "a branch in a loop": """carried, y = Loop(m, c, one) <body = b (int64 i, bool go, int64[1] s) => (go2, s2, o) {
+        go2 = Identity(go) s2 = Identity(s)
+        o = If(go) <then_branch = t () => (o1) { %s o1 = Identity(o) },
+            else_branch = e () => (f) { f = Constant<value_float = 2.0>() }> }>""",
+    "the second turn of a loop": """carried, y = Loop(m, c, x) <body = b (int64 i, bool go, float[2,4] x) =>
+        (go2, s2, o) { go2 = Identity(go) s2 = Neg(x) %s }>""",
+    "a scan": """i = Unsqueeze(x, zero)
+        y = Scan<num_scan_inputs = 1, body = b (float[2,4] x) => (o) { %s }>(i)""",
+    "a function": """y = f.g(x) } <domain: "f", opset_import: ["" : 18]> g (x) => (o) { %s""",
+}
+SUMS = (
+    "t = ReduceSumSquare<keepdims = 0>(x)",
+    "q = Mul(x, x) t = ReduceMean<keepdims = 0>(q)",
+    "n = Softmax(x) t = ReduceMax<keepdims = 0>(n)",
+    "t = ReduceLogSumExp<keepdims = 0>(x)",
+)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 2**31), st.sampled_from(sorted(HOLDING)), st.sampled_from(SUMS))
+def test_a_threshold_in_a_body_is_told_from_one_that_is_a_little_further(seed, holding, between):
+    x = np.random.default_rng(seed).standard_normal((2, 4)).astype(np.float32) * 2
+    number = float(values(between, [x])[0])
+    assume(abs(number) > 1e-3)
+
+    def held(threshold: float) -> Document:
+        nodes = f"{between} k = Constant<value_float = {threshold:.9g}>() p = Greater(t, k) o = Cast<to = 1>(p)"
+        text = "(float[2,4] x) => (y) <bool c = {1}, int64 m = {2}, int64[1] zero = {0}, int64[1] one = {1}> { %s }"
+        return document(text % HOLDING[holding] % nodes, 18, "f")
+
+    before, after = held(number), held(number - math.copysign(0.02 * number, number))
+    assert any(path != MAIN for (path, _), _ in edges(before).behind)
     conditions, feeding = Conditions(seed=seed % 1000), Feeding(runs=None)
     assert not verify(before, after, conditions, feeding=feeding).passed
     assert verify(before, before, conditions, feeding=feeding).passed

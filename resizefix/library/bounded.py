@@ -127,7 +127,7 @@ def operation(
             else:
                 try:
                     changes_inputs = options.get("size") is not None or _is_for_tensorrt(options)
-                    work = with_size if changes_inputs else function
+                    work: Callable[..., Result] = with_size if changes_inputs else function
                     if document.proto.functions:
                         work = inlining_first(work, inlines)
                     with _memory_back():

@@ -5,6 +5,8 @@ Here: which operator, in which form and opset; where its scales or sizes come fr
 
 from __future__ import annotations
 
+from functools import partial
+
 from onnx import TensorProto
 
 from resizefix.targets.conditions import WEIGHTS, S, ratio_is_scale
@@ -16,6 +18,13 @@ _LEGACY = "write Upsample-7 in a model of opset 7 or 8"
 _INTEGERS = (TensorProto.INT32, TensorProto.INT64)
 LENGTH_IS_SEEN = "length-is-seen-equal"
 FED_AS_INTEGER = "runtime-extent-is-integer"
+_fed_as_integer = partial(
+    Rule,
+    name=FED_AS_INTEGER,
+    because="an input that decides a shape must be int32 or int64, and the {f.extent_name} follow another graph "
+    'input ("… is a shape tensor and must have type Int32 or Int64")',
+    source="NVIDIA/TensorRT#2301; " + MEASURED,
+)
 _FED = (S.INTEGER_INPUT, S.INTEGER_INPUT_COMPUTED, S.INTEGER_INPUT_DIVIDED)
 
 FORM = (
@@ -223,15 +232,13 @@ EXTENT = (
         source=MEASURED,
         fix="export the model so that shapes, constants or an input of its own give them; no command can",
     ).only(since="7.0"),
-    Rule(
-        name=FED_AS_INTEGER,
+    # Where scales must be weights, an input of integers is refused as well.
+    _fed_as_integer(holds=lambda f: f.source is not S.OTHER_INPUT, fix="freeze them").only(since="7.0", until="8.0"),
+    _fed_as_integer(
         holds=lambda f: f.source is not S.OTHER_INPUT,
-        because="an input that decides a shape must be int32 or int64, and the {f.extent_name} follow another graph "
-        'input ("… is a shape tensor and must have type Int32 or Int64")',
-        source="NVIDIA/TensorRT#2301; " + MEASURED,
         fix="to feed them still, make the input int64 (resizefix legalize --target {target.typed} --shape-inputs"
         "{f.denominator_option}); else freeze them",
-    ).only(since="7.0"),
+    ).only(since="8.4"),
     Rule(
         name="tensor-scales-are-float",
         holds=lambda f: (

@@ -349,5 +349,5 @@ def test_a_table_of_open_sizes_is_no_table_yet():
     before = onnx.parser.parse_model(COMPUTED.replace("WIDTH", "w"))
     with pytest.raises(RefusedError, match="recognised"):
         resizefix.set_interpolation(before, form="resize")
-    fixed = resizefix.input_size(before, size=9).model
+    fixed = resizefix.input_size(before, size=(2, 9)).model
     assert resizefix.set_interpolation(fixed, form="resize")

@@ -24,8 +24,8 @@ def counted(number: int, noun: str, plural: str | None = None) -> str:
 
 
 def amount(number: int) -> str:
-    """`1,200,000`; from 10^15 on `about 10^18`."""
-    return f"{number:,}" if number < 10**15 else f"about 10^{len(str(number)) - 1}"
+    """`1,200,000`; from 10^15 on `more than 10^18`."""
+    return f"{number:,}" if number < 10**15 else f"more than 10^{len(str(number)) - 1}"
 
 
 def each_of(number: int, kind: str) -> str:

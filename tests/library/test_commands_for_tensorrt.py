@@ -80,19 +80,14 @@ def followed(model: onnx.ModelProto) -> tuple[str, list[str], Mapping[str, Mappi
     return path, commands, profile
 
 
+@needs_tensorrt
 @pytest.mark.parametrize("name", STRUCTURES)
-def test_check_names_commands_until_it_accepts(name: str) -> None:
-    path, commands, _ = followed(STRUCTURES[name]())
+def test_check_names_commands_until_it_accepts_and_the_builder_takes_what_they_lead_to(name: str) -> None:
+    path, commands, profile = followed(STRUCTURES[name]())
     assert commands
     assert "freeze-scales" not in commands
     assert resizefix.check(path, target="tensorrt-10").accepted
     assert deciding_floats(ModelView(Document.open(path))) == []
-
-
-@needs_tensorrt
-@pytest.mark.parametrize("name", STRUCTURES)
-def test_the_builder_takes_what_the_commands_of_check_lead_to(name: str) -> None:
-    path, _, profile = followed(STRUCTURES[name]())
     if profile:
         with LiveParser() as parser:
             found = parser.ask(Path(path).read_bytes(), build=True, profile=profile)

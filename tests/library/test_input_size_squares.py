@@ -1,7 +1,10 @@
 """Numbers of square maps, which do not tell the height from the width."""
 
+from itertools import product
+
 import numpy as np
 import pytest
+from exhaustive import EXHAUSTIVE
 from size_networks import NEW, assert_follows, built, called, refused, run
 
 import resizefix
@@ -68,9 +71,10 @@ def data(n, h, w):
 MEANINGS = {"width": lambda h, w: w, "root": lambda h, w: (h * w) ** 0.5, "itself": lambda h, w: SQUARE[1]}
 
 
-@pytest.mark.parametrize("meaning", MEANINGS)
-@pytest.mark.parametrize("divides", [True, False])
-@pytest.mark.parametrize("values", [positions, sums, scores_of_positions, gated_positions, data])
+CASES = list(product([positions, sums, scores_of_positions, gated_positions, data], [True, False], MEANINGS))
+
+
+@pytest.mark.parametrize(("values", "divides", "meaning"), CASES if EXHAUSTIVE else CASES[::4])
 def test_of_a_square_map_a_side_the_root_of_its_area_and_a_plain_number_are_never_taken_for_each_other(
     values, divides, meaning
 ):

@@ -239,4 +239,4 @@ def test_scales_that_follow_a_float_input_that_must_stay_are_refused_with_what_t
     fed = resizefix.promote_scales(model(RESIZE), input_name="fed").model
     (outcome,) = resizefix.promote_scales(fed, for_="tensorrt", shape_inputs=False, on_refusal="return").outcomes
     assert outcome.status.value == "refused"
-    assert "make the input int64 (resizefix legalize --shape-inputs)" in outcome.reason
+    assert "make the input int64 (resizefix legalize --target tensorrt-rtx --shape-inputs" in outcome.reason

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 from onnx import TensorProto, helper
 
-from resizefix.diagnostics import Diagnostic
 from resizefix.document.document import Document
 from resizefix.document.edits import insert_nodes
 from resizefix.document.node_builder import FreshNames, NodeBuilder
@@ -137,9 +136,11 @@ def _decided_by_floats(view: ModelView, target: Target) -> Iterator[Violation]:
             yield Violation(
                 node=label,
                 rule=rule.name,
-                because=Diagnostic("operations.float-decides-shape", name=one.name),
+                because=f"an input that decides a shape must be int32 or int64, and the float input {one.name!r} "
+                "decides what this node cuts or makes",
                 source=rule.source,
-                fix=Diagnostic("operations.fix-shape-inputs", target=target.typed, options=options),
+                fix=f"make the input int64 (resizefix legalize --target {target.typed} {options}); else "
+                "freeze it with --all-uses",
             )
 
 

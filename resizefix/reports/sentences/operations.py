@@ -1,8 +1,6 @@
 """What is said of operations."""
 
 SENTENCES = {
-    "operations.float-decides-shape": "an input that decides a shape must be int32 or int64, and the float input {name!r} decides what this node cuts or makes",
-    "operations.fix-shape-inputs": "make the input int64 (resizefix legalize --target {target} {options}); else freeze it with --all-uses",
     "operations.length-of-partner": "a Reshape gives it the size of the tensor that it meets, which TensorRT then sees to be equal",
     "operations.says-so-already": "opset {opset} says the same in the same words",
     "operations.no-form-in-opset": "{operator} has no form in opset {opset} that computes the same: {why}",

@@ -34,7 +34,9 @@ FOUND = [
     ("upsample9_hybrid", NAMES[1:], "upsample-not-hybrid", Effect.REJECTED,
      (HYBRID, "give the scales as second input", "import opset 8")),
     ("upsample9_hybrid", NAMES[:1], "hybrid-is-taken-here-alone", Effect.NOTED, ("other parsers forbid it",)),
-    ("scales_graph_input", NAMES[6:], "runtime-extent-is-integer", Effect.REJECTED,
+    ("scales_graph_input", NAMES[6:7], "runtime-extent-is-integer", Effect.REJECTED,
+     ("must be int32 or int64", "freeze them")),  # there scales must be weights
+    ("scales_graph_input", NAMES[7:], "runtime-extent-is-integer", Effect.REJECTED,
      ("must be int32 or int64", "freeze them", "--shape-inputs")),
     ("scales_graph_input_default", NAMES[6:], "default-becomes-constant", Effect.NOTED,
      ("the network has no such input any more", "that TensorRT takes")),

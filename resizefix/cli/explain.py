@@ -66,7 +66,7 @@ def command(message: str, model: str | None, **_: object) -> Answer:
     target = speaking_target(text, explained)
     shows = None if model is None else model_findings(model, target)
     near = [] if explained else nearest_explanations(text)
-    report = None if explained else report_text(text, target, shows)
+    report = None if explained else report_text(text, shows)
     named = None if model is None else shown(model)
     answer: dict[str, Any] = as_typed(
         {
@@ -99,7 +99,9 @@ def _in_order(message: str, model: str | None) -> tuple[str, str | None]:
         if message != DASH and os.path.isfile(message) and not _is_text(message):
             raise click.UsageError(Diagnostic("cli.explain-needs-a-message", model=message))
         return message, None
-    if os.path.isfile(message) and os.path.isfile(model) and _is_text(model) and not _is_text(message):
+    if os.path.isfile(message) and os.path.isfile(model) and not _is_text(message):
+        if not _is_text(model):
+            raise click.UsageError(Diagnostic("cli.explain-needs-a-message", model=message))
         return model, message
     if not os.path.isfile(model) and (os.path.isfile(message) or (message == DASH and len(model.split()) > 1)):
         return model, message

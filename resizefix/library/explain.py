@@ -28,7 +28,7 @@ from resizefix.messages.message import ANY_SIZE, FED, FED_SIZE, RELEASES, REPAIR
 from resizefix.messages.pasted_text import plain, speaker
 from resizefix.messages.table import messages_in, near_miss, nearest_to
 from resizefix.shell_words import beside, operand, quoted
-from resizefix.targets.catalogue import releases_with, target_named
+from resizefix.targets.catalogue import releases_with, row_named, target_named
 
 _TARGETS = {name: target for target, name in reversed(RUNTIMES.items())}
 _TARGETS |= {"TensorRT": "tensorrt", "onnxruntime": "onnxruntime", "CoreML and NNAPI": "nnapi"}
@@ -96,8 +96,11 @@ def speaking_target(message: str, explained: Sequence[Explanation] = ()) -> str 
     first = next(iter(explained), None)
     if first is not None and (target := first.target or _TARGETS.get(first.runtime)) is not None:
         return target_named(target).name
-    name = speaker(message)
-    return None if name is None else target_named(name).name
+    spoken = speaker(message)
+    if spoken is None:
+        return None
+    released = None if spoken.release is None else row_named(f"{spoken.name}-{spoken.release}")
+    return released or target_named(spoken.name).name
 
 
 def cause_of(message: Message) -> str:

@@ -64,6 +64,7 @@ MESSAGES = (
         "Exporting the operator 'aten::_upsample_bilinear2d_aa' to ONNX opset version",
         "Unsupported: ONNX export of operator upsample_nearest2d",
         "Unsupported: ONNX export of operator upsample_bilinear2d",
+        "Unsupported: ONNX export of operator upsample_bicubic2d",
         "No ONNX function found for <OpOverload(op='aten._upsample_bilinear2d_aa'",
         fixes=(),
     ),

@@ -2,27 +2,65 @@
 
 from __future__ import annotations
 
-from resizefix.messages.message import ANY_SIZE, CONSTANT, CUBIC, PARTNER, RANK, Message, coordinates, legalize, row
+from dataclasses import replace
+
+from resizefix.messages.message import (
+    ANY_SIZE,
+    CONSTANT,
+    COORDINATES,
+    CUBIC,
+    PARTNER,
+    RANK,
+    Message,
+    coordinates,
+    legalize,
+    row,
+)
 
 MESSAGES = (
+    replace(
+        row(
+            "opencv-4",
+            CUBIC,
+            "OpenCV resizes by nearest and linear interpolation, and the end of this message names another: most often cubic. "
+            "At a fixed size, other operators compute it.",
+            'interpolation == "nearest" || interpolation == "opencv_linear" || interpolation == "bilinear"',
+        ),
+        says_where=True,
+    ),
     row(
         "opencv-4",
         CUBIC,
         "OpenCV has no cubic interpolation. At a fixed size, other operators compute it.",
-        'interpolation == "nearest" || interpolation == "opencv_linear" || interpolation == "bilinear"',
         "'interpolation' is cubic",
         "'interpolation' is 'cubic'",
+    ),
+    row(
+        "opencv-4",
+        COORDINATES,
+        "OpenCV 4 takes a linear Upsample from files of PyTorch's exporter only. A Resize that computes the same is taken.",
         "'interpolation' is linear",
+        "'interpolation' is 'linear'",
     ),
     row(
         "opencv-4",
         CONSTANT,
         "OpenCV 4 takes constant scales and sizes only, and other nodes compute those of this model. Make them constant.",
         "layer_id.find(node_proto.input(i)) == layer_id.end() in function 'parseResize'",
-        "in function 'parseResize'",
-        "Node [Resize@ai.onnx]:(…) parse error",
-        "Node [Upsample@ai.onnx]:(…) parse error",
         frozen=True,
+    ),
+    replace(
+        row(
+            "opencv-4",
+            CONSTANT,
+            "OpenCV 4 names the node that it cannot read, and the lines behind it say why. Scales and sizes that are not "
+            "constant are the most frequent cause.",
+            "Node [Resize@ai.onnx]:(…) parse error",
+            "in function 'parseResize'",
+            "Node [Upsample@ai.onnx]:(…) parse error",
+            frozen=True,
+        ),
+        says_where=True,
     ),
     coordinates("opencv-4", 'interp_mode != "tf_half_pixel_for_nn"', 'interp_mode != "tf_crop_and_resize"'),
     row(

@@ -96,6 +96,17 @@ _SPEAKERS = (
 )
 
 
-def speaker(pasted: str) -> str | None:
-    """The runtime's name, as `--target` takes it; None: the text names none."""
-    return next((name for name, words in _SPEAKERS if re.search(words, pasted, re.IGNORECASE)), None)
+class Speaker(NamedTuple):
+    """The runtime's name, as `--target` takes it, and its release where the text has it: OpenCV(4.5.1)."""
+
+    name: str
+    release: str | None
+
+
+def speaker(pasted: str) -> Speaker | None:
+    """Which runtime printed a text; None: the text names none."""
+    for name, words in _SPEAKERS:
+        if re.search(words, pasted, re.IGNORECASE):
+            release = re.search(rf"\b{name}[\s(\[:=v-]{{1,3}}(\d+(?:\.\d+)+)", pasted, re.IGNORECASE)
+            return Speaker(name, None if release is None else release[1])
+    return None

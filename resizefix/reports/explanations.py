@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from resizefix.addresses import address, page_address
 from resizefix.diagnostics import Diagnostic
+from resizefix.messages.pasted_text import speaker
 from resizefix.printable import printable
 from resizefix.reports.screen import Screen, screen
 from resizefix.shell_words import operand, quoted
@@ -67,11 +68,13 @@ def show_unknown(near: Sequence[Explanation], report: str, model: str | None, fi
         out.line(f"    {line}")
 
 
-def report_text(message: str, runtime: str | None, findings: Findings | None) -> str:
+def report_text(message: str, findings: Findings | None) -> str:
     """What to send where a message is not known: the message, and what is known of the model."""
     said = printable(message.strip()[-_MOST_REPORTED:]).replace("\\n", "\n")
     lines = [f"resizefix {__version__}: explain does not know this message", said]
-    lines.append(f"runtime and version: {runtime or '?'} ?")
+    spoken = speaker(message)
+    runtime, release = ("?", None) if spoken is None else spoken
+    lines.append(f"runtime and version: {runtime} {release or '?'}")
     if findings is not None:
         run = "runs" if findings.run_error is None else printable(findings.run_error)
         faults = ", ".join(dict.fromkeys(fault.fault for fault in findings.faults)) or "none"

@@ -77,7 +77,7 @@ def target_named(name: str | os.PathLike[str]) -> Target:
     if typed.lower().endswith(FILE):
         return _own(typed)
     by_name = {target.name: target for target in TARGETS}
-    row_name = _row_named(typed.strip().lower())
+    row_name = row_named(typed.strip().lower())
     if row_name is None:
         near = near_names(typed.strip().lower())
         proposal = f"the nearest names are {', '.join(near[:-1])} and {near[-1]}. " if near else ""
@@ -93,8 +93,8 @@ def _own(path: str) -> Target:
     return target
 
 
-def _row_named(wanted: str) -> str | None:
-    """The name of the row that covers what was asked for."""
+def row_named(wanted: str) -> str | None:
+    """The name of the row that covers what was asked for; None: there is no such row."""
     if any(wanted == target.name for target in TARGETS):
         return wanted
     versioned = _VERSIONED.fullmatch(wanted)
@@ -117,7 +117,7 @@ def near_names(wanted: str) -> list[str]:
     tails = [f"-{version.strip('-')}", ""] if version else [""]
     proposed = [f"{_OTHER_NAMES.get(family, family)}{tail}" for family in close for tail in tails]
     begun = [name for name in names if name.startswith(f"{wanted}-")]
-    near = [name for name in proposed if _row_named(name) is not None]
+    near = [name for name in proposed if row_named(name) is not None]
     return list(dict.fromkeys([*near[:1], *begun, *difflib.get_close_matches(wanted, names, 3, 0.0)]))[:3]
 
 

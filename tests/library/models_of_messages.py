@@ -120,6 +120,7 @@ SIX_AXES = text_model(
     "int64[2] q = {0, 1}, float[6] s = {1, 1, 1, 1, 2, 2}",
 )  # fmt: skip
 EMPTY = text_model(13, "y = Resize (x, e, e, z)", "float[0] e = {}, int64[4] z = {1, 3, 16, 16}")
+LINEAR_9 = text_model(9, 'y = Upsample <mode = "linear"> (x, s)')
 OTHERS: dict[str, onnx.ModelProto] = {
     "this type of coordinate transformation mode is not supported. Choose one of the following modes": SYMMETRIC,
     "All axes values should less than input rank: 4": FROM_THE_END,
@@ -127,7 +128,10 @@ OTHERS: dict[str, onnx.ModelProto] = {
     "ONNX Resize operation from opset 12 is not supported.": CUBIC,
     "of 'linear_onnx' or 'cubic' mode only support input tensor of 2 or 4 rank": CUBIC,
     'interpolation == "nearest" || interpolation == "opencv_linear" || interpolation == "bilinear"': CUBIC,
+    "'interpolation' is cubic": CUBIC,
+    "'interpolation' is linear": LINEAR_9,
     "layer_id.find(node_proto.input(i)) == layer_id.end() in function 'parseResize'": COMPUTED,
+    "Node [Resize@ai.onnx]:(…) parse error": COMPUTED,
     'interp_mode != "tf_half_pixel_for_nn"': TF_HALF,
     "HCHW layout is expected (expected: 'scales.total() == (size_t)4')": FROM_THE_END,
     "!isDynamicShape in function 'parseShape'": COMPUTED,
@@ -160,7 +164,6 @@ OTHERS: dict[str, onnx.ModelProto] = {
 }
 # Of the rows without a command whose model is above: what runtimes print of such a model.
 LINEAR = text_model(13, 'y = Resize <mode = "linear"> (x, "", s)')
-LINEAR_9 = text_model(9, 'y = Upsample <mode = "linear"> (x, s)')
 THREE_AXES = text_model(
     13, 'h = Squeeze (x, q) r = Resize <mode = "linear"> (h, "", s) y = Unsqueeze (r, q)',
     "int64[1] q = {0}, float[3] s = {1, 2, 2}",

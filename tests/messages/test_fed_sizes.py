@@ -34,15 +34,16 @@ def test_the_sizes_that_were_fed_are_the_options(axes, words):
 
 
 @pytest.mark.parametrize(
-    ("text", "name"),
+    ("text", "spoken"),
     [
-        ("[E] [TRT] something", "tensorrt"),
-        ("onnxruntime.capi: [QNN] backend", "qnn"),
-        ("cv2.error: OpenCV(4.5.0)", "opencv"),
-        ("RuntimeError: Exception from src/inference openvino", "openvino"),
-        ("[ONNXRuntimeError] : 1", "onnxruntime"),
+        ("[E] [TRT] something", ("tensorrt", None)),
+        ("TensorRT v8.6.1: error", ("tensorrt", "8.6.1")),
+        ("onnxruntime.capi: [QNN] backend", ("qnn", None)),
+        ("cv2.error: OpenCV(4.5.0)", ("opencv", "4.5.0")),
+        ("RuntimeError: Exception from src/inference openvino", ("openvino", None)),
+        ("[ONNXRuntimeError] : 1", ("onnxruntime", None)),
         ("ordinary words", None),
     ],
 )
-def test_the_runtime_that_speaks_is_read_from_its_name(text, name):
-    assert speaker(text) == name
+def test_the_runtime_that_speaks_and_its_release_are_read_from_its_name(text, spoken):
+    assert speaker(text) == spoken

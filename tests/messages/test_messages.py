@@ -281,3 +281,23 @@ def test_a_row_is_nearest_to_its_own_wording(message):
 def test_of_two_messages_the_more_specific_comes_first():
     found = messages_in("importUpsample: Operator Upsample requires exactly 2 inputs. Current input size = 1. TensorRT")
     assert found[0].page.endswith("old-tensorrt.md")
+
+
+@pytest.mark.parametrize(
+    ("pasted", "text"),
+    [
+        (
+            "Node [Resize@ai.onnx]:(onnx_node!Resize__137) parse error: onnx_importer.cpp:2772: error: (-215:Assertion failed) "
+            "interp_mode != \"tf_half_pixel_for_nn\" in function 'parseResize'",
+            'interp_mode != "tf_half_pixel_for_nn"',
+        ),
+        (
+            "Node [Upsample@ai.onnx]:(onnx_node!Upsample__81) parse error: (-2:Unspecified error) in function 'ResizeLayerImpl' "
+            '> \'interpolation == "nearest" || interpolation == "opencv_linear" || interpolation == "bilinear"\' '
+            "> where >     'interpolation' is linear",
+            "'interpolation' is linear",
+        ),
+    ],
+)
+def test_the_words_that_say_why_lead_where_others_name_the_node_alone(pasted, text):
+    assert [message.text for message in messages_in(pasted)] == [text]

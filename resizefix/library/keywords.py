@@ -51,7 +51,9 @@ def _too_many(call: str, positional: Sequence[str], values: Sequence[Any], optio
     if isinstance(value, str) and value.endswith(".onnx"):
         return f"{taken}, and no file to write; write the result with result.model.save({value!r})"
     meant = next(_meant(call, values, options), None)
-    return f"{taken}; give {value!r} with one" if meant is None else f"{taken}; did you mean {meant}?"
+    if meant is None:
+        return f"{taken}; give {value!r} with one of {_listed(list(checks_of(call)))}"
+    return f"{taken}; did you mean {meant}?"
 
 
 def _meant(call: str, values: Sequence[Any], options: Mapping[str, Any]) -> Iterator[str]:

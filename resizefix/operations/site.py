@@ -21,7 +21,7 @@ from resizefix.interpolation import ExtentKind, Interpolation
 from resizefix.notebook import InNotebook
 from resizefix.origins.classify import Origin
 from resizefix.printable import summary
-from resizefix.promotion import Coupling
+from resizefix.promotion import Coupling, Freedom
 from resizefix.scope_path import Key
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class Site(InNotebook):
             f"{self.op_type}-{self.since_version}, {mode}, {self.extent.kind.value} {values}",
             f"{self.input} → {self.output}",
             f"from {self.origin.kind.value} {self.origin.name or ''}",
-            "promotable" if self.reason is None else self.reason,
+            self.reason or ("coupled" if self.coupled else "promotable"),
         )
 
     @cached_property
@@ -98,6 +98,11 @@ class Site(InNotebook):
     def promotable(self) -> bool:
         """Whether its scales can become a graph input, in at least one form."""
         return self.reason is None
+
+    @property
+    def coupled(self) -> bool:
+        """Whether another scale of this node alone is known to break the model."""
+        return self.coupling is not None and self.coupling.verdict is Freedom.COUPLED
 
     @property
     def read(self) -> ReadSite:

@@ -14,7 +14,6 @@ from resizefix.interpolation import Interpolation
 from resizefix.operations.site import Extent, Site
 from resizefix.origins.classify import Origin, OriginKind
 from resizefix.printable import printable
-from resizefix.promotion import Freedom
 from resizefix.shapes.stored_shapes import is_invented
 from resizefix.shell_words import joined
 
@@ -122,8 +121,7 @@ class Standing(str, Enum):
 def standing(site: Site) -> Standing:
     """A site that follows a graph input cannot be promoted, but for the best of reasons."""
     if site.promotable:
-        coupled = site.coupling is not None and site.coupling.verdict is Freedom.COUPLED
-        return Standing.COUPLED if coupled else Standing.PROMOTABLE
+        return Standing.COUPLED if site.coupled else Standing.PROMOTABLE
     fed = site.origin.kind is OriginKind.GRAPH_INPUT and site.interpolation is not None
     return Standing.FED if fed else Standing.FIXED
 

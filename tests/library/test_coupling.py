@@ -46,6 +46,7 @@ COUPLED = {
 def test_another_scale_that_breaks_the_model_is_coupled_at_the_node_and_names_what_it_meets(nodes, partner):
     (site,) = sites(nodes, CONSTANTS)
     assert (site.coupling.verdict, site.coupling.breaks_at) == (Freedom.COUPLED, "here")
+    assert repr(site).endswith("coupled>")
     assert site.coupling.partner == partner
     assert not site.coupling.shared
 

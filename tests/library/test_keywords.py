@@ -49,6 +49,7 @@ KEYWORDS = {
         ("input_size", (SRCNN, 32, 40), {}, "did you mean size=(32, 40)?"),
         ("set_interpolation", (SRCNN, "mode=linear"), {}, "did you mean mode='linear'?"),
         ("check", (SRCNN, "tensorrt-8.0"), {}, "did you mean target='tensorrt-8.0'?"),
+        ("check", (SRCNN, "trt7"), {}, "check() takes model without a keyword; give 'trt7' with one of target, live"),
         ("promote_scales", (SRCNN, "out.onnx"), {}, "write the result with result.model.save('out.onnx')"),
         ("verify", (SRCNN, SRCNN, SRCNN), {}, "verify() takes before and after without a keyword"),
         ("diff", (SRCNN,), {}, "diff(): missing a required argument: 'after'"),

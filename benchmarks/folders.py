@@ -1,7 +1,8 @@
 """What a folder costs on the command line and in a loop in Python: `python benchmarks/folders.py FOLDER...`
 
-Both work on copies of the same small models, in turns, with modules that are compiled as an installed package's are.
-Measured is processor time, user and system, of all processes together. Exit code 0: the outcomes are the same, and no command takes more than 1.5 times the loop.
+Both work on copies of the same small models, in turns, with compiled modules as an installed package has them. Measured
+is processor time, user and system, of all processes together: the lesser of two. Exit code 0: the outcomes are the
+same, and no command takes more than 1.5 times the loop.
 """
 
 from __future__ import annotations

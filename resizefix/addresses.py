@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from importlib.metadata import PackageNotFoundError, metadata
-
 _PAGES = "docs/"
 
 
 def address(label: str) -> str | None:
     """The address that `[project.urls]` gives under a label, such as "Issues"; None where none is set."""
+    from importlib.metadata import PackageNotFoundError, metadata  # costly to import for the many that need no address
+
     try:
         rows = metadata("resizefix").get_all("Project-URL") or []
     except PackageNotFoundError:  # run from a checkout that is not installed

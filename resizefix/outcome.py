@@ -50,6 +50,8 @@ class Outcome:
     max_abs_diff: float | None = None
     measured_at: Mapping[str, Sequence[int]] | None = None
     retry_args: tuple[str, ...] = ()
+    instead: tuple[str, ...] = ()
+    """The words of another command that changes a site that is refused; IN and OUT stand for the files."""
     fault: str | None = None
     """The faults that were fixed, or the one that cannot be (`repair`)."""
     node_diffs: tuple[TensorDifference, ...] = ()

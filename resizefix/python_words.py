@@ -1,7 +1,7 @@
 """Sentences for callers in Python: what is typed as an option is a keyword there.
 
 The tables write options as they are typed: `add --denominator {needed}`. For a caller in Python the same sentence names
-the keyword: `add denominator={needed!r}`.
+the keyword: `add denominator={needed!r}`. A command to be typed stays one.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ _KEYWORDS = {"for": "for_", "follow": "follow_input"}
 # Options without a value.
 _FLAGS = frozenset(
     {
+        "all-uses",
         "allow-coupled",
         "allow-inexact",
         "fastest",
@@ -50,10 +51,15 @@ def keyword_of(option: str) -> str:
 
 
 def in_python(template: str) -> str:
-    """The sentence, a template of `str.format`, with keywords in the place of options."""
+    """The sentence, a template of `str.format`, with keywords in the place of options; a command, between backticks,
+    stays as it is typed."""
+    return "`".join(part if place % 2 else _called_in(part) for place, part in enumerate(template.split("`")))
+
+
+def _called_in(text: str) -> str:
     for typed, called in _SPECIAL.items():
-        template = template.replace(typed, called)
-    return _OPTION.sub(_called, template)
+        text = text.replace(typed, called)
+    return _OPTION.sub(_called, text)
 
 
 def _called(option: re.Match[str]) -> str:

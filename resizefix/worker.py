@@ -33,6 +33,7 @@ _STUB = (
     f"package.__path__ = [{_PACKAGE!r}]; from resizefix.worker import serve; serve(%r)"
 )
 _MOST_PRINTED = 1 << 14
+_PIPE_HOLDS = 1 << 12  # bytes, on every system
 _UNTIL_READ = 2.0  # seconds that what a process printed may take to arrive
 _UNTIL_ENDED = 1.0
 _DONE = ()  # a message is a tuple of one
@@ -111,8 +112,7 @@ class Worker(contextlib.AbstractContextManager["Worker"]):
         asked.notes.clear()
         self._printed.clear()
         self._all_read.clear()
-        # A process that does not read must not hold up the one that counts the seconds.
-        threading.Thread(target=_send, args=(request, asked.process), daemon=True).start()
+        _send(request, asked.process)
         while True:
             try:
                 found = asked.messages.get(timeout=None if until is None else max(until - time.monotonic(), 0.0))
@@ -215,11 +215,21 @@ class _Running:
 
 
 def _send(request: object, asked: subprocess.Popen[bytes]) -> None:
+    """Send a request; of one that a pipe may not hold, a thread does: a process that does not read must not hold up the
+    one that counts the seconds."""
     import pickle
 
+    message = pickle.dumps(request)
+    if len(message) <= _PIPE_HOLDS:
+        _write(message, asked)
+    else:
+        threading.Thread(target=_write, args=(message, asked), daemon=True).start()
+
+
+def _write(message: bytes, asked: subprocess.Popen[bytes]) -> None:
     assert asked.stdin is not None
     with contextlib.suppress(OSError, ValueError):  # it has ended, which the answer says
-        pickle.dump(request, asked.stdin)
+        asked.stdin.write(message)
         asked.stdin.flush()
 
 
@@ -239,7 +249,9 @@ def _plain_unpickler() -> Any:
 def serve(function: str, notes: bool = False) -> None:
     """Answer requests on stdin until it ends: the work of a worker's process. With `notes`, what is noted for the
     process that watches is sent to the one that asked."""
+    import gc
     import importlib
+    import itertools
     import pickle
 
     answers = os.fdopen(os.dup(1), "wb")
@@ -253,7 +265,9 @@ def serve(function: str, notes: bool = False) -> None:
 
     module, _, name = function.partition(":")
     work = getattr(importlib.import_module(module), name)
-    while True:
+    for number in itertools.count():
+        if number == 1:
+            gc.freeze()  # modules and what they remember stay: searching them for garbage is a tenth of the time
         try:
             request = pickle.load(sys.stdin.buffer)
         except EOFError:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
-import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -60,18 +58,14 @@ def after_refusal(
         return NextStep("change what can be changed with these options", with_options(typed, retry))
     if already and typed:
         return NextStep("write a copy all the same", with_options(typed, ("--copy-unchanged",)))
-    named = next(filter(None, (_NAMED.search(outcome["reason"] or "") for outcome in outcomes)), None)
-    if named is not None:
-        words = (*reads_and_writes(named["command"], model), *shlex.split(named["words"]))
-        return NextStep("do what the reason names", words)
+    instead = next((outcome["instead"] for outcome in outcomes if outcome["instead"]), None)
+    if instead:
+        other, _, _, *words = instead
+        return NextStep("do what the reason names", (*reads_and_writes(other, model), *words))
     if command != "legalize" and _has_type_without_kernel(model):
         words = (*reads_and_writes("legalize", model, "onnxruntime"), "--target", "onnxruntime")
         return NextStep("resize between casts to a type that onnxruntime has a kernel of, first", words)
     return NextStep("see every resize", ("inspect", operand(model), "-v"))
-
-
-_NAMED = re.compile(r"`resizefix (?P<command>[a-z-]+) IN OUT (?P<words>[^`]*)`")
-"""A command in a reason, as sentences write one."""
 
 
 def _has_type_without_kernel(model: str) -> bool:
@@ -110,15 +104,15 @@ def after_refused_size(model: str, options: Mapping[str, Any]) -> NextStep | Non
 
 def with_options(typed: Sequence[str], options: Sequence[str]) -> tuple[str, ...]:
     """The typed words with more options, which must stand before `--`, in place of those for the same input."""
-    given = [f"{name}=" for option in options if (name := option.partition("=")[0]) != option]
-    kept = [
-        word
-        for place, word in enumerate(typed)
-        for pair in (typed[place : place + 2] if word in options else typed[max(place - 1, 0) : place + 1],)
-        if not (len(pair) == 2 and pair[0] in options and pair[1].startswith(tuple(given)))
-    ]
-    end = kept.index("--") if "--" in kept else len(kept)
-    return (*kept[:end], *options, *kept[end:])
+    inputs = tuple(f"{option.partition('=')[0]}=" for option in options if "=" in option)
+    words: list[str] = []
+    for word in typed:
+        if words and words[-1] in options and word.startswith(inputs):
+            words.pop()
+        else:
+            words.append(word)
+    end = words.index("--") if "--" in words else len(words)
+    return (*words[:end], *options, *words[end:])
 
 
 def _repair_helps(model: str, outcomes: Sequence[Mapping[str, Any]]) -> bool:

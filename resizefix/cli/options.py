@@ -238,28 +238,26 @@ class TargetType(click.ParamType):  # type: ignore[type-arg]
     name = "TARGET"
 
     def __init__(self, kind: OptionKind = kinds.TARGET) -> None:
-        self._only = kind.choices
+        self._names = kind.choices
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """The name that was asked for, of a release between two rows too; the file; or `list`."""
+        name = str(value).strip().lower()
+        if name in ("list", *self._names):
+            return name
         from resizefix.targets.catalogue import target_named
 
-        if value == "list":
-            return "list"
         try:
             target = target_named(value)
         except UsageError as error:
             self.fail(str(error), param, ctx)
-        if self._only and target.name not in self._only:
-            self.fail(Diagnostic("cli.no-such-target", value=repr(value), known=", ".join(self._only)), param, ctx)
-        return target.file or str(value).strip().lower()
+        if self._names is not kinds.TARGETS and target.name not in self._names:
+            self.fail(Diagnostic("cli.no-such-target", value=repr(value), known=", ".join(self._names)), param, ctx)
+        return target.file or name
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """The targets of the catalogue."""
-        from resizefix.targets.catalogue import TARGETS
-
-        names = self._only or [target.name for target in TARGETS]
-        return [CompletionItem(name) for name in (*names, "list") if name.startswith(incomplete.lower())]
+        """The names of the targets."""
+        return [CompletionItem(name) for name in (*self._names, "list") if name.startswith(incomplete.lower())]
 
 
 class NodeType(click.ParamType):  # type: ignore[type-arg]

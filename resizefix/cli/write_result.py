@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
@@ -93,6 +94,19 @@ class WithLastArgument(Subcommand):
         raise NotImplementedError
 
 
+class _Reached(NamedTuple):
+    """What the library's call came to; `why` is why the model is not changed, None where it is."""
+
+    result: Result
+    outcome: ModelOutcome
+    why: NotChanged | None
+
+    @property
+    def is_already(self) -> bool:
+        """Whether what was asked for is there."""
+        return self.outcome is ModelOutcome.ALREADY
+
+
 def write_result(
     model: str,
     options: dict[str, Any],
@@ -110,75 +124,95 @@ def write_result(
     began = time.perf_counter()
     command = str(click.get_current_context().command.name)
     target = target_file_of(model, options, default=default_out(command, model, options))
-    (as_json, _, verbose), as_external_data, on_stdout = output_mode(), options["save_as_external_data"], None
+    as_json, as_external_data, on_stdout = output_mode().as_json, options["save_as_external_data"], None
     if target.path == DASH:
         on_stdout = ModelOnStdout(model, as_json=as_json, as_external_data=as_external_data)
     require_whole(model)
-    from resizefix.library.result import VerificationFailedError
-
-    call = getattr(resizefix, call_of(command))
-    settings = {**options.get("settings", {}), **library_options(command, options)}
-    try:
-        result = call(model, **settings, progress=progress_line(), on_refusal="return")
-        while again is not None and (further_options := again(result)) is not None:
-            settings = _with_further(settings, further_options)
-            result = call(model, **settings, progress=progress_line(), on_refusal="return")
-        outcome = result.outcome
-        why = None if outcome is ModelOutcome.CHANGED else _why_not(result, why_not)
-    except VerificationFailedError as error:
-        result, outcome = error.result, ModelOutcome.FAILED
-        why = NotChanged(Diagnostic("cli.nothing-written", why=str(error)))
-    is_changed, is_copy = why is None, outcome is ModelOutcome.ALREADY and options["copy_unchanged"]
-    further = extra(result, target.path, is_changed)
+    reached = _reached(command, model, options, why_not, again)
+    result, outcome, why = reached
+    further = extra(result, target.path, why is None)
     fields = {}
-    if as_json or not is_changed:  # that somebody reads
+    if as_json or why is not None:  # that somebody reads
         fields = _fields(result, further)
         if "lost_targets" not in fields:  # which promote-scales tells by itself
-            fields["lost_targets"] = [one.name for one in _moved(model, result)[-1].lost] if is_changed else []
-
-    def show() -> None:
-        from resizefix.reports.result_table import result_table
-        from resizefix.reports.text import (
-            show_already,
-            show_copy,
-            show_lost_targets,
-            show_optional_faults,
-            show_result,
-            show_written,
-        )
-
-        texts = verbose or options["dry_run"]
-        made = _made(model, result, target.path, time.perf_counter() - began) if is_changed else None
-        table = result_table(result, made) if made is not None else None
-        show_result(result, texts=texts, sessions=verbose, refused=why and why.outcome, kept=is_changed, table=table)
-        if further is not None:
-            further.show()
-        if made is not None and target.path is not None:
-            show_lost_targets(made.moved.lost, made.moved.kept_by_integers)
-        if further is not None:
-            further.show_last()
-        if made is not None and command in _KEEPING_THE_MEANING:
-            from resizefix.faults.table import named_faults
-
-            show_optional_faults(named_faults(made.before))
-        if why is None:
-            show_written(target.path)
-        elif is_copy:
-            show_copy(why.reason, target.path)
-        elif outcome is ModelOutcome.ALREADY and not options["strict"]:
-            show_already(why.reason, target.path, in_place=options["in_place"])
-
-    if is_changed or is_copy:
+            fields["lost_targets"] = [one.name for one in _moved(model, result)[-1].lost] if why is None else []
+    show = partial(_show, model, command, options, reached, further, target.path, began)
+    if why is None or (reached.is_already and options["copy_unchanged"]):
         process.note(outcome=outcome.value)
         if on_stdout is not None:
             on_stdout.save(result.model)
         elif target.path is not None:
             result.model.save(target.path, overwrite=target.overwrite, as_external_data=as_external_data)
         return Answer(fields, show, target.path, outcome=outcome, reason=why and why.reason)
-    assert why is not None
-    if outcome is ModelOutcome.ALREADY and not options["strict"]:
+    if reached.is_already and not options["strict"]:
         return Answer(fields, show, outcome=outcome, reason=why.reason)
     return Answer(fields, show, error=why.reason, exit_code=1, outcome=outcome)
+
+
+def _reached(
+    command: str,
+    model: str,
+    options: Mapping[str, Any],
+    why_not: Callable[[Result], NotChanged],
+    again: Callable[[Result], Mapping[str, Any] | None] | None,
+) -> _Reached:
+    """Have the library's call make the result, with further options as long as `again` gives some."""
+    from resizefix.library.result import VerificationFailedError
+
+    settings = {**options.get("settings", {}), **library_options(command, dict(options))}
+    call = partial(getattr(resizefix, call_of(command)), model, progress=progress_line(), on_refusal="return")
+    try:
+        result = call(**settings)
+        while again is not None and (further_options := again(result)) is not None:
+            settings = _with_further(settings, further_options)
+            result = call(**settings)
+        why = None if result.outcome is ModelOutcome.CHANGED else _why_not(result, why_not)
+    except VerificationFailedError as error:
+        why = NotChanged(Diagnostic("cli.nothing-written", why=str(error)))
+        return _Reached(error.result, ModelOutcome.FAILED, why)
+    return _Reached(result, result.outcome, why)
+
+
+def _show(
+    model: str,
+    command: str,
+    options: Mapping[str, Any],
+    reached: _Reached,
+    further: ExtraOutput | None,
+    path: str | None,
+    began: float,
+) -> None:
+    """What was done, for a person; last, where the model was written, or why it was not needed."""
+    from resizefix.reports import text
+    from resizefix.reports.result_table import result_table
+
+    result, _, why = reached
+    verbose = output_mode().verbose
+    made = _made(model, result, path, time.perf_counter() - began) if why is None else None
+    text.show_result(
+        result,
+        texts=verbose or options["dry_run"],
+        sessions=verbose,
+        refused=why and why.outcome,
+        kept=why is None,
+        table=result_table(result, made) if made is not None else None,
+    )
+    if further is not None:
+        further.show()
+    if made is not None and path is not None:
+        text.show_lost_targets(made.moved.lost, made.moved.kept_by_integers)
+    if further is not None:
+        further.show_last()
+    if made is not None and command in _KEEPING_THE_MEANING:
+        from resizefix.faults.table import named_faults
+
+        text.show_optional_faults(named_faults(made.before))
+    if why is None:
+        text.show_written(path)
+    elif reached.is_already and options["copy_unchanged"]:
+        text.show_copy(why.reason, path)
+    elif reached.is_already and not options["strict"]:
+        text.show_already(why.reason, path, in_place=options["in_place"])
 
 
 def _with_further(settings: Mapping[str, Any], further: Mapping[str, Any]) -> dict[str, Any]:

@@ -13,6 +13,7 @@ opset, the attributes and the sizes show is said.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -288,6 +289,7 @@ def _why_other_pixels(lengths: list[Lengths]) -> Diagnostic:
     return Diagnostic("faults.torch-rounds-down" if shrinks else "faults.torch-floors")
 
 
+@lru_cache(maxsize=1 << 12)
 def _same_pixels(axis: Lengths, rounding: NearestMode) -> bool:
     form = CoordinateTransformationMode.ASYMMETRIC, rounding
     return np.array_equal(nearest_indices(form, axis.scale, axis.size, axis.out), torch_indices(axis))

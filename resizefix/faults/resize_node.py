@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import Any, NamedTuple
 
+import numpy as np
 from onnx import NodeProto, TensorProto, TypeProto, helper, numpy_helper
 
 from resizefix.dialects.dialect import RESIZES
@@ -13,6 +14,8 @@ from resizefix.document.scopes import DEFAULT_DOMAINS, Definition, Scope, is_ope
 from resizefix.document.values import Array, Dims, known_types
 from resizefix.faults import output_sizes
 from resizefix.scope_path import Key, ScopePath
+from resizefix.shapes.expression import evaluate, sizes_in
+from resizefix.shapes.operand import Known
 from resizefix.shapes.stored_shapes import ModelView, fixed_values
 from resizefix.shapes.values import Values
 
@@ -215,9 +218,24 @@ class ResizeNode:
             return None
         value = operand.value
         if value is None:
-            value = self.surroundings.at_sizes(length).array(self.scope, operand.name)
+            value = self._computed_at(operand.name, length)
         is_vector = value is not None and value.ndim == 1 and value.dtype.kind == ("f" if sizes is None else "i")
         return ("scales" if sizes is None else "sizes", value) if value is not None and is_vector else None
+
+    def _computed_at(self, name: str, length: int | None) -> Array | None:
+        """The numbers of a computed operand, at every length of the expressions that are followed once; where there are
+        none, as behind an If, it is followed for this length."""
+        known = self.surroundings.at_sizes().of(self.scope, name)
+        if length is None or not isinstance(known, Known):
+            return self.surroundings.at_sizes(length).array(self.scope, name)
+        if known.value is not None:
+            return known.value
+        sizes = {size for element in known.elements.flat for size in sizes_in(element)}
+        if not all(isinstance(dims := self.view.shapes.dims(size.tensor), tuple) and dims[size.axis] for size in sizes):
+            return None
+        at = {size: np.int64(length) for size in sizes}
+        numbers = [evaluate(element, at) for element in known.elements.flat]
+        return np.array(numbers, known.dtype).reshape(known.shape)
 
     def definition(self, name: str) -> Definition | None:
         """Where a name that the node can see gets its value."""

@@ -124,14 +124,12 @@ def with_other_commands(document: Document, outcomes: Sequence[Outcome]) -> tupl
     left = coupled - commands.keys()
     if left and _takes_any_size(document):
         commands |= dict.fromkeys(left, ("input-size", "IN", "OUT", "any"))
-    return tuple(
-        replace(
-            one, reason=Diagnostic("library.coupled-instead", why=one.reason, command=" ".join(commands[one.index]))
-        )
-        if one.index in commands
-        else one
-        for one in outcomes
-    )
+    return tuple(one if one.index not in commands else _with_command(one, commands[one.index]) for one in outcomes)
+
+
+def _with_command(refused: Outcome, words: tuple[str, ...]) -> Outcome:
+    why = Diagnostic("library.coupled-instead", why=refused.reason, command=" ".join(words))
+    return replace(refused, reason=why, instead=words)
 
 
 def _by_partner(document: Document, indices: Collection[int]) -> Iterable[tuple[int, tuple[str, ...]]]:

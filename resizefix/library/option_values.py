@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from resizefix.errors import UsageError
-from resizefix.opsets.newest import NEWEST_RAISED
 from resizefix.printable import printable
 
 Reader = Callable[[Any], Any]
@@ -59,6 +58,16 @@ def _whole(least: int, most: int = (1 << 63) - 1) -> Reader:
         return int(value)
 
     return read
+
+
+def _opset(least: int) -> OptionKind:
+    def read(value: Any) -> int:
+        from resizefix.opsets.newest import NEWEST_RAISED  # which imports onnx
+
+        opset: int = _whole(least, NEWEST_RAISED)(value)
+        return opset
+
+    return OptionKind(read, f"an opset from {least} to the newest of the installed onnx", "N", number=int)
 
 
 def _number(least: float, most: float, *, above: bool = False) -> Reader:
@@ -294,6 +303,13 @@ COORDINATES = "half_pixel", "asymmetric"
 FRAMEWORKS = ("pytorch",)
 _FORMS = "scales", "spatial", "factor", "sizes"
 _LEGACY = ("tensorrt-5.0", "tensorrt-5.1", "tensorrt-6.0", "tensorrt-7.0", "tensorrt-7.1", "tensorrt-7.2")
+TARGETS = (
+    *_LEGACY, "tensorrt-8.0", "tensorrt-8.4", "tensorrt-8.5", "tensorrt-9", "tensorrt-10", "tensorrt-rtx",
+    "onnxruntime", "openvino", "opencv-4", "opencv-5", "ncnn", "mnn", "tract", "tvm", "coreml", "directml",
+    "edge-tpu", "ethos-u", "horizon", "kneron", "kneron-520", "kneron-720", "migraphx", "nnapi", "qnn", "rknn",
+    "tidl", "webgl",
+)  # fmt: skip
+"""The names of the catalogue, so that one is known to be right without the rules of all runtimes."""
 _LARGEST_WHOLE = (1 << 63) - 1
 
 FLAG = OptionKind(_flag, "True or False")
@@ -310,10 +326,10 @@ RUNTIME = OptionKind(_runtime, metavar="NAME")
 PYTHONS = OptionKind(
     _by_name(_path), 'the Python of a runtime by its name, as {"opencv-4": "/path/to/python"}', "NAME=PATH",
     _typed_python, ("cli.no-runtime-python", {}))  # fmt: skip
-TARGET = OptionKind(_target, metavar="TARGET")
+TARGET = OptionKind(_target, metavar="TARGET", choices=TARGETS)
 LEGACY_TARGET = OptionKind(_target, metavar="TARGET", choices=_LEGACY)
-ANY_OPSET = whole_number(7, NEWEST_RAISED, f"an opset from 7 to {NEWEST_RAISED}", "N", bounds=False)
-OPSET = whole_number(9, NEWEST_RAISED, f"an opset from 9 to {NEWEST_RAISED}", "N", bounds=False)
+ANY_OPSET = _opset(7)
+OPSET = _opset(9)
 SEED = whole_number(0, _LARGEST_WHOLE, "a whole number from 0", bounds=False)
 DENOMINATOR = whole_number(1, (1 << 31) - 1, "a whole number from 1 to 2147483647")
 COUNT = whole_number(1, 1 << 31, "a whole number from 1")

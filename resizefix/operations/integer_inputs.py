@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from onnx import TensorProto, helper
 
+from resizefix.diagnostics import Diagnostic
 from resizefix.document.document import Document
 from resizefix.document.edits import insert_nodes
 from resizefix.document.node_builder import FreshNames, NodeBuilder
@@ -136,11 +137,9 @@ def _decided_by_floats(view: ModelView, target: Target) -> Iterator[Violation]:
             yield Violation(
                 node=label,
                 rule=rule.name,
-                because=f"an input that decides a shape must be int32 or int64, and the float input {one.name!r} "
-                "decides what this node cuts or makes",
+                because=Diagnostic("operations.float-decides-shape", name=one.name),
                 source=rule.source,
-                fix=f"make the input int64 (resizefix legalize --target {target.typed} {options}); else "
-                "freeze it with --all-uses",
+                fix=Diagnostic("operations.make-input-integer", target=target.typed, options=options),
             )
 
 

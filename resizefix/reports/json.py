@@ -37,7 +37,7 @@ _INTERPOLATION = (
     "mode", "coordinate_transformation_mode", "nearest_mode", "cubic_coeff_a", "exclude_outside", "antialias", "axes",
     "keep_aspect_ratio_policy",
 )  # fmt: skip
-_OUTCOME = ("before", "after", "exact", "condition", "max_abs_diff", "measured_at", "bound", "retry_args")
+_OUTCOME = ("before", "after", "exact", "condition", "max_abs_diff", "measured_at", "bound", "retry_args", "instead")
 _DIFFERENCE = ("feed", "tensor", "max_abs_diff", "mean_abs_diff", "largest")
 _RUN = ("values", "files", "shapes", "optimized", "bitwise", "max_abs_diff", "bound", "reference")
 _NODE_ALONE = ("node", "output", "ending", "agrees", "same_shape", "max_abs_diff", "max_rel_diff", "message")

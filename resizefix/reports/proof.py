@@ -52,18 +52,16 @@ def basis(verification: Verification) -> str:
     return f": {'; '.join(parts)}" if parts else ""
 
 
-def covered(verification: Verification) -> list[str]:
-    """What the verification cost, what had a chance to disprove the result, and what had none."""
-    opened = f"{counted(verification.sessions, 'session')} of onnxruntime opened"
-    lines = [f"{opened}, {verification.forward_passes:g} forward passes of the original"]
-    if verification.tested:
-        lines.append(f"tested: {printable('; '.join(verification.tested))}")
-    return lines
-
-
-def not_covered(verification: Verification) -> list[str]:
-    """What had no chance to disprove the result, which limits what "passed" means."""
-    return [f"not tested: {printable('; '.join(verification.not_tested))}"] if verification.not_tested else []
+def coverage(verification: Verification, *, sessions: bool) -> list[str]:
+    """What had no chance to disprove the result, which limits what "passed" means; with `sessions`, first what the
+    verification cost, and what had a chance."""
+    parts = {"not tested": verification.not_tested}
+    lines = []
+    if sessions and verification.sessions:
+        opened = f"{counted(verification.sessions, 'session')} of onnxruntime opened"
+        lines.append(f"{opened}, {verification.forward_passes:g} forward passes of the original")
+        parts = {"tested": verification.tested, **parts}
+    return lines + [f"{word}: {printable('; '.join(said))}" for word, said in parts.items() if said]
 
 
 def _agreement(runs: Sequence[Run]) -> list[str]:

@@ -50,6 +50,19 @@ def show_result(
     was before and after.
     """
     out = screen(2)
+    _show_outcomes(out, result, texts=texts, refused=refused, kept=kept)
+    _show_blockers(out, result.blockers)
+    _show_inputs(out, result)
+    if table is not None:
+        out.table(table)
+    if kept or result.verification.status is not VerificationStatus.SKIPPED:
+        show_verification(result.verification)
+    for line in proof.coverage(result.verification, sessions=sessions):
+        out.wrapped(line, hang=4)
+
+
+def _show_outcomes(out: Screen, result: Result, *, texts: bool, refused: Outcome | None, kept: bool) -> None:
+    """A line for each group of sites that are alike; a reason that is long is said once."""
     reasons: dict[str, str] = {}
     new = {source.name for source in result.inputs}  # holds numbers of a scale, not an image
     told = [outcome for outcome in result.outcomes if outcome is not refused]
@@ -61,12 +74,10 @@ def show_result(
             why = f"for the same reason as {first}"
         nodes = some_of([one.node for one in group])
         text = f"{nodes}: {printable(why)}" if why else nodes
-        at = proof.shapes_text({name: shape for name, shape in (outcome.measured_at or {}).items() if name not in new})
-        measured = (
-            f" (measured difference {outcome.max_abs_diff:.2g} at {at})"
-            if outcome.max_abs_diff and not outcome.node_diffs
-            else ""
-        )
+        measured = ""
+        if outcome.max_abs_diff and not outcome.node_diffs:
+            shapes = {name: shape for name, shape in (outcome.measured_at or {}).items() if name not in new}
+            measured = f" (measured difference {outcome.max_abs_diff:.2g} at {proof.shapes_text(shapes)})"
         word = "tried" if outcome.status is Status.CHANGED and not kept else outcome.status.value
         out.wrapped((f"{word:<9} ", _STYLES[outcome.status]), f"{text}{measured}", hang=4)
         for line in proof.measured_lines(outcome):
@@ -77,7 +88,10 @@ def show_result(
                 out.below((f"+ {printable(after)}", "green"))
     for line in proof.output_lines(result.outcomes):
         out.wrapped(line, hang=4)
-    _show_blockers(out, result.blockers)
+
+
+def _show_inputs(out: Screen, result: Result) -> None:
+    """The new inputs with their old values, those that are integers now, and a warning of scales that must stay."""
     for source in result.inputs:
         value = ",".join(f"{number:g}" for number in source.value)
         kind = "optional input" if source.optional else "new input"
@@ -92,13 +106,6 @@ def show_result(
         if found.verdict is Freedom.COUPLED and found.node in promoted:
             where = f"another scale of {found.node} breaks the model at {found.breaks_at!r}"
             out.wrapped(("warning: ", "yellow"), printable(f"{where}; only the old value was verified"), hang=4)
-    if table is not None:
-        out.table(table)
-    if kept or result.verification.status is not VerificationStatus.SKIPPED:
-        show_verification(result.verification)
-    lines = proof.covered(result.verification) if sessions and result.verification.sessions else []
-    for line in [*lines, *proof.not_covered(result.verification)]:
-        out.wrapped(line, hang=4)
 
 
 def _looks(outcome: Outcome) -> Hashable:

@@ -115,3 +115,11 @@ def test_help_imports_neither_a_command_nor_what_reads_a_model():
     own, heavy = modules_of("--help")
     assert heavy == {"click"}
     assert {name.partition(".")[0] for name in own} & {*FOR_INSPECT, "dialects", "document", "faults"} == set()
+
+
+@pytest.mark.parametrize("words", [(), ("--json",)])
+def test_the_process_that_reports_on_a_folder_leaves_models_and_targets_to_its_workers(words, tmp_path):
+    (tmp_path / SRCNN.name).symlink_to(SRCNN)
+    own, heavy = modules_of("check", str(tmp_path), "--target", "tensorrt-10", *words)
+    assert {"cli.many", "pool"} <= own
+    assert heavy == {"click"}

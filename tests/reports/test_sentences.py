@@ -38,7 +38,6 @@ WITH_TEXTS = (
     "library/model_outcome.py",  # rows, for the reference
     "library/option_values.py",
     "library/options.py",
-    "operations/integer_inputs.py",  # violations of a target, in the words of its rules
     "operations/settings.py",
     "runtimes/adapters/",
     "runtimes/catalogue.py",

@@ -160,3 +160,9 @@ def test_every_target_judges_whatever_a_file_may_hold(facts, shape, rank):
         for violation in judge(target, facts):
             assert violation.node == facts.node
             assert violation.because
+
+
+def test_the_names_that_the_command_line_knows_are_those_of_the_catalogue():
+    from resizefix.library.option_values import TARGETS as NAMES
+
+    assert [target.name for target in TARGETS] == list(NAMES)

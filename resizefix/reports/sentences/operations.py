@@ -10,6 +10,8 @@ SENTENCES = {
     "operations.no-words-in-opset": "{why}, and no other operators compute it bit for bit",
     "operations.inexact-in-opset": "{why}; {how} would differ in the last bits, which --allow-inexact allows",
     "operations.factors-differ": "its axes are scaled by different numbers ({values})",
+    "operations.float-decides-shape": "an input that decides a shape must be int32 or int64, and the float input {name!r} decides what this node cuts or makes",
+    "operations.make-input-integer": "make the input int64 (`resizefix legalize --target {target} {options}`); else freeze it with --all-uses",
     "operations.no-float-input": "TensorRT takes no float input",
     "operations.no-sizes-input": "{name} has no input for sizes, and TensorRT builds no quotient of an input as scales; bring the model to opset 11 or later",
     "operations.raised-rounds-down": "while no scale is below 1, where {old} rounds up and {new} down",

@@ -22,7 +22,7 @@ _SPECIAL = {
     "input-size --input": "input",
 }
 # Keywords that are not the option's own words: they are none in Python, or are shorter when typed.
-_KEYWORDS = {"for": "for_", "follow": "follow_input"}
+_KEYWORDS = {"for": "for_", "follow": "follow_input", "force": "overwrite"}
 # Options without a value.
 _FLAGS = frozenset(
     {
@@ -30,6 +30,7 @@ _FLAGS = frozenset(
         "allow-coupled",
         "allow-inexact",
         "fastest",
+        "force",
         "inline",
         "interpolate-positions",
         "keep-default",

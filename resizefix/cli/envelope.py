@@ -188,9 +188,7 @@ def emit_usage_error(error: click.ClickException, invocation: Invocation, comman
     context = getattr(error, "ctx", None)
     command = str(context.info_name) if context is not None else ""
     form = meant(command, alone(invocation.typed[1:]))
-    said = error.format_message()
-    if form is not None:
-        said = f"{said.partition('Did you mean')[0].rstrip('. (')}: {form}"
+    said = error.format_message() if form is None else f"{form.arguments['word']}: {form}"
     return emit_error(invocation, said, error.exit_code, context and context.command_path, step)
 
 

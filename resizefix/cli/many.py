@@ -64,13 +64,13 @@ def answer_each(context: click.Context) -> NoReturn:
 
 def _require_sense(command: str, params: dict[str, Any], words: Sequence[str]) -> None:
     """Raises UsageError for options that make no sense for several models."""
+    form = meant(command, [word for word in words if not os.path.exists(word)])
+    if form is not None:
+        raise UsageError("cli.misplaced", word=form.arguments["word"], form=form)
     if "output_dir" in params and params["output_dir"] is None:
         folder = next(filter(names_several, words), None)
         if folder is not None:
             raise UsageError("cli.folder-without-output-dir", folder=folder)
-        form = meant(command, words[2:])
-        if form is not None:
-            raise UsageError("cli.misplaced", word=words[2], form=form)
         raise UsageError("cli.jsonl-without-output-dir" if params["jsonl"] else "cli.several-models")
     if params["as_json"] and params["jsonl"]:
         raise UsageError("cli.json-twice")

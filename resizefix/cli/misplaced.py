@@ -49,6 +49,8 @@ MISPLACED = (
         ("legalize", "trt-legacy", "check", "promote-scales"),
         "cli.meant-target",
     ),
+    # A release apart from its target's name: `--target tensorrt 8.6`.
+    Misplaced(re.compile(r"v?(?P<release>\d+(\.\d+)+)"), ("legalize", "trt-legacy", "check"), "cli.meant-release"),
     # An option of `promote-scales`, typed behind a model alone.
     Misplaced(re.compile(r"--at"), ("inspect", "check"), "cli.meant-promote"),
 )

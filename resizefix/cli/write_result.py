@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -19,6 +20,7 @@ from resizefix.cli.target import default_out, target_file_of
 from resizefix.diagnostics import Diagnostic
 from resizefix.library.options import call_of, library_options
 from resizefix.outcome import ModelOutcome, Status
+from resizefix.shell_words import joined
 
 if TYPE_CHECKING:
     from resizefix.library.lost_targets import TargetsMoved
@@ -79,11 +81,29 @@ class WithLastArgument(Subcommand):
         files = [word for word in (params["out"], params[self.last], *params["more"]) if word is not None]
         params[self.last] = None
         if not self.is_left_out(files, params):
-            if not files:
-                raise click.UsageError(f"Missing argument '{self.metavar}'.", ctx)
+            self._require_last([params["model"], *files], ctx)
             params[self.last] = self.read(files.pop(), self._argument, ctx)
         params["out"], params["more"] = files[0] if files else None, tuple(files[1:])
         return rest
+
+    def _require_last(self, words: Sequence[str], ctx: click.Context) -> None:
+        """Raises UsageError where the word is missing, or stands in front of the files."""
+        *files, last = words
+        if files and self._is_read(last, ctx):
+            return
+        for at, word in enumerate(files):
+            if self._is_read(word, ctx):
+                rest = (*words[:at], *words[at + 1 :], word)
+                raise click.UsageError(Diagnostic("cli.last-word", metavar=self.metavar, words=joined(rest)), ctx)
+        if not files or last.lower().endswith(".onnx") or os.path.exists(last):
+            raise click.UsageError(f"Missing argument '{self.metavar}'.", ctx)
+
+    def _is_read(self, word: str, ctx: click.Context) -> bool:
+        try:
+            self.read(word, self._argument, ctx)
+        except click.UsageError:
+            return False
+        return True
 
     def is_left_out(self, words: Sequence[str], params: Mapping[str, Any]) -> bool:
         """Whether all these words behind IN are files."""

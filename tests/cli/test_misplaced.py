@@ -17,6 +17,13 @@ from fixture_models import SRCNN
         ("promote-scales m.onnx o.onnx scale=4", "resizefix set IN OUT scale=4"),
         ("legalize m.onnx o.onnx tensorrt-8.0", "--target tensorrt-8.0"),
         ("freeze-scales m.onnx o.onnx scales=1,1,4,4", "--set scales=1,1,4,4"),
+        ("legalize tensorrt-8.0 m.onnx o.onnx", "--target tensorrt-8.0"),
+        ("check tensorrt-8.0 m.onnx", "--target tensorrt-8.0"),
+        ("check m.onnx --target tensorrt 8.6", "--target tensorrt-8.6"),
+        ("input-size 40x48 m.onnx o.onnx", "SIZE is the last argument: write m.onnx o.onnx 40x48"),
+        ("opset 17 m.onnx", "N is the last argument: write m.onnx 17"),
+        ("input-size m.onnx o.onnx", "Missing argument 'SIZE'"),
+        ("opset m.onnx o.onnx", "Missing argument 'N'"),
         ("inspect m.onnx --at 4", "--at is an option of promote-scales"),
     ],
 )

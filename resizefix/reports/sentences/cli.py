@@ -32,6 +32,8 @@ SENTENCES = {
     "cli.meant-set": "a value to freeze is given by --set {word}",
     "cli.meant-command-set": "{word} is a word of another command: resizefix set IN OUT {word}",
     "cli.meant-target": "a target is given by --target {target}",
+    "cli.meant-release": "a release is part of a target's name, such as --target tensorrt-{release}",
+    "cli.last-word": "{metavar} is the last argument: write {words}",
     "cli.meant-promote": "--at is an option of promote-scales",
     "cli.out-exists": "{path} exists; use --force to replace it",
     "cli.in-place-of-links": "{model} has {names} (hard links); --in-place would leave the old model there, so name OUT instead",

@@ -71,7 +71,7 @@ class ModelPair:
     _is_brief: bool = False  # its runs are
     _random: tuple[str, ...] = ()  # nodes that draw numbers
     _types: dict[str, str] = field(default_factory=dict)  # of the model before
-    _special: list[tuple[SpecialNumbers, Fitted]] = field(default_factory=list)
+    _special: Sequence[Point] = ()  # at numbers that no row holds
     _unseen: dict[str, frozenset[ScopePath]] = field(default_factory=dict)  # bodies that did not run, by side
 
     def verified(self, bound: ErrorBound, fitted: Sequence[Fitted] | None = None) -> Verification:
@@ -134,7 +134,8 @@ class ModelPair:
         if self.exact and self.feeding.runs is None:
             fitted += further.borders()
             fitted += self._at_crossings(further)
-            self._special = further.special() if further.is_light else []
+            special = further.special() if further.is_light else []
+            self._special = [Point(one.feeds, numbers, before={False: one.outputs}) for numbers, one in special]
         self._unseen["BEFORE"] -= further.ran
         self.engine.progress.done("running the model before", further.tried)
         self.engine.progress.expect(3 * (len(fitted) - 1))
@@ -222,20 +223,15 @@ class ModelPair:
         more = [Point(one.feeds, before={False: one.outputs}) for one in self._reaching_after(after, fitted[0])]
         trial.level(more, optimized=False, after=after)
         self._unseen["AFTER"] -= after.seen
-        self._compare_special(after)
+        # Without optimisation alone: kernels that are fused keep no NaN.
+        replace(trial, judge=self._judge_special).level(self._special, optimized=False, after=after)
         del after
         self._name_what_is_not_compared()
         trial.optimised([*points, *more])
 
     def _judge(self, point: Point, optimized: bool, allowed: ErrorBound) -> None:
-        answered = point.after[optimized]
         self.engine.progress.done("running the model after")
-        if not isinstance(answered, Mapping):
-            if isinstance(answered, CannotRunError) and self._feeder is not None and not self.is_part:
-                raise with_shapes_to_give(answered, self._feeder)
-            raise answered
-        before = point.outputs(Side.BEFORE, optimized=optimized)
-        after = {self._renamed[name]: value for name, value in answered.items()}
+        before, after = self._outputs(point, optimized)
         if optimized:
             plain = point.outputs(Side.BEFORE, optimized=False)
             self._judge_optimised(point, plain, before, after, allowed)
@@ -258,22 +254,33 @@ class ModelPair:
         elif not (self.noise and self._only_jumps(point.feeds, allowed.bound)):
             raise DifferenceError("verification.differs-unoptimised", why=comparison.reason)
 
-    def _compare_special(self, after: Watched) -> None:
-        """Compare what both make of special numbers, without optimisation: kernels that are fused keep no NaN.
+    def _outputs(self, point: Point, optimized: bool) -> tuple[Outputs, Outputs]:
+        """What both models made of a point, by the names of the one before. Raises why one made nothing."""
+        try:
+            after = point.outputs(Side.AFTER, optimized=optimized)
+        except CannotRunError as error:
+            if self._feeder is None or self.is_part:
+                raise
+            raise with_shapes_to_give(error, self._feeder) from error
+        before = point.outputs(Side.BEFORE, optimized=optimized)
+        return before, {self._renamed[name]: value for name, value in after.items()}
+
+    def _judge_special(self, point: Point, optimized: bool) -> None:
+        """Compare what both make of special numbers, which are the point's reference.
 
         Raises DifferenceError where they differ, if the numbers are finite or a node asks for them; else a note says
         it. One NaN is as good as another.
         """
-        for special, fed in self._special:
-            made = after.run(after.taken(fed.feeds))
-            comparison = compare(fed.outputs, {self._renamed[name]: value for name, value in made.items()})
-            if comparison.bitwise or (comparison.max_abs_diff == 0 and not special.is_finite):
-                continue
-            said = {"special": special.name, "why": comparison.reason}
-            if special.is_finite or asks_for_special(self.before, self.after):
-                self.engine.runs.append(run_of(comparison, fed.feeds, bound=0.0, fed=self.feeding))
-                raise DifferenceError("verification.differs-at-special", **said)
-            self.engine.notes.append(Diagnostic("verification.other-at-special", **said))
+        special, before, after = point.reference, *self._outputs(point, optimized)
+        assert isinstance(special, SpecialNumbers)
+        comparison = compare(before, after)
+        if comparison.bitwise or (comparison.max_abs_diff == 0 and not special.is_finite):
+            return
+        said = {"special": special.name, "why": comparison.reason}
+        if special.is_finite or asks_for_special(self.before, self.after):
+            self.engine.runs.append(run_of(comparison, point.feeds, bound=0.0, fed=self.feeding))
+            raise DifferenceError("verification.differs-at-special", **said)
+        self.engine.notes.append(Diagnostic("verification.other-at-special", **said))
 
     def _reported(
         self,

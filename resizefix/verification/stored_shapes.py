@@ -92,7 +92,7 @@ class StoredShapes:
             ran = [_runs(session, feeds) for feeds in self._feeds]
             with suppress(ResizefixError):
                 if not any(ran):
-                    engine.fit(self.before, shapes={}, held=own)
+                    engine.fit(self.before, shapes={}, session=session)
                 return set(own.wrong)
         if not self.rederived:
             return self._wrong_anyway

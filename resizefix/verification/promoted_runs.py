@@ -24,7 +24,6 @@ from resizefix.scope_path import Key, ScopePath
 from resizefix.shapes.stored_shapes import ModelView, Shapes
 from resizefix.verification.arms import Watched
 from resizefix.verification.bounds import half_units
-from resizefix.verification.conditions import Conditions
 from resizefix.verification.engine import Engine
 from resizefix.verification.fitting import Runner
 from resizefix.verification.memory_budget import MemoryBudget
@@ -63,19 +62,17 @@ class PromotedRuns:
     Its `engine` holds the runs that were compared, and differences that the promotion brings with it as notes.
     """
 
-    def __init__(
-        self, original: Document, conditions: Conditions, alone: Sequence[PromotedInput] = (), part: float = 1.0
-    ) -> None:
-        """`alone`: the inputs of the promotion of these nodes, which were extracted from a model and are `part` of it.
+    def __init__(self, original: Document, engine: Engine, alone: Sequence[PromotedInput] = ()) -> None:
+        """`alone`: the inputs of the promotion of these nodes, which were extracted from a model.
 
         Raises CannotLoadError or CannotRunError where onnxruntime cannot run the original, UsageError for bad shapes.
         """
         self._original = original
         self._is_alone = bool(alone)
         self._inputs: Sequence[PromotedInput] = ()  # of the promotion that is looked at
-        self._budget = MemoryBudget(original, conditions.limits, alone)
+        self._budget = MemoryBudget(original, engine.conditions.limits, alone)
         self._prepared: dict[int, tuple[Document, PreparedModel]] = {}
-        self.engine = Engine(conditions, part=part)
+        self.engine = engine
         session = self._open(original, optimized=False)
         fitted = self.engine.fit_as_declared(original, session, self._budget, is_part=self._is_alone)
         self._feeds, self._made = fitted.feeds, fitted.outputs

@@ -115,17 +115,20 @@ class Trial:
             which=which,
         )
 
+    def answer(self, point: Point, side: Side) -> Answer:
+        """What one of the models makes of a point without optimisation, where it is run once, or why it makes
+        nothing."""
+        if False not in point.side(side):
+            self._make([point], side, optimized=False)
+        return point.side(side)[False]
+
     def made(self, point: Point, side: Side, *, optimized: bool = False) -> Outputs:
         """What one of the models makes of a point at one level, where it is run once. Raises what opening and running
-        it raise."""
-        answers = point.side(side)
-        answer_there = answers.get(optimized)
-        if answer_there is None:
+        it raise, for want of memory too."""
+        if optimized not in point.side(side):
             session = self.open_after(optimized) if side is Side.AFTER else self.open_before(point, optimized)
-            answer_there = answers[optimized] = self.engine.made(session, point.feeds, point.cost)
-        if not isinstance(answer_there, Mapping):
-            raise answer_there
-        return answer_there
+            point.side(side)[optimized] = self.engine.made(session, point.feeds, point.cost)
+        return point.outputs(side, optimized=optimized)
 
     def moved(self, point: Point, side: Side) -> BothLevels:
         """How far optimising moves one of the models."""
@@ -189,11 +192,8 @@ class Trial:
                 point.side(side)[optimized] = error
             return
         for point in points:
-            point.side(side)[optimized] = self._answer(session, point)
-
-    def _answer(self, session: Runner, point: Point) -> Answer:
-        error = self.too_large(session, point)
-        return answer(self.engine, session, point.feeds, point.cost) if error is None else error
+            too_large = self.too_large(session, point)
+            point.side(side)[optimized] = too_large or answer(self.engine, session, point.feeds, point.cost)
 
 
 def answer(engine: Engine, session: Runner, feeds: Feeds, cost: float | None = None) -> Answer:

@@ -18,6 +18,7 @@ from resizefix.interpolation import ExtentKind
 from resizefix.promotion import InputBinding, PromotedInput
 from resizefix.runtimes.inputs import Value, shapes_of
 from resizefix.runtimes.limits import Footprint, Limits, footprint, in_words
+from resizefix.runtimes.ort_session import CannotRunError
 from resizefix.scope_path import Key
 from resizefix.verification.dependence import Dependence
 from resizefix.verification.reference_model import ReferenceModels
@@ -31,6 +32,10 @@ _OF_A_NODE = 2**11  # elements: it takes about two microseconds
 _TURNS = 4  # of a Loop: how many it makes is seldom known
 _KEPT = 8  # times what nodes alone make: both models', at the old scales and two others, which are a half larger
 _AS_IT_IS = ScalePoint(())
+
+
+class OverBudgetError(CannotRunError):
+    """The model was not run because its tensors would take more memory than may be used."""
 
 
 class MemoryBudget:
@@ -89,6 +94,13 @@ class MemoryBudget:
             self._as_it_is[_sorted(shapes)] = inferred
         self._known.appendleft(_KnownSizes(shapes, factors, inferred.peak))
         return None
+
+    def refusal(
+        self, label: str | None, feeds: Mapping[str, Value], scales: ScalePoint = _AS_IT_IS
+    ) -> OverBudgetError | None:
+        """The error for a model of that name which is not run for that reason."""
+        why = self.reject_reason(feeds, scales)
+        return None if why is None else OverBudgetError("verification.not-run", label=label, why=why, reason=why)
 
     def start_from(self, feeds: Mapping[str, Value]) -> None:
         """Count a run on these feeds as one forward pass."""

@@ -24,10 +24,10 @@ from resizefix.verification.compare import compare
 from resizefix.verification.crossings import crossings_of
 from resizefix.verification.engine import DifferenceError, Engine, run_of
 from resizefix.verification.feeds import Feeder
-from resizefix.verification.fitting import Fitted, OverBudgetError, Runner, fit_feeds, with_shapes_to_give
+from resizefix.verification.fitting import Fitted, fit_feeds, with_shapes_to_give
 from resizefix.verification.further_feeds import FurtherFeeds, drawn_first, tells
 from resizefix.verification.jumps import agree_before_jumps, require_agreement_before
-from resizefix.verification.memory_budget import MemoryBudget
+from resizefix.verification.memory_budget import MemoryBudget, OverBudgetError
 from resizefix.verification.plan import TellingValues
 from resizefix.verification.signatures import Feeding, NotComparableError, common_inputs, output_names, require_types
 from resizefix.verification.special_numbers import SpecialNumbers, asks_for_special
@@ -213,7 +213,9 @@ class ModelPair:
             lambda _, optimized: self._open("BEFORE", self.before, optimized=optimized),
             lambda optimized: self._open("AFTER", self.after, optimized=optimized),
             lambda point, optimized: self._judge(point, optimized, bound),
-            lambda session, point: None if self._is_brief else _too_large(budget, session, point),
+            lambda session, point: (
+                None if self._is_brief else budget.refusal(session.label, session.taken(point.feeds))
+            ),
             "the model before",
         )
         points = [Point(one.feeds, before={False: one.outputs}) for one in fitted]
@@ -385,11 +387,6 @@ class ModelPair:
         if copy is not None:
             self.engine.notes.append(Diagnostic("verification.bodies-not-watched", label=watched.label))
         return watched
-
-
-def _too_large(budget: MemoryBudget, session: Runner, point: Point) -> CannotRunError | None:
-    why = budget.reject_reason(session.taken(point.feeds))
-    return None if why is None else CannotRunError("verification.not-run", label=session.label, why=why, reason=why)
 
 
 def _named(names: Sequence[str]) -> str:

@@ -130,8 +130,7 @@ class PromotedRuns:
 
     def _too_large(self, session: Runner, point: Point) -> CannotRunError | None:
         assert isinstance(point, PromotedPoint)
-        why = self._budget.reject_reason(self._feeds, point.scales)
-        return None if why is None else CannotRunError("verification.not-run", label=session.label, why=why, reason=why)
+        return self._budget.refusal(session.label, self._feeds, point.scales)
 
     def _open_after(self, optimized: bool) -> Session | Watched:
         """The promoted model; without optimisation bodies are watched, and it stays open until another model is."""

@@ -28,7 +28,8 @@ from resizefix.verification.compare import compare
 from resizefix.verification.conditions import Conditions
 from resizefix.verification.engine import Engine
 from resizefix.verification.extraction import Extraction, may_be_passed_over
-from resizefix.verification.fitting import Fitted, OverBudgetError
+from resizefix.verification.fitting import Fitted
+from resizefix.verification.memory_budget import OverBudgetError
 from resizefix.verification.nodes_alone import compare_alone
 from resizefix.verification.pair import ModelPair
 from resizefix.verification.signatures import Feeding, NotComparableError

@@ -81,12 +81,12 @@ def _label(side: Side, optimized: bool) -> str:
 
 
 def _reason(nodes: Sequence[IntendedNode]) -> str:
-    kept = sum(node.keeps for node in nodes)
+    keeping = sum(node.keeps for node in nodes)
     asked = each_of(len(nodes), "changed")
-    if kept == len(nodes):
+    if keeping == len(nodes):
         return Diagnostic("verification.changed-alone-all-kept", nodes=asked)
-    if kept:
-        return Diagnostic("verification.changed-alone-some-kept", nodes=asked, kept=kept)
+    if keeping:
+        return Diagnostic("verification.changed-alone-some-kept", nodes=asked, kept=keeping)
     return Diagnostic("verification.changed-alone", nodes=asked)
 
 
@@ -145,7 +145,7 @@ class _Work:
 
     def _against(self, trial: Trial, feed: str, point: Point, old: Outputs) -> None:
         """What the changed model computes, at both optimisation levels."""
-        new = self._first_made = trial.made(point, Side.AFTER)
+        new = self._first_made = trial.outputs(point, Side.AFTER)
         self.shapes = self.shapes or dict(shapes_of(point.feeds))
         for name, value in old.items():
             difference = measured(feed, name, value, new.get(name))
@@ -165,12 +165,12 @@ class _Work:
         there, too, and stored shapes are held against this run."""
         for point in map(Point, first.others[:-1]):
             try:
-                was = trial.made(point, Side.BEFORE)
+                was = trial.outputs(point, Side.BEFORE)
             except CannotRunError:
                 continue
-            new = trial.made(point, Side.AFTER)
-            kept = {name for name in old if _shape(old[name]) == _shape(self._first_made.get(name))}
-            moved = [name for name in kept if _shape(was.get(name)) != _shape(new.get(name))]
+            new = trial.outputs(point, Side.AFTER)
+            of_same_shape = {name for name in old if _shape(old[name]) == _shape(self._first_made.get(name))}
+            moved = [name for name in of_same_shape if _shape(was.get(name)) != _shape(new.get(name))]
             comparison = compare({name: was[name] for name in moved or was}, {name: new[name] for name in moved or was})
             if moved or (self._all_exact and not within(comparison, relative_bounds(was, 0.0))):
                 raise DifferenceError("verification.set-outputs", why=comparison.reason)
@@ -242,12 +242,12 @@ class _Work:
                 raise DifferenceError("verification.set-not-as-before", label=node.label, why=why)
 
     def _disagreement(
-        self, wanted: Value, found: Value, resized: Feeds, bound: float, *, optimized: bool
+        self, wanted: Value, actual: Value, resized: Feeds, bound: float, *, optimized: bool
     ) -> str | None:
         """How the two differ by more than `bound` times the largest value that is resized; None: they do not."""
         relative = relative_bounds({"y": wanted}, 0.0)["y"].bound  # half precision: its last bits
         comparison = self._engine.compared(
-            {"y": wanted}, {"y": found}, resized, optimized=optimized, bound=max(bound, relative)
+            {"y": wanted}, {"y": actual}, resized, optimized=optimized, bound=max(bound, relative)
         )
         (data,) = resized.values()
         largest = largest_finite(data) if isinstance(data, np.ndarray) else 0.0

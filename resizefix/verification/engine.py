@@ -108,7 +108,7 @@ class Engine:
                 return Watched(opened, *copy[1:])
         return Watched(self.open(document, optimized=False, label=label))
 
-    def made(self, session: Runner, feeds: Feeds, cost: float | None = None) -> dict[str, Value]:
+    def outputs(self, session: Runner, feeds: Feeds, cost: float | None = None) -> dict[str, Value]:
         """What the model of a session makes of the feeds that it has an input for. `cost` is what the run is taken to
         cost, in forward passes. Raises what `Session.run` raises."""
         self._cost = cost
@@ -177,7 +177,7 @@ class Engine:
         """What the model makes of those of the feeds that it has an input for. Raises what `open` and `Session.run`
         raise."""
         session = self.open(document, optimized=optimized, extra_outputs=extra_outputs, label=label)
-        return self.made(session, feeds)
+        return self.outputs(session, feeds)
 
     def fit(
         self,
@@ -219,14 +219,14 @@ class Engine:
     def compared(
         self,
         expected: Mapping[str, Value],
-        made: Mapping[str, Value],
+        outputs: Mapping[str, Value],
         feeds: Feeds,
         *,
         optimized: bool = False,
         bound: float = 0.0,
     ) -> Differences:
         """How the outputs differ: one more of the runs."""
-        differences = compare(expected, made)
+        differences = compare(expected, outputs)
         self.runs.append(run_of(differences, feeds, optimized=optimized, bound=bound))
         return differences
 

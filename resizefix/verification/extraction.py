@@ -111,10 +111,10 @@ class _Source:
         return Document.of_part(model, self.view.document)
 
 
-def _tell_sizes(known: TypeProto, other: TypeProto) -> None:
-    """Give `known` the sizes that only `other` has."""
-    shape, more = known.tensor_type.shape, other.tensor_type.shape
-    if not known.tensor_type.HasField("shape") and other.tensor_type.HasField("shape"):
+def _tell_sizes(kind: TypeProto, other: TypeProto) -> None:
+    """Give `kind` the sizes that only `other` has."""
+    shape, more = kind.tensor_type.shape, other.tensor_type.shape
+    if not kind.tensor_type.HasField("shape") and other.tensor_type.HasField("shape"):
         shape.CopyFrom(more)
     if len(shape.dim) == len(more.dim):
         for dim, source in zip(shape.dim, more.dim, strict=True):

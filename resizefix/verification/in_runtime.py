@@ -196,9 +196,9 @@ class _InRuntime:
 
     def _judge(self, point: Point, sides: Sides) -> None:
         """Note whether the outputs are right, and how they differ where the first is not."""
-        plain, found = (point.outputs(side, optimized=False) for side in Side)
+        plain, in_runtime = (point.outputs(side, optimized=False) for side in Side)
         before = {name: plain[name] for name in self.renamed.values()}
-        after = {self.renamed[name]: value for name, value in found.items()}
+        after = {self.renamed[name]: value for name, value in in_runtime.items()}
         if self.feeding.files and point is self.points[0]:
             self.views = views_of(", ".join(self.feeding.files.values()), before, after)
         comparison = compare_values(before, after, sides)
@@ -280,19 +280,19 @@ def nodes_in_runtime(
 
 
 def with_bodies(
-    found: Verification, document: Document, runtime: Runtime, places: Sequence[ResizePlace], conditions: Conditions
+    whole: Verification, document: Document, runtime: Runtime, places: Sequence[ResizePlace], conditions: Conditions
 ) -> Verification | LiveUnavailable:
     """What was found of a model, with its resizes in bodies (of If, Loop, Scan, functions), each run alone: no tensor
     in there is an output of the model."""
     inside = [place for place in places if place.key[0].steps]
-    if not inside or found.runtime is None:
-        return found
+    if not inside or whole.runtime is None:
+        return whole
     answers = nodes_in_runtime(document, runtime, inside, conditions)
     if isinstance(answers, LiveUnavailable):
         return answers
     ran = [answer for answer in answers if answer.ending is Ending.RAN]
     wrong = next((answer for answer in ran if not answer.agrees), None)
-    begun = any(site.first for site in found.sites)
+    begun = any(site.first for site in whole.sites)
     drifts = tuple(
         SiteDrift(
             answer.node,
@@ -305,14 +305,14 @@ def with_bodies(
         for answer in ran
         if answer.difference is not None
     )
-    found = replace(found, sites=(*found.sites, *drifts))
-    if found.passed and wrong is not None:
-        reason = Diagnostic("verification.outputs-agree-body-differs", node=wrong.node, runtime=found.runtime)
-        return replace(found, status=VerificationStatus.FAILED, reason=reason)
+    whole = replace(whole, sites=(*whole.sites, *drifts))
+    if whole.passed and wrong is not None:
+        reason = Diagnostic("verification.outputs-agree-body-differs", node=wrong.node, runtime=whole.runtime)
+        return replace(whole, status=VerificationStatus.FAILED, reason=reason)
     left = next((answer for answer in answers if answer.ending is not Ending.RAN), None)
-    if left is None or found.reason is not None:
-        return found
-    return replace(found, reason=Diagnostic("verification.body-not-looked-at", node=left.node, why=left.message))
+    if left is None or whole.reason is not None:
+        return whole
+    return replace(whole, reason=Diagnostic("verification.body-not-looked-at", node=left.node, why=left.message))
 
 
 def _alone(

@@ -135,5 +135,5 @@ def require_agreement_before(
 
 
 def _seen(engine: Engine, session: Session, feeds: Feeds, jumps: Jumps) -> Mapping[str, Value]:
-    tensors = engine.made(session, feeds)
+    tensors = engine.outputs(session, feeds)
     return {name: tensors[name] for name in dict.fromkeys((*jumps.read, *jumps.smooth)) if name in tensors}

@@ -53,7 +53,7 @@ class MemoryBudget:
         nodes = original.proto.graph.node
         if not all(node.op_type == "Constant" or outputs.issuperset(node.output) for node in nodes):
             self._alone = []
-        self._known: deque[_KnownSizes] = deque(maxlen=_REMEMBERED)
+        self._earlier: deque[_InferredSizes] = deque(maxlen=_REMEMBERED)
         self._small: list[tuple[Mapping[str, Value], ScalePoint]] = []
         self._as_it_is: dict[object, Footprint] = {}  # by the shapes of the inputs
         self._own: Mapping[str, tuple[int, ...]] = {}  # shapes of the feeds of `start_from`
@@ -82,17 +82,17 @@ class MemoryBudget:
                 self._small.append((feeds, scales))
                 return None
         factors, shapes = _growth(scales), shapes_of(feeds)
-        alike = [alike_one for alike_one in self._known if alike_one.shapes == shapes]
-        if any(self._is_small(alike_one, factors) for alike_one in alike):  # of all first: to follow paths takes long
+        alike = [one for one in self._earlier if one.shapes == shapes]
+        if any(self._is_small(one, factors) for one in alike):  # of all first: to follow paths takes long
             return None
-        if any(self._suffices(alike_one, factors) for alike_one in alike):
+        if any(self._suffices(one, factors) for one in alike):
             return None
         inferred = self._inferred(shapes, scales)
         if inferred.peak > self._most:
             return self._over(inferred.peak)
         if scales is _AS_IT_IS:
             self._as_it_is[_sorted(shapes)] = inferred
-        self._known.appendleft(_KnownSizes(shapes, factors, inferred.peak))
+        self._earlier.appendleft(_InferredSizes(shapes, factors, inferred.peak))
         return None
 
     def refusal(
@@ -176,22 +176,22 @@ class MemoryBudget:
     def has_room(self, feeds: Mapping[str, Value], scales: ScalePoint, times: int) -> bool:
         """Whether so many times what the tensors take at one time fit, as far as is known without inference."""
         factors, shapes = _growth(scales), shapes_of(feeds)
-        return any(earlier.shapes == shapes and self._is_small(earlier, factors, times) for earlier in self._known)
+        return any(one.shapes == shapes and self._is_small(one, factors, times) for one in self._earlier)
 
-    def _is_small(self, known: _KnownSizes, factors: Mapping[Key, float], times: int = 1) -> bool:
+    def _is_small(self, earlier: _InferredSizes, factors: Mapping[Key, float], times: int = 1) -> bool:
         """Whether it fits even if all sites were on one path."""
-        ratios = _ratios(known, factors)
+        ratios = _ratios(earlier, factors)
         largest = math.prod(max(1.0, ratio) for ratio in ratios.values())
-        return not any(path for path, _ in ratios) and known.peak * largest * times <= self._most / 2
+        return not any(path for path, _ in ratios) and earlier.peak * largest * times <= self._most / 2
 
-    def _suffices(self, known: _KnownSizes, factors: Mapping[Key, float]) -> bool:
+    def _suffices(self, earlier: _InferredSizes, factors: Mapping[Key, float]) -> bool:
         """Whether it fits, each site on the paths that it is on."""
-        growth = self._dependence.growth({key: ratio for key, ratio in _ratios(known, factors).items() if ratio != 1})
-        return growth is not None and known.peak * growth <= self._most / 2
+        growth = self._dependence.growth({key: ratio for key, ratio in _ratios(earlier, factors).items() if ratio != 1})
+        return growth is not None and earlier.peak * growth <= self._most / 2
 
 
 @dataclass(frozen=True)
-class _KnownSizes:
+class _InferredSizes:
     """What the tensors take at these shapes, each site's output being so many times larger than at the old scales."""
 
     shapes: Mapping[str, tuple[int, ...]]
@@ -207,11 +207,11 @@ def _ratio(work: Sequence[float], own: Sequence[float]) -> float | None:
     return sum(work) / sum(own) if sum(own) else None
 
 
-def _ratios(known: _KnownSizes, factors: Mapping[Key, float]) -> dict[Key, float]:
+def _ratios(earlier: _InferredSizes, factors: Mapping[Key, float]) -> dict[Key, float]:
     """How many times more the output of each site may take than what is known, squared: attention makes of each size
     its square."""
-    sites = known.factors.keys() | factors.keys()
-    return {key: (factors.get(key, 1.0) / known.factors.get(key, 1.0)) ** 2 for key in sites}
+    sites = earlier.factors.keys() | factors.keys()
+    return {key: (factors.get(key, 1.0) / earlier.factors.get(key, 1.0)) ** 2 for key in sites}
 
 
 def _bytes_made(array: Array, driven: InputBinding, operand: Sequence[float]) -> float:

@@ -76,7 +76,7 @@ class PromotedRuns:
         self.engine = engine
         session = engine.open(original, prepared=self._prepared, optimized=False)
         fitted = self.engine.fit_as_declared(original, session, self._budget, is_part=self._is_alone)
-        self._feeds, self._made = fitted.feeds, fitted.outputs
+        self._feeds, self._outputs = fitted.feeds, fitted.outputs
         self.engine.start_from(fitted)
         self._budget.start_from(fitted.feeds)
         self._others = list(fitted.others)  # feeds of other sizes and other values

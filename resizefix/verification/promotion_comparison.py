@@ -95,7 +95,7 @@ class PromotionComparison(PromotedRuns):
         self.engine.hold(self._original, promoted)
         old = at_old_values(inputs)
         first = self._point(old, self._feeds)
-        first.before[False] = self._made
+        first.before[False] = self._outputs
         self._answer(old, self._feeds)
         chosen = [first, *self._moved(coupling or {}), *self._at_broken_sizes(old)]
         points = list({id(point): point for point in chosen}.values())  # two turns may move an input alike
@@ -124,7 +124,7 @@ class PromotionComparison(PromotedRuns):
         asked = [self._point(scales, self._feeds) for scales in asked_points(self._inputs, self.engine.conditions.at)]
         for point in asked:
             self._trial.answer(point, Side.AFTER)
-        held = {key for key, found in coupling.items() if found.verdict is Freedom.COUPLED}
+        held = {key for key, one in coupling.items() if one.verdict is Freedom.COUPLED}
         free = [source for source in self._inputs if not any(driven.key in held for driven in source.sites)]
         coupled = [source for source in self._inputs if source not in free]
         together = self._runnable(alike_points(coupled), 0) if coupled else []
@@ -218,8 +218,8 @@ class PromotionComparison(PromotedRuns):
                 Diagnostic("verification.not-tested-coupled", name=source.name, breaks_at=holding.breaks_at)
             )
         if held:
-            kept = counted(len(held), "input")
-            self.engine.notes.append(Diagnostic("verification.inputs-not-moved", kept=kept, of=len(self._inputs)))
+            inputs = counted(len(held), "input")
+            self.engine.notes.append(Diagnostic("verification.inputs-not-moved", kept=inputs, of=len(self._inputs)))
 
     def _judge(self, point: Point, optimized: bool) -> None:
         assert isinstance(point, PromotedPoint)
@@ -253,18 +253,18 @@ class PromotionComparison(PromotedRuns):
         self,
         point: PromotedPoint,
         expected: Outputs,
-        found: Outputs,
+        after: Outputs,
         bounds: Mapping[str, ErrorBound] | None,
         level: str,
     ) -> None:
         reference, from_scales, at = HeldAs.SCALES, None, point.at
-        verdict = self._judged(expected, found, bounds)
+        verdict = self._judged(expected, after, bounds)
         if not verdict.same and (by_sizes := point.scales.by_sizes(self._inputs)):
             sized = self._by_computed_sizes(point, {**point.operands, **by_sizes}, bounds is not None)
             if isinstance(sized, Mapping):
                 reference, from_scales = HeldAs.SIZES, verdict.comparison.max_abs_diff
                 self._by_sizes.append((point, from_scales))
-                verdict = self._judged(sized, found, bounds)
+                verdict = self._judged(sized, after, bounds)
         comparison = verdict.comparison
         run = run_of(comparison, point.feeds, optimized=bounds is not None, bound=verdict.bound)
         self.engine.runs.append(replace(run, values=point.values, reference=reference, from_scales=from_scales))
@@ -299,10 +299,10 @@ class PromotionComparison(PromotedRuns):
             return error
         return answer(self.engine, session, point.feeds, point.cost)
 
-    def _judged(self, expected: Outputs, found: Outputs, bounds: Mapping[str, ErrorBound] | None) -> _Judged:
+    def _judged(self, expected: Outputs, after: Outputs, bounds: Mapping[str, ErrorBound] | None) -> _Judged:
         """Whether the outputs are the same: bit for bit without `bounds`, else within them; or but for the last bits of
         half precision."""
-        comparison = compare(expected, found)
+        comparison = compare(expected, after)
         same = comparison.bitwise if bounds is None else within(comparison, bounds)
         last_bits = False
         if not same:

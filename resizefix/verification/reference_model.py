@@ -223,9 +223,9 @@ def _forget_shapes(scope: Scope, body: Body) -> None:
     # One size for each axis, at whatever scale; onnxruntime demands to know how many (onnx/defs/tensor/utils.cc).
     if body.value_info:
         sizes = {name for node in body.node if node.op_type == "Resize" for name in node.input[3:4]}
-        kept = [value for value in body.value_info if value.name in sizes]
+        values = [value for value in body.value_info if value.name in sizes]
         del body.value_info[:]
-        body.value_info.extend(kept)
+        body.value_info.extend(values)
     if not isinstance(body, GraphProto):
         return
     for value in body.output:

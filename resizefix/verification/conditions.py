@@ -72,11 +72,6 @@ class Spent:
     sessions: int = 0
     passes: float = 0.0
 
-    def add(self, other: Spent) -> None:
-        """What was spent beside it."""
-        self.sessions += other.sessions
-        self.passes += other.passes
-
 
 @dataclass(frozen=True)
 class Conditions:

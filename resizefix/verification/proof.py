@@ -6,13 +6,9 @@ What is compared stands in `promotion_comparison.py`; here is what follows from 
 from __future__ import annotations
 
 import math
-import os
-import threading
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
-from itertools import takewhile
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.document.document import Document
@@ -23,7 +19,7 @@ from resizefix.runtimes.limits import BrokenOffError, OutOfMemoryError
 from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError
 from resizefix.scope_path import Key, ScopePath
 from resizefix.shapes.stored_shapes import ModelView
-from resizefix.verification.conditions import Conditions, Progress, Spent
+from resizefix.verification.conditions import Conditions, Progress
 from resizefix.verification.dependence import Dependence
 from resizefix.verification.engine import DifferenceError, Engine
 from resizefix.verification.extraction import Extraction
@@ -36,8 +32,6 @@ _MOST_TOGETHER = 256  # nodes that are compared in one model: more cost no less 
 _MOST_OF_UNKNOWN_SIZE = 32
 _MOST_ELEMENTS = 2**22  # of all that they make
 _LARGE = 2**14  # elements
-_AT_ONCE = 2  # groups: while onnxruntime opens and runs the models of one, Python looks at the other
-_MOST_BYTES = 2**28  # that comparing a group takes: both models, at three scales, of float64
 
 
 class Prover:
@@ -137,30 +131,13 @@ class Prover:
 
     def _around(self, promoted: ModelView, inputs: Sequence[PromotedInput]) -> Iterator[_Local]:
         """What comparing around the nodes of each input comes to. Nodes that have nothing to do with each other are
-        compared in one model, and two such groups at the same time."""
-        extraction = Extraction(self._original, promoted)
-        groups = _independent(inputs)
-        conditions = self._conditions
-        if self._comparison is not None or not _fit_at_once(groups, conditions):
-            for group in groups:
-                yield from self._settled(extraction, group, conditions)
-            return
-        progress = Progress(conditions.tell, total=len(groups))  # reported here, not by the threads
-        is_over = threading.Event()
-
-        def settle(group: Sequence[PromotedInput]) -> tuple[list[_Local], Spent]:
-            own = replace(conditions, tell=None, spent=Spent())
-            settled = takewhile(lambda _: not is_over.is_set(), self._settled(extraction, group, own))
-            return list(settled), own.spent
-
-        with ThreadPoolExecutor(_AT_ONCE) as pool:
-            try:
-                for comparisons, spent in pool.map(settle, groups):
-                    conditions.spent.add(spent)
-                    progress.done(Diagnostic("verification.comparing-alone"))
-                    yield from comparisons
-            finally:  # the pool waits for groups that began, also after a difference or Ctrl-C
-                is_over.set()
+        compared in one model."""
+        extraction, groups = Extraction(self._original, promoted), _independent(inputs)
+        progress = Progress(self._conditions.tell, total=len(groups))
+        conditions = replace(self._conditions, tell=None)
+        for group in groups:
+            yield from self._settled(extraction, group, conditions)
+            progress.done(Diagnostic("verification.comparing-alone"))
 
     def _settled(
         self, extraction: Extraction, group: Sequence[PromotedInput], conditions: Conditions
@@ -237,13 +214,6 @@ def _independent(inputs: Sequence[PromotedInput]) -> list[list[PromotedInput]]:
         data |= mine
         outputs |= outputs_of_source
     return groups
-
-
-def _fit_at_once(groups: Sequence[Sequence[PromotedInput]], conditions: Conditions) -> bool:
-    """Whether there are several groups, and the memory and the processors to compare two of them at the same time."""
-    if len(groups) < 2 or (os.cpu_count() or 1) < _AT_ONCE or conditions.limits.bytes < _AT_ONCE * _MOST_BYTES:
-        return False
-    return all(_weight(source) <= 1 for group in groups for source in group)
 
 
 def _weight(source: PromotedInput) -> float:

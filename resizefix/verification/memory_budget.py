@@ -9,13 +9,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 
-import numpy as np
-
 from resizefix.diagnostics import Diagnostic
 from resizefix.document.document import Document
-from resizefix.document.values import Array
-from resizefix.interpolation import ExtentKind
-from resizefix.promotion import InputBinding, PromotedInput
 from resizefix.runtimes.inputs import Value, shapes_of
 from resizefix.runtimes.limits import Footprint, Limits, footprint, in_words
 from resizefix.runtimes.ort_session import CannotRunError
@@ -44,17 +39,12 @@ class MemoryBudget:
     Shape inference of the whole model says it exactly; it is asked when what it said of similar scales does not do.
     """
 
-    def __init__(self, original: Document, limits: Limits, alone: Sequence[PromotedInput] = ()) -> None:
-        """`alone`: the inputs of the promotion of these nodes, of which alone the original consists."""
+    def __init__(self, original: Document, limits: Limits, *, alone: bool = False) -> None:
+        """`alone`: the original consists of nodes that were extracted; all that they make is kept."""
         self._original = original
         self._most = limits.bytes
-        self._alone = [driven for source in alone for driven in source.sites]
-        outputs = {driven.output for driven in self._alone}
-        nodes = original.proto.graph.node
-        if not all(node.op_type == "Constant" or outputs.issuperset(node.output) for node in nodes):
-            self._alone = []
+        self._times = _KEPT if alone else 1
         self._earlier: deque[_InferredSizes] = deque(maxlen=_REMEMBERED)
-        self._small: list[tuple[Mapping[str, Value], ScalePoint]] = []
         self._as_it_is: dict[object, Footprint] = {}  # by the shapes of the inputs
         self._own: Mapping[str, tuple[int, ...]] = {}  # shapes of the feeds of `start_from`
         self._inferences: dict[object, Footprint] = {}  # by shapes and operands
@@ -72,15 +62,6 @@ class MemoryBudget:
 
     def reject_reason(self, feeds: Mapping[str, Value], scales: ScalePoint = _AS_IT_IS) -> str | None:
         """Why the original is not run on these feeds, with the scales of a scale point in it; None: it fits."""
-        if self._alone:
-            if any(one[0] is feeds and one[1] is scales for one in self._small):
-                return None
-            taken = self._most_taken(feeds, scales)
-            if scales is _AS_IT_IS and self._most < _KEPT * taken < math.inf:  # at smaller sizes they show as much
-                return self._over(_KEPT * taken)
-            if taken <= self._most / 2:
-                self._small.append((feeds, scales))
-                return None
         factors, shapes = _growth(scales), shapes_of(feeds)
         alike = [one for one in self._earlier if one.shapes == shapes]
         if any(self._is_small(one, factors) for one in alike):  # of all first: to follow paths takes long
@@ -88,8 +69,9 @@ class MemoryBudget:
         if any(self._suffices(one, factors) for one in alike):
             return None
         inferred = self._inferred(shapes, scales)
-        if inferred.peak > self._most:
-            return self._over(inferred.peak)
+        taken = inferred.peak * (self._times if scales is _AS_IT_IS else 1)  # at smaller sizes they show as much
+        if taken > self._most:
+            return Diagnostic("verification.over-budget", taken=in_words(taken), most=in_words(self._most))
         if scales is _AS_IT_IS:
             self._as_it_is[_sorted(shapes)] = inferred
         self._earlier.appendleft(_InferredSizes(shapes, factors, inferred.peak))
@@ -154,25 +136,6 @@ class MemoryBudget:
             self._inferences[asked_for] = footprint(self.references.document(scales.baked), shapes)
         return self._inferences[asked_for]
 
-    def _over(self, taken: float) -> Diagnostic:
-        return Diagnostic("verification.over-budget", taken=in_words(int(taken)), most=in_words(self._most))
-
-    def _most_taken(self, feeds: Mapping[str, Value], scales: ScalePoint) -> float:
-        """What is fed and all that the nodes alone make of it; infinite where that is not known."""
-        chosen = {driven.key: value for source, value in scales.values for driven in source.sites}
-        taken = float(sum(value.nbytes for value in feeds.values() if isinstance(value, np.ndarray)))
-        bytes_by_kind: dict[tuple[object, ...], float] = {}  # by nodes that are alike
-        for driven in self._alone:
-            array, value = feeds.get(driven.input), chosen.get(driven.key)
-            if not isinstance(array, np.ndarray):
-                return math.inf
-            operand = driven.base if value is None else driven.operand(value)
-            kind = array.shape, array.itemsize, driven.kind, driven.axes, operand
-            if kind not in bytes_by_kind:
-                bytes_by_kind[kind] = _bytes_made(array, driven, operand)
-            taken += bytes_by_kind[kind]
-        return taken
-
     def has_room(self, feeds: Mapping[str, Value], scales: ScalePoint, times: int) -> bool:
         """Whether so many times what the tensors take at one time fit, as far as is known without inference."""
         factors, shapes = _growth(scales), shapes_of(feeds)
@@ -212,17 +175,6 @@ def _ratios(earlier: _InferredSizes, factors: Mapping[Key, float]) -> dict[Key, 
     its square."""
     sites = earlier.factors.keys() | factors.keys()
     return {key: (factors.get(key, 1.0) / earlier.factors.get(key, 1.0)) ** 2 for key in sites}
-
-
-def _bytes_made(array: Array, driven: InputBinding, operand: Sequence[float]) -> float:
-    """What a resize makes of an array; infinite where it has not the axes for it."""
-    axes = range(len(operand)) if driven.axes is None else driven.axes
-    if max(axes, default=0) >= array.ndim:
-        return math.inf
-    sizes: list[float] = list(array.shape)
-    for axis, number in zip(axes, operand, strict=True):
-        sizes[axis] = number if driven.kind is ExtentKind.SIZES else sizes[axis] * number
-    return math.prod(sizes) * array.itemsize
 
 
 def _growth(scales: ScalePoint) -> dict[Key, float]:

@@ -71,7 +71,7 @@ class PromotedRuns:
         """
         self._original = original
         self._is_alone = bool(alone)
-        self._budget = MemoryBudget(original, engine.conditions.limits, alone)
+        self._budget = MemoryBudget(original, engine.conditions.limits, alone=self._is_alone)
         self._prepared = prepare_for_ort(original)  # each is opened at two levels
         self.engine = engine
         session = engine.open(original, prepared=self._prepared, optimized=False)

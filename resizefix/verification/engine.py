@@ -100,13 +100,16 @@ class Engine:
         return session
 
     def open_watched(self, document: Document, label: str | None = None) -> Watched:
-        """A session without optimisation that says which bodies ran, where there are any."""
+        """A session without optimisation that says which bodies ran, where there are any; a note where it cannot."""
         copy = watched_copy(document)
         if copy is not None:
             with suppress(CannotLoadError):
                 opened = self.open(copy[0], optimized=False, label=label, copy_of=document)
                 return Watched(opened, *copy[1:])
-        return Watched(self.open(document, optimized=False, label=label))
+        watched = Watched(self.open(document, optimized=False, label=label))
+        if copy is not None:
+            self.notes.append(Diagnostic("verification.bodies-not-watched", label=watched.label))
+        return watched
 
     def outputs(self, session: Runner, feeds: Feeds, cost: float | None = None) -> dict[str, Value]:
         """What the model of a session makes of the feeds that it has an input for. `cost` is what the run is taken to

@@ -18,7 +18,7 @@ from resizefix.runtimes.limits import BrokenOffError
 from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError, Session
 from resizefix.scope_path import MAIN, Key, ScopePath
 from resizefix.shapes.stored_shapes import Shapes
-from resizefix.verification.arms import Watched, are_held_alike, watched_copy
+from resizefix.verification.arms import Watched, are_held_alike
 from resizefix.verification.bounds import allows, moved_by_noise, reported, widest, within
 from resizefix.verification.compare import compare
 from resizefix.verification.crossings import crossings_of
@@ -367,10 +367,13 @@ class ModelPair:
         if self.looks and self._random:
             self.engine.notes.append(Diagnostic("verification.same-seeds", named=_named(self._random)))
 
-    def _open(self, side: str, document: Document, *, optimized: bool) -> Session:
+    def _label(self, side: str, document: Document) -> str:
         # What was made of BEFORE has its path until it is saved, and is in no file.
         is_file = document.path is not None and (side == "BEFORE" or document.path != self.before.path)
-        label = f"{side} ({document.path})" if is_file else side
+        return f"{side} ({document.path})" if is_file else side
+
+    def _open(self, side: str, document: Document, *, optimized: bool) -> Session:
+        label = self._label(side, document)
         if optimized:
             label = Diagnostic("verification.at-default-level", label=label)
         session = self.engine.open(document, optimized=optimized, label=label)
@@ -379,13 +382,10 @@ class ModelPair:
 
     def _watched(self, side: str, document: Document) -> Watched:
         """A session without optimisation. Where bodies are looked for, it says which ran."""
-        copy = watched_copy(document) if self.looks else None
-        if copy is not None:
-            with suppress(CannotLoadError):
-                return Watched(self._open(side, copy[0], optimized=False), *copy[1:])
-        watched = Watched(self._open(side, document, optimized=False))
-        if copy is not None:
-            self.engine.notes.append(Diagnostic("verification.bodies-not-watched", label=watched.label))
+        if not self.looks:
+            return Watched(self._open(side, document, optimized=False))
+        watched = self.engine.open_watched(document, self._label(side, document))
+        watched.session.brief |= self._is_brief
         return watched
 
 

@@ -103,6 +103,7 @@ class PromotionComparison(PromotedRuns):
         self.engine.progress.expect(sum(2 - point.is_plain for point in points))
         replace(self._trial, judge=self._judge).run(points)
         self._close()
+        self._points.clear()  # with what was made of them
         self.passed_over = frozenset() if self._is_alone else self._say_not_run()
         self._note_sizes(promoted)
 

@@ -72,7 +72,7 @@ class ModelPair:
     _random: tuple[str, ...] = ()  # nodes that draw numbers
     _types: dict[str, str] = field(default_factory=dict)  # of the model before
     _special: Sequence[Point] = ()  # at numbers that no row holds
-    _unseen: dict[str, frozenset[ScopePath]] = field(default_factory=dict)  # bodies that did not run, by side
+    _unseen: dict[Side, frozenset[ScopePath]] = field(default_factory=dict)  # bodies that did not run, by side
 
     def verified(self, bound: ErrorBound, fitted: Sequence[Fitted] | None = None) -> Verification:
         """The verdict on feeds that the model before runs with: those that were `fitted`, where they are given."""
@@ -98,7 +98,7 @@ class ModelPair:
 
         Raises what opening and running it raise, NotComparableError, and UsageError for feeds that do not fit.
         """
-        session = self._plain = self._plain or self._watched("BEFORE", self.before)
+        session = self._plain = self._plain or self._watched(Side.BEFORE)
         self._types, self._random = session.session.types, session.session.random
         inputs, hints = common_inputs(self.before, self.after, self.feeding)
         feeder = self._feeder = self.engine.feeder(inputs, hints)
@@ -110,7 +110,7 @@ class ModelPair:
         if not self.is_part:
             self.engine.start_from(first)
         self.engine.progress.done("running the model before")
-        self._unseen = {"BEFORE": session.arms_watched - session.ran}
+        self._unseen = {Side.BEFORE: session.arms_watched - session.ran}
         if not self.looks:
             return [first, *self._of_other_sizes(session, first, budget)]
         if self.feeding.runs == 1:
@@ -130,13 +130,13 @@ class ModelPair:
         fitted += further.rows(wanted)
         if not further.is_light and not tells(first) and any(map(tells, fitted)):
             fitted = [*fitted[1:], *further.rows(1)]
-        fitted += further.reaching(self._unseen["BEFORE"] - further.ran)
+        fitted += further.reaching(self._unseen[Side.BEFORE] - further.ran)
         if self.exact and self.feeding.runs is None:
             fitted += further.borders()
             fitted += self._at_crossings(further)
             special = further.special() if further.is_light else []
             self._special = [Point(one.feeds, numbers, before={False: one.outputs}) for numbers, one in special]
-        self._unseen["BEFORE"] -= further.ran
+        self._unseen[Side.BEFORE] -= further.ran
         self.engine.progress.done("running the model before", further.tried)
         self.engine.progress.expect(3 * (len(fitted) - 1))
         return fitted
@@ -203,15 +203,15 @@ class ModelPair:
     def _require_equal(self, fitted: Sequence[Fitted], bound: ErrorBound) -> None:
         """Compare at both levels. Raises DifferenceError with the first disagreement."""
         self._plain = None  # before the next one is opened: each maps or holds all weights
-        after = self._watched("AFTER", self.after)
+        after = self._watched(Side.AFTER)
         self._renamed = output_names(self.before, self.after)
         require_types(self._types, after.session.types, self._renamed)
-        self._unseen["AFTER"] = after.arms_watched
+        self._unseen[Side.AFTER] = after.arms_watched
         budget = MemoryBudget(self.after, self.engine.conditions.limits)
         trial = Trial(
             self.engine,
-            lambda _, optimized: self._open("BEFORE", self.before, optimized=optimized),
-            lambda optimized: self._open("AFTER", self.after, optimized=optimized),
+            lambda _, optimized: self._open(Side.BEFORE, optimized=optimized),
+            lambda optimized: self._open(Side.AFTER, optimized=optimized),
             lambda point, optimized: self._judge(point, optimized, bound),
             lambda session, point: (
                 None if self._is_brief else budget.refusal(session.label, session.taken(point.feeds))
@@ -221,10 +221,10 @@ class ModelPair:
         points = [Point(one.feeds, before={False: one.outputs}) for one in fitted]
         self._first = points[0]
         trial.level(points, optimized=False, after=after)
-        self._unseen["AFTER"] -= after.seen
+        self._unseen[Side.AFTER] -= after.seen
         more = [Point(one.feeds, before={False: one.outputs}) for one in self._reaching_after(after, fitted[0])]
         trial.level(more, optimized=False, after=after)
-        self._unseen["AFTER"] -= after.seen
+        self._unseen[Side.AFTER] -= after.seen
         # Without optimisation alone: kernels that are fused keep no NaN.
         replace(trial, judge=self._judge_special).level(self._special, optimized=False, after=after)
         del after
@@ -300,9 +300,8 @@ class ModelPair:
     def _moved_by_noise(self, feeds: Feeds, inner: Sequence[str] = ()) -> dict[str, float]:
         return moved_by_noise(self.engine, self.before, self.noise, feeds, inner) if self.noise else {}
 
-    def _open_showing(self, side: int, optimized: bool, names: Sequence[str]) -> Session:
-        document = (self.before, self.after)[side]
-        return self.engine.open(document, optimized=optimized, extra_outputs=names)
+    def _open_showing(self, side: Side, optimized: bool, names: Sequence[str]) -> Session:
+        return self.engine.open(self._document(side), optimized=optimized, extra_outputs=names)
 
     def _look_before_jumps(self, feeds: Feeds, allowed: ErrorBound) -> None:
         """Compare what operators read that jump behind a change exact only to a bound; a note names them."""
@@ -342,7 +341,7 @@ class ModelPair:
 
     def _reaching_after(self, after: Watched, first: Fitted) -> list[Fitted]:
         """Feeds that reach bodies of the model after which no feed ran, and that the model before runs with."""
-        unseen = self._unseen["AFTER"]
+        unseen = self._unseen[Side.AFTER]
         if not (self.looks and unseen and self._origin is not None and self._feeder is not None):
             return []
         budget = MemoryBudget(self.after, self.engine.conditions.limits)
@@ -350,7 +349,7 @@ class ModelPair:
         drawn = further.reaching(unseen)
         if not drawn:
             return []
-        before = self._watched("BEFORE", self.before)
+        before = self._watched(Side.BEFORE)
         fitted = []
         for one in drawn:
             with suppress(CannotRunError):
@@ -367,24 +366,28 @@ class ModelPair:
         if self.looks and self._random:
             self.engine.notes.append(Diagnostic("verification.same-seeds", named=_named(self._random)))
 
-    def _label(self, side: str, document: Document) -> str:
-        # What was made of BEFORE has its path until it is saved, and is in no file.
-        is_file = document.path is not None and (side == "BEFORE" or document.path != self.before.path)
-        return f"{side} ({document.path})" if is_file else side
+    def _document(self, side: Side) -> Document:
+        return self.before if side is Side.BEFORE else self.after
 
-    def _open(self, side: str, document: Document, *, optimized: bool) -> Session:
-        label = self._label(side, document)
+    def _label(self, side: Side) -> str:
+        path, name = self._document(side).path, side.name
+        # What was made of BEFORE has its path until it is saved, and is in no file.
+        is_file = path is not None and (side is Side.BEFORE or path != self.before.path)
+        return f"{name} ({path})" if is_file else name
+
+    def _open(self, side: Side, *, optimized: bool) -> Session:
+        label = self._label(side)
         if optimized:
             label = Diagnostic("verification.at-default-level", label=label)
-        session = self.engine.open(document, optimized=optimized, label=label)
+        session = self.engine.open(self._document(side), optimized=optimized, label=label)
         session.brief |= self._is_brief
         return session
 
-    def _watched(self, side: str, document: Document) -> Watched:
+    def _watched(self, side: Side) -> Watched:
         """A session without optimisation. Where bodies are looked for, it says which ran."""
         if not self.looks:
-            return Watched(self._open(side, document, optimized=False))
-        watched = self.engine.open_watched(document, self._label(side, document))
+            return Watched(self._open(side, optimized=False))
+        watched = self.engine.open_watched(self._document(side), self._label(side))
         watched.session.brief |= self._is_brief
         return watched
 

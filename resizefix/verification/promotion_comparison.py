@@ -280,8 +280,8 @@ class PromotionComparison(PromotedRuns):
         """Whether the two differ, optimised, in what operators that jump make of the same; a note says so."""
         promoted = self._promoted
 
-        def opened(side: int, optimized: bool, names: Sequence[str]) -> Session:
-            if side:
+        def opened(side: Side, optimized: bool, names: Sequence[str]) -> Session:
+            if side is Side.AFTER:
                 return self.engine.open(promoted, optimized=optimized, extra_outputs=names)
             prepared = (point.prepared or self._prepared).showing(names)
             return self.engine.open(self._original, prepared=prepared, optimized=optimized)

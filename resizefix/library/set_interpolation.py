@@ -293,10 +293,10 @@ def set_interpolation(
     if base is not document:
         require_raised_alike(document, base, made.outcomes, rules, fed.numbers)
     # onnxruntime is imported where it runs
-    from resizefix.verification.changed_nodes import RANDOM, Feed, measure_change
+    from resizefix.verification.changed_nodes import RANDOM, measure_change
 
-    files = [Feed(", ".join(fed.paths.values()), fed.values)] if fed.paths else []
-    measured = measure_change(base, made.document, made.intended, [Feed(RANDOM, fed.numbers), *files], rules)
+    feeds = {RANDOM: fed.numbers} | ({", ".join(fed.paths.values()): fed.values} if fed.paths else {})
+    measured = measure_change(base, made.document, made.intended, feeds, rules)
     outcomes = _with_differences(made, measured)
     why = measured.verification.reason
     verification = replace(measured.verification, reason=fed.with_notes(why))

@@ -100,7 +100,7 @@ class Session:
         brief: bool = False,
     ) -> None:
         self.label = label
-        self.counts: Callable[[], None] | None = None  # told of every run
+        self.counts: Callable[[Feeds], None] | None = None  # told of every run
         self.brief = brief
         self._limits = limits
         self._prepared = model
@@ -226,7 +226,7 @@ class Session:
         run: Callable[..., Sequence[Any]] = self._session.run_with_ort_values if rare else self._session.run
         given = {n: self._ort_value(n, v) for n, v in feeds.items() if v is not None} if rare else dict(feeds)
         if self.counts is not None:
-            self.counts()
+            self.counts(feeds)
         results = run(list(self._results_of), given, options)
         return [numpy_of(result) for result in results] if rare else results
 

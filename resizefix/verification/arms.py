@@ -57,6 +57,11 @@ class Watched:
         """What errors call the model."""
         return self.session.label
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """How it differs from a user's session."""
+        return self.session.notes
+
     def taken(self, feeds: Feeds) -> dict[str, Value]:
         """Those of `feeds` that this model has an input for."""
         return self.session.taken(feeds)

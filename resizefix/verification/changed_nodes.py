@@ -37,14 +37,6 @@ RANDOM = "random values"
 
 
 @dataclass(frozen=True)
-class Feed:
-    """What the inputs are fed that are not left to random values, and what that is called."""
-
-    name: str
-    values: Mapping[str, object]
-
-
-@dataclass(frozen=True)
 class Measured:
     """The verdict; for each changed node, by index, its own difference; that of the outputs; and what to look at."""
 
@@ -56,9 +48,15 @@ class Measured:
 
 
 def measure_change(
-    before: Document, after: Document, nodes: Sequence[IntendedNode], feeds: Sequence[Feed], conditions: Conditions
+    before: Document,
+    after: Document,
+    nodes: Sequence[IntendedNode],
+    feeds: Mapping[str, Mapping[str, object]],
+    conditions: Conditions,
 ) -> Measured:
     """Run both models on each of the feeds and every changed node alone, at the values that the original computes.
+
+    `feeds` are the values of inputs that are not left to random ones, by what they are called.
 
     Where onnxruntime does not run the original as a whole, the nodes alone are run, on random values. Raises UsageError
     for a feed that does not fit the model.
@@ -67,8 +65,8 @@ def measure_change(
     engine.hold(before, after)
     work = _Work(before, after, nodes, engine)
     try:
-        for feed in feeds:
-            work.measure(feed)
+        for feed, given in feeds.items():
+            work.measure(feed, given)
         engine.notes.append(_reason(nodes))
         verification = engine.verdict()
     except (DifferenceError, CannotLoadError, CannotRunError, BrokenOffError, RefusedError) as error:
@@ -83,12 +81,12 @@ def _label(side: Side, optimized: bool) -> str:
 
 
 def _reason(nodes: Sequence[IntendedNode]) -> str:
-    kept = sum(node.keeps for node in nodes)
+    keeping = sum(node.keeps for node in nodes)
     asked = each_of(len(nodes), "changed")
-    if kept == len(nodes):
+    if keeping == len(nodes):
         return Diagnostic("verification.changed-alone-all-kept", nodes=asked)
-    if kept:
-        return Diagnostic("verification.changed-alone-some-kept", nodes=asked, kept=kept)
+    if keeping:
+        return Diagnostic("verification.changed-alone-some-kept", nodes=asked, kept=keeping)
     return Diagnostic("verification.changed-alone", nodes=asked)
 
 
@@ -111,20 +109,20 @@ class _Work:
             if node.key[0] in paths and node.key[1]
         }
 
-    def measure(self, feed: Feed) -> None:
+    def measure(self, feed: str, given: Mapping[str, object]) -> None:
         """The models as a whole, then each node alone."""
         values: Mapping[str, Value] = {}
         try:
-            values = self._whole(feed)
+            values = self._whole(feed, given)
         except (CannotLoadError, CannotRunError, RefusedError) as error:
-            if feed.name != RANDOM:
+            if feed != RANDOM:
                 raise
             self._engine.notes.append(Diagnostic("verification.whole-not-measured", why=str(error)))
             self._engine.look_at(self._after)
         for node in self._nodes:
             self._node(node, feed, values)
 
-    def _whole(self, feed: Feed) -> Mapping[str, Value]:
+    def _whole(self, feed: str, given: Mapping[str, object]) -> Mapping[str, Value]:
         """The values of every tensor that a changed node reads, in the original."""
         graph = self._before.proto.graph
         made_inside = {name for node in graph.node for name in node.output}
@@ -135,7 +133,7 @@ class _Work:
             for value in alone.proto.graph.input
             if value.name in made_inside
         )
-        fitted = self._engine.fit(self._before, feed.values, extra_outputs=list(wanted), label="the model before")
+        fitted = self._engine.fit(self._before, given, extra_outputs=list(wanted), label="the model before")
         old = {value.name: fitted.outputs[value.name] for value in graph.output}
         trial = Trial.of(self._engine, self._before, self._after, "the model before", _label)
         try:
@@ -145,12 +143,12 @@ class _Work:
             raise DifferenceError("verification.set-does-not-run", why=error) from error
         return {**fitted.feeds, **fitted.outputs}
 
-    def _against(self, trial: Trial, feed: Feed, point: Point, old: Outputs) -> None:
+    def _against(self, trial: Trial, feed: str, point: Point, old: Outputs) -> None:
         """What the changed model computes, at both optimisation levels."""
-        new = self._first_made = trial.made(point, Side.AFTER)
+        new = self._first_made = trial.outputs(point, Side.AFTER)
         self.shapes = self.shapes or dict(shapes_of(point.feeds))
         for name, value in old.items():
-            difference = measured(feed.name, name, value, new.get(name))
+            difference = measured(feed, name, value, new.get(name))
             self.outputs.append(difference)
             self._look(difference, None, value, new.get(name))
         comparison = compare(old, new)
@@ -167,12 +165,12 @@ class _Work:
         there, too, and stored shapes are held against this run."""
         for point in map(Point, first.others[:-1]):
             try:
-                was = trial.made(point, Side.BEFORE)
+                was = trial.outputs(point, Side.BEFORE)
             except CannotRunError:
                 continue
-            new = trial.made(point, Side.AFTER)
-            kept = {name for name in old if _shape(old[name]) == _shape(self._first_made.get(name))}
-            moved = [name for name in kept if _shape(was.get(name)) != _shape(new.get(name))]
+            new = trial.outputs(point, Side.AFTER)
+            of_same_shape = {name for name in old if _shape(old[name]) == _shape(self._first_made.get(name))}
+            moved = [name for name in of_same_shape if _shape(was.get(name)) != _shape(new.get(name))]
             comparison = compare({name: was[name] for name in moved or was}, {name: new[name] for name in moved or was})
             if moved or (self._all_exact and not within(comparison, relative_bounds(was, 0.0))):
                 raise DifferenceError("verification.set-outputs", why=comparison.reason)
@@ -198,14 +196,14 @@ class _Work:
         elif not level.agrees:
             raise DifferenceError("verification.set-outputs", why=level.differences.reason)
 
-    def _node(self, node: IntendedNode, feed: Feed, values: Mapping[str, Value]) -> None:
+    def _node(self, node: IntendedNode, feed: str, values: Mapping[str, Value]) -> None:
         """The node alone, as it was, as it is and as it must be."""
         if node.key not in self._alone:
             raise DifferenceError("verification.set-inlined", label=node.label)
         engine, output = self._engine, node.key[1]
         was, now = self._alone[node.key]
         hints = {entry.name: values[entry.name] for entry in model_inputs(was.proto) if entry.name in values}
-        if not hints and feed.name != RANDOM:
+        if not hints and feed != RANDOM:
             return  # in a body, whose tensors no run shows
         fitted = fit_alone(engine, node, was, hints, f"{node.label} as it was")
         before, after = fitted.outputs[output], engine.run(now, fitted.feeds, label=node.label)[output]
@@ -213,7 +211,7 @@ class _Work:
         wanted = intended_value(engine, node, {**fitted.feeds, **fitted.outputs}, node.data)
         self._require_agreement(node, (before, wanted, after), resized, optimized=False)
         self._node_optimised(node, fitted, wanted, resized)
-        difference = measured(feed.name, output, before, after)
+        difference = measured(feed, output, before, after)
         self.nodes.setdefault(node.index, []).append(difference)
         self._look(difference, node.label, before, after)
 
@@ -244,12 +242,12 @@ class _Work:
                 raise DifferenceError("verification.set-not-as-before", label=node.label, why=why)
 
     def _disagreement(
-        self, wanted: Value, found: Value, resized: Feeds, bound: float, *, optimized: bool
+        self, wanted: Value, actual: Value, resized: Feeds, bound: float, *, optimized: bool
     ) -> str | None:
         """How the two differ by more than `bound` times the largest value that is resized; None: they do not."""
         relative = relative_bounds({"y": wanted}, 0.0)["y"].bound  # half precision: its last bits
         comparison = self._engine.compared(
-            {"y": wanted}, {"y": found}, resized, optimized=optimized, bound=max(bound, relative)
+            {"y": wanted}, {"y": actual}, resized, optimized=optimized, bound=max(bound, relative)
         )
         (data,) = resized.values()
         largest = largest_finite(data) if isinstance(data, np.ndarray) else 0.0

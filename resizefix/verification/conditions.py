@@ -49,7 +49,7 @@ class Progress:
     """Counts the runs of a model. `tell` None: nothing is reported."""
 
     tell: ProgressCallback | None = None
-    made: int = 0
+    steps: int = 0
     total: int = 0
 
     def expect(self, count: int) -> None:
@@ -58,10 +58,10 @@ class Progress:
 
     def done(self, what: str, count: int = 1) -> None:
         """`count` steps were made."""
-        self.made += count
-        self.total = max(self.total, self.made)
+        self.steps += count
+        self.total = max(self.total, self.steps)
         if self.tell is not None:
-            self.tell(self.made, self.total, what)
+            self.tell(self.steps, self.total, what)
 
 
 @dataclass
@@ -71,11 +71,6 @@ class Spent:
 
     sessions: int = 0
     passes: float = 0.0
-
-    def add(self, other: Spent) -> None:
-        """What was spent beside it."""
-        self.sessions += other.sessions
-        self.passes += other.passes
 
 
 @dataclass(frozen=True)

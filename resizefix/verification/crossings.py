@@ -28,7 +28,7 @@ _MOST_FEEDS = 64  # that are looked at for two to begin with
 _MOST_SHAPES = 2  # of feeds: those with most numbers, where reductions differ most, and the usual ones
 _MOST_RUNS = 800  # in all
 _MOST_COMPUTED = 2**28  # elements in all, which take some tenths of a second
-_HALVINGS = 40  # until float32 numbers are next to each other
+_HALVINGS = 160  # until float32 numbers are next to each other, from the largest on
 _YIELDED = (8, 16)  # before that: what is computed behind the tensor may round a last bit the other way
 
 

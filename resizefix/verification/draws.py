@@ -216,8 +216,8 @@ def _last_of(draw: Draw) -> Draw:
         drawn = draw(generator, wanted)
         if wanted.usual is None or drawn.ndim != 1 or drawn.size < 2:
             return drawn
-        kept = np.arange(drawn.size) < generator.integers(1, drawn.size)
-        return np.where(kept, wanted.usual.astype(np.float64), drawn)
+        is_usual = np.arange(drawn.size) < generator.integers(1, drawn.size)
+        return np.where(is_usual, wanted.usual.astype(np.float64), drawn)
 
     return last
 

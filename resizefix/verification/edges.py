@@ -60,8 +60,8 @@ def _quantized(asked: Asked) -> list[float]:
     """Where a quantised number is the least, the largest, 0 and the zero point, and half a step beside these, where it
     begins to be so."""
     steps = {step - zero for zero in asked.operand(2) or (0.0,) for step in (0.0, zero, *held(asked))}
-    beside = sorted(step + half for step in steps for half in (-0.5, 0.0, 0.5))
-    return [scale * step for scale in asked.operand(1) for step in beside]
+    near_steps = sorted(step + half for step in steps for half in (-0.5, 0.0, 0.5))
+    return [scale * step for scale in asked.operand(1) for step in near_steps]
 
 
 def _cast(asked: Asked) -> list[float]:
@@ -128,7 +128,7 @@ class _EdgeWalk:
 
     def numbers(self) -> dict[str, set[float]]:
         """The edges of every input. Fills `behind`."""
-        found: dict[str, set[float]] = {}
+        by_input: dict[str, set[float]] = {}
         pending = deque((place, value, True) for place, value in self._named())
         seen: set[tuple[Place, float]] = set()
         while pending and len(seen) < _MOST_STEPS:
@@ -137,8 +137,8 @@ class _EdgeWalk:
                 continue
             seen.add((place, value))
             step = self._upstream.step(place)
-            if step.graph_input is not None and len(found.setdefault(step.graph_input, set())) < _MOST_EDGES:
-                found[step.graph_input].add(value)
+            if step.graph_input is not None and len(by_input.setdefault(step.graph_input, set())) < _MOST_EDGES:
+                by_input[step.graph_input].add(value)
             if step.node is None:
                 pending += [(source, value, exact) for source in step.sources]
             elif step.node.op_type not in _WITHOUT_VALUES:
@@ -150,7 +150,7 @@ class _EdgeWalk:
                 read = zip(step.sources, asked.constants, strict=True)
                 sources = [source for source, constant in read if constant is None]
                 pending += [(source, number, exact) for source in sources for number in numbers]
-        return found
+        return by_input
 
     def texts(self) -> list[str]:
         """Every text among the constants and attributes of nodes."""

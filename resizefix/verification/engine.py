@@ -49,7 +49,7 @@ class Engine:
         self.conditions = conditions
         self._part = part
         self._whole = 0.0  # elements that the first run was fed
-        self._cost = 1.0  # of the run that is made, in forward passes
+        self._cost: float | None = None  # of the run that is made, in forward passes, where that is known
         self.label = label
         self.progress = Progress(conditions.tell)
         self.runs: list[Run] = []
@@ -75,47 +75,57 @@ class Engine:
         copy_of: Document | None = None,
     ) -> Session:
         """A session of the model, which may be a watched copy; `ort_session.open_session` says the rest."""
+        prepared = prepared or prepare_for_ort(document, extra_outputs)
         if self._held is not None and (copy_of or document) is self._held.candidate and not optimized:
-            measured = self.open_measured(document, self._held, extra_outputs, label, prepared)
+            measured = self.open_measured(document, self._held, label, prepared)
             if measured is not None:
-                measured.counts = self._count
                 return measured
-        self.conditions.spent.sessions += 1
+        return self._opened(document, prepared, label, optimized=optimized)
+
+    def _opened(
+        self, document: Document, prepared: PreparedModel, label: str | None, *, optimized: bool = False
+    ) -> Session:
+        """A session whose runs are counted."""
+        conditions = self.conditions
+        conditions.spent.sessions += 1
         session = open_session(
             document,
             optimized=optimized,
-            custom_op_libraries=self.conditions.custom_op_libraries,
-            extra_outputs=extra_outputs,
+            custom_op_libraries=conditions.custom_op_libraries,
             label=label or self.label,
-            limits=self.conditions.limits,
+            limits=conditions.limits,
             prepared=prepared,
         )
         session.counts = self._count
         return session
 
     def open_watched(self, document: Document, label: str | None = None) -> Watched:
-        """A session without optimisation that says which bodies ran, where there are any."""
+        """A session without optimisation that says which bodies ran, where there are any; a note where it cannot."""
         copy = watched_copy(document)
         if copy is not None:
             with suppress(CannotLoadError):
                 opened = self.open(copy[0], optimized=False, label=label, copy_of=document)
                 return Watched(opened, *copy[1:])
-        return Watched(self.open(document, optimized=False, label=label))
+        watched = Watched(self.open(document, optimized=False, label=label))
+        if copy is not None:
+            self.notes.append(Diagnostic("verification.bodies-not-watched", label=watched.label))
+        return watched
 
-    def made(self, session: Runner, feeds: Feeds, cost: float | None = None) -> dict[str, Value]:
+    def outputs(self, session: Runner, feeds: Feeds, cost: float | None = None) -> dict[str, Value]:
         """What the model of a session makes of the feeds that it has an input for. `cost` is what the run is taken to
         cost, in forward passes. Raises what `Session.run` raises."""
-        fed = _elements(feeds)
-        self._whole = self._whole or fed
-        self._cost = (fed / self._whole if fed else 1.0) if cost is None else cost
+        self._cost = cost
         try:
             return session.run(session.taken(feeds))
         finally:
-            self._cost = 1.0
+            self._cost = None
 
-    def _count(self) -> None:
-        """One more run."""
-        self.conditions.spent.passes += self._part * self._cost
+    def _count(self, feeds: Feeds) -> None:
+        """One more run: by what it is fed, in what the first one was, unless its cost is known."""
+        fed = _elements(feeds)
+        self._whole = self._whole or fed
+        cost = (fed / self._whole if fed else 1.0) if self._cost is None else self._cost
+        self.conditions.spent.passes += self._part * cost
 
     def start_from(self, fitted: Fitted) -> None:
         """Count the run that was just made on these feeds as one forward pass, and name the inputs whose sizes had to
@@ -132,26 +142,13 @@ class Engine:
             self._held = StoredShapes(before, candidate, rederived)
 
     def open_measured(
-        self,
-        document: Document,
-        held: StoredShapes,
-        extra_outputs: Sequence[str] = (),
-        label: str | None = None,
-        prepared: PreparedModel | None = None,
+        self, document: Document, held: StoredShapes, label: str | None = None, prepared: PreparedModel | None = None
     ) -> Session | None:
         """A session without optimisation that tells the shapes of the tensors in `held`; None where there is none."""
         if not held.measured:
             return None
-        self.conditions.spent.sessions += 1
         try:
-            session = open_session(
-                document,
-                optimized=False,
-                custom_op_libraries=self.conditions.custom_op_libraries,
-                label=label or self.label,
-                limits=self.conditions.limits,
-                prepared=(prepared or prepare_for_ort(document, extra_outputs)).measuring(held.measured),
-            )
+            session = self._opened(document, (prepared or prepare_for_ort(document)).measuring(held.measured), label)
         except CannotLoadError:
             return None
         session.tell_shapes = held.saw
@@ -183,7 +180,7 @@ class Engine:
         """What the model makes of those of the feeds that it has an input for. Raises what `open` and `Session.run`
         raise."""
         session = self.open(document, optimized=optimized, extra_outputs=extra_outputs, label=label)
-        return self.made(session, feeds)
+        return self.outputs(session, feeds)
 
     def fit(
         self,
@@ -194,11 +191,10 @@ class Engine:
         optimized: bool = False,
         extra_outputs: Sequence[str] = (),
         label: str | None = None,
-        held: StoredShapes | None = None,
+        session: Session | None = None,
     ) -> Fitted:
-        """Feeds that the model runs with, and what it makes of them; `held` is told the shapes. Raises what `open`,
-        `Feeder` and `fit_feeds` raise."""
-        session = None if held is None else self.open_measured(document, held, extra_outputs, label)
+        """Feeds that the model runs with, and what it makes of them, in a `session` that is open already or a new one.
+        Raises what `open`, `Feeder` and `fit_feeds` raise."""
         session = session or self.open(document, optimized=optimized, extra_outputs=extra_outputs, label=label)
         feeder = self.feeder(session.inputs, hints, shapes=shapes)
         budget = MemoryBudget(document, self.conditions.limits)
@@ -226,14 +222,14 @@ class Engine:
     def compared(
         self,
         expected: Mapping[str, Value],
-        made: Mapping[str, Value],
+        outputs: Mapping[str, Value],
         feeds: Feeds,
         *,
         optimized: bool = False,
         bound: float = 0.0,
     ) -> Differences:
         """How the outputs differ: one more of the runs."""
-        differences = compare(expected, made)
+        differences = compare(expected, outputs)
         self.runs.append(run_of(differences, feeds, optimized=optimized, bound=bound))
         return differences
 

@@ -69,9 +69,9 @@ def verify_expected(
 def _computed(engine: Engine, document: Document, expected: Expected, feeds: Feeds) -> dict[str, Value]:
     """The outputs, and the further tensors that are expected. The outputs come from the file as it is: to look at a
     tensor can move the Casts around half precision."""
-    too_large = MemoryBudget(document, engine.conditions.limits).reject_reason(feeds)
-    if too_large is not None:
-        raise CannotRunError("verification.not-run", label=engine.label, why=too_large, reason=too_large)
+    refusal = MemoryBudget(document, engine.conditions.limits).refusal(engine.label, feeds)
+    if refusal is not None:
+        raise refusal
     outputs = engine.run(document, feeds)
     inner = [name for name in expected.values if name not in outputs]
     return {**engine.run(document, feeds, extra_outputs=inner), **outputs} if inner else outputs

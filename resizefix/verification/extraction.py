@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import threading
 from collections.abc import Mapping
 from functools import cached_property
 from typing import cast
@@ -27,12 +26,11 @@ def may_be_passed_over(key: Key) -> bool:
 
 class Extraction:
     """Extracts the same nodes from two documents, before and after an edit. What must be known of each document as a
-    whole is worked out once, however many nodes are extracted, and by one thread at a time.
+    whole is worked out once, however many nodes are extracted.
     """
 
     def __init__(self, before: ModelView, after: ModelView) -> None:
         self._pair = (_Source(before), _Source(after))
-        self._extracting = threading.Lock()
 
     @cached_property
     def common_paths(self) -> set[ScopePath]:
@@ -64,8 +62,7 @@ class Extraction:
         with `sizes_stay`, as in a rewrite of nodes whose sizes were not known, by which those of the nodes behind
         became known.
         """
-        with self._extracting:
-            pair = (self._pair[0].extract(data, open_sizes), self._pair[1].extract(data, open_sizes))
+        pair = (self._pair[0].extract(data, open_sizes), self._pair[1].extract(data, open_sizes))
         old, new = ({value.name: value.type for value in one.proto.graph.input} for one in pair)
         for name in old.keys() & new.keys():
             elem_types = {kind.tensor_type.elem_type for kind in (old[name], new[name])} - {TensorProto.FLOAT}
@@ -111,10 +108,10 @@ class _Source:
         return Document.of_part(model, self.view.document)
 
 
-def _tell_sizes(known: TypeProto, other: TypeProto) -> None:
-    """Give `known` the sizes that only `other` has."""
-    shape, more = known.tensor_type.shape, other.tensor_type.shape
-    if not known.tensor_type.HasField("shape") and other.tensor_type.HasField("shape"):
+def _tell_sizes(kind: TypeProto, other: TypeProto) -> None:
+    """Give `kind` the sizes that only `other` has."""
+    shape, more = kind.tensor_type.shape, other.tensor_type.shape
+    if not kind.tensor_type.HasField("shape") and other.tensor_type.HasField("shape"):
         shape.CopyFrom(more)
     if len(shape.dim) == len(more.dim):
         for dim, source in zip(shape.dim, more.dim, strict=True):

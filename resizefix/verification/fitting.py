@@ -14,11 +14,7 @@ from resizefix.diagnostics import Diagnostic
 from resizefix.runtimes.inputs import Feeds, Value
 from resizefix.runtimes.ort_session import CannotRunError
 from resizefix.verification.feeds import Feeder, TooLargeError
-from resizefix.verification.memory_budget import MemoryBudget
-
-
-class OverBudgetError(CannotRunError):
-    """The model was not run because its tensors would take more memory than may be used."""
+from resizefix.verification.memory_budget import MemoryBudget, OverBudgetError
 
 
 @dataclass(frozen=True)
@@ -100,10 +96,10 @@ def fit_feeds(
         if feeds is None:
             break
         taken = session.taken(feeds)
-        reason = None if budget is None else budget.reject_reason(taken)
+        refusal = None if budget is None else budget.refusal(session.label, taken)
         try:
-            if reason is not None:
-                raise OverBudgetError("verification.not-run", label=session.label, why=reason, reason=reason)
+            if refusal is not None:
+                raise refusal
             fitted = _sensible(session, feeder, feeds)
         except CannotRunError as error:
             first_error = first_error or error

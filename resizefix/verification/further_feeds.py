@@ -192,22 +192,22 @@ class FurtherFeeds:
     def borders(self) -> list[Fitted]:
         """Feeds on the two sides of conditions, as near to each other as they come: a condition that is another one in
         the other model has its border elsewhere."""
-        beside: list[Fitted] = []
-        kept = self._ran_on if self.is_light and any(ran != self._ran_on[0][1] for _, ran in self._ran_on) else []
+        ends_of_all: list[Fitted] = []
+        ran_on = self._ran_on if self.is_light and any(ran != self._ran_on[0][1] for _, ran in self._ran_on) else []
         # Of every size: small numbers, and such as limits are for.
-        by_size = sorted(kept, key=lambda one: mean_size(one[0].feeds))[:: -(-len(kept) // _BORDERS) or 1]
+        by_size = sorted(ran_on, key=lambda one: mean_size(one[0].feeds))[:: -(-len(ran_on) // _BORDERS) or 1]
         for one, ran in by_size:
             # Not the next one, which may be the opposite: all numbers half way between the two are 0.
-            others = (other for other, ran_other in kept[2:] if ran != ran_other)
+            others = (other for other, ran_other in ran_on[2:] if ran != ran_other)
             shapes = shapes_of(one.feeds)
             other = next((other for other in others if shapes_of(other.feeds) == shapes), None)
-            beside += [] if other is None else self._border(one, other)
+            ends_of_all += [] if other is None else self._border(one, other)
             # The same numbers a little less and a little more keep their distances.
             most = 2 * largest(one.feeds)
             ends = [self._run(self._moved(one.feeds, by), same_sizes=True) for by in (-most, most)]
             if ends[0] is not None and ends[1] is not None:
-                beside += self._border(ends[0], ends[1])
-        return beside
+                ends_of_all += self._border(ends[0], ends[1])
+        return ends_of_all
 
     def _moved(self, feeds: dict[str, Value], by: float) -> dict[str, Value]:
         """With a number added to all that decides no size and no count: that of a loop's turns stays modest."""
@@ -247,10 +247,10 @@ class FurtherFeeds:
                 one = between
         return [one, other] if apart else []
 
-    def _keep(self, kept: list[Fitted], fitted: Fitted) -> None:
+    def _keep(self, among: list[Fitted], fitted: Fitted) -> None:
         self.ran |= self.runner.ran
         self._ran_on.append((fitted, self.runner.ran))
-        kept.append(fitted)
+        among.append(fitted)
 
     def _fitted(self, row: FeedRow, base: Fitted | None = None) -> Fitted | None:
         """The row at the sizes of a base, by default one in turn, with as many of its values as the model runs with;
@@ -277,9 +277,9 @@ class FurtherFeeds:
         left = list(self._drawn)
         yield [entry.name for entry in left]
         for is_likely in (self._decides, self._is_index, self._is_text):
-            kept = [entry for entry in left if not is_likely(base, entry)]
-            if kept and len(kept) < len(left):
-                left = kept
+            likely = [entry for entry in left if not is_likely(base, entry)]
+            if likely and len(likely) < len(left):
+                left = likely
                 yield [entry.name for entry in left]
         if len(self._drawn) > 1:  # the others may be right, one by one
             yield from ([entry.name] for entry in self._drawn if entry not in left)

@@ -33,7 +33,8 @@ from resizefix.verification.fitting import Fitted, fit_feeds
 from resizefix.verification.memory_budget import MemoryBudget
 from resizefix.verification.signatures import Feeding, NotComparableError, common_inputs, output_names
 from resizefix.verification.site_drifts import ResizePlace, site_drifts
-from resizefix.verification.verification import Run, SiteDrift, Verification, VerificationStatus
+from resizefix.verification.trial import Outputs, Point, Side, Trial
+from resizefix.verification.verification import SiteDrift, Verification, VerificationStatus
 from resizefix.verification.views import PlaneView, views_of
 
 RIGHT_WITHIN = 1e-4
@@ -128,26 +129,36 @@ def verify_in_runtime(
     feeding = feeding or Feeding()
     own = {name for node in after.proto.graph.node for name in node.output}
     tensors = [name for name in watched_tensors(before, places) if name in own]
+    engine = Engine(conditions)
     try:
         inputs, hints = common_inputs(before, after, feeding)
         renamed = output_names(before, after)
         fitted = watched_runs(before, tensors, inputs, hints, conditions, feeding.runs or 1)
     except (NotComparableError, CannotLoadError, CannotRunError, BrokenOffError) as error:
-        return Verification(VerificationStatus.FAILED, str(error), sessions=conditions.spent.sessions)
+        return engine.verdict(str(error))
+    points = [Point(one.feeds, before={False: one.outputs}) for one in fitted]
     allowed = allowed if allowed.is_elementwise else _RIGHT
-    pair = _Pair(before, after, runtime, renamed, fitted, allowed, feeding)
-    return pair.verification(places, tensors)
+    return _InRuntime(before, after, runtime, engine, points, renamed, allowed, feeding).verification(places, tensors)
 
 
-@dataclass(frozen=True)
-class _Pair:
+@dataclass
+class _InRuntime:
+    """Two models, of which the one after answers in the runtime, at all points at once: it is loaded once."""
+
     before: Document
     after: Document
     runtime: Runtime
+    engine: Engine
+    points: Sequence[Point]
     renamed: Mapping[str, str]
-    fitted: Sequence[Fitted]
     allowed: ErrorBound
     feeding: Feeding
+    wrong: str | None = None
+    views: tuple[PlaneView, ...] = ()
+
+    @property
+    def _expected(self) -> list[Outputs]:
+        return [point.outputs(Side.BEFORE, optimized=False) for point in self.points]
 
     def verification(self, places: Sequence[ResizePlace], tensors: Sequence[str]) -> Verification | LiveUnavailable:
         whole = self._run(())
@@ -159,49 +170,49 @@ class _Pair:
         if isinstance(inside, RuntimeAnswer) and inside.results:
             results = inside.results
             drifts = site_drifts(self.before, places, results[0], lambda name: self._differences(name, results))
-        if whole.ending is not Ending.RAN:
-            reason = Diagnostic(
-                "verification.runtime-did-not-run-model", runtime=whole.runtime, ending=whole.ending, why=whole.message
-            )
-            return Verification(VerificationStatus.FAILED, reason, runtime=whole.runtime, sites=drifts)
-        done, wrong, views = self._compared(whole)
-        if wrong is None and any(drift.differs for drift in drifts):
-            wrong = Diagnostic("verification.outputs-agree-resizes-differ")
-        if wrong is None:
-            why = inside.reason if isinstance(inside, LiveUnavailable) else inside.message
-            note = None if drifts or not tensors else Diagnostic("verification.resizes-not-looked-at", why=why)
-            return Verification(VerificationStatus.PASSED, note, done, runtime=whole.runtime, sites=drifts, views=views)
-        why = _reason(wrong, drifts, whole.runtime, bool(tensors))
-        return Verification(VerificationStatus.FAILED, why, done, runtime=whole.runtime, sites=drifts, views=views)
+        why = self._why(whole, drifts, looked=bool(tensors))
+        if why is None and tensors and not drifts:
+            unseen = inside.reason if isinstance(inside, LiveUnavailable) else inside.message
+            self.engine.notes.append(Diagnostic("verification.resizes-not-looked-at", why=unseen))
+        return replace(self.engine.verdict(why), runtime=whole.runtime, sites=drifts, views=self.views)
 
     def _run(self, tensors: Sequence[str]) -> RuntimeAnswer | LiveUnavailable:
-        results = self.fitted[0].outputs
-        model = with_outputs(self.after, {name: results[name] for name in tensors}) if tensors else self.after
-        return _run(self.runtime, model, [one.feeds for one in self.fitted])
+        model = with_outputs(self.after, {name: self._expected[0][name] for name in tensors}) if tensors else self.after
+        return _run(self.runtime, model, [point.feeds for point in self.points])
 
-    def _compared(self, whole: RuntimeAnswer) -> tuple[tuple[Run, ...], str | None, tuple[PlaneView, ...]]:
-        done: list[Run] = []
-        wrong: str | None = None
-        views: tuple[PlaneView, ...] = ()
+    def _why(self, whole: RuntimeAnswer, drifts: Sequence[SiteDrift], *, looked: bool) -> str | None:
+        """What speaks against the model in the runtime; None: nothing."""
+        if whole.ending is not Ending.RAN:
+            said = {"runtime": whole.runtime, "ending": whole.ending, "why": whole.message}
+            return Diagnostic("verification.runtime-did-not-run-model", **said)
+        for point, results in zip(self.points, whole.results, strict=True):
+            point.after[False] = results
+        trial = Trial.of(self.engine, self.before, self.after)
         sides = Sides("in onnxruntime", f"in {whole.runtime}")
-        for one, found in zip(self.fitted, whole.results, strict=True):
-            before = {name: one.outputs[name] for name in self.renamed.values()}
-            after = {self.renamed[name]: value for name, value in found.items()}
-            if self.feeding.files and not done:
-                views = views_of(", ".join(self.feeding.files.values()), before, after)
-            comparison = compare_values(before, after, sides)
-            done.append(run_of(comparison, one.feeds, bound=RIGHT_WITHIN, fed=self.feeding))
-            if wrong is None and not all(
-                is_right(difference, before[difference.tensor], after[difference.tensor], self.allowed)
-                for difference in comparison.tensors
-            ):
-                wrong = comparison.reason
-        return tuple(done), wrong, views
+        replace(trial, judge=lambda point, _: self._judge(point, sides)).level(self.points, optimized=False)
+        if self.wrong is None and any(drift.differs for drift in drifts):
+            self.wrong = Diagnostic("verification.outputs-agree-resizes-differ")
+        return None if self.wrong is None else _reason(self.wrong, drifts, whole.runtime, looked)
+
+    def _judge(self, point: Point, sides: Sides) -> None:
+        """Note whether the outputs are right, and how they differ where the first is not."""
+        plain, in_runtime = (point.outputs(side, optimized=False) for side in Side)
+        before = {name: plain[name] for name in self.renamed.values()}
+        after = {self.renamed[name]: value for name, value in in_runtime.items()}
+        if self.feeding.files and point is self.points[0]:
+            self.views = views_of(", ".join(self.feeding.files.values()), before, after)
+        comparison = compare_values(before, after, sides)
+        self.engine.runs.append(run_of(comparison, point.feeds, bound=RIGHT_WITHIN, fed=self.feeding))
+        named = ((each, before[each.tensor], after[each.tensor]) for each in comparison.tensors)
+        if self.wrong is None and not all(is_right(*each, self.allowed) for each in named):
+            self.wrong = comparison.reason
 
     def _differences(self, name: str, results: Sequence[Mapping[str, Value]]) -> tuple[list[TensorDifference], bool]:
         """How a tensor differs on each feed on which the runtime gave it, and whether it is right on all."""
-        pairs = zip(self.fitted, results, strict=True)
-        judgements = [judged(name, one.outputs[name], its[name], self.allowed) for one, its in pairs if name in its]
+        pairs = (
+            (point.outputs(Side.BEFORE, optimized=False), its) for point, its in zip(self.points, results, strict=True)
+        )
+        judgements = [judged(name, plain[name], its[name], self.allowed) for plain, its in pairs if name in its]
         return [difference for difference, _ in judgements], all(right for _, right in judgements)
 
 
@@ -269,19 +280,19 @@ def nodes_in_runtime(
 
 
 def with_bodies(
-    found: Verification, document: Document, runtime: Runtime, places: Sequence[ResizePlace], conditions: Conditions
+    whole: Verification, document: Document, runtime: Runtime, places: Sequence[ResizePlace], conditions: Conditions
 ) -> Verification | LiveUnavailable:
     """What was found of a model, with its resizes in bodies (of If, Loop, Scan, functions), each run alone: no tensor
     in there is an output of the model."""
     inside = [place for place in places if place.key[0].steps]
-    if not inside or found.runtime is None:
-        return found
+    if not inside or whole.runtime is None:
+        return whole
     answers = nodes_in_runtime(document, runtime, inside, conditions)
     if isinstance(answers, LiveUnavailable):
         return answers
     ran = [answer for answer in answers if answer.ending is Ending.RAN]
     wrong = next((answer for answer in ran if not answer.agrees), None)
-    begun = any(site.first for site in found.sites)
+    begun = any(site.first for site in whole.sites)
     drifts = tuple(
         SiteDrift(
             answer.node,
@@ -294,24 +305,22 @@ def with_bodies(
         for answer in ran
         if answer.difference is not None
     )
-    found = replace(found, sites=(*found.sites, *drifts))
-    if found.passed and wrong is not None:
-        reason = Diagnostic("verification.outputs-agree-body-differs", node=wrong.node, runtime=found.runtime)
-        return replace(found, status=VerificationStatus.FAILED, reason=reason)
+    whole = replace(whole, sites=(*whole.sites, *drifts))
+    if whole.passed and wrong is not None:
+        reason = Diagnostic("verification.outputs-agree-body-differs", node=wrong.node, runtime=whole.runtime)
+        return replace(whole, status=VerificationStatus.FAILED, reason=reason)
     left = next((answer for answer in answers if answer.ending is not Ending.RAN), None)
-    if left is None or found.reason is not None:
-        return found
-    return replace(found, reason=Diagnostic("verification.body-not-looked-at", node=left.node, why=left.message))
+    if left is None or whole.reason is not None:
+        return whole
+    return replace(whole, reason=Diagnostic("verification.body-not-looked-at", node=left.node, why=left.message))
 
 
 def _alone(
     cut: Document, place: ResizePlace, runtime: Runtime, conditions: Conditions, values: Mapping[str, Value]
 ) -> NodeAnswer | LiveUnavailable:
     label, output = place.label, place.key[1]
-    engine, inputs = Engine(conditions), model_inputs(cut.proto)
-    hints = {entry.name: values[entry.name] for entry in inputs if entry.name in values}
     try:
-        run = fit_feeds(engine.open(cut, optimized=False), engine.feeder(inputs, hints, shapes={}), is_part=True)
+        run = Engine(conditions).fit(cut, fed(cut, values), shapes={})
     except (CannotLoadError, CannotRunError, BrokenOffError) as error:
         return NodeAnswer(label, output, None, str(error))
     model = cut.copy()

@@ -41,10 +41,10 @@ def with_inner_tensors(document: Document, keys: Collection[Key]) -> InnerTensor
     neutral = np.full(ELEMENTS * len(wanted), -np.inf)
 
     def itself(vector: CarriedVector, scope: Scope, first: list[NodeProto], last: list[NodeProto]) -> str | None:
-        made = [
+        vectors = [
             _placed(vector, last, key[1], part, len(neutral)) for key, part in parts.items() if key[0] == scope.path
         ]
-        return vector.node(last, "Max", made) if made else None
+        return vector.node(last, "Max", vectors) if vectors else None
 
     name = CarriedVector(copy, scopes, bodies, neutral, "Max", itself).write() if wanted else None
     return None if name is None else InnerTensors(copy, name, parts)

@@ -118,7 +118,7 @@ def _points(engine: Engine, before: Document, session: _OfQuotients, inputs: Seq
         if budget.reject_reason(taken) is not None:
             continue
         try:
-            outputs = engine.made(session, feeds)
+            outputs = engine.outputs(session, feeds)
         except CannotRunError:
             continue
         if all(map(is_empty, outputs.values())):

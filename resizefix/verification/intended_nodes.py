@@ -101,7 +101,7 @@ def _computed(engine: Engine, chain: Chain, values: Mapping[str, Value]) -> Arra
         nodes = [step.node for step in steps]
         model = _model_of(nodes, opset, given)
         session = engine.open(model, optimized=False, label=chain.name)
-        given.update(engine.made(session, given, 0.0))
+        given.update(engine.outputs(session, given, 0.0))
     operand = given[chain.name]
     return operand if isinstance(operand, np.ndarray) else None
 

@@ -20,6 +20,7 @@ from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError, Sess
 from resizefix.verification.bounds import default_level_bounds, relative_bounds, within
 from resizefix.verification.compare import compare
 from resizefix.verification.engine import DifferenceError, Engine
+from resizefix.verification.trial import Side
 
 _JUMPING = frozenset({
     "ArgMax", "ArgMin", "Ceil", "Equal", "Floor", "Greater", "GreaterOrEqual", "Hardmax", "Less", "LessOrEqual", "Mod",
@@ -68,13 +69,13 @@ def _jumps(node: NodeProto) -> bool:
 def agree_before_jumps(
     engine: Engine,
     documents: tuple[Document, Document],
-    open_: Callable[[int, bool, Sequence[str]], Session],
+    open_: Callable[[Side, bool, Sequence[str]], Session],
     feeds: Feeds,
     relative: float | None = None,
 ) -> Diagnostic | None:
     """The sentence that says that only what jumps differs; None where more does, or nothing jumps.
 
-    `open_` opens the model before (0) or after (1) at a level with more outputs. Compared is the default level; with
+    `open_` opens one of the models at a level with more outputs. Compared is the default level; with
     `relative`, the level without optimisation within that part of a tensor's largest value.
     """
     jumps = jumps_of(*documents)
@@ -82,10 +83,11 @@ def agree_before_jumps(
         return None
     optimized = relative is None
     try:
-        before = _seen(engine, open_(0, optimized, jumps.read), feeds, jumps)
-        after = _seen(engine, open_(1, optimized, jumps.read), feeds, jumps)
+        before = _seen(engine, open_(Side.BEFORE, optimized, jumps.read), feeds, jumps)
+        after = _seen(engine, open_(Side.AFTER, optimized, jumps.read), feeds, jumps)
         if relative is None:
-            bounds = default_level_bounds(_seen(engine, open_(0, False, jumps.read), feeds, jumps), before)
+            plain = _seen(engine, open_(Side.BEFORE, False, jumps.read), feeds, jumps)
+            bounds = default_level_bounds(plain, before)
         else:
             bounds = relative_bounds(before, relative)
     except (CannotLoadError, CannotRunError):
@@ -98,7 +100,7 @@ def agree_before_jumps(
 def require_agreement_before(
     engine: Engine,
     documents: tuple[Document, Document],
-    open_: Callable[[int, bool, Sequence[str]], Session],
+    open_: Callable[[Side, bool, Sequence[str]], Session],
     feeds: Feeds,
     relative: float,
     moved: Callable[[Sequence[str]], Mapping[str, float]],
@@ -112,7 +114,7 @@ def require_agreement_before(
     if jumps is None:
         return None
     try:
-        before, after = (_seen(engine, open_(side, False, jumps.read), feeds, jumps) for side in (0, 1))
+        before, after = (_seen(engine, open_(side, False, jumps.read), feeds, jumps) for side in Side)
     except (CannotLoadError, CannotRunError):
         return None
     read = [name for name in jumps.read if name in before and name in after]
@@ -135,5 +137,5 @@ def require_agreement_before(
 
 
 def _seen(engine: Engine, session: Session, feeds: Feeds, jumps: Jumps) -> Mapping[str, Value]:
-    tensors = engine.made(session, feeds)
+    tensors = engine.outputs(session, feeds)
     return {name: tensors[name] for name in dict.fromkeys((*jumps.read, *jumps.smooth)) if name in tensors}

@@ -9,15 +9,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 
-import numpy as np
-
 from resizefix.diagnostics import Diagnostic
 from resizefix.document.document import Document
-from resizefix.document.values import Array
-from resizefix.interpolation import ExtentKind
-from resizefix.promotion import InputBinding, PromotedInput
 from resizefix.runtimes.inputs import Value, shapes_of
 from resizefix.runtimes.limits import Footprint, Limits, footprint, in_words
+from resizefix.runtimes.ort_session import CannotRunError
 from resizefix.scope_path import Key
 from resizefix.verification.dependence import Dependence
 from resizefix.verification.reference_model import ReferenceModels
@@ -33,23 +29,22 @@ _KEPT = 8  # times what nodes alone make: both models', at the old scales and tw
 _AS_IT_IS = ScalePoint(())
 
 
+class OverBudgetError(CannotRunError):
+    """The model was not run because its tensors would take more memory than may be used."""
+
+
 class MemoryBudget:
     """What an original may take, at the scales it has and at others.
 
     Shape inference of the whole model says it exactly; it is asked when what it said of similar scales does not do.
     """
 
-    def __init__(self, original: Document, limits: Limits, alone: Sequence[PromotedInput] = ()) -> None:
-        """`alone`: the inputs of the promotion of these nodes, of which alone the original consists."""
+    def __init__(self, original: Document, limits: Limits, *, alone: bool = False) -> None:
+        """`alone`: the original consists of nodes that were extracted; all that they make is kept."""
         self._original = original
         self._most = limits.bytes
-        self._alone = [driven for source in alone for driven in source.sites]
-        outputs = {driven.output for driven in self._alone}
-        nodes = original.proto.graph.node
-        if not all(node.op_type == "Constant" or outputs.issuperset(node.output) for node in nodes):
-            self._alone = []
-        self._known: deque[_KnownSizes] = deque(maxlen=_REMEMBERED)
-        self._small: list[tuple[Mapping[str, Value], ScalePoint]] = []
+        self._times = _KEPT if alone else 1
+        self._earlier: deque[_InferredSizes] = deque(maxlen=_REMEMBERED)
         self._as_it_is: dict[object, Footprint] = {}  # by the shapes of the inputs
         self._own: Mapping[str, tuple[int, ...]] = {}  # shapes of the feeds of `start_from`
         self._inferences: dict[object, Footprint] = {}  # by shapes and operands
@@ -67,28 +62,27 @@ class MemoryBudget:
 
     def reject_reason(self, feeds: Mapping[str, Value], scales: ScalePoint = _AS_IT_IS) -> str | None:
         """Why the original is not run on these feeds, with the scales of a scale point in it; None: it fits."""
-        if self._alone:
-            if any(one[0] is feeds and one[1] is scales for one in self._small):
-                return None
-            taken = self._most_taken(feeds, scales)
-            if scales is _AS_IT_IS and self._most < _KEPT * taken < math.inf:  # at smaller sizes they show as much
-                return self._over(_KEPT * taken)
-            if taken <= self._most / 2:
-                self._small.append((feeds, scales))
-                return None
         factors, shapes = _growth(scales), shapes_of(feeds)
-        alike = [alike_one for alike_one in self._known if alike_one.shapes == shapes]
-        if any(self._is_small(alike_one, factors) for alike_one in alike):  # of all first: to follow paths takes long
+        alike = [one for one in self._earlier if one.shapes == shapes]
+        if any(self._is_small(one, factors) for one in alike):  # of all first: to follow paths takes long
             return None
-        if any(self._suffices(alike_one, factors) for alike_one in alike):
+        if any(self._suffices(one, factors) for one in alike):
             return None
         inferred = self._inferred(shapes, scales)
-        if inferred.peak > self._most:
-            return self._over(inferred.peak)
+        taken = inferred.peak * (self._times if scales is _AS_IT_IS else 1)  # at smaller sizes they show as much
+        if taken > self._most:
+            return Diagnostic("verification.over-budget", taken=in_words(taken), most=in_words(self._most))
         if scales is _AS_IT_IS:
             self._as_it_is[_sorted(shapes)] = inferred
-        self._known.appendleft(_KnownSizes(shapes, factors, inferred.peak))
+        self._earlier.appendleft(_InferredSizes(shapes, factors, inferred.peak))
         return None
+
+    def refusal(
+        self, label: str | None, feeds: Mapping[str, Value], scales: ScalePoint = _AS_IT_IS
+    ) -> OverBudgetError | None:
+        """The error for a model of that name which is not run for that reason."""
+        why = self.reject_reason(feeds, scales)
+        return None if why is None else OverBudgetError("verification.not-run", label=label, why=why, reason=why)
 
     def start_from(self, feeds: Mapping[str, Value]) -> None:
         """Count a run on these feeds as one forward pass."""
@@ -142,44 +136,25 @@ class MemoryBudget:
             self._inferences[asked_for] = footprint(self.references.document(scales.baked), shapes)
         return self._inferences[asked_for]
 
-    def _over(self, taken: float) -> Diagnostic:
-        return Diagnostic("verification.over-budget", taken=in_words(int(taken)), most=in_words(self._most))
-
-    def _most_taken(self, feeds: Mapping[str, Value], scales: ScalePoint) -> float:
-        """What is fed and all that the nodes alone make of it; infinite where that is not known."""
-        chosen = {driven.key: value for source, value in scales.values for driven in source.sites}
-        taken = float(sum(value.nbytes for value in feeds.values() if isinstance(value, np.ndarray)))
-        bytes_by_kind: dict[tuple[object, ...], float] = {}  # by nodes that are alike
-        for driven in self._alone:
-            array, value = feeds.get(driven.input), chosen.get(driven.key)
-            if not isinstance(array, np.ndarray):
-                return math.inf
-            operand = driven.base if value is None else driven.operand(value)
-            kind = array.shape, array.itemsize, driven.kind, driven.axes, operand
-            if kind not in bytes_by_kind:
-                bytes_by_kind[kind] = _bytes_made(array, driven, operand)
-            taken += bytes_by_kind[kind]
-        return taken
-
     def has_room(self, feeds: Mapping[str, Value], scales: ScalePoint, times: int) -> bool:
         """Whether so many times what the tensors take at one time fit, as far as is known without inference."""
         factors, shapes = _growth(scales), shapes_of(feeds)
-        return any(earlier.shapes == shapes and self._is_small(earlier, factors, times) for earlier in self._known)
+        return any(one.shapes == shapes and self._is_small(one, factors, times) for one in self._earlier)
 
-    def _is_small(self, known: _KnownSizes, factors: Mapping[Key, float], times: int = 1) -> bool:
+    def _is_small(self, earlier: _InferredSizes, factors: Mapping[Key, float], times: int = 1) -> bool:
         """Whether it fits even if all sites were on one path."""
-        ratios = _ratios(known, factors)
+        ratios = _ratios(earlier, factors)
         largest = math.prod(max(1.0, ratio) for ratio in ratios.values())
-        return not any(path for path, _ in ratios) and known.peak * largest * times <= self._most / 2
+        return not any(path for path, _ in ratios) and earlier.peak * largest * times <= self._most / 2
 
-    def _suffices(self, known: _KnownSizes, factors: Mapping[Key, float]) -> bool:
+    def _suffices(self, earlier: _InferredSizes, factors: Mapping[Key, float]) -> bool:
         """Whether it fits, each site on the paths that it is on."""
-        growth = self._dependence.growth({key: ratio for key, ratio in _ratios(known, factors).items() if ratio != 1})
-        return growth is not None and known.peak * growth <= self._most / 2
+        growth = self._dependence.growth({key: ratio for key, ratio in _ratios(earlier, factors).items() if ratio != 1})
+        return growth is not None and earlier.peak * growth <= self._most / 2
 
 
 @dataclass(frozen=True)
-class _KnownSizes:
+class _InferredSizes:
     """What the tensors take at these shapes, each site's output being so many times larger than at the old scales."""
 
     shapes: Mapping[str, tuple[int, ...]]
@@ -195,22 +170,11 @@ def _ratio(work: Sequence[float], own: Sequence[float]) -> float | None:
     return sum(work) / sum(own) if sum(own) else None
 
 
-def _ratios(known: _KnownSizes, factors: Mapping[Key, float]) -> dict[Key, float]:
+def _ratios(earlier: _InferredSizes, factors: Mapping[Key, float]) -> dict[Key, float]:
     """How many times more the output of each site may take than what is known, squared: attention makes of each size
     its square."""
-    sites = known.factors.keys() | factors.keys()
-    return {key: (factors.get(key, 1.0) / known.factors.get(key, 1.0)) ** 2 for key in sites}
-
-
-def _bytes_made(array: Array, driven: InputBinding, operand: Sequence[float]) -> float:
-    """What a resize makes of an array; infinite where it has not the axes for it."""
-    axes = range(len(operand)) if driven.axes is None else driven.axes
-    if max(axes, default=0) >= array.ndim:
-        return math.inf
-    sizes: list[float] = list(array.shape)
-    for axis, number in zip(axes, operand, strict=True):
-        sizes[axis] = number if driven.kind is ExtentKind.SIZES else sizes[axis] * number
-    return math.prod(sizes) * array.itemsize
+    sites = earlier.factors.keys() | factors.keys()
+    return {key: (factors.get(key, 1.0) / earlier.factors.get(key, 1.0)) ** 2 for key in sites}
 
 
 def _growth(scales: ScalePoint) -> dict[Key, float]:

@@ -73,11 +73,11 @@ def _aligned(trials: _Trials, shapes: Shapes) -> dict[str, tuple[int, ...]]:
     for name, first in aligned.items():
         wanted = shapes.get(name, ())
         if len(wanted) == len(first):
-            kept = [
+            stays = [
                 index > 0 and (size == 1 or (index == 1 and len(first) > _RANK_OF_LISTS))
                 for index, size in enumerate(first)
             ]
-            aligned[name] = tuple(a if keeps else b for keeps, a, b in zip(kept, first, wanted, strict=True))
+            aligned[name] = tuple(a if keeps else b for keeps, a, b in zip(stays, first, wanted, strict=True))
     return aligned
 
 
@@ -122,7 +122,7 @@ class _Trials:
             if shape != self.first[name].shape:
                 feeds[name] = np.resize(self.first[name], shape)  # zeros, of an empty one
         try:
-            outputs = self._engine.made(self._session, feeds)
+            outputs = self._engine.outputs(self._session, feeds)
         except CannotRunError:
             return None
         self.seen.append({**shapes_of(feeds), **shapes_of(outputs)})

@@ -59,7 +59,7 @@ def _is_planned(seen: Seen, old: Scope, new: Scope, node: NodeProto) -> bool:
     return planned and (seen.plan.operands is None or _has_planned_numbers(seen, old, new, node))
 
 
-def _same_node(seen: Seen, old: Scope, new: Scope, node: NodeProto, found: NodeProto) -> bool:
+def _same_node(seen: Seen, old: Scope, new: Scope, node: NodeProto, new_node: NodeProto) -> bool:
     plan = seen.plan
     if plan.changes_constants:
         moved = seen.moved
@@ -67,44 +67,44 @@ def _same_node(seen: Seen, old: Scope, new: Scope, node: NodeProto, found: NodeP
             return True  # compared where it is read
         if any((found_one := seen.old.definition(old, name)) and found_one.key in moved for name in node.input):
             return False
-    if same_message(node, found) or same_message(bare(node), bare(found)) or _is_same_call(seen, node, found):
+    if same_message(node, new_node) or same_message(bare(node), bare(new_node)) or _is_same_call(seen, node, new_node):
         return True
-    return plan.opset is not None and _is_respelled(seen, old, new, node, found)
+    return plan.opset is not None and _is_respelled(seen, old, new, node, new_node)
 
 
-def _is_respelled(seen: Seen, old: Scope, new: Scope, node: NodeProto, found: NodeProto) -> bool:
+def _is_respelled(seen: Seen, old: Scope, new: Scope, node: NodeProto, new_node: NodeProto) -> bool:
     """Whether a node may be what the other one is in the words of the new opset."""
     rebuilt = seen.plan.is_rebuilt
     if rebuilt and FunctionName.called_by(node) in seen.old.functions:
         return True  # what the function makes
-    if node.op_type != found.op_type or node.domain != found.domain:
+    if node.op_type != new_node.op_type or node.domain != new_node.domain:
         return node.domain in DEFAULT_DOMAINS and (rebuilt or schema_of(node.op_type, new.opset) is None)
-    versions = since_version(node.op_type, old.opset), since_version(found.op_type, new.opset)
+    versions = since_version(node.op_type, old.opset), since_version(new_node.op_type, new.opset)
     if node.domain not in DEFAULT_DOMAINS or versions[0] == versions[1]:
-        attributes = [NodeProto(attribute=bare(one).attribute) for one in (node, found)]
+        attributes = [NodeProto(attribute=bare(one).attribute) for one in (node, new_node)]
         return rebuilt and same_message(*attributes)  # what it reads may have another name
-    schema = schema_of(found.op_type, new.opset)
-    kept = {attribute.name for attribute in found.attribute}
-    return schema is None or all(one.name in kept or one.name not in schema.attributes for one in node.attribute)
+    schema = schema_of(new_node.op_type, new.opset)
+    named = {attribute.name for attribute in new_node.attribute}
+    return schema is None or all(one.name in named or one.name not in schema.attributes for one in node.attribute)
 
 
-def _is_same_call(seen: Seen, node: NodeProto, found: NodeProto) -> bool:
+def _is_same_call(seen: Seen, node: NodeProto, new_node: NodeProto) -> bool:
     """Whether two nodes call one function alike: an argument is gone with the function's input, and what is passed for
     an input that there was not is the new graph input of that name."""
     name = FunctionName.called_by(node)
     was, now = seen.old.functions.get(name), seen.new.functions.get(name)
-    if was is None or now is None or FunctionName.called_by(found) != name:
+    if was is None or now is None or FunctionName.called_by(new_node) != name:
         return False
     formals, others = list(was.body.input), list(now.body.input)
-    added = [pair for pair in zip(others, found.input, strict=False) if pair[0] not in formals]
+    added = [pair for pair in zip(others, new_node.input, strict=False) if pair[0] not in formals]
     passed = all(formal == given and given in seen.plan.new_inputs for formal, given in added)
-    return passed and same_message(_with_arguments(node, formals, others), _with_arguments(found, others, formals))
+    return passed and same_message(_with_arguments(node, formals, others), _with_arguments(new_node, others, formals))
 
 
-def _with_arguments(call: NodeProto, formals: Sequence[str], kept: Sequence[str]) -> NodeProto:
-    """The call, passing on nothing but what the inputs named in `kept` get."""
+def _with_arguments(call: NodeProto, formals: Sequence[str], formals_now: Sequence[str]) -> NodeProto:
+    """The call, passing on nothing but what the inputs named in `formals_now` get."""
     copy = bare(call)
-    gone = {position for position, formal in enumerate(formals) if formal not in kept}
+    gone = {position for position, formal in enumerate(formals) if formal not in formals_now}
     arguments = [given for position, given in enumerate(call.input) if position not in gone]
     while arguments and not arguments[-1]:
         arguments.pop()

@@ -57,7 +57,7 @@ def _read_by_planned(seen: Seen, key: Key) -> bool:
 
 def _inputs(seen: Seen, old: Scope, new: Scope) -> Iterator[Diagnostic]:
     was, now = _fed(seen, old, seen.before), _fed(seen, new, seen.after)
-    plan, kept = seen.plan, []
+    plan, names_now = seen.plan, []
     for value in was:
         same_name = next((one for one in now if one.name == value.name), None)
         if same_name is None:
@@ -66,7 +66,7 @@ def _inputs(seen: Seen, old: Scope, new: Scope) -> Iterator[Diagnostic]:
             if not goes or _is_fed_in(seen, new, value.name):
                 yield unplanned("input", value.name)
             continue
-        kept.append(value.name)
+        names_now.append(value.name)
         if plan.input_shapes and old.path == MAIN:
             planned = plan.input_shapes.get(value.name, dims_of(value.type))
             same = same_message(_unshaped(value), _unshaped(same_name)) and _is_shape(dims_of(same_name.type), planned)
@@ -82,7 +82,7 @@ def _inputs(seen: Seen, old: Scope, new: Scope) -> Iterator[Diagnostic]:
     added = [value.name for value in now if value.name not in old_names]
     if not plan.new_inputs.issuperset(added) or (old.path != MAIN and added):
         yield unplanned("input", next(name for name in added if name not in plan.new_inputs or old.path != MAIN))
-    if [value.name for value in now if value.name in set(kept)] != kept:
+    if [value.name for value in now if value.name in set(names_now)] != names_now:
         yield unplanned("the order of", "inputs")
 
 

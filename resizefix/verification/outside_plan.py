@@ -72,8 +72,8 @@ def _functions(seen: Seen) -> Iterator[Diagnostic]:
         new = now[name]
         given = [one for one in new.input if one not in seen.plan.new_inputs]
         body = seen.old.functions[name].path
-        kept = [one for one in old.input if one in new.input or (body, one) not in seen.removable]
-        same = given == kept and all(
+        formals = [one for one in old.input if one in new.input or (body, one) not in seen.removable]
+        same = given == formals and all(
             same_field(old, new, field.name)
             for field in FunctionProto.DESCRIPTOR.fields
             if field.name not in ("node", "input", "value_info")
@@ -88,8 +88,8 @@ def _holder_stays(seen: Seen, scope: Scope) -> bool:
     if scope.parent is None or scope.owner is None:
         return True
     names = scope.parent.body.node[scope.owner].output
-    kept = not any((scope.parent.path, name) in seen.plan.nodes | seen.removable for name in names)
-    return kept and _holder_stays(seen, scope.parent)
+    stays = not any((scope.parent.path, name) in seen.plan.nodes | seen.removable for name in names)
+    return stays and _holder_stays(seen, scope.parent)
 
 
 def _new_scopes(seen: Seen) -> Iterator[Diagnostic]:

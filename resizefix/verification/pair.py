@@ -18,16 +18,16 @@ from resizefix.runtimes.limits import BrokenOffError
 from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError, Session
 from resizefix.scope_path import MAIN, Key, ScopePath
 from resizefix.shapes.stored_shapes import Shapes
-from resizefix.verification.arms import Watched, are_held_alike, watched_copy
+from resizefix.verification.arms import Watched, are_held_alike
 from resizefix.verification.bounds import allows, moved_by_noise, reported, widest, within
 from resizefix.verification.compare import compare
 from resizefix.verification.crossings import crossings_of
 from resizefix.verification.engine import DifferenceError, Engine, run_of
 from resizefix.verification.feeds import Feeder
-from resizefix.verification.fitting import Fitted, OverBudgetError, Runner, fit_feeds, with_shapes_to_give
+from resizefix.verification.fitting import Fitted, fit_feeds, with_shapes_to_give
 from resizefix.verification.further_feeds import FurtherFeeds, drawn_first, tells
 from resizefix.verification.jumps import agree_before_jumps, require_agreement_before
-from resizefix.verification.memory_budget import MemoryBudget
+from resizefix.verification.memory_budget import MemoryBudget, OverBudgetError
 from resizefix.verification.plan import TellingValues
 from resizefix.verification.signatures import Feeding, NotComparableError, common_inputs, output_names, require_types
 from resizefix.verification.special_numbers import SpecialNumbers, asks_for_special
@@ -71,8 +71,8 @@ class ModelPair:
     _is_brief: bool = False  # its runs are
     _random: tuple[str, ...] = ()  # nodes that draw numbers
     _types: dict[str, str] = field(default_factory=dict)  # of the model before
-    _special: list[tuple[SpecialNumbers, Fitted]] = field(default_factory=list)
-    _unseen: dict[str, frozenset[ScopePath]] = field(default_factory=dict)  # bodies that did not run, by side
+    _special: Sequence[Point] = ()  # at numbers that no row holds
+    _unseen: dict[Side, frozenset[ScopePath]] = field(default_factory=dict)  # bodies that did not run, by side
 
     def verified(self, bound: ErrorBound, fitted: Sequence[Fitted] | None = None) -> Verification:
         """The verdict on feeds that the model before runs with: those that were `fitted`, where they are given."""
@@ -98,7 +98,7 @@ class ModelPair:
 
         Raises what opening and running it raise, NotComparableError, and UsageError for feeds that do not fit.
         """
-        session = self._plain = self._plain or self._watched("BEFORE", self.before)
+        session = self._plain = self._plain or self._watched(Side.BEFORE)
         self._types, self._random = session.session.types, session.session.random
         inputs, hints = common_inputs(self.before, self.after, self.feeding)
         feeder = self._feeder = self.engine.feeder(inputs, hints)
@@ -110,7 +110,7 @@ class ModelPair:
         if not self.is_part:
             self.engine.start_from(first)
         self.engine.progress.done("running the model before")
-        self._unseen = {"BEFORE": session.arms_watched - session.ran}
+        self._unseen = {Side.BEFORE: session.arms_watched - session.ran}
         if not self.looks:
             return [first, *self._of_other_sizes(session, first, budget)]
         if self.feeding.runs == 1:
@@ -130,12 +130,13 @@ class ModelPair:
         fitted += further.rows(wanted)
         if not further.is_light and not tells(first) and any(map(tells, fitted)):
             fitted = [*fitted[1:], *further.rows(1)]
-        fitted += further.reaching(self._unseen["BEFORE"] - further.ran)
+        fitted += further.reaching(self._unseen[Side.BEFORE] - further.ran)
         if self.exact and self.feeding.runs is None:
             fitted += further.borders()
             fitted += self._at_crossings(further)
-            self._special = further.special() if further.is_light else []
-        self._unseen["BEFORE"] -= further.ran
+            special = further.special() if further.is_light else []
+            self._special = [Point(one.feeds, numbers, before={False: one.outputs}) for numbers, one in special]
+        self._unseen[Side.BEFORE] -= further.ran
         self.engine.progress.done("running the model before", further.tried)
         self.engine.progress.expect(3 * (len(fitted) - 1))
         return fitted
@@ -202,40 +203,37 @@ class ModelPair:
     def _require_equal(self, fitted: Sequence[Fitted], bound: ErrorBound) -> None:
         """Compare at both levels. Raises DifferenceError with the first disagreement."""
         self._plain = None  # before the next one is opened: each maps or holds all weights
-        after = self._watched("AFTER", self.after)
+        after = self._watched(Side.AFTER)
         self._renamed = output_names(self.before, self.after)
         require_types(self._types, after.session.types, self._renamed)
-        self._unseen["AFTER"] = after.arms_watched
+        self._unseen[Side.AFTER] = after.arms_watched
         budget = MemoryBudget(self.after, self.engine.conditions.limits)
         trial = Trial(
             self.engine,
-            lambda _, optimized: self._open("BEFORE", self.before, optimized=optimized),
-            lambda optimized: self._open("AFTER", self.after, optimized=optimized),
+            lambda _, optimized: self._open(Side.BEFORE, optimized=optimized),
+            lambda optimized: self._open(Side.AFTER, optimized=optimized),
             lambda point, optimized: self._judge(point, optimized, bound),
-            lambda session, point: None if self._is_brief else _too_large(budget, session, point),
+            lambda session, point: (
+                None if self._is_brief else budget.refusal(session.label, session.taken(point.feeds))
+            ),
             "the model before",
         )
         points = [Point(one.feeds, before={False: one.outputs}) for one in fitted]
         self._first = points[0]
         trial.level(points, optimized=False, after=after)
-        self._unseen["AFTER"] -= after.seen
+        self._unseen[Side.AFTER] -= after.seen
         more = [Point(one.feeds, before={False: one.outputs}) for one in self._reaching_after(after, fitted[0])]
         trial.level(more, optimized=False, after=after)
-        self._unseen["AFTER"] -= after.seen
-        self._compare_special(after)
+        self._unseen[Side.AFTER] -= after.seen
+        # Without optimisation alone: kernels that are fused keep no NaN.
+        replace(trial, judge=self._judge_special).level(self._special, optimized=False, after=after)
         del after
         self._name_what_is_not_compared()
         trial.optimised([*points, *more])
 
     def _judge(self, point: Point, optimized: bool, allowed: ErrorBound) -> None:
-        answered = point.after[optimized]
         self.engine.progress.done("running the model after")
-        if not isinstance(answered, Mapping):
-            if isinstance(answered, CannotRunError) and self._feeder is not None and not self.is_part:
-                raise with_shapes_to_give(answered, self._feeder)
-            raise answered
-        before = point.outputs(Side.BEFORE, optimized=optimized)
-        after = {self._renamed[name]: value for name, value in answered.items()}
+        before, after = self._outputs(point, optimized)
         if optimized:
             plain = point.outputs(Side.BEFORE, optimized=False)
             self._judge_optimised(point, plain, before, after, allowed)
@@ -258,22 +256,33 @@ class ModelPair:
         elif not (self.noise and self._only_jumps(point.feeds, allowed.bound)):
             raise DifferenceError("verification.differs-unoptimised", why=comparison.reason)
 
-    def _compare_special(self, after: Watched) -> None:
-        """Compare what both make of special numbers, without optimisation: kernels that are fused keep no NaN.
+    def _outputs(self, point: Point, optimized: bool) -> tuple[Outputs, Outputs]:
+        """What both models made of a point, by the names of the one before. Raises why one made nothing."""
+        try:
+            after = point.outputs(Side.AFTER, optimized=optimized)
+        except CannotRunError as error:
+            if self._feeder is None or self.is_part:
+                raise
+            raise with_shapes_to_give(error, self._feeder) from error
+        before = point.outputs(Side.BEFORE, optimized=optimized)
+        return before, {self._renamed[name]: value for name, value in after.items()}
+
+    def _judge_special(self, point: Point, optimized: bool) -> None:
+        """Compare what both make of special numbers, which are the point's reference.
 
         Raises DifferenceError where they differ, if the numbers are finite or a node asks for them; else a note says
         it. One NaN is as good as another.
         """
-        for special, fed in self._special:
-            made = after.run(after.taken(fed.feeds))
-            comparison = compare(fed.outputs, {self._renamed[name]: value for name, value in made.items()})
-            if comparison.bitwise or (comparison.max_abs_diff == 0 and not special.is_finite):
-                continue
-            said = {"special": special.name, "why": comparison.reason}
-            if special.is_finite or asks_for_special(self.before, self.after):
-                self.engine.runs.append(run_of(comparison, fed.feeds, bound=0.0, fed=self.feeding))
-                raise DifferenceError("verification.differs-at-special", **said)
-            self.engine.notes.append(Diagnostic("verification.other-at-special", **said))
+        special, before, after = point.reference, *self._outputs(point, optimized)
+        assert isinstance(special, SpecialNumbers)
+        comparison = compare(before, after)
+        if comparison.bitwise or (comparison.max_abs_diff == 0 and not special.is_finite):
+            return
+        said = {"special": special.name, "why": comparison.reason}
+        if special.is_finite or asks_for_special(self.before, self.after):
+            self.engine.runs.append(run_of(comparison, point.feeds, bound=0.0, fed=self.feeding))
+            raise DifferenceError("verification.differs-at-special", **said)
+        self.engine.notes.append(Diagnostic("verification.other-at-special", **said))
 
     def _reported(
         self,
@@ -291,9 +300,8 @@ class ModelPair:
     def _moved_by_noise(self, feeds: Feeds, inner: Sequence[str] = ()) -> dict[str, float]:
         return moved_by_noise(self.engine, self.before, self.noise, feeds, inner) if self.noise else {}
 
-    def _open_showing(self, side: int, optimized: bool, names: Sequence[str]) -> Session:
-        document = (self.before, self.after)[side]
-        return self.engine.open(document, optimized=optimized, extra_outputs=names)
+    def _open_showing(self, side: Side, optimized: bool, names: Sequence[str]) -> Session:
+        return self.engine.open(self._document(side), optimized=optimized, extra_outputs=names)
 
     def _look_before_jumps(self, feeds: Feeds, allowed: ErrorBound) -> None:
         """Compare what operators read that jump behind a change exact only to a bound; a note names them."""
@@ -333,7 +341,7 @@ class ModelPair:
 
     def _reaching_after(self, after: Watched, first: Fitted) -> list[Fitted]:
         """Feeds that reach bodies of the model after which no feed ran, and that the model before runs with."""
-        unseen = self._unseen["AFTER"]
+        unseen = self._unseen[Side.AFTER]
         if not (self.looks and unseen and self._origin is not None and self._feeder is not None):
             return []
         budget = MemoryBudget(self.after, self.engine.conditions.limits)
@@ -341,7 +349,7 @@ class ModelPair:
         drawn = further.reaching(unseen)
         if not drawn:
             return []
-        before = self._watched("BEFORE", self.before)
+        before = self._watched(Side.BEFORE)
         fitted = []
         for one in drawn:
             with suppress(CannotRunError):
@@ -358,31 +366,30 @@ class ModelPair:
         if self.looks and self._random:
             self.engine.notes.append(Diagnostic("verification.same-seeds", named=_named(self._random)))
 
-    def _open(self, side: str, document: Document, *, optimized: bool) -> Session:
+    def _document(self, side: Side) -> Document:
+        return self.before if side is Side.BEFORE else self.after
+
+    def _label(self, side: Side) -> str:
+        path, name = self._document(side).path, side.name
         # What was made of BEFORE has its path until it is saved, and is in no file.
-        is_file = document.path is not None and (side == "BEFORE" or document.path != self.before.path)
-        label = f"{side} ({document.path})" if is_file else side
+        is_file = path is not None and (side is Side.BEFORE or path != self.before.path)
+        return f"{name} ({path})" if is_file else name
+
+    def _open(self, side: Side, *, optimized: bool) -> Session:
+        label = self._label(side)
         if optimized:
             label = Diagnostic("verification.at-default-level", label=label)
-        session = self.engine.open(document, optimized=optimized, label=label)
+        session = self.engine.open(self._document(side), optimized=optimized, label=label)
         session.brief |= self._is_brief
         return session
 
-    def _watched(self, side: str, document: Document) -> Watched:
+    def _watched(self, side: Side) -> Watched:
         """A session without optimisation. Where bodies are looked for, it says which ran."""
-        copy = watched_copy(document) if self.looks else None
-        if copy is not None:
-            with suppress(CannotLoadError):
-                return Watched(self._open(side, copy[0], optimized=False), *copy[1:])
-        watched = Watched(self._open(side, document, optimized=False))
-        if copy is not None:
-            self.engine.notes.append(Diagnostic("verification.bodies-not-watched", label=watched.label))
+        if not self.looks:
+            return Watched(self._open(side, optimized=False))
+        watched = self.engine.open_watched(self._document(side), self._label(side))
+        watched.session.brief |= self._is_brief
         return watched
-
-
-def _too_large(budget: MemoryBudget, session: Runner, point: Point) -> CannotRunError | None:
-    why = budget.reject_reason(session.taken(point.feeds))
-    return None if why is None else CannotRunError("verification.not-run", label=session.label, why=why, reason=why)
 
 
 def _named(names: Sequence[str]) -> str:

@@ -74,8 +74,8 @@ class SizeStep:
         """The first result of every node that was to change; not of those that the model gives anyway, or that went
         because nothing reads them now."""
         graph = self.before.proto.graph
-        kept = {_key(node) for node in self.after.proto.graph.node} - {value.name for value in graph.output}
-        return [name for index in sorted(self.nodes) if (name := _key(graph.node[index])) in kept]
+        names_now = {_key(node) for node in self.after.proto.graph.node} - {value.name for value in graph.output}
+        return [name for index in sorted(self.nodes) if (name := _key(graph.node[index])) in names_now]
 
     def label(self, output: str) -> str:
         """What reports call the node with this output."""

@@ -17,30 +17,31 @@ from resizefix.document.document import Document
 from resizefix.document.edits import set_shape
 from resizefix.document.values import Dims, dims_of
 from resizefix.promotion import InputBinding, PromotedInput
-from resizefix.runtimes.inputs import Value
-from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError, Session
+from resizefix.runtimes.inputs import Feeds, Value
+from resizefix.runtimes.ort_session import CannotRunError, Session
 from resizefix.runtimes.prepared_model import PreparedModel, prepare_for_ort
 from resizefix.scope_path import Key, ScopePath
 from resizefix.shapes.stored_shapes import ModelView, Shapes
 from resizefix.verification.arms import Watched
 from resizefix.verification.bounds import half_units
-from resizefix.verification.conditions import Conditions
 from resizefix.verification.engine import Engine
 from resizefix.verification.fitting import Runner
 from resizefix.verification.memory_budget import MemoryBudget
 from resizefix.verification.reference_model import Operand
-from resizefix.verification.scale_points import ScalePoint, moved_points
-from resizefix.verification.trial import Answer, Point, answer
+from resizefix.verification.scale_points import ScalePoint, at_old_values, moved_points
+from resizefix.verification.trial import Answer, Point, Side, Trial
 
 _MOST_SAID = 8
 
 
 @dataclass
 class PromotedPoint(Point):
-    """A point of the trial at some scales: the operands that they make in the original, which holds them."""
+    """A point of the trial at some scales: the operands that they make in the original, which holds them, and the
+    feeds without them."""
 
     scales: ScalePoint = field(kw_only=True)
     operands: Mapping[Key, Operand] = field(kw_only=True)
+    unscaled: Feeds = field(kw_only=True)
     prepared: PreparedModel | None = None
 
     @property
@@ -63,35 +64,41 @@ class PromotedRuns:
     Its `engine` holds the runs that were compared, and differences that the promotion brings with it as notes.
     """
 
-    def __init__(
-        self, original: Document, conditions: Conditions, alone: Sequence[PromotedInput] = (), part: float = 1.0
-    ) -> None:
-        """`alone`: the inputs of the promotion of these nodes, which were extracted from a model and are `part` of it.
+    def __init__(self, original: Document, engine: Engine, alone: Sequence[PromotedInput] = ()) -> None:
+        """`alone`: the inputs of the promotion of these nodes, which were extracted from a model.
 
         Raises CannotLoadError or CannotRunError where onnxruntime cannot run the original, UsageError for bad shapes.
         """
         self._original = original
         self._is_alone = bool(alone)
-        self._inputs: Sequence[PromotedInput] = ()  # of the promotion that is looked at
-        self._budget = MemoryBudget(original, conditions.limits, alone)
-        self._prepared: dict[int, tuple[Document, PreparedModel]] = {}
-        self.engine = Engine(conditions, part=part)
-        session = self._open(original, optimized=False)
+        self._budget = MemoryBudget(original, engine.conditions.limits, alone=self._is_alone)
+        self._prepared = prepare_for_ort(original)  # each is opened at two levels
+        self.engine = engine
+        session = engine.open(original, prepared=self._prepared, optimized=False)
         fitted = self.engine.fit_as_declared(original, session, self._budget, is_part=self._is_alone)
-        self._feeds, self._made = fitted.feeds, fitted.outputs
+        self._feeds, self._outputs = fitted.feeds, fitted.outputs
         self.engine.start_from(fitted)
         self._budget.start_from(fitted.feeds)
         self._others = list(fitted.others)  # feeds of other sizes and other values
         self._is_open = len(fitted.others) > 1  # sizes are
+        self._by_sizes: list[tuple[PromotedPoint, float]] = []  # that differ from the original with scales, by how much
+        self._probed: Watched | None = None  # the promotion without optimisation
+        self._seen = frozenset[ScopePath]()  # the bodies that it ran in sessions that were closed
+        self.passed_over = frozenset[ScopePath]()  # those of the bodies behind an input that it did not run
+        self.not_rebaked: set[str] = set()  # inputs at some of whose values no original is loaded to compare with
+        self._promoted = original  # the one that is looked at
+        self._inputs: Sequence[PromotedInput] = ()
+        self._points: dict[tuple[ScalePoint, int], PromotedPoint] = {}
         # What a node reads that a point does not move, also where the original computes it from a size that moves.
         self._as_exported: Mapping[Key, Operand] = {}
-        self._by_sizes: list[tuple[PromotedPoint, float]] = []  # that differ from the original with scales, by how much
-        self._promoted = original  # the one that is looked at
-        self._probed: Watched | None = None  # of that one
-        self._seen: frozenset[ScopePath] = frozenset()  # the bodies that it ran
-        self.passed_over: frozenset[ScopePath] = frozenset()  # those of the bodies behind an input that it did not run
-        self._ran: dict[ScalePoint, tuple[Mapping[str, Value], Answer]] = {}  # by it
-        self.not_rebaked: set[str] = set()  # inputs at some of whose values no original is loaded to compare with
+        self._trial = Trial(engine, self._open_before, self._open_after, too_large=self._too_large)
+
+    def _look_at(self, promoted: Document, inputs: Sequence[PromotedInput]) -> None:
+        """From here on points are those of this promotion; what it makes of them is kept as long as it is looked at."""
+        if promoted is not self._promoted:
+            self._probed, self._seen, self._points = None, frozenset(), {}
+        self._promoted, self._inputs = promoted, inputs
+        self._as_exported = at_old_values(inputs).baked
 
     def require_fed_by(self, promoted: Document) -> None:
         """Raises CannotRunError where the original's scales follow an input that the promoted model has not: they
@@ -103,59 +110,50 @@ class PromotedRuns:
                 raise CannotRunError(reason, reason=reason)
 
     def _takes(self, point: PromotedPoint) -> bool:
-        """Whether the original that holds the scales takes these feeds, too; what it makes of them is kept."""
-        self._probed = None  # before the next one is opened: each maps or holds all weights
-        self._make_before(point)
-        return isinstance(point.before[False], Mapping)
+        """Whether the original that holds the scales takes these feeds, too."""
+        self._close()
+        return isinstance(self._trial.answer(point, Side.BEFORE), Mapping)
 
-    def _make_before(self, point: PromotedPoint) -> None:
-        try:
-            session = self._open_before(point, False)
-            point.before[False] = self._safely(session, point.feeds, point.cost)
-        except CannotLoadError as error:
-            point.before[False] = error
-
-    def _point(self, scales: ScalePoint, feeds: Mapping[str, Value]) -> PromotedPoint:
-        fed = {**feeds, **scales.feeds(self._inputs)}
-        operands = {**self._as_exported, **scales.baked}
-        return PromotedPoint(fed, (id(scales),), self._budget.cost(feeds, scales), scales=scales, operands=operands)
-
-    def _answer(self, scales: ScalePoint, feeds: Mapping[str, Value]) -> Answer:
-        """What the promoted model makes at a scale point without optimisation; each is run once."""
-        ran = self._ran.get(scales)
-        if ran is None or ran[0] is not feeds:
+    def _point(self, scales: ScalePoint, feeds: Feeds) -> PromotedPoint:
+        """The point at these scales; there is one, whose runs are made once."""
+        key = scales, id(feeds)
+        if key not in self._points:
             fed = {**feeds, **scales.feeds(self._inputs)}
-            session = self._session()
-            ran = feeds, self._safely(session, fed, self._budget.cost(feeds, scales), scales)
-            self._ran[scales] = ran
-            self._seen |= session.seen
-        return ran[1]
+            operands = {**self._as_exported, **scales.baked}
+            cost = self._budget.cost(feeds, scales)
+            self._points[key] = PromotedPoint(fed, id(scales), cost, scales=scales, operands=operands, unscaled=feeds)
+        return self._points[key]
 
-    def _safely(
-        self, session: Runner, fed: Mapping[str, Value], cost: float | None, scales: ScalePoint | None = None
-    ) -> Answer:
-        too_large = None if scales is None else self._budget.reject_reason(self._feeds, scales)
-        if too_large is not None:
-            return CannotRunError("verification.not-run", label=session.label, why=too_large, reason=too_large)
-        return answer(self.engine, session, fed, cost)
+    def _answer(self, scales: ScalePoint, feeds: Feeds) -> Answer:
+        """What the promoted model makes at a scale point without optimisation."""
+        return self._trial.answer(self._point(scales, feeds), Side.AFTER)
 
-    def _look_at(self, promoted: Document, inputs: Sequence[PromotedInput]) -> None:
-        if promoted is not self._promoted:
-            self._probed, self._ran, self._seen = None, {}, frozenset()
-        self._promoted, self._inputs = promoted, inputs
+    def _too_large(self, session: Runner, point: Point) -> CannotRunError | None:
+        assert isinstance(point, PromotedPoint)
+        return self._budget.refusal(session.label, self._feeds, point.scales)
 
-    def _session(self) -> Watched:
-        """The promoted model without optimisation, in which bodies are watched; it stays open until another model
-        is."""
-        if self._probed is None:
-            self._probed = self.engine.open_watched(self._promoted)
+    def _open_after(self, optimized: bool) -> Session | Watched:
+        """The promoted model; without optimisation bodies are watched, and it stays open until another model is."""
+        if optimized:
+            return self.engine.open(self._promoted, optimized=True)
+        self._probed = self._probed or self.engine.open_watched(self._promoted)
         return self._probed
+
+    def _close(self) -> None:
+        """Close the promoted model before another one is opened: each maps or holds all weights."""
+        self._seen |= self._seen_now
+        self._probed = None
+
+    @property
+    def _seen_now(self) -> frozenset[ScopePath]:
+        """The bodies that the promotion ran."""
+        return self._seen if self._probed is None else self._seen | self._probed.seen
 
     def _open_before(self, point: Point, optimized: bool) -> Session:
         """The original that holds the scales or sizes of the point as constants."""
         assert isinstance(point, PromotedPoint)
-        prepared = None if self._is_old(point) else self._reference(point)
-        return self._open(self._original, prepared, optimized=optimized)
+        prepared = self._prepared if self._is_old(point) else self._reference(point)
+        return self.engine.open(self._original, prepared=prepared, optimized=optimized)
 
     @staticmethod
     def _is_old(point: PromotedPoint) -> bool:
@@ -163,8 +161,7 @@ class PromotedRuns:
 
     def _reference(self, point: PromotedPoint) -> PreparedModel:
         if point.prepared is None:  # each is opened at two levels
-            prepared = self._prepared_of(self._original)
-            point.prepared = self._budget.references.prepared(prepared, point.operands)
+            point.prepared = self._budget.references.prepared(self._prepared, point.operands)
         return point.prepared
 
     def _moved_points(self, inputs: Sequence[PromotedInput]) -> list[ScalePoint]:
@@ -175,15 +172,6 @@ class PromotedRuns:
 
     def _fits(self, scales: ScalePoint) -> bool:
         return self._budget.reject_reason(self._feeds, scales) is None
-
-    def _prepared_of(self, document: Document) -> PreparedModel:
-        earlier = self._prepared.get(id(document))  # each is opened at two levels
-        if earlier is None:  # kept with the document, so that no other one gets its id
-            earlier = self._prepared[id(document)] = document, prepare_for_ort(document)
-        return earlier[1]
-
-    def _open(self, document: Document, prepared: PreparedModel | None = None, *, optimized: bool) -> Session:
-        return self.engine.open(document, prepared=prepared or self._prepared_of(document), optimized=optimized)
 
 
 def half_units_of(original: Document, inputs: Sequence[PromotedInput]) -> float:

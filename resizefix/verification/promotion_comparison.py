@@ -18,7 +18,6 @@ from resizefix.error_bound import ErrorBound
 from resizefix.promotion import Coupling, Freedom, PromotedInput
 from resizefix.runtimes.inputs import Value, shapes_of
 from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError, Session
-from resizefix.runtimes.prepared_model import prepare_for_ort
 from resizefix.scope_path import Key, ScopePath
 from resizefix.verification.arms import bodies_behind
 from resizefix.verification.bounds import relative_bounds, within
@@ -44,7 +43,7 @@ from resizefix.verification.scale_points import (
     other_values,
     sampled_by_sizes,
 )
-from resizefix.verification.trial import Answer, Outputs, Point, Trial, moved_by_optimising
+from resizefix.verification.trial import Answer, Outputs, Point, Side, answer, moved_by_optimising
 from resizefix.verification.verification import HeldAs
 
 _MOST_COST, _MOST_COST_OF_OPEN = 11.0, 14.0  # forward passes of a proof, where sizes are fixed and where they are open
@@ -95,26 +94,22 @@ class PromotionComparison(PromotedRuns):
         self._look_at(promoted, inputs)
         self.engine.hold(self._original, promoted)
         old = at_old_values(inputs)
-        self._as_exported = old.baked
-        trial = Trial(
-            self.engine,
-            self._open_before,
-            lambda optimized: self._open(promoted, optimized=optimized),
-            self._judge,
-        )
         first = self._point(old, self._feeds)
-        first.before[False], first.after[False] = self._made, self._answer(old, self._feeds)
-        points = [first, *self._moved(coupling or {}), *self._at_broken_sizes(old)]
-        self._probed = None
+        first.before[False] = self._outputs
+        self._answer(old, self._feeds)
+        chosen = [first, *self._moved(coupling or {}), *self._at_broken_sizes(old)]
+        points = list({id(point): point for point in chosen}.values())  # two turns may move an input alike
+        self._close()
         self.engine.progress.expect(sum(2 - point.is_plain for point in points))
-        trial.run(points)
-        self._probed = None
+        replace(self._trial, judge=self._judge).run(points)
+        self._close()
+        self._points.clear()  # with what was made of them
         self.passed_over = frozenset() if self._is_alone else self._say_not_run()
         self._note_sizes(promoted)
 
     def _not_run(self, bodies: Mapping[ScopePath, frozenset[Key]]) -> dict[ScopePath, frozenset[Key]]:
         """Those of the bodies that no run of the promoted model is known to have gone through."""
-        return {path: keys for path, keys in bodies.items() if path not in self._seen}
+        return {path: keys for path, keys in bodies.items() if path not in self._seen_now}
 
     def _say_not_run(self) -> frozenset[ScopePath]:
         """Note as not tested what the inputs change in bodies that did not run."""
@@ -129,8 +124,8 @@ class PromotionComparison(PromotedRuns):
         """Other values at which the model runs, every input moved if possible, and those asked for in any case."""
         asked = [self._point(scales, self._feeds) for scales in asked_points(self._inputs, self.engine.conditions.at)]
         for point in asked:
-            point.after[False] = self._answer(point.scales, point.feeds)
-        held = {key for key, found in coupling.items() if found.verdict is Freedom.COUPLED}
+            self._trial.answer(point, Side.AFTER)
+        held = {key for key, one in coupling.items() if one.verdict is Freedom.COUPLED}
         free = [source for source in self._inputs if not any(driven.key in held for driven in source.sites)]
         coupled = [source for source in self._inputs if source not in free]
         together = self._runnable(alike_points(coupled), 0) if coupled else []
@@ -152,7 +147,8 @@ class PromotionComparison(PromotedRuns):
             point = self._point(old, feeds)
             if not self._affords(point, 2):
                 break
-            point.after[False], point.is_plain = self._answer(old, feeds), True
+            point.is_plain = True
+            self._trial.answer(point, Side.AFTER)
             if self._takes(point) and point.runs:
                 return [point]
         not_tested = Diagnostic("verification.not-tested-whole-sizes")
@@ -170,7 +166,7 @@ class PromotionComparison(PromotedRuns):
                 whole = self._point(scales, feeds)
                 if not self._affords(whole, 2):  # by both models
                     continue
-                whole.after[False] = self._answer(scales, feeds)
+                self._trial.answer(whole, Side.AFTER)
                 is_second = feeds is not self._feeds
                 if (whole.runs and not is_second) or ((is_second or not self._is_alone) and self._takes(whole)):
                     if whole.runs:
@@ -204,10 +200,10 @@ class PromotionComparison(PromotedRuns):
                 if not self._affords(point, 2):
                     left_out.append(source.name)
                     break
-                point.after[False] = self._answer(point.scales, self._feeds)
+                self._trial.answer(point, Side.AFTER)
                 if point.runs:
                     moved_alone.append(point)
-                    self._make_before(point)
+                    self._takes(point)
                     break
             else:
                 stuck.append(source.name)
@@ -223,8 +219,8 @@ class PromotionComparison(PromotedRuns):
                 Diagnostic("verification.not-tested-coupled", name=source.name, breaks_at=holding.breaks_at)
             )
         if held:
-            kept = counted(len(held), "input")
-            self.engine.notes.append(Diagnostic("verification.inputs-not-moved", kept=kept, of=len(self._inputs)))
+            inputs = counted(len(held), "input")
+            self.engine.notes.append(Diagnostic("verification.inputs-not-moved", kept=inputs, of=len(self._inputs)))
 
     def _judge(self, point: Point, optimized: bool) -> None:
         assert isinstance(point, PromotedPoint)
@@ -258,18 +254,18 @@ class PromotionComparison(PromotedRuns):
         self,
         point: PromotedPoint,
         expected: Outputs,
-        found: Outputs,
+        after: Outputs,
         bounds: Mapping[str, ErrorBound] | None,
         level: str,
     ) -> None:
         reference, from_scales, at = HeldAs.SCALES, None, point.at
-        verdict = self._judged(expected, found, bounds)
+        verdict = self._judged(expected, after, bounds)
         if not verdict.same and (by_sizes := point.scales.by_sizes(self._inputs)):
             sized = self._by_computed_sizes(point, {**point.operands, **by_sizes}, bounds is not None)
             if isinstance(sized, Mapping):
                 reference, from_scales = HeldAs.SIZES, verdict.comparison.max_abs_diff
                 self._by_sizes.append((point, from_scales))
-                verdict = self._judged(sized, found, bounds)
+                verdict = self._judged(sized, after, bounds)
         comparison = verdict.comparison
         run = run_of(comparison, point.feeds, optimized=bounds is not None, bound=verdict.bound)
         self.engine.runs.append(replace(run, values=point.values, reference=reference, from_scales=from_scales))
@@ -284,11 +280,11 @@ class PromotionComparison(PromotedRuns):
         """Whether the two differ, optimised, in what operators that jump make of the same; a note says so."""
         promoted = self._promoted
 
-        def opened(side: int, optimized: bool, names: Sequence[str]) -> Session:
-            if side:
+        def opened(side: Side, optimized: bool, names: Sequence[str]) -> Session:
+            if side is Side.AFTER:
                 return self.engine.open(promoted, optimized=optimized, extra_outputs=names)
-            prepared = (point.prepared or self._prepared_of(self._original)).showing(names)
-            return self._open(self._original, prepared, optimized=optimized)
+            prepared = (point.prepared or self._prepared).showing(names)
+            return self.engine.open(self._original, prepared=prepared, optimized=optimized)
 
         why = agree_before_jumps(self.engine, (self._original, promoted), opened, point.feeds)
         if why is not None:
@@ -297,17 +293,17 @@ class PromotionComparison(PromotedRuns):
 
     def _by_computed_sizes(self, point: PromotedPoint, operands: Mapping[Key, Operand], optimized: bool) -> Answer:
         """What the original makes that computes sizes of an integer factor as the new model does."""
-        prepared = self._budget.references.prepared(self._prepared_of(self._original), operands)
+        prepared = self._budget.references.prepared(self._prepared, operands)
         try:
-            session = self._open(self._original, prepared, optimized=optimized)
+            session = self.engine.open(self._original, prepared=prepared, optimized=optimized)
         except CannotLoadError as error:
             return error
-        return self._safely(session, point.feeds, point.cost)
+        return answer(self.engine, session, point.feeds, point.cost)
 
-    def _judged(self, expected: Outputs, found: Outputs, bounds: Mapping[str, ErrorBound] | None) -> _Judged:
+    def _judged(self, expected: Outputs, after: Outputs, bounds: Mapping[str, ErrorBound] | None) -> _Judged:
         """Whether the outputs are the same: bit for bit without `bounds`, else within them; or but for the last bits of
         half precision."""
-        comparison = compare(expected, found)
+        comparison = compare(expected, after)
         same = comparison.bitwise if bounds is None else within(comparison, bounds)
         last_bits = False
         if not same:
@@ -327,8 +323,7 @@ class PromotionComparison(PromotedRuns):
         names = [ratio.data for ratio in ratios.values()]
         lengths: Mapping[str, Value] = {}
         if not any(path for path, _ in ratios):  # the lengths are seen in the main graph alone
-            session = self._open(promoted, prepare_for_ort(promoted, names), optimized=False)
-            lengths = session.run(point.feeds)
+            lengths = self.engine.run(promoted, point.feeds, extra_outputs=names)
         shapes = shapes_of(lengths)
         self.engine.notes.append(sampled_by_sizes(point.scales, self._inputs, shapes, difference))
 

@@ -6,38 +6,32 @@ What is compared stands in `promotion_comparison.py`; here is what follows from 
 from __future__ import annotations
 
 import math
-import os
-import threading
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from itertools import takewhile
+from dataclasses import replace
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.document.document import Document
 from resizefix.document.values import dims_of
-from resizefix.errors import ResizefixError
 from resizefix.interpolation import ExtentKind
 from resizefix.promotion import Coupling, PromotedInput
 from resizefix.runtimes.limits import BrokenOffError, OutOfMemoryError
 from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError
 from resizefix.scope_path import Key, ScopePath
 from resizefix.shapes.stored_shapes import ModelView
-from resizefix.verification.conditions import Conditions, Progress, Spent
+from resizefix.verification.conditions import Conditions, Progress
 from resizefix.verification.dependence import Dependence
 from resizefix.verification.engine import DifferenceError, Engine
 from resizefix.verification.extraction import Extraction
+from resizefix.verification.nodes_alone import compare_alone
 from resizefix.verification.promotion_comparison import PromotionComparison
 from resizefix.verification.scale_points import asked_points, at_old_values, moved_points
-from resizefix.verification.verification import Run, Verification
+from resizefix.verification.verification import Verification, VerificationStatus
 
 _MOST_TOGETHER = 256  # nodes that are compared in one model: more cost no less each
 _MOST_OF_UNKNOWN_SIZE = 32
 _MOST_ELEMENTS = 2**22  # of all that they make
 _LARGE = 2**14  # elements
-_AT_ONCE = 2  # groups: while onnxruntime opens and runs the models of one, Python looks at the other
-_MOST_BYTES = 2**28  # that comparing a group takes: both models, at three scales, of float64
 
 
 class Prover:
@@ -46,10 +40,11 @@ class Prover:
     def __init__(self, original: ModelView, conditions: Conditions) -> None:
         self._original = original
         self._conditions = conditions
+        self._engine = Engine(conditions)
         self._comparison: PromotionComparison | None = None
         self._why_local: str | None = None
         try:
-            self._comparison = PromotionComparison(original.document, conditions)
+            self._comparison = PromotionComparison(original.document, self._engine)
         except (CannotLoadError, CannotRunError, OutOfMemoryError) as error:
             self._why_local = str(error)
 
@@ -68,12 +63,11 @@ class Prover:
         Raises UsageError for a scale to try (`--at`) that an input cannot hold.
         """
         asked_points(inputs, self._conditions.at)
+        engine = self._engine
         if self._comparison is not None:
-            engine = self._comparison.engine
             failure = _difference(self._comparison, promoted.document, inputs, coupling)
             failure = failure or self._hidden(promoted, inputs, self._comparison)
         else:
-            engine = Engine(self._conditions)
             engine.notes.append(Diagnostic("verification.only-around", why=self._why_local))
             failure = self._locally(promoted, inputs, engine)
             self._hold_shapes(promoted, inputs, engine)
@@ -94,19 +88,18 @@ class Prover:
             for driven in source.sites
             if driven.scope in comparison.passed_over or source.name in not_rebaked or driven.key in without_effect
         ]
-        for local in self._around(promoted, hidden):
-            source = local.inputs[0]
-            driven = source.sites[0]
-            if local.error is not None and source.name in not_rebaked:
-                return Diagnostic("verification.at-no-other-scales", label=driven.label, why=str(local.error))
-            if local.error is not None:
+        for (source, *_), local in self._around(promoted, hidden):
+            driven, why = source.sites[0], local.reason
+            is_skipped = local.status is VerificationStatus.SKIPPED
+            if is_skipped and source.name in not_rebaked:
+                return Diagnostic("verification.at-no-other-scales", label=driven.label, why=why)
+            if is_skipped:
                 is_seen = driven.key not in without_effect
                 code = "verification.if-its-body-ran" if is_seen else "verification.reaches-no-output"
-                engine.notes.append(Diagnostic(code, label=driven.label, why=str(local.error)))
-                continue
+                engine.notes.append(Diagnostic(code, label=driven.label, why=why))
             engine.runs.extend(local.runs)
-            if local.failure is not None:
-                return Diagnostic("verification.around", key=driven.label, why=local.failure)
+            if local.speaks_against:
+                return Diagnostic("verification.around", key=driven.label, why=why)
         return None
 
     def _locally(self, promoted: ModelView, inputs: Sequence[PromotedInput], engine: Engine) -> str | None:
@@ -114,20 +107,14 @@ class Prover:
         for source in inputs:
             if len({driven.output for driven in source.sites}) < len(source.sites):
                 return Diagnostic("verification.same-name-in-bodies", input=source.name, why=self._why_local)
-        for local in self._around(promoted, inputs):
+        for (source, *_), local in self._around(promoted, inputs):
             engine.runs.extend(local.runs)
-            engine.notes.extend(local.notes)
-            if isinstance(local.error, BrokenOffError):
-                return str(local.error)
-            if local.error is not None:
-                return Diagnostic(
-                    "verification.neither-whole-nor-alone",
-                    label=local.inputs[0].sites[0].label,
-                    why=str(local.error),
-                    why_local=self._why_local,
-                )
-            if local.failure is not None:
-                return local.failure
+            if local.status is VerificationStatus.SKIPPED:
+                reasons = {"why": local.reason, "why_local": self._why_local}
+                return Diagnostic("verification.neither-whole-nor-alone", label=source.sites[0].label, **reasons)
+            if local.speaks_against:
+                return local.reason
+            engine.notes += [] if local.reason is None else [local.reason]
         return None
 
     def _hold_shapes(self, promoted: ModelView, inputs: Sequence[PromotedInput], engine: Engine) -> None:
@@ -143,73 +130,51 @@ class Prover:
                 engine.run(promoted.document, {**fitted.feeds, **point.feeds(inputs)})
 
     def _around(self, promoted: ModelView, inputs: Sequence[PromotedInput]) -> Iterator[_Local]:
-        """The comparisons around the nodes of each input. Nodes that have nothing to do with each other are compared in
-        one model, and two such groups at the same time."""
-        extraction = Extraction(self._original, promoted)
-        groups = _independent(inputs)
-        conditions = replace(self._conditions, shapes={})
-        if self._comparison is not None or not _fit_at_once(groups, conditions):
-            for group in groups:
-                yield from self._settled(extraction, group, conditions)
-            return
-        progress = Progress(conditions.tell, total=len(groups))  # reported here, not by the threads
-        is_over = threading.Event()
-
-        def settle(group: Sequence[PromotedInput]) -> tuple[list[_Local], Spent]:
-            own = replace(conditions, tell=None, spent=Spent())
-            settled = takewhile(lambda _: not is_over.is_set(), self._settled(extraction, group, own))
-            return list(settled), own.spent
-
-        with ThreadPoolExecutor(_AT_ONCE) as pool:
-            try:
-                for comparisons, spent in pool.map(settle, groups):
-                    conditions.spent.add(spent)
-                    progress.done(Diagnostic("verification.comparing-alone"))
-                    yield from comparisons
-            finally:  # the pool waits for groups that began, also after a difference or Ctrl-C
-                is_over.set()
+        """What comparing around the nodes of each input comes to. Nodes that have nothing to do with each other are
+        compared in one model."""
+        extraction, groups = Extraction(self._original, promoted), _independent(inputs)
+        progress = Progress(self._conditions.tell, total=len(groups))
+        conditions = replace(self._conditions, tell=None)
+        for group in groups:
+            yield from self._settled(extraction, group, conditions)
+            progress.done(Diagnostic("verification.comparing-alone"))
 
     def _settled(
         self, extraction: Extraction, group: Sequence[PromotedInput], conditions: Conditions
     ) -> Iterator[_Local]:
-        """The comparisons around the nodes of a group, up to the first that differs: all in one model; where that does
-        not run or differs, in two of half as many."""
+        """What comparing around the nodes of a group comes to, up to the first that differs: all in one model; where
+        that does not run or differs, in two of half as many."""
         pending = [group]
         while pending:
             group = pending.pop()
-            small = self._comparison is not None and any(map(_is_large, group))
-            local = self._compared(extraction, group, conditions, small)
-            if small and (local.error or local.failure):
-                local = self._compared(extraction, group, conditions, small=False)
-            if len(group) > 1 and (local.error or local.failure):
+            local = self._compared(extraction, group, conditions)
+            if len(group) > 1 and not local.passed:
                 pending += [group[len(group) // 2 :], group[: len(group) // 2]]
                 continue
-            yield local
-            if local.failure is not None:
+            yield group, local
+            if local.speaks_against:
                 return
 
     def _compared(
-        self, extraction: Extraction, inputs: Sequence[PromotedInput], conditions: Conditions, small: bool
-    ) -> _Local:
-        data = {driven.key: driven.input for source in inputs for driven in source.sites}
-        try:
-            conditions.limits.left()
-            for open_sizes in (small, True):
-                try:
-                    before, after = extraction.extract(data, open_sizes=open_sizes)
-                    comparison = PromotionComparison(before, conditions, inputs, extraction.part_of(before))
-                    break
-                except CannotRunError:  # its sizes may be too large
-                    if open_sizes or len(inputs) > 1:
-                        raise
+        self, extraction: Extraction, inputs: Sequence[PromotedInput], conditions: Conditions
+    ) -> Verification:
+        """At their own sizes; at small ones before where theirs are large beside a run of the whole model, and after
+        where one node does not run at them."""
+
+        def proof(before: Document, after: Document, engine: Engine) -> Verification:
+            comparison = PromotionComparison(before, engine, inputs)
             comparison.require_fed_by(after)
-        except (CannotLoadError, CannotRunError, BrokenOffError) as error:
-            return _Local(inputs, error=error)
-        runs, notes = comparison.engine.runs, comparison.engine.notes
-        failure = _difference(comparison, after, inputs)
-        # There is nothing smaller to compare instead of what does not load.
-        failure = failure or (notes[-1] if comparison.not_rebaked else None)
-        return _Local(inputs, runs, notes, failure)
+            failure = _difference(comparison, after, inputs)
+            # There is nothing smaller to compare instead of what does not load.
+            return engine.verdict(failure or (engine.notes[-1] if comparison.not_rebaked else None))
+
+        data = {driven.key: driven.input for source in inputs for driven in source.sites}
+        is_small = self._comparison is not None and any(map(_is_large, inputs))
+        for open_sizes in (*[True] * is_small, False, *[True] * (len(inputs) == 1)):
+            local = compare_alone(extraction, data, conditions, proof, open_sizes=open_sizes)
+            if local.passed or (local.speaks_against and not open_sizes):
+                break
+        return local
 
 
 def _other_input(promoted: ModelView, inputs: Sequence[PromotedInput]) -> str | None:
@@ -223,15 +188,8 @@ def _other_input(promoted: ModelView, inputs: Sequence[PromotedInput]) -> str | 
     return None
 
 
-@dataclass(frozen=True)
-class _Local:
-    """What comparing the nodes of some inputs alone came to; `error`: they cannot be run."""
-
-    inputs: Sequence[PromotedInput]
-    runs: Sequence[Run] = ()
-    notes: Sequence[str] = ()
-    failure: str | None = None
-    error: ResizefixError | None = None
+_Local = tuple[Sequence[PromotedInput], Verification]
+"""What comparing the nodes of some inputs alone came to; skipped: they cannot be run."""
 
 
 def _independent(inputs: Sequence[PromotedInput]) -> list[list[PromotedInput]]:
@@ -256,13 +214,6 @@ def _independent(inputs: Sequence[PromotedInput]) -> list[list[PromotedInput]]:
         data |= mine
         outputs |= outputs_of_source
     return groups
-
-
-def _fit_at_once(groups: Sequence[Sequence[PromotedInput]], conditions: Conditions) -> bool:
-    """Whether there are several groups, and the memory and the processors to compare two of them at the same time."""
-    if len(groups) < 2 or (os.cpu_count() or 1) < _AT_ONCE or conditions.limits.bytes < _AT_ONCE * _MOST_BYTES:
-        return False
-    return all(_weight(source) <= 1 for group in groups for source in group)
 
 
 def _weight(source: PromotedInput) -> float:

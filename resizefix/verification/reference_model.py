@@ -1,16 +1,14 @@
 """The reference that a promotion is compared with: the original with other scales or sizes written as constants.
 
-It is made by plain edits of the protobuf messages, and shares no code with the operations that it judges.
-
-The reference for resizes of bfloat16, of which onnxruntime has no kernel: their float32 result, rounded once.
-
-It is made by plain edits of the protobuf messages, and shares no code with the operations that it judges.
+For resizes of bfloat16, of which onnxruntime has no kernel, it is their float32 result, rounded once. Both are made by
+plain edits of the protobuf messages, and share no code with the operations that they judge.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import count
 from typing import Any, NamedTuple
 
@@ -28,6 +26,12 @@ from resizefix.scope_path import MAIN, Key, ScopePath
 from resizefix.shapes.stored_shapes import ModelView
 
 Body = GraphProto | FunctionProto
+
+
+def _add(nodes: list[NodeProto], named: Callable[[str], str], op_type: str, *inputs: str, **attributes: Any) -> str:
+    """One more node; the name of its output."""
+    nodes.append(helper.make_node(op_type, inputs, [named(op_type)], **attributes))
+    return str(nodes[-1].output[0])
 
 
 class ConstantOperand(NamedTuple):
@@ -61,11 +65,7 @@ class ComputedSizes:
         In float64, where the quotient of whole numbers below 2⁵³ is never rounded up to a whole number.
         """
         nodes: list[NodeProto] = []
-
-        def add(op_type: str, *inputs: str, **attributes: Any) -> str:
-            output = fresh(f"{self.data}_{op_type}")
-            nodes.append(helper.make_node(op_type, inputs, [output], **attributes))
-            return output
+        add = partial(_add, nodes, lambda op_type: fresh(f"{self.data}_{op_type}"))
 
         def constant(values: Sequence[int], dtype: type[np.generic]) -> str:
             return add("Constant", value=numpy_helper.from_array(np.array(values, dtype)))
@@ -95,11 +95,7 @@ class SizesOfAnother:
     def nodes(self, fresh: Callable[[str], str]) -> list[NodeProto]:
         """Nodes that make the sizes; the last one's output holds them. One size after the other is gathered."""
         nodes: list[NodeProto] = []
-
-        def add(op_type: str, *inputs: str, **attributes: Any) -> str:
-            output = fresh(f"{self.data}_{op_type}")
-            nodes.append(helper.make_node(op_type, inputs, [output], **attributes))
-            return output
+        add = partial(_add, nodes, lambda op_type: fresh(f"{self.data}_{op_type}"))
 
         shapes = {name: add("Shape", name) for name in dict.fromkeys((self.data, self.other))}
         one_by_one = []
@@ -223,9 +219,9 @@ def _forget_shapes(scope: Scope, body: Body) -> None:
     # One size for each axis, at whatever scale; onnxruntime demands to know how many (onnx/defs/tensor/utils.cc).
     if body.value_info:
         sizes = {name for node in body.node if node.op_type == "Resize" for name in node.input[3:4]}
-        kept = [value for value in body.value_info if value.name in sizes]
+        values = [value for value in body.value_info if value.name in sizes]
         del body.value_info[:]
-        body.value_info.extend(kept)
+        body.value_info.extend(values)
     if not isinstance(body, GraphProto):
         return
     for value in body.output:

@@ -94,7 +94,7 @@ def _compared_with_intended(repair: Repair, engine: Engine) -> float:
         else Diagnostic("verification.repaired-none-alone")
     )
     try:
-        old = trial.made(first, Side.BEFORE)
+        old = trial.outputs(first, Side.BEFORE)
     except (CannotLoadError, CannotRunError) as error:
         notes.append(Diagnostic("verification.broken-does-not-run", why=error.reason))
         _at_other_sizes(repair, trial, fitted, runs_before=False)
@@ -152,10 +152,10 @@ def _with_operands_moved(repair: Repair, feeds: Feeds) -> list[dict[str, Value]]
 
 
 def _moved(extent: Array) -> Array:
-    *kept, height, width = extent.tolist()
+    *outer, height, width = extent.tolist()
     is_sizes = extent.dtype.kind in "iu"
     other = [2 * height + 1, 3 * width] if is_sizes else [1.25 * height, 3 * width]
-    return np.array([*(2 * number for number in kept), *other], extent.dtype)
+    return np.array([*(2 * number for number in outer), *other], extent.dtype)
 
 
 def _holds_at(repair: Repair, trial: Trial, point: Point, *, runs_before: bool) -> bool:
@@ -163,9 +163,9 @@ def _holds_at(repair: Repair, trial: Trial, point: Point, *, runs_before: bool) 
     old: Outputs | None = None
     if runs_before:
         with suppress(CannotRunError):
-            old = trial.made(point, Side.BEFORE)
+            old = trial.outputs(point, Side.BEFORE)
     try:
-        new = trial.made(point, Side.AFTER)
+        new = trial.outputs(point, Side.AFTER)
     except CannotRunError as error:
         if old is not None:
             raise DifferenceError("verification.repair-differs", why=error.reason) from error

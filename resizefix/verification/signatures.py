@@ -154,13 +154,13 @@ def _not_fed(missing: Mapping[str, Sequence[TensorInput]], examples: Mapping[str
     )
 
 
-def _example(entry: TensorInput, known: Sequence[float]) -> str:
-    """`known`, if the input can hold it; else as many numbers as it takes."""
+def _example(entry: TensorInput, example: Sequence[float]) -> str:
+    """`example`, if the input can hold it; else as many numbers as it takes."""
     shape = entry.shape or (1,)
     length = shape[0]
     if len(shape) > 1 or not isinstance(length, int):
         return _OPEN
-    said = [str(int(value)) if value == int(value) else str(np.float32(value)) for value in known]
+    said = [str(int(value)) if value == int(value) else str(np.float32(value)) for value in example]
     if len(said) != length or not (entry.elem_type in _FLOATS or all(word.isdecimal() for word in said)):
         said = ["1"] * (length - 2) + ["3"] * min(length, 2)
     return ",".join(said)

@@ -26,11 +26,11 @@ class ResizePlace:
 def site_drifts(
     document: Document,
     places: Sequence[ResizePlace],
-    known: Container[str],
+    compared_tensors: Container[str],
     compared: Compared,
     standing_for: Callable[[str], Sequence[str]] = lambda name: (name,),
 ) -> tuple[SiteDrift, ...]:
-    """A drift for each resize of the main graph whose output is `known` of both sides, in the order of the nodes.
+    """A drift for each resize of the main graph whose output is in `compared_tensors`, in the order of the nodes.
 
     The first that differs while its input agrees is marked. Of an input that is not known, the tensors that stand for
     it are compared; where there are none it is what both were fed, and agrees.
@@ -38,11 +38,11 @@ def site_drifts(
     drifts = []
     for place in places:
         output = place.key[1]
-        if place.key[0].steps or output not in known:
+        if place.key[0].steps or output not in compared_tensors:
             continue
-        made, right = compared(output)
+        differences, right = compared(output)
         given = [compared(name) for name in standing_for(place.data)]
-        worst = max(made, key=lambda difference: difference.max_rel_diff)
+        worst = max(differences, key=lambda difference: difference.max_rel_diff)
         of_input = max((each.max_rel_diff for differences, _ in given for each in differences), default=0.0)
         may_be_first = not right and all(entered for _, entered in given)
         drifts.append(SiteDrift(place.label, worst._replace(tensor=output), of_input, not right, first=may_be_first))

@@ -144,16 +144,16 @@ def sized(inputs: Sequence[TensorInput], sizing: Sizing, fixed: Mapping[str, Sha
             symbol: object = dim
             if sizing.names is Names.NOTHING and role is Role.SPATIAL and dim not in symbols:
                 symbol = entry.name, at
-            known = dim if isinstance(dim, int) else symbols.get(symbol) if dim is not None else None
+            length = dim if isinstance(dim, int) else symbols.get(symbol) if dim is not None else None
             if is_state and not isinstance(dim, int) and role is not Role.BATCH:
-                known = 1  # whatever its name is
-            if known is None:
+                length = 1  # whatever its name is
+            if length is None:
                 grew |= role is Role.SPATIAL
-                known = 1 if is_state else _size(role, roles[at + 1 :].count(Role.SPATIAL), sizing, image_rank)
-                known *= growth if role is Role.SPATIAL and not is_state else 1
+                length = 1 if is_state else _size(role, roles[at + 1 :].count(Role.SPATIAL), sizing, image_rank)
+                length *= growth if role is Role.SPATIAL and not is_state else 1
                 if isinstance(dim, str):
-                    symbols[symbol] = known
-            sizes.append(known)
+                    symbols[symbol] = length
+            sizes.append(length)
         shapes[entry.name] = tuple(sizes)
         if grew and sizing.spread:
             growth += 1

@@ -34,7 +34,7 @@ from resizefix.shapes.stored_shapes import Shapes
 if TYPE_CHECKING:
     from resizefix.verification.engine import Engine
 
-Made = Mapping[str, tuple[int, ...]]
+ShapesOfRun = Mapping[str, tuple[int, ...]]
 
 
 class Conflict(NamedTuple):
@@ -64,14 +64,14 @@ class StoredShapes:
         made_inside = {name for node in self.candidate.proto.graph.node for name in node.output}
         self.measured = tuple(dict.fromkeys(name for name, _ in self._dims if name in made_inside))
 
-    def saw(self, feeds: Feeds, made: Made) -> None:
+    def saw(self, feeds: Feeds, ran: ShapesOfRun) -> None:
         """Look at one run without optimisation."""
         fed = shapes_of(feeds)
-        wrong = contradictions(self._dims, {**fed, **made})
+        wrong = contradictions(self._dims, {**fed, **ran})
         if not wrong.keys() <= self.wrong.keys():
             self._feeds.append(feeds)
         if wrong:
-            self._wrong_anyway |= contradictions(self._old, {**fed, **made}).keys()
+            self._wrong_anyway |= contradictions(self._old, {**fed, **ran}).keys()
         self.wrong = {**wrong, **self.wrong}
 
     def why_wrong(self, engine: Engine) -> Diagnostic | None:
@@ -92,7 +92,7 @@ class StoredShapes:
             ran = [_runs(session, feeds) for feeds in self._feeds]
             with suppress(ResizefixError):
                 if not any(ran):
-                    engine.fit(self.before, shapes={}, held=own)
+                    engine.fit(self.before, shapes={}, session=session)
                 return set(own.wrong)
         if not self.rederived:
             return self._wrong_anyway
@@ -109,12 +109,12 @@ def _runs(session: Session, feeds: Feeds) -> bool:
     return True
 
 
-def contradictions(stored: Iterable[tuple[str, Dims]], made: Made) -> dict[Conflict, str]:
+def contradictions(stored: Iterable[tuple[str, Dims]], ran: ShapesOfRun) -> dict[Conflict, str]:
     """What stored shapes say that a run does not bear out, and how."""
     wrong: dict[Conflict, str] = {}
     sizes: dict[str, int] = {}
     for name, dims in stored:
-        shape = made.get(name)
+        shape = ran.get(name)
         if shape is None:
             continue
         how = Diagnostic("verification.stored-against-run", stored=_text(dims), shape=list(shape))

@@ -115,29 +115,32 @@ class Trial:
             which=which,
         )
 
-    def made(self, point: Point, side: Side, *, optimized: bool = False) -> Outputs:
+    def answer(self, point: Point, side: Side) -> Answer:
+        """What one of the models makes of a point without optimisation, where it is run once, or why it makes
+        nothing."""
+        if False not in point.side(side):
+            self._make([point], side, optimized=False)
+        return point.side(side)[False]
+
+    def outputs(self, point: Point, side: Side, *, optimized: bool = False) -> Outputs:
         """What one of the models makes of a point at one level, where it is run once. Raises what opening and running
-        it raise."""
-        answers = point.side(side)
-        answer_there = answers.get(optimized)
-        if answer_there is None:
+        it raise, for want of memory too."""
+        if optimized not in point.side(side):
             session = self.open_after(optimized) if side is Side.AFTER else self.open_before(point, optimized)
-            answer_there = answers[optimized] = self.engine.made(session, point.feeds, point.cost)
-        if not isinstance(answer_there, Mapping):
-            raise answer_there
-        return answer_there
+            point.side(side)[optimized] = self.engine.outputs(session, point.feeds, point.cost)
+        return point.outputs(side, optimized=optimized)
 
     def moved(self, point: Point, side: Side) -> BothLevels:
         """How far optimising moves one of the models."""
-        return moved_by_optimising(self.made(point, side), self.made(point, side, optimized=True))
+        return moved_by_optimising(self.outputs(point, side), self.outputs(point, side, optimized=True))
 
     def at_default(self, point: Point) -> AtDefault | None:
         """What the models make of a point at the default level; None, with a note, where the model before does not run
         there."""
-        after = self.made(point, Side.AFTER, optimized=True)
-        plain = self.made(point, Side.BEFORE)
+        after = self.outputs(point, Side.AFTER, optimized=True)
+        plain = self.outputs(point, Side.BEFORE)
         try:
-            before = self.made(point, Side.BEFORE, optimized=True)
+            before = self.outputs(point, Side.BEFORE, optimized=True)
         except (CannotLoadError, CannotRunError) as error:
             self.engine.notes.append(only_without_optimisation(self.which, error.reason))
             return None
@@ -189,17 +192,14 @@ class Trial:
                 point.side(side)[optimized] = error
             return
         for point in points:
-            point.side(side)[optimized] = self._answer(session, point)
-
-    def _answer(self, session: Runner, point: Point) -> Answer:
-        error = self.too_large(session, point)
-        return answer(self.engine, session, point.feeds, point.cost) if error is None else error
+            too_large = self.too_large(session, point)
+            point.side(side)[optimized] = too_large or answer(self.engine, session, point.feeds, point.cost)
 
 
 def answer(engine: Engine, session: Runner, feeds: Feeds, cost: float | None = None) -> Answer:
     """What the model of a session makes of feeds, or why it makes nothing."""
     try:
-        return engine.made(session, feeds, cost)
+        return engine.outputs(session, feeds, cost)
     except CannotRunError as error:
         return error
     except OutOfMemoryError as error:

@@ -28,7 +28,9 @@ from resizefix.verification.compare import compare
 from resizefix.verification.conditions import Conditions
 from resizefix.verification.engine import Engine
 from resizefix.verification.extraction import Extraction, may_be_passed_over
-from resizefix.verification.fitting import Fitted, OverBudgetError
+from resizefix.verification.fitting import Fitted
+from resizefix.verification.memory_budget import OverBudgetError
+from resizefix.verification.nodes_alone import compare_alone
 from resizefix.verification.pair import ModelPair
 from resizefix.verification.signatures import Feeding, NotComparableError
 from resizefix.verification.stored_shapes import feeds_from_declared_shapes
@@ -185,18 +187,16 @@ class _Nodes:
 
     def _around(self, key: Key) -> Verification:
         """What comparing the two models around one node comes to."""
-        if not self._extraction.is_common(key):
-            return Verification(VerificationStatus.FAILED, Diagnostic("verification.node-left-out", key=key[1]))
-        sizes_stay = not self._open_sizes
-        parts = self._extraction.extract({key: self._sites[key]}, open_sizes=self._open_sizes, sizes_stay=sizes_stay)
-        names = {value.name for document in parts for value in document.proto.graph.input}
-        values = {name: value for name, value in self._pair.feeding.values.items() if name in names}
-        engine = Engine(replace(self._engine.conditions, shapes={}), part=self._extraction.part_of(parts[0]))
-        pair = ModelPair(*parts, engine, Feeding(values), is_part=True, stated=self._stated([key]))
-        try:
-            local = pair.verified(self._allowed)
-        except UsageError as error:  # the two are fed differently: no option fixes that
-            return Verification(VerificationStatus.FAILED, str(error))
+
+        def proof(before: Document, after: Document, engine: Engine) -> Verification:
+            names = {value.name for document in (before, after) for value in document.proto.graph.input}
+            values = {name: value for name, value in self._pair.feeding.values.items() if name in names}
+            pair = ModelPair(before, after, engine, Feeding(values), is_part=True, stated=self._stated([key]))
+            return pair.verified(self._allowed)
+
+        data, is_open = {key: self._sites[key]}, self._open_sizes
+        rules = self._engine.conditions
+        local = compare_alone(self._extraction, data, rules, proof, open_sizes=is_open, sizes_stay=not is_open)
         self._engine.runs.extend(local.runs)
         plain = [run for run in local.runs if not run.optimized]
         if local.passed and plain and all(run.bitwise for run in plain):

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from onnx_text import document
 
@@ -103,6 +103,7 @@ SUMS = (
 
 @settings(max_examples=40, deadline=None)
 @given(st.integers(0, 2**31), st.sampled_from(sorted(HOLDING)), st.sampled_from(SUMS))
+@example(8768525, "a function", SUMS[2])  # the nearest feed beyond the threshold is of numbers near 1e38
 def test_a_threshold_in_a_body_is_told_from_one_that_is_a_little_further(seed, holding, between):
     x = np.random.default_rng(seed).standard_normal((2, 4)).astype(np.float32) * 2
     number = float(values(between, [x])[0])

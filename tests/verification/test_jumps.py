@@ -9,6 +9,7 @@ from resizefix.document.document import Document
 from resizefix.verification.conditions import Conditions
 from resizefix.verification.engine import DifferenceError, Engine
 from resizefix.verification.jumps import agree_before_jumps, jumps_of, require_agreement_before
+from resizefix.verification.trial import Side
 
 PEAKS = """(float[1,1,8,8] x) => (float[1,1,8,8] score, bool[1,1,8,8] peak) <float c = {%s}> {
     y = Mul (x, c)
@@ -28,7 +29,7 @@ def said(pair: tuple[Document, Document], relative: float | None) -> str | None:
     return agree_before_jumps(
         engine,
         pair,
-        lambda side, optimized, names: engine.open(pair[side], optimized=optimized, extra_outputs=names),
+        lambda side, optimized, names: engine.open(pair[side is Side.AFTER], optimized=optimized, extra_outputs=names),
         feeds,
         relative,
     )
@@ -85,7 +86,7 @@ def test_what_is_read_before_a_jump_is_within_the_bound_or_what_noise_does(facto
     feeds = {"x": np.random.default_rng(0).standard_normal((1, 1, 8, 8)).astype(np.float32)}
 
     def opened(side, optimized, names):
-        return engine.open(pair[side], optimized=optimized, extra_outputs=names)
+        return engine.open(pair[side is Side.AFTER], optimized=optimized, extra_outputs=names)
 
     def judged():
         return require_agreement_before(engine, pair, opened, feeds, 1e-4, lambda names: dict.fromkeys(names, moved))

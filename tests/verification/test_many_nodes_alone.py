@@ -1,10 +1,6 @@
 """Nodes of a model that onnxruntime does not run as a whole are compared in groups: few sessions, and each is seen."""
 
 import math
-import threading
-import time
-from collections.abc import Callable, Sequence
-from typing import Any
 
 import onnx
 import pytest
@@ -14,9 +10,8 @@ from benchmarks.independent_resizes import independent_resizes
 from resizefix.document.document import Document
 from resizefix.operations.promote_scales import Promotion, promote_scales
 from resizefix.operations.sites import find_sites
-from resizefix.promotion import PromotedInput
 from resizefix.runtimes.limits import Limits
-from resizefix.runtimes.ort_session import CannotRunError, Session
+from resizefix.runtimes.ort_session import Session
 from resizefix.verification import engine, proof
 from resizefix.verification.conditions import Conditions
 from resizefix.verification.proof import Prover
@@ -72,49 +67,10 @@ def test_one_wrong_node_among_many_is_found_and_named():
     assert {name for run in result.runs[-1:] for name in run.values} == {made.inputs[40].name}
 
 
-@pytest.mark.parametrize("wrong", [None, 40, 300, 520])
-def test_two_groups_at_once_come_to_what_one_at_a_time_comes_to(wrong, monkeypatch):
-    monkeypatch.setattr("os.cpu_count", lambda: 2)
-    document, made = promoted(independent_resizes(600))
-    if wrong is not None:
-        made.document.proto.graph.node[wrong].attribute.append(onnx.helper.make_attribute("nearest_mode", "ceil"))
-    threads: list[set[str]] = []
-    found = []
-    for memory in (2**28, 2**40):
-        threads.append(set())
-        monkeypatch.setattr(Session, "_load", noting_thread(threads[-1]))
-        found.append(verified(document, made, Conditions(limits=Limits(memory=memory))))
-    assert [len(names) for names in threads] == [1, 3]  # the calling one opens the model as a whole
-    assert found[0] == found[1]
-    assert found[0].passed == (wrong is None)
-
-
-def test_two_groups_at_once_are_told_of_by_the_thread_that_waits_for_them(monkeypatch):
-    monkeypatch.setattr("os.cpu_count", lambda: 2)
+def test_each_group_is_told_of():
     told = []
-    conditions = Conditions(tell=lambda *step: told.append((*step, threading.current_thread().name)))
-    assert verified(*promoted(independent_resizes(600)), conditions).passed
-    assert told == [(done, 3, "comparing nodes alone", threading.current_thread().name) for done in (1, 2, 3)]
-
-
-def test_a_ctrl_c_waits_for_the_comparisons_under_way_alone(monkeypatch):
-    monkeypatch.setattr("os.cpu_count", lambda: 2)
-    _, made = promoted(independent_resizes(512))
-    compared = []
-
-    def compare(_: Prover, __: object, inputs: Sequence[PromotedInput], ___: object, ____: bool) -> proof._Local:
-        compared.append(inputs)
-        time.sleep(0.002)
-        is_second = inputs[0] in made.inputs[256:]
-        return proof._Local(inputs, error=CannotRunError("no") if is_second and len(inputs) > 1 else None)
-
-    def interrupt(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(Prover, "_compared", compare)
-    with pytest.raises(KeyboardInterrupt):
-        verified(made.before.document, made, Conditions(tell=interrupt))
-    assert len(compared) < 100  # of 512
+    assert verified(*promoted(independent_resizes(600)), Conditions(tell=lambda *step: told.append(step))).passed
+    assert told == [(done, 3, "comparing nodes alone") for done in (1, 2, 3)]
 
 
 def test_no_node_is_extracted_when_time_is_up(monkeypatch):
@@ -123,17 +79,6 @@ def test_no_node_is_extracted_when_time_is_up(monkeypatch):
     prover._conditions = Conditions(limits=Limits(seconds=1, ends=0))
     monkeypatch.delattr(proof.Extraction, "extract")
     assert "time was up" in (prover.prove(made.after, made.inputs, {}).reason or "")
-
-
-def noting_thread(names: set[str]) -> Callable[[Session], Any]:
-    """`Session._load` that notes which thread opens one."""
-    load = unwrapped_load
-
-    def noting(session: Session) -> Any:
-        names.add(threading.current_thread().name)
-        return load(session)
-
-    return noting
 
 
 def test_nodes_that_follow_each_other_are_not_compared_in_one_model():

@@ -6,10 +6,7 @@ from onnx_text import model
 
 import resizefix
 from resizefix.document.document import Document
-from resizefix.operations.promote_scales import promote_scales
-from resizefix.operations.sites import sites_in
 from resizefix.runtimes import limits
-from resizefix.shapes.stored_shapes import ModelView
 from resizefix.verification.memory_budget import MemoryBudget
 
 LARGE = model("""(float[1,3,135,240] x) => (float[1,3,"h","w"] y) <float[4] s = {1, 1, 8, 8}>
@@ -56,10 +53,8 @@ def test_without_a_limit_half_of_the_free_memory_is_one(monkeypatch):
 
 def test_what_is_fed_to_a_node_alone_leaves_room_for_all_results():
     """Those of both models at three scales are kept until they are compared."""
-    view = ModelView(Document.from_proto(LARGE))
-    made = promote_scales(view.document, sites_in(view))
     feeds = {"x": np.zeros((1, 3, 4, 4), np.float32)}
     taken = feeds["x"].nbytes * (1 + 8 * 8)
     for memory, fits in ((8 * taken, True), (8 * taken - 1, False)):
-        budget = MemoryBudget(view.document, limits.Limits(memory=memory), made.inputs)
+        budget = MemoryBudget(Document.from_proto(LARGE), limits.Limits(memory=memory), alone=True)
         assert (budget.reject_reason(feeds) is None) is fits

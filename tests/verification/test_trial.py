@@ -54,7 +54,7 @@ def test_a_model_is_run_once_at_a_point_and_a_level():
     for _ in range(2):
         assert trial.moved(point, Side.AFTER).agrees
         assert trial.at_default(point).agrees
-        assert trial.made(point, Side.BEFORE)["y"].tolist() == [2, 4]
+        assert trial.outputs(point, Side.BEFORE)["y"].tolist() == [2, 4]
     assert engine.sessions == 4
 
 

@@ -50,7 +50,7 @@ def require_covered(
     sized = {name: np.empty(one.shape, np.asarray(feeds[name]).dtype) for name, one in pictures.items()}
     fed = {**feeds, **pictures_like(sized, 1)}
     session = engine.open(after, optimized=False, extra_outputs=original.shown)
-    new = _Responses(engine, session, fed, pictures, engine.made(session, fed))
+    new = _Responses(engine, session, fed, pictures, engine.outputs(session, fed))
     for part in parts:
         lost = whole - new.to(part)
         if lost:
@@ -100,7 +100,7 @@ class _Responses:
         key = part, amplified
         if key not in self._known:
             other = {name: self._with_part(name, part, amplified) for name in self._pictures}
-            made = self._engine.made(self._session, {**self._feeds, **other})
+            made = self._engine.outputs(self._session, {**self._feeds, **other})
             self._known[key] = {name for name, value in made.items() if _differs(value, self._base.get(name))}
         return self._known[key]
 

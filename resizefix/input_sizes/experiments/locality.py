@@ -88,8 +88,8 @@ def require_local(
         engine.not_tested.append(Diagnostic("verification.locality-too-small"))
         return 0
     windows = _Windows(original.feeds, pictures, moves)
-    first = engine.made(original.session, windows.old())
-    moved = {steps: engine.made(original.session, windows.old(steps)) for steps in _MOVES}
+    first = engine.outputs(original.session, windows.old())
+    moved = {steps: engine.outputs(original.session, windows.old(steps)) for steps in _MOVES}
     axes = next(iter(pictures.values())).axes
     local = {
         name

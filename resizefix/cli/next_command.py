@@ -110,13 +110,18 @@ def after_refused_size(model: str, options: Mapping[str, Any]) -> NextStep | Non
 
 def with_options(typed: Sequence[str], options: Sequence[str]) -> tuple[str, ...]:
     """The typed words with more options, which must stand before `--`, in place of those for the same input."""
-    given = [f"{name}=" for option in options if (name := option.partition("=")[0]) != option]
-    kept = [
-        word
-        for place, word in enumerate(typed)
-        for pair in (typed[place : place + 2] if word in options else typed[max(place - 1, 0) : place + 1],)
-        if not (len(pair) == 2 and pair[0] in options and pair[1].startswith(tuple(given)))
-    ]
+    names = {option for option in options if option.startswith("-")}
+    given = tuple(f"{name}=" for option in options if (name := option.partition("=")[0]) != option)
+    kept: list[str] = []
+    words = iter(typed)
+    for word in words:
+        name, is_joined, value = word.partition("=") if word.startswith("--") else (word, "", "")
+        said = [word]
+        if name in names and not is_joined:
+            value = next(words, "")
+            said.append(value)
+        if name not in names or not value.startswith(given):
+            kept += said
     end = kept.index("--") if "--" in kept else len(kept)
     return (*kept[:end], *options, *kept[end:])
 

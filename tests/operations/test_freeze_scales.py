@@ -246,7 +246,7 @@ def test_an_input_that_a_called_function_resizes_by_is_frozen_once_the_functions
     function = '<opset_import: ["": 13], domain: "l"> up (a, s) => (b) { b = Resize (a, , s) }'
     given = model(f"{calls} {{ y = l.up (x, k) z = l.up (x, j) }} {function}", 13, "l")
     values = {"k": [1, 1, 2, 2], "j": [1, 1, 3, 3]}
-    with pytest.raises(UsageError, match="A selected node stands in a local function.*inline=True"):
+    with pytest.raises(UsageError, match=r"A selected node stands in a local function.*inline=True"):
         resizefix.freeze_scales(given, set=values)
     assert [value.name for value in resizefix.freeze_scales(given, set=values, inline=True).model.graph.input] == ["x"]
 

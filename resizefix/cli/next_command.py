@@ -104,15 +104,20 @@ def after_refused_size(model: str, options: Mapping[str, Any]) -> NextStep | Non
 
 def with_options(typed: Sequence[str], options: Sequence[str]) -> tuple[str, ...]:
     """The typed words with more options, which must stand before `--`, in place of those for the same input."""
-    inputs = tuple(f"{option.partition('=')[0]}=" for option in options if "=" in option)
-    words: list[str] = []
-    for word in typed:
-        if words and words[-1] in options and word.startswith(inputs):
-            words.pop()
-        else:
-            words.append(word)
-    end = words.index("--") if "--" in words else len(words)
-    return (*words[:end], *options, *words[end:])
+    names = {option for option in options if option.startswith("-")}
+    given = tuple(f"{name}=" for option in options if (name := option.partition("=")[0]) != option)
+    rest: list[str] = []
+    words = iter(typed)
+    for word in words:
+        name, is_joined, value = word.partition("=") if word.startswith("--") else (word, "", "")
+        said = [word]
+        if name in names and not is_joined:
+            value = next(words, "")
+            said.append(value)
+        if name not in names or not value.startswith(given):
+            rest += said
+    end = rest.index("--") if "--" in rest else len(rest)
+    return (*rest[:end], *options, *rest[end:])
 
 
 def _repair_helps(model: str, outcomes: Sequence[Mapping[str, Any]]) -> bool:

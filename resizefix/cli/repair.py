@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from resizefix.cli.envelope import Answer
 from resizefix.cli.write_result import NotChanged, why_not_changed, write_result, writing_command
-from resizefix.diagnostics import Diagnostic
+from resizefix.diagnostics import Diagnostic, code_of
 from resizefix.outcome import ModelOutcome, Status
 
 if TYPE_CHECKING:
@@ -23,7 +23,11 @@ def command(model: str, **options: Any) -> Answer:
 
     def why_not(result: Result) -> NotChanged:
         left = next((one for one in result.outcomes if one.fault is not None and one.status is Status.UNCHANGED), None)
-        if result.outcome is not ModelOutcome.ALREADY or left is None:
+        if result.outcome is not ModelOutcome.ALREADY:
+            return usual(result)
+        if code_of(result.verification.reason) in ("library.unrepaired-not-run", "library.unrepaired-not-opened"):
+            return NotChanged(Diagnostic("cli.no-fault-known", why=result.verification.reason))
+        if left is None:
             return usual(result)
         return NotChanged(Diagnostic("cli.fault-left", words=" ".join(left.retry_args)))
 

@@ -11,7 +11,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from resizefix.diagnostics import Diagnostic, code_of
-from resizefix.dialects.dialect import RESIZES
 from resizefix.document.document import Document
 from resizefix.document.scopes import default_opset
 from resizefix.document.text import node_text, value_text
@@ -33,20 +32,18 @@ from resizefix.library.model_outcome import ANYTHING
 from resizefix.library.option_values import COORDINATES, EXTENTS, FRAMEWORKS
 from resizefix.library.raising import is_later, raised, require_raised_alike, with_raised
 from resizefix.library.result import Result, VerificationFailedError, failed, not_verified, skipped
-from resizefix.operations.repair import has_operators_of_others, why_not_loaded, why_resizes_refused
+from resizefix.library.unrepaired import MOST_NAMED, as_it_is, left_broken, loaded, why_refused
 from resizefix.operations.repair import repair as make_repair
 from resizefix.operations.site import Site
-from resizefix.operations.sites import find_sites, select, sites_in
-from resizefix.origins.classify import OriginKind
+from resizefix.operations.sites import find_sites, select
 from resizefix.outcome import Outcome, Status
-from resizefix.runtimes.limits import BrokenOffError
 from resizefix.shapes.stored_shapes import ModelView
 from resizefix.verification.conditions import ChangeOptions, Conditions, Unpack, conditions
 from resizefix.verification.plan import Plan
 from resizefix.verification.verification import Verification, VerificationStatus
 
 if TYPE_CHECKING:
-    from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError
+    pass
 
 
 def with_names_repaired(found: Result[Document], rules: Conditions, *, verify: bool) -> Result[Document]:
@@ -111,7 +108,6 @@ def _text(document: Document, name: str) -> str:
     return value_text(value)
 
 
-_MOST_NAMED = 3
 _SECONDS_OF_RUNS = 20.0  # that a report spends on them
 _FIRST_WITH_COORDINATES = 11
 
@@ -225,20 +221,6 @@ def _of_both(first: Sequence[Outcome], second: Sequence[Outcome]) -> tuple[Outco
     return tuple(joined)
 
 
-def _left(document: Document) -> str:
-    """Of each resize that is broken yet, why it was not repaired."""
-    view = ModelView(document)
-    found: list[str] = []
-    for site, faults in zip(sites_in(view), faults_in(view), strict=True):
-        if faults and not faults[0].is_optional:
-            fix = Diagnostic("library.not-selected") if faults[0].change is not None else faults[0].fix
-            why = {"because": faults[0].because, "fix": fix}
-            found.append(Diagnostic("library.fault-not-repaired", label=site.label, **why))
-        elif site.interpolation is None:
-            found.append(Diagnostic("library.not-repaired", label=site.label, why=site.reason))
-    return ". ".join(found[:_MOST_NAMED]) or Diagnostic("library.fault-of-no-resize")
-
-
 def _repaired(
     document: Document, sites: Sequence[Site], preferences: Preferences, rules: Conditions, *, verify: bool
 ) -> Result[Document]:
@@ -248,15 +230,15 @@ def _repaired(
     if not changed and any(outcome.status is Status.REFUSED for outcome in made.outcomes):
         return Result(document, made.outcomes, (), skipped("library.nothing-repaired"))
     if not changed:
-        answer = _as_it_is(document, rules) if verify else _loaded(document, rules)
+        answer = as_it_is(document, rules) if verify else loaded(document, rules)
         refusal = answer if isinstance(answer, RefusedError) else None
         verification = skipped("library.nothing-repaired") if isinstance(answer, RefusedError) else answer
         return Result(document, made.outcomes, (), verification, refusal=refusal)
     plan = Plan(made.touched, types=made.types, opset=made.opset)
     repaired = seam.submitted(document, made.document, plan)
-    left = _left(repaired)
+    left = left_broken(repaired)
     if not verify:
-        why = _why_refused(repaired, rules)
+        why = why_refused(repaired, rules)
         if why is None:
             return Result(repaired, made.outcomes, (), not_verified())
         reason = Diagnostic("verification.repair-does-not-load", why=why, cause=left)
@@ -284,7 +266,7 @@ def _repaired(
 
 def _waiting(outcomes: Sequence[Outcome], asked: Sequence[Outcome]) -> tuple[Outcome, ...]:
     """The outcomes where the file loads only once the nodes that are `asked` about are repaired, too."""
-    named = ", ".join(outcome.node for outcome in asked[:_MOST_NAMED])
+    named = ", ".join(outcome.node for outcome in asked[:MOST_NAMED])
     why = Diagnostic("library.repair-waits", named=named)
     return tuple(
         replace(outcome, status=Status.REFUSED, reason=Diagnostic("library.repair-later", fix=outcome.reason, why=why))
@@ -294,103 +276,7 @@ def _waiting(outcomes: Sequence[Outcome], asked: Sequence[Outcome]) -> tuple[Out
     )
 
 
-def _loaded(document: Document, rules: Conditions) -> Verification | RefusedError:
-    """What onnxruntime says of a model that is not to be run, and its rules of its resizes."""
-    try:
-        error = _load_error(document, rules)
-    except BrokenOffError as broken_off:
-        return skipped("library.unrepaired-not-opened", why=str(broken_off))
-    if error is not None:
-        return _refused_by_runtime(document, error)
-    broken = why_resizes_refused(document)
-    if broken is not None:
-        return RefusedError("library.unrepaired-not-loaded", why=broken["why"], left=_left(document))
-    return not_verified()
-
-
-def _why_refused(repaired: Document, rules: Conditions) -> str | None:
-    """Why onnxruntime does not load a repaired model. Its own answer counts: onnx refuses some that it loads. Where
-    operators are missing that are in a library of the user's, or time is up, onnx says what is known."""
-    if has_operators_of_others(repaired) and not rules.custom_op_libraries:
-        return why_not_loaded(repaired)
-    try:
-        error = _load_error(repaired, rules)
-    except BrokenOffError:
-        return why_not_loaded(repaired)
-    if error is not None:
-        return error.reason
-    broken = why_resizes_refused(repaired)
-    return None if broken is None else broken["why"]
-
-
-def _load_error(document: Document, rules: Conditions) -> CannotLoadError | None:
-    # onnxruntime is imported where it loads
-    from resizefix.runtimes.ort_session import CannotLoadError
-    from resizefix.verification.engine import Engine
-
-    try:
-        Engine(rules, "the model").open(document, optimized=True)
-    except CannotLoadError as error:
-        return error
-    return None
-
-
-def _as_it_is(document: Document, rules: Conditions) -> Verification | RefusedError:
-    """What onnxruntime makes of a model in which nothing was repaired: it must load, and run if it can be fed.
-
-    A run that fails at both levels and at no resize may be the fault of what was fed.
-    """
-    # onnxruntime is imported where it runs
-    from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError
-    from resizefix.verification.engine import Engine
-    from resizefix.verification.memory_budget import OverBudgetError
-
-    engine = Engine(rules, "the model")
-    first: CannotRunError | None = None
-    for optimized in (False, True):
-        try:
-            engine.fit(document, optimized=optimized)
-        except (BrokenOffError, OverBudgetError) as error:
-            return skipped("library.unrepaired-not-run", why=str(error))
-        except CannotLoadError as error:
-            return _refused_by_runtime(document, error)
-        except CannotRunError as error:
-            site = _site_at(document, error)
-            is_fed = site is None or site.origin.kind in (OriginKind.GRAPH_INPUT, OriginKind.RUNTIME)
-            if optimized != (first is not None) or not is_fed:
-                return _refused_by_runtime(document, error)
-            first = error
-        else:
-            if first is not None:
-                return _refused_by_runtime(document, first)
-    return skipped("library.unrepaired-runs" if first is None else "library.unrepaired-not-run", why=first)
-
-
-def _refused_by_runtime(document: Document, error: CannotLoadError | CannotRunError) -> RefusedError:
-    """What onnxruntime says of the model, and whether it is about a resize."""
-    site = _site_at(document, error)
-    by_rules = None if site is not None or error.op_type else why_resizes_refused(document)
-    if site is not None:
-        left = site.reason if code_of(site.reason) == "operations.scales-below" else _left(document)
-        about = Diagnostic("library.unrepaired-resize", label=site.label, left=left)
-    elif by_rules is not None:
-        about = Diagnostic("library.unrepaired-rule", **by_rules)
-    else:
-        about = Diagnostic("library.unrepaired-elsewhere" if error.op_type else "library.unrepaired-nowhere")
-    why = str(error).rstrip(".")
-    return RefusedError("library.unrepaired-refused", node=None if site is None else site.label, why=why, about=about)
-
-
-def _site_at(document: Document, error: CannotLoadError | CannotRunError) -> Site | None:
-    """The resize that onnxruntime complains of."""
-    if error.op_type not in RESIZES:
-        return None
-    sites = [site for site in find_sites(document) if site.op_type == error.op_type]
-    named = (site for site in sites if error.node in (site.label, site.node.name))
-    return next(named, sites[0] if sites else None)
-
-
 def _failed(document: Document, outcomes: tuple[Outcome, ...], verification: Verification) -> VerificationFailedError:
     changed = [outcome.node for outcome in outcomes if outcome.status is Status.CHANGED]
-    result, named = Result(document, outcomes, (), verification), ", ".join(changed[:_MOST_NAMED])
+    result, named = Result(document, outcomes, (), verification), ", ".join(changed[:MOST_NAMED])
     return failed(result, "library.verification-failed-at", named=named, why=verification.reason)

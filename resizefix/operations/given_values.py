@@ -52,7 +52,9 @@ class GivenValues:
         for name in values:
             if name not in behind:
                 known = ", ".join(behind | dict.fromkeys(name for names in rois.values() for name in names)) or "none"
-                raise UsageError("operations.set-drives-nothing", name=name, known=known)
+                nothing = UsageError("operations.set-drives-nothing", name=name, known=known)
+                in_function = any(site.scope.in_function for site in sites if site.index not in self._chains)
+                raise UsageError("operations.set-in-function", why=nothing.diagnostic) if in_function else nothing
         for name in behind:
             if name in values:
                 self.arrays[name] = _as_array(declared[name], values[name])

@@ -45,6 +45,8 @@ _NODE_CLAUSES = (
 _NODE_MENTIONS = (
     re.compile(r"implementation for (?P<op>\w+)\(\d+\) node with name '(?P<node>.*?)'"),
     re.compile(r"of operator \((?P<op>\w+)\) in node \((?P<node>[^()]*)\)"),
+    re.compile(r"of Optype \((?P<op>\w+)\) bound to different types .*? in node \((?P<node>[^()]*)\)", re.DOTALL),
+    re.compile(r"output arg \([^()]*\) of node \((?P<node>[^()]*)\)(?P<op>) does not match expected type"),
 )
 
 _BOILERPLATE = (
@@ -76,6 +78,12 @@ class OrtError:
     node: str | None = None
     op_type: str | None = None
 
+    @property
+    def named(self) -> str:
+        """The node in quotes, with its operator where the text has it; empty where it names none."""
+        operator = f", {self.op_type}" if self.op_type else ""
+        return f"'{self.node}'{operator}" if self.node else ""
+
 
 def read_ort_error(text: str) -> OrtError:
     """Reads the text of an exception that onnxruntime raised."""
@@ -85,7 +93,7 @@ def read_ort_error(text: str) -> OrtError:
         text = f"{text[: _LONGEST_TEXT // 2]} … {text[-_LONGEST_TEXT // 2 :]}"
     for pattern in (*_NODE_CLAUSES, *_NODE_MENTIONS):
         for match in pattern.finditer(text):
-            node, op_type = match["node"] or None, match["op"]
+            node, op_type = match["node"] or None, match["op"] or None
     for pattern in (*_NODE_CLAUSES, *_BOILERPLATE):
         text = pattern.sub("", text)
     return OrtError(" ".join(text.split()).rstrip(". ") or "no reason given", node, op_type)

@@ -352,7 +352,7 @@ def _cannot_load(error: Exception, label: str, model: ModelProto, libraries_give
     if unregistered:
         code, reason = "runtimes.custom-op", Diagnostic("runtimes.no-implementation", operators=", ".join(unregistered))
         return CannotLoadError(code, label=label, why=reason, reason=reason)
-    where = f" (node '{complaint.node}', {complaint.op_type})" if complaint.node else ""
+    where = f" (node {complaint.named})" if complaint.named else ""
     code = "verification.does-not-load"
     return CannotLoadError(code, label=label, where=where, why=complaint.reason, **vars(complaint))
 

@@ -30,7 +30,7 @@ from resizefix.shapes.stored_shapes import ModelView
 from resizefix.shapes.walk import OLD, Moved, OldSizesError, SizeFlow
 
 Place = tuple[ScopePath, int, int]  # a scope, a node in it, and which of its distances
-_PROBES = (1, 2, 3, 5, 9, 17, 33, 65, 129, 257, 513, 1025, 2049, 4097, 8193, 16385, 32769, 65537, 131073, 262145)
+_PROBES = (0, 1, 2, 3, 5, 9, 17, 33, 65, 129, 257, 513, 1025, 2049, 4097, 8193, 16385, 32769, 65537, 131073, 262145)
 _MOST_PASSES = 160  # through the model, for one axis
 
 

@@ -7,6 +7,7 @@ they are next to each other. And feeds made of others: half way between two, or 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -28,7 +29,7 @@ _MOST_FEEDS = 64  # that are looked at for two to begin with
 _MOST_SHAPES = 2  # of feeds: those with most numbers, where reductions differ most, and the usual ones
 _MOST_RUNS = 800  # in all
 _MOST_COMPUTED = 2**28  # elements in all, which take some tenths of a second
-_HALVINGS = 160  # until float32 numbers are next to each other, from the largest on
+_HALVINGS = 160  # until float32 numbers, and integers, are next to each other, from the largest on
 _YIELDED = (8, 16)  # before that: what is computed behind the tensor may round a last bit the other way
 
 
@@ -50,8 +51,26 @@ def half_way(one: Mapping[str, Value], other: Mapping[str, Value]) -> dict[str, 
     for name, value in one.items():
         end = other.get(name)
         if isinstance(value, np.ndarray) and isinstance(end, np.ndarray) and value.dtype.kind in "iufV":
-            middle = (value.astype(np.float64) + end.astype(np.float64)) / 2
-            feeds[name] = np.asarray(np.floor(middle) if value.dtype.kind in "iu" else middle).astype(value.dtype)
+            if value.dtype.kind in "iu":  # exact, whatever the size
+                feeds[name] = np.asarray((value & end) + ((value ^ end) >> 1))
+            else:
+                feeds[name] = np.asarray((value.astype(np.float64) + end.astype(np.float64)) / 2).astype(value.dtype)
+    return feeds
+
+
+def half_of_each(one: Mapping[str, Value], other: Mapping[str, Value]) -> dict[str, Value]:
+    """The first feed with half of the numbers in which the second differs, rounded down, in place of its own."""
+    feeds = dict(one)
+    differing = {
+        name: np.flatnonzero(value != other[name])
+        for name, value in one.items()
+        if isinstance(value, np.ndarray) and value.dtype.kind in "iuf" and name in other
+    }
+    left = sum(map(len, differing.values())) // 2
+    for name, places in differing.items():
+        value = np.array(one[name])
+        value.flat[places[:left]] = np.asarray(other[name]).flat[places[:left]]
+        feeds[name], left = value, max(left - len(places), 0)
     return feeds
 
 
@@ -118,7 +137,9 @@ class Crossings:
             if halving in _YIELDED:
                 yield from (low, high)
             middle = half_way(low, high)
-            if _same(middle, low) or _same(middle, high):
+            if _same(middle, low) or _same(middle, high):  # next to each other, number by number
+                middle = half_of_each(low, high)
+            if _same(middle, low):
                 break
             tensors = self._tensors_of(middle)
             values = None if tensors is None else tensors.get(key)
@@ -144,7 +165,11 @@ class Crossings:
             outputs = self.session.run(self.session.taken(feeds))
             values = ((key, self._value(outputs, key)) for key, _ in self.targets)
             numbers = ((key, value) for key, value in values if isinstance(value, np.ndarray))
-            return {key: value.astype(np.float64) for key, value in numbers if value.dtype.kind in "iufV"}
+            return {
+                key: value if value.dtype.kind in "iu" else value.astype(np.float64)
+                for key, value in numbers
+                if value.dtype.kind in "iufV"
+            }
         return None
 
     def _value(self, outputs: Mapping[str, Value], key: Key) -> Value:
@@ -159,10 +184,12 @@ def _two_sides(values: Sequence[Array | None], number: float) -> Iterator[tuple[
     """An element of the tensor, and the positions of two feeds where it is nearest below and above the number."""
     sizes = [value.size for value in values if value is not None]
     for at in range(min(min(sizes, default=0), ELEMENTS)):
-        numbers = np.array([np.nan if value is None else value.flat[at] for value in values])
-        below, above = (np.where(side, numbers, np.nan) for side in (numbers < number, numbers >= number))
-        if np.isfinite(below).any() and np.isfinite(above).any():
-            yield at, int(np.nanargmax(below)), int(np.nanargmin(above))
+        # Numbers of Python, for of integers a float64 has not all.
+        numbers = {feed: value.flat[at].item() for feed, value in enumerate(values) if value is not None}
+        below = [feed for feed, value in numbers.items() if -math.inf < value < number]
+        above = [feed for feed, value in numbers.items() if number <= value < math.inf]
+        if below and above:
+            yield at, max(below, key=numbers.__getitem__), min(above, key=numbers.__getitem__)
 
 
 def _same(one: Mapping[str, Value], other: Mapping[str, Value]) -> bool:

@@ -24,7 +24,7 @@ from resizefix.verification.sizing import Shape
 
 Generator = np.random.Generator
 SMALL = 64  # elements: fewer of them need not show both sides of a value by chance
-_LARGEST_INTEGER = 2**62  # beside an edge
+_LARGEST_INTEGER = 2**62  # but beside an edge that is larger
 _LEAST_POWER, _MOST_POWER = -6.0, 9.0  # of ten, for the size of all numbers of an input
 _GOLDEN = (5**0.5 - 1) / 2  # its multiples leave no part of 0..1 out for long
 _FAR = 4.0  # powers of ten that drawn magnitudes span
@@ -89,34 +89,34 @@ _STEPS = (1e-3, 0.1, 1.0)  # from an edge, relative to it
 def _near_edges(generator: Generator, wanted: Wanted) -> Array:
     """Numbers that the model names, a little less, a little more, and far from them. Where a row is about one of them,
     most numbers stand on one side of it."""
-    chosen, side = _edge_and_side(generator, wanted)
+    named = np.array(_named(wanted.edges))
+    at, side = _edge_and_side(generator, wanted, len(named))
     steps = side * generator.choice(_STEPS, wanted.shape)
-    return np.asarray(chosen + steps * np.maximum(np.abs(chosen), 0.01))
+    return np.asarray(named[at] + steps * np.maximum(np.abs(named[at]), 0.01))
 
 
-def _edge_and_side(generator: Generator, wanted: Wanted) -> tuple[Array, Array]:
-    """An edge for each number, and where it stands: -1 below, 0 on it, 1 above. Of a row that is about one, the first
-    number and most others are about that."""
-    named = _named(wanted)
-    chosen, side = generator.choice(named, wanted.shape), generator.choice([-1.0, 0.0, 1.0], wanted.shape)
+def _edge_and_side(generator: Generator, wanted: Wanted, named: int) -> tuple[Array, Array]:
+    """For each number which of so many edges it is about, and where it stands: -1 below, 0 on it, 1 above. Of a row
+    that is about one, the first number and most others are about that."""
+    at, side = generator.integers(named, size=wanted.shape), generator.choice([-1, 0, 1], wanted.shape)
     if wanted.edge is not None:
         others = np.asarray(generator.random(wanted.shape) < 1 / 4)
         others.flat[:1] = False
-        chosen = np.where(others, chosen, _in_turn(named, wanted.edge))
+        at = np.where(others, at, _in_turn(named, wanted.edge))
         side = np.where(others, side, wanted.side)
-    return chosen, side
+    return at, side
 
 
-def _named(wanted: Wanted) -> Array:
+def _named(edges: Sequence[float]) -> list[float]:
     """The numbers that a row may be about, each once."""
-    return np.array(sorted({0.0, 1.0, *wanted.edges}))
+    return sorted({0, 1, *edges})
 
 
-def _in_turn(named: Array, turn: int) -> float:
-    """One of the numbers for each turn: each comes once in as many turns as there are numbers, and fewer turns spread
-    evenly over them."""
-    step = next(step for step in count(round(_GOLDEN * len(named)) or 1) if math.gcd(step, len(named)) == 1)
-    return float(named[::-1][turn * step % len(named)])
+def _in_turn(named: int, turn: int) -> int:
+    """One of so many for each turn, from the last on: each comes once in as many turns, and fewer turns spread evenly
+    over them."""
+    step = next(step for step in count(round(_GOLDEN * named) or 1) if math.gcd(step, named) == 1)
+    return named - 1 - turn * step % named
 
 
 def _beyond_edges(generator: Generator, wanted: Wanted) -> Array:
@@ -128,10 +128,10 @@ def _beyond_edges(generator: Generator, wanted: Wanted) -> Array:
 
 def _on_one_side(generator: Generator, wanted: Wanted) -> Array:
     """All numbers on one side of one edge: what a limit on the largest of them, or on several inputs at once, needs."""
-    named = _named(wanted)
-    edge = _in_turn(named, wanted.edge or 0)
+    named = _named(wanted.edges)
+    edge = named[_in_turn(len(named), wanted.edge or 0)]
     if wanted.dtype.kind in "iu":
-        return _within_type(np.round(edge) + wanted.side * generator.integers(1, 3, wanted.shape), wanted)
+        return np.asarray(_beside(wanted, [edge])[0, wanted.side * generator.integers(1, 3, wanted.shape)])
     if wanted.dtype.kind == "b":
         return np.full(wanted.shape, wanted.side > 0)
     return np.asarray(edge + wanted.side * generator.choice(_STEPS, wanted.shape) * max(abs(edge), 0.01))
@@ -175,12 +175,19 @@ def _integers(low: float, high: float) -> Draw:
 
 
 def _integers_near_edges(generator: Generator, wanted: Wanted) -> Array:
-    least, most = wanted.held
-    edges = tuple(edge for edge in wanted.edges if least - 2 <= edge <= most + 2)
-    chosen, side = _edge_and_side(generator, wanted._replace(edges=edges))
-    # As integers: beyond 2^53 a float64 has no odd numbers.
-    numbers = np.round(chosen).astype(np.int64) + side.astype(np.int64) * generator.integers(1, 3, wanted.shape)
-    return np.asarray(np.clip(numbers, least, most))
+    info = _info(wanted.dtype)
+    named = _named([edge for edge in wanted.edges if info.min - 2 <= edge <= info.max + 2])
+    at, side = _edge_and_side(generator, wanted, len(named))
+    return np.asarray(_beside(wanted, named)[at, side * generator.integers(1, 3, wanted.shape)])
+
+
+def _beside(wanted: Wanted, edges: Sequence[float]) -> Array:
+    """For each edge the integers from it to two above, then two and one below, as far as the type holds them."""
+    info = _info(wanted.dtype)
+    steps = (0, 1, 2, -2, -1)
+    return np.array(
+        [[min(max(round(edge) + step, info.min), info.max) for step in steps] for edge in edges], wanted.dtype
+    )
 
 
 def _integer_image(generator: Generator, wanted: Wanted) -> Array:

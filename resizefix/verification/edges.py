@@ -30,6 +30,7 @@ _MOST_OF_ONE = 8  # values of one constant
 _MOST_STEPS = 20_000  # of the walk, in all
 _MOST_EDGES = 64  # of one input
 _MOST_OF_A_TREE = 24  # thresholds of one node
+_LARGEST_EXACT = 2**64  # integers beyond are numbers of no type
 _LARGEST = 3e38  # exporters write larger numbers for "no limit"
 
 
@@ -133,6 +134,7 @@ class _EdgeWalk:
         seen: set[tuple[Place, float]] = set()
         while pending and len(seen) < _MOST_STEPS:
             place, value, exact = pending.popleft()
+            value = value if abs(value) < _LARGEST_EXACT else float(value)
             if (place, value) in seen or not math.isfinite(value):
                 continue
             seen.add((place, value))
@@ -180,7 +182,7 @@ class _EdgeWalk:
                 named = [value for value in rule(asked) if abs(value) < _LARGEST]
                 for place, constant in zip(places, asked.constants, strict=True):
                     if constant is None:
-                        yield from ((place, float(value)) for value in named)
+                        yield from ((place, value) for value in named)
 
     def _asked(self, node: NodeProto, places: Sequence[Place]) -> Asked:
         constants = [self._numbers_of(place) for place in places]
@@ -197,7 +199,8 @@ class _EdgeWalk:
             return None
         if array.size == 0 or array.size > _MOST_NUMBERS or array.dtype.kind not in "iufbV":
             return ()
-        numbers = np.unique(array.astype(np.float64))
+        # Integers stay integers: beyond 2^53 a float64 has no odd ones.
+        numbers = np.unique(array if array.dtype.kind in "iu" else array.astype(np.float64))
         numbers = numbers[np.isfinite(numbers)]
         return tuple(numbers[_spread(len(numbers), _MOST_OF_ONE)].tolist())
 

@@ -6,7 +6,7 @@ Loop feeds back to themselves: what one turn enlarges the next one enlarges agai
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, ValueInfoProto
@@ -146,14 +146,30 @@ DECIDING: dict[str, tuple[int, ...]] = {
     "TopK": (1,),
     "Upsample": (1,),
 }
+# The operands that say where something stands: numbers out of range are refused.
+PLACING: dict[str, tuple[int, ...]] = {
+    "Gather": (1,),
+    "GatherElements": (1,),
+    "GatherND": (1,),
+    "MaxRoiPool": (1,),
+    "ReverseSequence": (1,),
+    "RoiAlign": (2,),
+    "Scatter": (1,),
+    "ScatterElements": (1,),
+    "ScatterND": (1,),
+    "SequenceAt": (1,),
+    "SequenceErase": (1,),
+    "SequenceInsert": (2,),
+    "TensorScatter": (2,),
+}
 # Whose results hold the size of what they read, not its values.
 SIZE_ONLY = frozenset({"Shape", "Size", "SequenceLength"})
 
 
-def deciding_inputs(model: ModelProto) -> frozenset[str]:
+def deciding_inputs(model: ModelProto, operands: Mapping[str, Sequence[int]] = DECIDING) -> frozenset[str]:
     """The names of the inputs whose values reach such an operand."""
     upstream = Upstream(model)
-    pending = _operands(upstream)
+    pending = _operands(upstream, operands)
     seen = set(pending)
     deciding = set()
     while pending:
@@ -168,13 +184,13 @@ def deciding_inputs(model: ModelProto) -> frozenset[str]:
     return frozenset(deciding)
 
 
-def _operands(upstream: Upstream) -> list[Place]:
+def _operands(upstream: Upstream, operands: Mapping[str, Sequence[int]]) -> list[Place]:
     """Every operand that decides, and what tells a Loop to go on."""
     places: list[Place] = []
     for scope in upstream.scopes.all:
         for node in scope.body.node:
             if node.domain in DEFAULT_DOMAINS:
-                positions = DECIDING.get(node.op_type, ())
+                positions = operands.get(node.op_type, ())
                 places += [(scope, node.input[at]) for at in positions if at < len(node.input) and node.input[at]]
         holder = None if scope.parent is None or scope.owner is None else scope.parent.body.node[scope.owner]
         if is_operator(holder, "Loop"):

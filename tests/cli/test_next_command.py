@@ -178,6 +178,13 @@ def test_a_proposed_value_takes_the_place_of_the_one_for_the_same_input():
     typed = ("freeze-scales", "m.onnx", "--set", "s=1,1,0,4", "--set", "t=2", "--", "out.onnx")
     fixed = ("freeze-scales", "m.onnx", "--set", "t=2", "--set", "s=1,1,2,2", "--", "out.onnx")
     assert with_options(typed, ("--set", "s=1,1,2,2")) == fixed
+    for typed in (("--set", "s=2"), ("--set=s=2",), ("--set=s=2", "--set", "s=3")):
+        assert with_options(("freeze-scales", *typed, "m.onnx"), ("--set", "s=2")) == (
+            *fixed[:1],
+            "m.onnx",
+            "--set",
+            "s=2",
+        )
     assert with_options(("repair", "m.onnx"), ("--prefer", "scales")) == ("repair", "m.onnx", "--prefer", "scales")
 
 

@@ -2,7 +2,7 @@ import numpy as np
 import onnx
 import onnx.printer
 import pytest
-from onnx_text import document
+from onnx_text import document, model
 from ort_runs import run
 from resize_texts import BY_2, ONE, in_another_file, inputs, operators, refusal, resizing, statuses
 
@@ -239,6 +239,16 @@ def test_values_that_fit_no_input_are_the_callers_mistake(values, message):
     with pytest.raises(UsageError) as caught:
         frozen(one("y = Resize (x, , , k)", x="float[1,3,8,8] x, int64[4] k, float t"), **values)
     assert message in str(caught.value)
+
+
+def test_an_input_that_a_called_function_resizes_by_is_frozen_once_the_functions_are_inlined():
+    calls = "(float[1,3,8,8] x, float[4] k, float[4] j) => (float[?,?,?,?] y, float[?,?,?,?] z)"
+    function = '<opset_import: ["": 13], domain: "l"> up (a, s) => (b) { b = Resize (a, , s) }'
+    given = model(f"{calls} {{ y = l.up (x, k) z = l.up (x, j) }} {function}", 13, "l")
+    values = {"k": [1, 1, 2, 2], "j": [1, 1, 3, 3]}
+    with pytest.raises(UsageError, match=r"A selected node stands in a local function.*inline=True"):
+        resizefix.freeze_scales(given, set=values)
+    assert [value.name for value in resizefix.freeze_scales(given, set=values, inline=True).model.graph.input] == ["x"]
 
 
 @pytest.mark.parametrize(

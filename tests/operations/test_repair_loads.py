@@ -119,6 +119,37 @@ def test_a_run_that_its_feeds_may_spoil_refuses_nothing():
     assert "it was not run" in result.verification.reason
 
 
+RESHAPED = "r = Resize (x, , s) y = Reshape (r, k)"
+BY_2 = "float[4] s = {1, 1, 2, 2}"
+RESHAPES = f"{BY_2}, int64[2] k = {{5, 7}}"
+OPEN = "float[n,3,8,8] x"
+# What stands before the node that fails, and whether another feed might run.
+FAILING_IN_A_RUN = {
+    "one size": (RESHAPED, RESHAPES, "float[1,3,8,8] x", False),
+    "a fault was fixed": (RESHAPED, RESHAPES.replace("float", "double"), "float[1,3,8,8] x", False),
+    "a size is open": (RESHAPED, RESHAPES, OPEN, True),
+    "a size is fed": (RESHAPED, BY_2, "float[1,3,8,8] x, int64[2] k", True),
+    "a position is fed as a real number": (
+        "y = Resize (x, , s) i = Cast <to = 7> (k) z = Gather (y, i)", BY_2,
+        "float[1,3,8,8] x, float[1] k", True),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FAILING_IN_A_RUN)
+def test_a_model_that_no_feed_runs_is_refused_and_another_says_that_it_was_not_run(name, tmp_path, call):
+    nodes, constants, x, may_run = FAILING_IN_A_RUN[name]
+    onnx.save(resizing(nodes, constants, x), tmp_path / "in.onnx")
+    code, out, err = call("repair", tmp_path / "in.onnx", tmp_path / "out.onnx")
+    said = " ".join((out + err).split())
+    assert code == (0 if may_run else 1)
+    if name.startswith("a position"):
+        assert "onnxruntime" not in said, "feeds in range were drawn"
+    else:
+        assert "cannot be run at node 'Reshape#1'" in said
+        assert ("it was not run" in said) == may_run
+        assert ("repair fixes resizes only" in said) == (name == "one size")
+
+
 @pytest.mark.parametrize("kind", ["float16", "float"])
 @pytest.mark.parametrize("held", ["", "= {}"])
 def test_empty_scales_that_may_be_fed_are_removed(kind, held):

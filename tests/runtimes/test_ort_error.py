@@ -63,6 +63,25 @@ CASES = {
             "Resize",
         ),
     ),
+    "a type error of two inputs": (
+        "[ONNXRuntimeError] : 1 : FAIL : Type Error: Type parameter (T) of Optype (Mul) bound to different types "
+        "(tensor(float) and tensor(int64) in node (m).",
+        OrtError(
+            "Type Error: Type parameter (T) of Optype (Mul) bound to different types "
+            "(tensor(float) and tensor(int64) in node (m)",
+            "m",
+            "Mul",
+        ),
+    ),
+    "a type error of an output": (
+        "[ONNXRuntimeError] : 1 : FAIL : Type Error: Type (tensor(float)) of output arg (y) of node (r) "
+        "does not match expected type (tensor(float16)).",
+        OrtError(
+            "Type Error: Type (tensor(float)) of output arg (y) of node (r) "
+            "does not match expected type (tensor(float16))",
+            "r",
+        ),
+    ),
     "a kernel's constructor": (
         "[ONNXRuntimeError] : 1 : FAIL : Exception during initialization: "
         "/onnxruntime_src/onnxruntime/core/providers/cpu/tensor/upsamplebase.h:370 onnxruntime::UpsampleMode "

@@ -124,3 +124,11 @@ def test_a_threshold_in_a_body_is_told_from_one_that_is_a_little_further(seed, h
 @pytest.mark.parametrize("between", BETWEEN)
 def test_the_tensor_in_front_of_the_first_node_that_hands_on_no_number_is_searched(between):
     assert edges(document(text(between, THRESHOLDS[0], 0.25), 18)).behind
+
+
+@settings(max_examples=12, deadline=None)
+@given(st.integers(0, 999), st.integers(-(2**40), 2**40), st.integers(2, 16))
+def test_two_thresholds_behind_a_sum_of_integers_are_told_apart_however_near_they_are(seed, number, count):
+    sums = "(int64[%d] x) => (y) <int64 k = {%d}> { t = ReduceSum<keepdims = 0>(x) y = Greater(t, k) }"
+    before, after = (document(sums % (count, threshold), 18) for threshold in (number, number + 1))
+    assert not verify(before, after, Conditions(seed=seed), feeding=Feeding(runs=None)).passed

@@ -230,6 +230,9 @@ WEIGHTED = """(float[1,2] x) => (y) <float h = {%s}, float[2,3] w = {0.01, -0.02
     t = MatMul(x, w) y = Min(t, h) }"""
 SIZES = "(float[1,3,h,w] x, int64[4] s) => (y) { y = Resize<mode = %s, coordinate_transformation_mode = %s>(x, , , s) }"
 VAST = "(float[3] x) => (y) <float l = {-%s}, float h = {%s}> { y = Clip(x, l, h) }"
+AT_NONE = """(float[n] x) => (y) <int64[1] none = {0}> { %s
+    y = If(p) <then_branch = t () => (float[?] u) { u = Constant<value_floats = [%d.0]>() },
+               else_branch = e () => (float[?] v) { v = Identity(x) }> }"""
 RARE = (
     ("(float[3] x) => (y) { y = Abs(x) }", "(float[3] x) => (y) { s = Mul(x, x) y = Sqrt(s) }"),  # beyond 1e19
     (VAST % ("3e30", "3e30"), VAST % ("2e30", "2e30")),
@@ -239,6 +242,14 @@ RARE = (
     (DELIMITER % '","', DELIMITER % '";"'),
     (DELIMITER % '",", maxsplit = 1', DELIMITER % '",", maxsplit = 2'),
     (GREATER % 10**12, GREATER % (2 * 10**12)),
+    (GREATER % (2**62 + 5), GREATER % (2**62 + 6)),
+    (GREATER % (2**63 - 2), GREATER % (2**63 - 1)),
+    (GREATER.replace("int64", "uint64") % (2**63 + 5), GREATER.replace("int64", "uint64") % (2**63 + 6)),
+    (AT_NONE % ("s = Shape(x) p = Equal(s, none)", 1), AT_NONE % ("s = Shape(x) p = Equal(s, none)", 2)),
+    (
+        AT_NONE % ("s = Size(x) q = Cast<to = 9>(s) p = Not(q)", 1),
+        AT_NONE % ("s = Size(x) q = Cast<to = 9>(s) p = Not(q)", 2),
+    ),
     (LENGTH % 3, LENGTH % 6),
     (NARROWED % TensorProto.INT64, NARROWED % TensorProto.INT32),
     (NARROWED % TensorProto.INT64, NARROWED % TensorProto.FLOAT),

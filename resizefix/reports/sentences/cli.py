@@ -139,6 +139,7 @@ SENTENCES = {
     "cli.nothing-to-freeze": "there is nothing to do: the scales of every selected node are constants already",
     "cli.nothing-to-promote": "there is nothing to do: the scales of every selected node are graph inputs already",
     "cli.fault-left": "nothing is broken: the file computes what it says, which is not what PyTorch computes; choose that with {words}",
+    "cli.no-fault-known": "no known fault in the selected nodes; {why}",
     "cli.nothing-to-repair": "there is nothing to do: no known fault in the selected nodes",
     "cli.nothing-to-set": "there is nothing to do: every selected node is like this already",
     "cli.nothing-to-legalize": "there is nothing to do: {target} accepts every selected node as it is",

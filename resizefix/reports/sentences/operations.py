@@ -29,6 +29,7 @@ SENTENCES = {
     "operations.set-does-not-fit": "--set {name}: {values} for {label}",
     "operations.set-no-values": "--set {name}: {values} are no values for {label}",
     "operations.set-drives-nothing": "--set {name}: it drives none of the selected nodes; inputs that do: {known}",
+    "operations.set-in-function": "{why}. A selected node stands in a local function; inline the functions with --inline",
     "operations.in-local-function": "{why}. It stands in a local function; inline the functions with --inline",
     "operations.not-loaded": "{why}. To fix it: {fix}",
     "operations.rewrite-failed": "{why}. To fix it: {fix}; {error}",

@@ -94,15 +94,15 @@ def _by_runs(document: Document, rules: Conditions) -> list[ReusedName]:
 def _outcomes(reused: Sequence[ReusedName], before: Document, after: Document) -> list[Outcome]:
     """One for each name; they count on behind the sites."""
     first = len(find_sites(before))
-    found = []
+    outcomes = []
     for index, one in enumerate(reused, first):
         names = list(dict.fromkeys(axis.tensor for group in one.groups[1:] for axis in group))
         texts = [[_text(document, name) for name in names] for document in (before, after)]
         reason = f"{one.fault.because}: {one.fault.fix}"
-        found.append(
+        outcomes.append(
             Outcome(index, one.name, Status.CHANGED, reason, ", ".join(texts[0]), tuple(texts[1]), fault=REUSED)
         )
-    return found
+    return outcomes
 
 
 def _text(document: Document, name: str) -> str:
@@ -228,15 +228,15 @@ def _of_both(first: Sequence[Outcome], second: Sequence[Outcome]) -> tuple[Outco
 def _left(document: Document) -> str:
     """Of each resize that is broken yet, why it was not repaired."""
     view = ModelView(document)
-    found: list[str] = []
+    reasons: list[str] = []
     for site, faults in zip(sites_in(view), faults_in(view), strict=True):
         if faults and not faults[0].is_optional:
             fix = Diagnostic("library.not-selected") if faults[0].change is not None else faults[0].fix
             why = {"because": faults[0].because, "fix": fix}
-            found.append(Diagnostic("library.fault-not-repaired", label=site.label, **why))
+            reasons.append(Diagnostic("library.fault-not-repaired", label=site.label, **why))
         elif site.interpolation is None:
-            found.append(Diagnostic("library.not-repaired", label=site.label, why=site.reason))
-    return ". ".join(found[:_MOST_NAMED]) or Diagnostic("library.fault-of-no-resize")
+            reasons.append(Diagnostic("library.not-repaired", label=site.label, why=site.reason))
+    return ". ".join(reasons[:_MOST_NAMED]) or Diagnostic("library.fault-of-no-resize")
 
 
 def _repaired(

@@ -30,9 +30,9 @@ class Diagnostic(str):
 
     def __new__(cls, code: str, /, **arguments: Any) -> Diagnostic:
         """The sentence of `code`, filled in."""
-        made = super().__new__(cls, _sentence(code, _reader.types).format(**arguments))
-        made.code, made.arguments = code, arguments
-        return made
+        sentence = super().__new__(cls, _sentence(code, _reader.types).format(**arguments))
+        sentence.code, sentence.arguments = code, arguments
+        return sentence
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _rebuilt, (self.code, self.arguments)

@@ -41,12 +41,12 @@ METHODS: dict[str, Callable[..., Any]] = {
 def _method(name: str, call: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(call)
     def method(graph: gs.Graph, **options: Any) -> Any:
-        made = call(graph, **options)
-        if not isinstance(made, Result):
-            return made
+        result = call(graph, **options)
+        if not isinstance(result, Result):
+            return result
         # All but the counter that keeps apart the names which the graph's user makes with graph.layer.
-        vars(graph).update({**vars(made.model), "name_idx": graph.name_idx})
-        return replace(made, model=graph)
+        vars(graph).update({**vars(result.model), "name_idx": graph.name_idx})
+        return replace(result, model=graph)
 
     method.__name__ = name
     return method

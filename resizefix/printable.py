@@ -15,8 +15,8 @@ def printable(text: str, *, keep_lines: bool = False) -> str:
         return text
     import unicodedata  # a library of its own, for names that few files have
 
-    kept = "\n\t" if keep_lines else ""
-    hidden = [one for one in set(text).difference(kept) if unicodedata.category(one) in _HIDDEN]
+    layout = "\n\t" if keep_lines else ""
+    hidden = [one for one in set(text).difference(layout) if unicodedata.category(one) in _HIDDEN]
     return text.translate({ord(one): one.encode("unicode_escape", "surrogatepass").decode("ascii") for one in hidden})
 
 

@@ -215,10 +215,10 @@ def _die_of(number: int) -> NoReturn:
 def _facts() -> dict[str, Any]:
     assert _board is not None
     try:
-        found: dict[str, Any] = json.loads(_board[: _board.find(b"\n")])
+        facts: dict[str, Any] = json.loads(_board[: _board.find(b"\n")])
     except ValueError:
         return {}
-    return found
+    return facts
 
 
 def bound(seconds: float | None, memory: int | None, code: int) -> None:

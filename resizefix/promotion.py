@@ -18,8 +18,8 @@ LARGEST_DENOMINATOR = 10_000
 
 def numerator(scale: float, denominator: int) -> int | None:
     """The whole number that, divided by `denominator`, is the float32 `scale`; None: there is none above 0."""
-    found = round(scale * denominator)
-    return found if found > 0 and np.float32(found / denominator) == np.float32(scale) else None
+    rounded = round(scale * denominator)
+    return rounded if rounded > 0 and np.float32(rounded / denominator) == np.float32(scale) else None
 
 
 def common_denominator(scales: Collection[float]) -> int | None:

@@ -115,16 +115,16 @@ class Worker(contextlib.AbstractContextManager["Worker"]):
         _send(request, asked.process)
         while True:
             try:
-                found = asked.messages.get(timeout=None if until is None else max(until - time.monotonic(), 0.0))
+                message = asked.messages.get(timeout=None if until is None else max(until - time.monotonic(), 0.0))
             except queue.Empty:
                 self.close()
                 raise TimeoutError from None
-            if found is None:
+            if message is None:
                 code, has_written = self._ended(asked)
                 raise WorkerEndedError(code, asked.notes, has_written)
-            if found == _DONE:
+            if message == _DONE:
                 return
-            yield found[0]
+            yield message[0]
 
     def _ended(self, asked: _Running) -> tuple[int, bool]:
         """How a process ended that sends no more; one that has not ended, for it sent what is no message, is ended."""
@@ -206,11 +206,11 @@ class _Running:
         reader: Any = _plain_unpickler() if self._is_foreign else pickle.Unpickler
         with contextlib.suppress(EOFError, pickle.UnpicklingError, OSError, ValueError, KeyError, IndexError):
             while True:
-                found = reader(self.process.stdout).load()
-                if isinstance(found, dict) and not self._is_foreign:
-                    self.notes.update(found)
+                message = reader(self.process.stdout).load()
+                if isinstance(message, dict) and not self._is_foreign:
+                    self.notes.update(message)
                 else:
-                    self.messages.put(found)
+                    self.messages.put(message)
         self.messages.put(None)
 
 

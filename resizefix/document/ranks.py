@@ -116,8 +116,8 @@ class _Ranks:
         if operator in _LISTS:
             return max(most if operator == "Expand" else 0, _listed(node, *_LISTS[operator], lists, _USUAL))
         if operator in _AXES:
-            kept = next((attribute.i for attribute in node.attribute if attribute.name == "keepdims"), 1)
-            few = 0 if kept and operator.startswith("Reduce") else _listed(node, 1, "axes", lists, 0)
+            keeps_axes = next((attribute.i for attribute in node.attribute if attribute.name == "keepdims"), 1)
+            few = 0 if keeps_axes and operator.startswith("Reduce") else _listed(node, 1, "axes", lists, 0)
             return read[0] + _AXES[operator] * few if read else 0
         return _FIXED.get(operator, most + (operator in _ONE_MORE))
 

@@ -175,11 +175,11 @@ class Scopes:
     @cached_property
     def reached(self) -> set[FunctionName]:
         """The local functions that run: those that the main graph calls, also by way of others."""
-        callers = {name: {scope.path.function for scope, _ in found} for name, found in self.calls.items()}
-        found = {name for name, by in callers.items() if None in by}
-        while new := {name for name, by in callers.items() if name not in found and by & found}:
-            found |= new
-        return found
+        callers = {name: {scope.path.function for scope, _ in reachable} for name, reachable in self.calls.items()}
+        reachable = {name for name, by in callers.items() if None in by}
+        while new := {name for name, by in callers.items() if name not in reachable and by & reachable}:
+            reachable |= new
+        return reachable
 
     def called(self, node: NodeProto) -> Scope | None:
         """The body of the local function that the node calls; None if it calls none."""
@@ -225,12 +225,12 @@ class Scopes:
         readers: dict[ScopePath, dict[str, list[Reader]]] = {scope.path: {} for scope in self.all}
         for scope in self.all:
             own = readers[scope.path]
-            made = scope.producers
+            producers = scope.producers
             for name, reader in reads(scope):
                 if name in own:
                     own[name].append(reader)
                     continue
-                if name in made:
+                if name in producers:
                     own[name] = [reader]
                     continue
                 home: Scope | None = scope
@@ -385,11 +385,11 @@ def _scope(
 
 def reads(scope: Scope) -> Iterator[tuple[str, Reader]]:
     """Every name that the nodes of a scope and its outputs read, bodies inside it not counted."""
-    made = partial(tuple.__new__, Reader)  # for a hundred thousand nodes
+    new_reader = partial(tuple.__new__, Reader)  # for a hundred thousand nodes
     for index, node in enumerate(scope.body.node):
         for position, name in enumerate(node.input):
             if name:
-                yield name, made((scope, index, position))
+                yield name, new_reader((scope, index, position))
     for position, value in enumerate(scope.body.output):
         name = value if isinstance(value, str) else value.name
         yield name, Reader(scope, None, position)

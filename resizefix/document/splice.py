@@ -47,13 +47,13 @@ def increasing_matches(old: Sequence[Hashable], new: Sequence[Hashable]) -> list
 
 def gaps(matches: Sequence[Match], old_length: int, new_length: int) -> list[tuple[range, range]]:
     """The unmatched stretches (of the old, of the new sequence) between matches, where both have elements."""
-    found = []
+    spaces = []
     i = j = 0
     for next_i, next_j in [*matches, (old_length, new_length)]:
         if i < next_i and j < next_j:
-            found.append((range(i, next_i), range(j, next_j)))
+            spaces.append((range(i, next_i), range(j, next_j)))
         i, j = next_i + 1, next_j + 1
-    return found
+    return spaces
 
 
 def _unique_in_both(old: Sequence[Hashable], new: Sequence[Hashable], in_old: range, in_new: range) -> list[Match]:
@@ -122,9 +122,9 @@ class _Layout(NamedTuple):
 
     def pieces(self) -> list[Piece]:
         out: list[Piece] = []
-        for index, kept in enumerate(self.kept):
+        for index, record_pieces in enumerate(self.kept):
             out += self.before.get(index, ())
-            out += kept
+            out += record_pieces
         return out + self.before.get(len(self.kept), [])
 
 
@@ -168,8 +168,8 @@ class Splicer(NamedTuple):
         return layout.pieces()
 
     def _merge_field(self, kind: str, key: _Key, places: list[int], layout: _Layout, was: _Side, shall: _Side) -> None:
-        number, known, _ = key
-        row = FIELDS[kind][number] if known else None
+        number, field, _ = key
+        row = FIELDS[kind][number] if field else None
         count = len(was.fields.get(key, ()))
         if row and row.repeated and row.wire_type == LENGTH_DELIMITED and len(places) == count:
             self._merge_elements(kind, key, places, layout, was, shall)

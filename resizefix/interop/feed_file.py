@@ -18,7 +18,6 @@ from resizefix.interop.tensor_file import (
     NPZ,
     PB,
     StoredArrays,
-    TensorRole,
     assigned,
     holds_many,
     read_array,
@@ -62,7 +61,7 @@ def read_feeds(given: Mapping[str, object], entries: Sequence[TensorInput]) -> F
     fed = Fed({}, {}, {}, [])
     for said, value in given.items():
         if not said and isinstance(value, (str, os.PathLike)) and holds_many(os.fsdecode(value)):
-            _feed_arrays(fed, read_arrays(os.fsdecode(value), TensorRole.INPUT), entries)
+            _feed_arrays(fed, read_arrays(os.fsdecode(value), "input"), entries)
             continue
         name = said or _only_image(str(value), entries)
         if name in fed.values:
@@ -82,7 +81,7 @@ def _feed_arrays(fed: Fed, stored: StoredArrays, entries: Sequence[TensorInput])
     """Feed the inputs that a file has arrays for, each of the input's shape and kind of numbers."""
     required = [entry.name for entry in entries if not entry.has_default]
     names = required if max(stored.by_place, default=-1) < len(required) else [entry.name for entry in entries]
-    arrays, unknown, note = assigned(stored, names, TensorRole.INPUT, [entry.name for entry in entries])
+    arrays, unknown, note = assigned(stored, names, "input", [entry.name for entry in entries])
     if unknown:
         known = ", ".join(entry.name for entry in entries)
         raise UsageError("interop.feed-no-such-input", name=f"{stored.path}: {', '.join(unknown)}", known=known)
@@ -122,8 +121,8 @@ def _only_image(path: str, entries: Sequence[TensorInput]) -> str:
     """The input that a picture without a name is for."""
     fitting = [entry.name for entry in entries if _takes_pictures(entry)]
     if len(fitting) != 1:
-        known = ", ".join(fitting or (entry.name for entry in entries))
-        raise UsageError("interop.feed-which-input", path=path, known=known or "none")
+        names = ", ".join(fitting or (entry.name for entry in entries))
+        raise UsageError("interop.feed-which-input", path=path, known=names or "none")
     return fitting[0]
 
 
@@ -144,7 +143,7 @@ def fed_from_file(path: str, entry: TensorInput) -> tuple[Array, str]:
     if not Path(path).is_file():
         raise UsageError("interop.feed-no-file", path=path)
     if (suffix := PurePath(path).suffix.lower()) in (NPY, NPZ, PB):
-        array = read_array(path) if suffix == NPY else _one_of(read_arrays(path, TensorRole.INPUT), entry.name)
+        array = read_array(path) if suffix == NPY else _one_of(read_arrays(path, "input"), entry.name)
         return array, _how(PurePath(path).name, array, entry)
     return _picture(path, entry)
 

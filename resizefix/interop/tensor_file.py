@@ -6,9 +6,8 @@ from __future__ import annotations
 import re
 import zipfile
 from collections.abc import Collection, Mapping, Sequence
-from enum import Enum
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from google.protobuf.message import DecodeError
@@ -23,11 +22,8 @@ _MOST_NAMED = 8
 _NUMBER = re.compile(r"_(\d+)$")
 
 
-class TensorRole(Enum):
-    """What arrays are to a model; files of a test data set begin with the value."""
-
-    INPUT = "input"
-    OUTPUT = "output"
+TensorRole = Literal["input", "output"]
+"""What arrays are to a model; files of a test data set begin with it."""
 
 
 class StoredArrays(NamedTuple):
@@ -107,17 +103,17 @@ def assigned(stored: StoredArrays, names: Sequence[str], role: TensorRole, other
                 "interop.arrays-of-other-names",
                 path=stored.path,
                 names=_listed(stored.by_name),
-                role=role.value,
+                role=role,
                 known=_listed(names),
             )
         return Assigned(common, unknown)
     if max(stored.by_place) >= len(names):
         count = max(stored.by_place) + 1
         raise UsageError(
-            "interop.more-arrays-than-names", path=stored.path, count=count, role=role.value, known=_listed(names)
+            "interop.more-arrays-than-names", path=stored.path, count=count, role=role, known=_listed(names)
         )
     arrays = {names[at]: array for at, array in stored.by_place.items()}
-    note = Diagnostic("interop.arrays-by-order", file=stored.file, role=role.value, names=_listed(arrays))
+    note = Diagnostic("interop.arrays-by-order", file=stored.file, role=role, names=_listed(arrays))
     return Assigned(arrays, note=note if stored.by_name or len(names) > 1 else None)
 
 
@@ -133,7 +129,7 @@ def _of_archive(path: str) -> dict[str, Array]:
 
 
 def _of_data_set(folder: Path, role: TensorRole) -> dict[int, Array]:
-    files = sorted(folder.glob(f"{role.value}_*{PB}"))
+    files = sorted(folder.glob(f"{role}_*{PB}"))
     inner = sorted(folder.glob("test_data_set_*"))
     if not files and len(inner) == 1:
         return _of_data_set(inner[0], role)
@@ -141,7 +137,7 @@ def _of_data_set(folder: Path, role: TensorRole) -> dict[int, Array]:
         raise UsageError("interop.which-data-set", path=str(folder), names=_listed([one.name for one in inner]))
     numbered = {int(number[1]): file for file in files if (number := _NUMBER.search(file.stem))}
     if not numbered:
-        raise UsageError("interop.no-data-set", path=str(folder), role=role.value)
+        raise UsageError("interop.no-data-set", path=str(folder), role=role)
     return {at: _of_tensor(numbered[at]) for at in sorted(numbered)}
 
 

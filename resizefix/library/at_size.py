@@ -52,8 +52,8 @@ def fixed_at(document: Document, size: tuple[int, int]) -> Document:
             raise UsageError("library.size-is-fixed", name=image.name, has=has, wanted=f"{size[0]}x{size[1]}")
     if not left_open:
         return document
-    made = closed(document, left_open, wanted)
-    return seam.submitted(document, made, Plan(input_shapes=asked_shapes(document.proto, left_open, wanted)))
+    closed_document = closed(document, left_open, wanted)
+    return seam.submitted(document, closed_document, Plan(input_shapes=asked_shapes(document.proto, left_open, wanted)))
 
 
 def _joined(function: Callable[..., Result], document: Document, fixed: Document, options: dict[str, Any]) -> Result:

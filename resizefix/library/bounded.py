@@ -26,7 +26,6 @@ from resizefix.errors import RefusedError
 from resizefix.interop import Model, OfAnotherPackage, opened, returned
 from resizefix.library.advice import AskedCall, Candidates, advise, with_inlining
 from resizefix.library.inlining import Asks, inlining_first
-from resizefix.library.keywords import require_fitting
 from resizefix.library.model_outcome import Demand
 from resizefix.library.option_values import SIZE
 from resizefix.library.options import checked_options, checks_of, command_of
@@ -56,7 +55,7 @@ def bounded(function: F) -> F:
     @functools.wraps(function)
     @np.errstate(all="ignore")  # numbers of a file may be anything: what overflows is judged, and no warning leaks
     def call(*models: Any, **options: Any) -> Any:
-        require_fitting(function.__name__, signature, models, options)
+        _require_fitting(function.__name__, signature, models, options)
         options = checked_options(function.__name__, options)
         if not _needs_process(options):
             with _memory_back():
@@ -74,7 +73,7 @@ def checked(function: F) -> F:
     @functools.wraps(function)
     @np.errstate(all="ignore")  # as `bounded`
     def call(*models: Any, **options: Any) -> Any:
-        require_fitting(function.__name__, signature, models, options)
+        _require_fitting(function.__name__, signature, models, options)
         return function(*models, **checked_options(function.__name__, options))
 
     signature = inspect.signature(function)
@@ -114,7 +113,7 @@ def operation(
         @functools.wraps(function)
         @np.errstate(all="ignore")  # as `bounded`
         def call(*models: Any, **options: Any) -> Result:
-            require_fitting(name, signature, models, options)
+            _require_fitting(name, signature, models, options)
             model: Model = models[0] if models else options.pop("model")
             options = checked_options(name, options)
             on_refusal = options.pop("on_refusal", "raise")
@@ -208,6 +207,18 @@ def _signature(call: Callable[..., Any], *, changes: bool = False) -> inspect.Si
     listed = signature.replace(parameters=parameters)
     vars(call)["__signature__"] = listed
     return listed
+
+
+def _require_fitting(
+    call: str, signature: inspect.Signature, models: Sequence[Any], options: Mapping[str, Any]
+) -> None:
+    """Raises TypeError where the call does not take these arguments."""
+    try:
+        signature.bind(*models, **options)
+    except TypeError as error:
+        from resizefix.library.keywords import why_unbound  # few calls are written wrongly
+
+        raise TypeError(why_unbound(call, signature, models, options) or f"{call}(): {error}") from None
 
 
 def _refused_as_a_whole(document: Document, patterns: Sequence[str], error: RefusedError) -> Result[Document]:

@@ -75,8 +75,8 @@ def without_coupled(
             for site in sites
             if site.index not in refused and site.key in verdicts and verdicts[site.key].verdict is Freedom.COUPLED
         }
-        known = by_sizes() if found else {}
-        coupled = {site.index: _refusal(why, known.get(site.key), shared) for site, why in found.items()}
+        by_size = by_sizes() if found else {}
+        coupled = {site.index: _refusal(why, by_size.get(site.key), shared) for site, why in found.items()}
         if not coupled:
             break
         absorbing = [] if shared else [index for index in coupled if as_sizes or _keeps_sizes(by_index[index])]
@@ -108,7 +108,7 @@ def _refusal(found: Coupling, by_sizes: Coupling | None, shared: bool) -> Refusa
 
 def named_in_original(couplings: Mapping[Key, Coupling], promoted: Document, original: Document) -> dict[Key, Coupling]:
     """The verdicts with nodes that have no name called by their places in the original, not in the promoted model."""
-    labels = {found.breaks_at for found in couplings.values()}
+    labels = {coupling.breaks_at for coupling in couplings.values()}
     outputs = {
         label: node.output[0]
         for index, node in enumerate(promoted.proto.graph.node if labels - {None} else ())
@@ -121,24 +121,24 @@ def named_in_original(couplings: Mapping[Key, Coupling], promoted: Document, ori
         if node.output and node.output[0] in wanted
     }
     return {
-        key: found._replace(breaks_at=places.get(outputs.get(found.breaks_at or "", ""), found.breaks_at))
-        for key, found in couplings.items()
+        key: coupling._replace(breaks_at=places.get(outputs.get(coupling.breaks_at or "", ""), coupling.breaks_at))
+        for key, coupling in couplings.items()
     }
 
 
 def sites_with_coupling(view: ModelView) -> list[Site]:
     """All sites of a model, each with what sizes say about it."""
     sites = sites_in(view)
-    found = couplings_of(view, sites)
-    return [replace(site, coupling=found[site.key]) for site in sites]
+    couplings = couplings_of(view, sites)
+    return [replace(site, coupling=couplings[site.key]) for site in sites]
 
 
 def couplings_of(view: ModelView, sites: Sequence[Site]) -> dict[Key, Coupling]:
     """What sizes say about each site, driven by scales where it can be; unknown for what cannot be promoted."""
-    found = {site.key: Coupling(site.label, Freedom.UNKNOWN) for site in sites}
+    couplings = {site.key: Coupling(site.label, Freedom.UNKNOWN) for site in sites}
     plans = {site.index: plan for site in sites if (plan := _plan(site)) is not None}
     if not plans:
-        return found
+        return couplings
     inquiry = SizeInquiry(view)
     chosen = [site for site in sites if site.index in plans]
 
@@ -150,8 +150,8 @@ def couplings_of(view: ModelView, sites: Sequence[Site]) -> dict[Key, Coupling]:
 
     together = inquiry.fitting_together(list(plans.values()))
     _, verdicts = without_coupled(beside({}), chosen, beside, probe)
-    found |= verdicts
-    return {key: one._replace(shared=True) if key in together else one for key, one in found.items()}
+    couplings |= verdicts
+    return {key: one._replace(shared=True) if key in together else one for key, one in couplings.items()}
 
 
 class _CoupledCandidate(NamedTuple):
@@ -208,7 +208,7 @@ class SizeInquiry:
                 ends = SizeFlow(self._view, sizes).ends(moved, cases)
             except OldSizesError:
                 continue
-            if sizes or all(found.fits is not None for found in ends.values()):
+            if sizes or all(end.fits is not None for end in ends.values()):
                 break
         return ends
 

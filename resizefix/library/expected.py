@@ -16,7 +16,7 @@ from resizefix.errors import UsageError
 from resizefix.faults.framework import DIFFERS
 from resizefix.faults.table import faults_of, resize_nodes
 from resizefix.interop.feed_file import Fed, read_feeds
-from resizefix.interop.tensor_file import StoredArrays, TensorRole, assigned, read_arrays
+from resizefix.interop.tensor_file import StoredArrays, assigned, read_arrays
 from resizefix.library.live import places_of
 from resizefix.operations.sites import find_sites
 from resizefix.runtimes.inputs import TensorInput, model_inputs
@@ -45,17 +45,17 @@ def verify_against(
     not fit, or no tensor of the model can be compared.
     """
     entries = model_inputs(document.proto)
-    stored = _given(expect) if not isinstance(expect, str) else read_arrays(expect, TensorRole.OUTPUT)
+    stored = _given(expect) if not isinstance(expect, str) else read_arrays(expect, "output")
     fed = read_feeds(feed, entries) if feed else _fed_with(expect, stored, entries)
     missing = [entry for entry in entries if not (entry.name in fed.values or entry.has_default)]
     if missing := [entry for entry in missing if not entry.kind.is_optional]:
         named = ", ".join(f"'{entry.name}' ({entry.type_text})" for entry in missing)
         raise UsageError("library.expect-without-feed", names=named)
-    known = {entry.name: entry for entry in entries}
+    inputs = {entry.name: entry for entry in entries}
     for name in fed.values:
-        if name not in known:
-            raise UsageError("interop.feed-no-such-input", name=name, known=", ".join(known) or "none")
-    feeds = {name: as_feed(known[name], value) for name, value in fed.values.items()}
+        if name not in inputs:
+            raise UsageError("interop.feed-no-such-input", name=name, known=", ".join(inputs) or "none")
+    feeds = {name: as_feed(inputs[name], value) for name, value in fed.values.items()}
     expected = _expected(document, stored, [entry.name for entry in entries], fed.notes)
     feeding = Feeding(fed.values, fed.paths)
     places = places_of(find_sites(document))
@@ -79,8 +79,8 @@ def _expected(document: Document, stored: StoredArrays, inputs: list[str], notes
     """The arrays of which the model has an output or a tensor of its main graph, and what is to be said of the rest."""
     graph = document.proto.graph
     outputs = [value.name for value in graph.output]
-    made = {name for node in graph.node for name in node.output if name}
-    arrays, unknown, note = assigned(stored, outputs, TensorRole.OUTPUT, made)
+    computed = {name for node in graph.node for name in node.output if name}
+    arrays, unknown, note = assigned(stored, outputs, "output", computed)
     source = stored.file
     if not any(array.size for array in arrays.values()):
         raise UsageError("library.expect-empty", source=source)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.document.document import Document
@@ -112,16 +111,16 @@ def cause_of(message: Message) -> str:
 
 def _explained(message: Message, trials: FixTrials | None, fed: FedSizes) -> Explanation:
     fixes = [fix for fix in message.fixes if _exists(fix) and not (fix == ANY_SIZE and 0 in fed.axes)]
-    found = Explanation(message.text, message.runtime, cause_of(message), message.page, None)
+    explanation = Explanation(message.text, message.runtime, cause_of(message), message.page, None)
     if trials is not None:
-        return _answered(found, message, fixes, trials)
+        return _answered(explanation, message, fixes, trials)
     if FED_SIZE in fixes and (vector := fed_vector(fed)) is not None:
-        return replace(found, reason=vector)
+        return replace(explanation, reason=vector)
     if _is_no_size(fixes, fed):
-        return replace(found, reason=Diagnostic("library.fed-axis-is-no-size", axes=_axes(fed)))
+        return replace(explanation, reason=Diagnostic("library.fed-axis-is-no-size", axes=_axes(fed)))
     given = ((fix[0], fix[1:] if FED not in fix else fed_words(fed)) for fix in fixes)
     command = next((_line(name, "MODEL", "OUT", words) for name, words in given if words is not None), None)
-    return replace(found, command=command)
+    return replace(explanation, command=command)
 
 
 def _is_no_size(fixes: Sequence[Fix], fed: FedSizes, document: Document | None = None) -> bool:
@@ -146,14 +145,6 @@ def _exists(fix: Fix) -> bool:
     return bool(there) and (target is None or fix[0] == "legalize")
 
 
-class _FixCandidate(NamedTuple):
-    """A fix that changes the model, what it made, and whether the cause of the message is gone."""
-
-    fix: Fix
-    made: FixTrial
-    gone: bool | None
-
-
 def _answered(found: Explanation, message: Message, fixes: Sequence[Fix], trials: FixTrials) -> Explanation:
     """The explanation with the first fix after which the cause is gone, else with the first that changes the model."""
     target = next((one for fix in fixes if (one := _judge(message, fix))), message.target)
@@ -172,7 +163,7 @@ def _answered(found: Explanation, message: Message, fixes: Sequence[Fix], trials
             for fix, reason in useless
         ]
         return replace(found, reason=next((reason for _, reason in tried), None), tried=tuple(tried[:_MOST_TRIED]))
-    fix, made, gone = next((one for one in candidates if one.gone), candidates[0])
+    fix, made, gone = next((one for one in candidates if one[-1]), candidates[0])
     target = _judge(message, fix) or target
     found = replace(
         found,
@@ -197,29 +188,30 @@ def _answered(found: Explanation, message: Message, fixes: Sequence[Fix], trials
 
 def _sorted_out(
     message: Message, fixes: Sequence[Fix], target: str | None, trials: FixTrials
-) -> tuple[list[_FixCandidate], list[tuple[Fix, str]]]:
-    """The fixes that change the model, and those that do not or that leave the message's cause, with the reason.
+) -> tuple[list[tuple[Fix, FixTrial, bool | None]], list[tuple[Fix, str]]]:
+    """The fixes that change the model, what each made, whether the cause of the message is gone; and those that do not
+    or that leave the message's cause, with the reason.
 
     No further one is tried after the first, where that may help, or after one that helps.
     """
-    candidates: list[_FixCandidate] = []
+    candidates: list[tuple[Fix, FixTrial, bool | None]] = []
     useless: list[tuple[Fix, str]] = []
     for fix in fixes:
-        made = trials.trial(fix)
-        if made.model is None:
-            useless += [(fix, made.reason)] if made.reason is not None else []
+        trial = trials.trial(fix)
+        if trial.model is None:
+            useless += [(fix, trial.reason)] if trial.reason is not None else []
             continue
         judge = _judge(message, fix)
         if judge is None and target_of(fix) is not None:
-            gone = None if made.complete else False  # another runtime's rules say nothing of this one's message
+            gone = None if trial.complete else False  # another runtime's rules say nothing of this one's message
         else:
-            gone = trials.cause_gone(fix, made, judge or target, at_other_sizes=message.at_other_sizes)
-        by_run = made.complete and judge is None and target in (None, "onnxruntime")
+            gone = trials.cause_gone(fix, trial, judge or target, at_other_sizes=message.at_other_sizes)
+        by_run = trial.complete and judge is None and target in (None, "onnxruntime")
         if gone is False and by_run and (trials.fed.axes or fix == REPAIR):
             useless.append((fix, Diagnostic("library.cause-still-there")))
             continue
-        candidates.append(_FixCandidate(fix, made, gone))
-        if gone or candidates[0].gone is None:
+        candidates.append((fix, trial, gone))
+        if gone or candidates[0][-1] is None:
             break
     return candidates, useless
 

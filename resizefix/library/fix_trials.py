@@ -78,7 +78,7 @@ def fed_shape(document: Document, fed: FedSizes) -> Shapes | None:
 
 def other_shapes(document: Document) -> list[Shapes]:
     """Larger images than the file's, to run it with."""
-    found: list[Shapes] = []
+    tried: list[Shapes] = []
     for times_high, more_high, times_wide, more_wide in _ENLARGED:
         shapes = {}
         for image in fed_images(document):
@@ -86,8 +86,8 @@ def other_shapes(document: Document) -> list[Shapes]:
             for name, times, more in (("height", times_high, more_high), ("width", times_wide, more_wide)):
                 dims[image.axes[name]] = dims[image.axes[name]] * times + more
             shapes[image.name] = tuple(dims)
-        found += [shapes] if shapes else []
-    return found
+        tried += [shapes] if shapes else []
+    return tried
 
 
 @dataclass(frozen=True)
@@ -127,8 +127,8 @@ def model_findings(model: Model, target: str | None) -> Findings:
     sites = sites_in(view)
     faults = tuple(
         ShownFault(site.label, fault.name, str(fault.because), str(fault.fix))
-        for site, found in zip(sites, faults_in(view), strict=True)
-        for fault in found
+        for site, of_site in zip(sites, faults_in(view), strict=True)
+        for fault in of_site
         if fault.change is not None or fault.stops_loading
     )
     faults += tuple(

@@ -52,14 +52,13 @@ def freeze_scales(
     """
     view = ModelView(document)
     sites = select(sites_in(view), node)
-    made = freeze(document, sites, values=set, all_uses=all_uses, view=view)
+    made, values = freeze(document, sites, values=set, all_uses=all_uses, view=view)
     made = replace(made, outcomes=_with_examples(view, sites, made.outcomes))
     changed = [site for site, outcome in zip(sites, made.outcomes, strict=True) if outcome.status is Status.CHANGED]
     moved = without_their_chain(changed)
     if changed:
-        plan = Plan(frozenset(site.key for site in changed), frozen=made.values)
-        frozen = seam.submitted(document, made.document, plan)
-        made = made if frozen is made.document else replace(made, view=ModelView(frozen))
+        plan = Plan(frozenset(site.key for site in changed), frozen=values)
+        made = made.with_document(seam.submitted(document, made.document, plan))
     if not changed or not verify:
         nothing = not_verified() if changed else skipped("library.nothing-frozen")
         return Result(made.document, measured(made.outcomes, moved, nothing), (), nothing)
@@ -69,7 +68,7 @@ def freeze_scales(
     rules = conditions(**run)
     keys = {site.key: site.input for site in changed}
     last_bits = half_units(site.elem_type for site in changed)
-    verification = prove_rewrite(document, made.document, keys, last_bits, rules, feeds=made.values)
+    verification = prove_rewrite(document, made.document, keys, last_bits, rules, feeds=values)
     outcomes = measured(made.outcomes, moved, verification)
     if not verification.passed:
         raise failed(Result(document, outcomes, (), verification))

@@ -14,27 +14,24 @@ _MOST_LISTED = 12
 _ANY_TEXT = "any text"  # what is taken for a name, and for nothing else
 
 
-def require_fitting(call: str, signature: inspect.Signature, models: Sequence[Any], options: Mapping[str, Any]) -> None:
-    """Raises TypeError where the call does not take these arguments: a keyword that it does not have, for which the
-    nearest is proposed; too many without a keyword, with the keyword whose values they fit; or one that is missing."""
+def why_unbound(call: str, signature: inspect.Signature, models: Sequence[Any], options: Mapping[str, Any]) -> str:
+    """Why the call does not take these arguments: a keyword that it does not have, for which the nearest is proposed;
+    too many without a keyword, with the keyword whose values they fit; empty for another reason."""
     wrong = [name for name in options if name not in signature.parameters]
     if wrong:
-        raise TypeError(_no_keyword(call, signature, wrong[0]))
-    positional = [each for each in signature.parameters.values() if each.kind in _POSITIONAL]
+        return _no_keyword(call, signature, wrong[0])
+    positional = [each.name for each in signature.parameters.values() if each.kind in _POSITIONAL]
     if len(models) > len(positional):
-        raise TypeError(_too_many(call, [each.name for each in positional], models[len(positional) :], options))
-    try:
-        signature.bind(*models, **options)
-    except TypeError as error:
-        raise TypeError(f"{call}(): {error}") from None
+        return _too_many(call, positional, models[len(positional) :], options)
+    return ""
 
 
 def _no_keyword(call: str, signature: inspect.Signature, name: str) -> str:
-    known = list(signature.parameters)
-    near = _typed_as(call, name) or nearest(name, known)
+    keywords = list(signature.parameters)
+    near = _typed_as(call, name) or nearest(name, keywords)
     if near in signature.parameters:
         return f"{call}() has no keyword {name!r}; did you mean {near}?"
-    return f"{call}() has no keyword {name!r}; it has {_listed(known)}"
+    return f"{call}() has no keyword {name!r}; it has {_listed(keywords)}"
 
 
 def _typed_as(call: str, name: str) -> str | None:

@@ -7,7 +7,7 @@ rewrite before it is written.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from onnx import NodeProto
 
@@ -52,29 +52,29 @@ def live_verdict(
     given = checked(profile or {}, document)
     model = document.light_bytes()
     with LiveParser(time_limit=time_limit) as parser:
-        found = parser.ask(model, document.folder)
-        if isinstance(found, LiveVerdict) and found.accepted and build:
-            found = _built(parser, model, document, planned(document, found.inputs, given), found)
-    return found if isinstance(found, LiveUnavailable) else _with_feeding(_labelled(found, document), document)
+        verdict = parser.ask(model, document.folder)
+        if isinstance(verdict, LiveVerdict) and verdict.accepted and build:
+            verdict = _built(parser, model, document, planned(document, verdict.inputs, given), verdict)
+    return verdict if isinstance(verdict, LiveUnavailable) else _with_feeding(_labelled(verdict, document), document)
 
 
 def refused_by_tensorrt(document: Document, time_limit: float = 300.0) -> LiveVerdict | None:
     """What TensorRT-RTX has against the model; None: nothing, or it is not installed, or gives no answer."""
-    found = live_verdict(document, time_limit=time_limit)
-    return None if isinstance(found, LiveUnavailable) or found.accepted else found
+    verdict = live_verdict(document, time_limit=time_limit)
+    return None if isinstance(verdict, LiveUnavailable) or verdict.accepted else verdict
 
 
 def _built(parser: LiveParser, model: bytes, document: Document, plan: ProfilePlan, parsed: LiveVerdict) -> LiveVerdict:
     """The verdict with the wide profile, or, where that does not build, with the narrow one."""
-    found = parsed
+    answer_of_build = parsed
     for profile in (plan.wide, plan.narrow):
         answer = parser.ask(model, document.folder, build=True, profile=profile)
         if isinstance(answer, LiveUnavailable):
             return replace(parsed, unanswered=answer.reason)
-        found = replace(answer, profile=profile, chosen=plan.chosen)
-        if found.built is not False or plan.wide == plan.narrow:
+        answer_of_build = replace(answer, profile=profile, chosen=plan.chosen)
+        if answer_of_build.built is not False or plan.wide == plan.narrow:
             break
-    return found
+    return answer_of_build
 
 
 def onnxruntime_verdict(document: Document) -> LiveVerdict:
@@ -128,8 +128,8 @@ def why_live_refuses(before: Document, after: Document, changed: Sequence[Site])
     None: nothing, or it has something against nodes that were there before (then nothing it says of the later ones is
     certain), or it is not installed or gives no answer.
     """
-    found = refused_by_tensorrt(after, _SECONDS)
-    if found is None or not found.errors:
+    verdict = refused_by_tensorrt(after, _SECONDS)
+    if verdict is None or not verdict.errors:
         return None
     old = {node.SerializeToString(deterministic=True) for _, body in bodies(before.proto) for node in body.node}
     made = {
@@ -139,16 +139,16 @@ def why_live_refuses(before: Document, after: Document, changed: Sequence[Site])
         if node.SerializeToString(deterministic=True) not in old
         for name in node.output
     }
-    first = found.errors[0]
-    if all(error.output in made for error in found.errors):
+    first = verdict.errors[0]
+    if all(error.output in made for error in verdict.errors):
         places = ", ".join(site.label for site in changed)
-        said = {"parser": found.parser, "places": places, "node": first.node, "why": one_paragraph(first.message)}
+        said = {"parser": verdict.parser, "places": places, "node": first.node, "why": one_paragraph(first.message)}
         return Diagnostic("library.parser-refuses-rewrite", **said)
-    if all(error.output is None for error in found.errors):  # it crashed, or names no node
+    if all(error.output is None for error in verdict.errors):  # it crashed, or names no node
         original = live_verdict(before, time_limit=_SECONDS)
         if isinstance(original, LiveVerdict) and original.accepted:
             why = one_paragraph(first.message)
-            return Diagnostic("library.parser-takes-original", parser=found.parser, why=why)
+            return Diagnostic("library.parser-takes-original", parser=verdict.parser, why=why)
     return None
 
 
@@ -250,24 +250,12 @@ def verify_in(
     row = runtime_named(name)
     places = places_of(find_sites(before))
     with Runtime(row, python=(pythons or {}).get(row.name), time_limit=seconds_left(conditions)) as runtime:
-        found = verify_in_runtime(before, after, runtime, places, conditions, allowed, feeding)
-        if before is after and not isinstance(found, LiveUnavailable):
-            found = with_bodies(found, before, runtime, places, conditions)
-    if isinstance(found, LiveUnavailable):
-        raise UsageError("library.runtime-cannot-be-asked", why=found.reason)
-    return replace(found, sites=_with_rules(found.sites, before, row), sessions=conditions.spent.sessions)
-
-
-@dataclass(frozen=True)
-class LiveProof:
-    """Whether the rewrite may be written, and what is to be said of the runtime.
-
-    `fits` is False where a resize that was rewritten differs there though its input does not, or where the runtime does
-    not run the model now, and ran it before or finds nothing in it but what was rewritten.
-    """
-
-    fits: bool
-    said: Diagnostic
+        verification = verify_in_runtime(before, after, runtime, places, conditions, allowed, feeding)
+        if before is after and not isinstance(verification, LiveUnavailable):
+            verification = with_bodies(verification, before, runtime, places, conditions)
+    if isinstance(verification, LiveUnavailable):
+        raise UsageError("library.runtime-cannot-be-asked", why=verification.reason)
+    return replace(verification, sites=_with_rules(verification.sites, before, row), sessions=conditions.spent.sessions)
 
 
 def prove_live(
@@ -277,40 +265,45 @@ def prove_live(
     target: Target,
     conditions: Conditions,
     python: str | None = None,
-) -> LiveProof:
+) -> tuple[bool, str]:
     """Run `after` in the target's runtime and compare it, and each rewritten resize, with `before` in onnxruntime;
-    `python`: which one has the runtime."""
+    `python`: which one has the runtime.
+
+    Whether the rewrite may be written, and what is to be said of the runtime. It may not where a resize that was
+    rewritten differs there though its input does not, or where the runtime does not run the model now, and ran it
+    before or finds nothing in it but what was rewritten.
+    """
     row = RUNTIMES.get(target.name)
     if row is None:
-        return LiveProof(True, Diagnostic("library.rules-alone-no-runtime", target=target.name))
+        return True, Diagnostic("library.rules-alone-no-runtime", target=target.name)
     with Runtime(row, python=python, time_limit=min(seconds_left(conditions), _MOST_SECONDS)) as runtime:
-        found = verify_in_runtime(before, after, runtime, places_of(changed), conditions)
-        if isinstance(found, LiveUnavailable):
-            return LiveProof(True, Diagnostic("library.rules-alone", target=target.name, why=found.reason))
-        if found.passed:
-            return LiveProof(True, Diagnostic("library.right-in-runtime", runtime=found.runtime))
-        return _judged(found, before, changed, runtime, conditions)
+        verification = verify_in_runtime(before, after, runtime, places_of(changed), conditions)
+        if isinstance(verification, LiveUnavailable):
+            return True, Diagnostic("library.rules-alone", target=target.name, why=verification.reason)
+        if verification.passed:
+            return True, Diagnostic("library.right-in-runtime", runtime=verification.runtime)
+        return _judged(verification, before, changed, runtime, conditions)
 
 
 def _judged(
     found: Verification, before: Document, changed: Sequence[Site], runtime: Runtime, conditions: Conditions
-) -> LiveProof:
+) -> tuple[bool, str]:
     why = found.reason or ""
     for drift in found.sites:
         if drift.differs and drift.input_rel_diff <= RIGHT_WITHIN:
             said = Diagnostic("library.rewrite-differs-in-runtime", node=drift.node, runtime=found.runtime, why=why)
-            return LiveProof(False, said)
+            return False, said
     if found.runtime is None:  # onnxruntime itself does not run the model
-        return LiveProof(True, Diagnostic("library.rules-alone", target=runtime.row.name, why=why))
+        return True, Diagnostic("library.rules-alone", target=runtime.row.name, why=why)
     if found.runs:
-        return LiveProof(True, Diagnostic("library.other-operators-differ", runtime=found.runtime, why=why))
+        return True, Diagnostic("library.other-operators-differ", runtime=found.runtime, why=why)
     was = verify_in_runtime(before, before, runtime, (), conditions)
     if isinstance(was, Verification) and was.runs:  # it ran the model as it was
-        return LiveProof(False, Diagnostic("library.rewrite-stops-runtime", runtime=found.runtime, why=why))
+        return False, Diagnostic("library.rewrite-stops-runtime", runtime=found.runtime, why=why)
     nodes = [node for _, body in bodies(before.proto) for node in body.node if node.op_type != "Constant"]
     if len(nodes) == len(changed):  # nothing else can be what it does not run
-        return LiveProof(False, Diagnostic("library.rewrite-is-not-run", runtime=found.runtime, why=why))
-    return LiveProof(True, Diagnostic("library.rules-alone", target=runtime.row.name, why=why))
+        return False, Diagnostic("library.rewrite-is-not-run", runtime=found.runtime, why=why)
+    return True, Diagnostic("library.rules-alone", target=runtime.row.name, why=why)
 
 
 def places_of(sites: Iterable[Site]) -> list[ResizePlace]:

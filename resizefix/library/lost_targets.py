@@ -178,14 +178,14 @@ def _apart(view: ModelView, keys: Sequence[Key], *, open_sizes: bool) -> Documen
 def _take_operand(view: ModelView, graph: GraphProto, name: str) -> bool:
     """Let the graph have a constant or an input of the model, too; False for what is neither."""
     main = view.scopes.main
-    found = view.scopes.definition(main, name)
-    if found is None or (found.node is not None and found.node.op_type != "Constant"):
+    definition = view.scopes.definition(main, name)
+    if definition is None or (definition.node is not None and definition.node.op_type != "Constant"):
         return False
-    if found.node is not None:
-        graph.node.add().CopyFrom(found.node)
-        return found.node.domain in DEFAULT_DOMAINS
-    if found.tensor is not None:
-        graph.initializer.add().CopyFrom(found.tensor)
+    if definition.node is not None:
+        graph.node.add().CopyFrom(definition.node)
+        return definition.node.domain in DEFAULT_DOMAINS
+    if definition.tensor is not None:
+        graph.initializer.add().CopyFrom(definition.tensor)
     if name in main.inputs:
         graph.input.extend(value for value in view.model.graph.input if value.name == name)
     return True

@@ -18,8 +18,9 @@ from resizefix.library.inlining import never
 from resizefix.library.model_outcome import Demand
 from resizefix.library.result import Result, failed, measured, not_done, not_verified, skipped
 from resizefix.library.rewrite import INEXACT_BOUND, LOWERED_BOUND, bounds_of
-from resizefix.operations.change_opset import InOpset, lowered_to
+from resizefix.operations.change_opset import lowered_to
 from resizefix.operations.change_opset import raised_to as raised
+from resizefix.operations.rewriter import Rewritten
 from resizefix.operations.sites import find_sites
 from resizefix.outcome import Status
 from resizefix.shapes.stored_shapes import ModelView
@@ -56,21 +57,21 @@ def opset(
         outcomes = tuple(site.outcome(Status.UNCHANGED, HAS_IT) for site in sites)
         return Result(document, outcomes, (), Verification(VerificationStatus.SKIPPED, HAS_IT))
     if opset > current:
-        made = raised(document, opset, allow_inexact=allow_inexact)
+        changed = raised(document, opset, allow_inexact=allow_inexact)
     else:
-        made = lowered_to(document, opset, allow_inexact=allow_inexact)
-    if not made.complete:
-        return Result(document, not_done(made.outcomes), (), skipped("library.nothing-converted"), made.blockers)
-    candidate = seam.submitted(document, made.document, Plan(made.touched, opset=opset))
+        changed = lowered_to(document, opset, allow_inexact=allow_inexact)
+    if not changed.complete:
+        return Result(document, not_done(changed.outcomes), (), skipped("library.nothing-converted"), changed.blockers)
+    candidate = seam.submitted(document, changed.document, Plan(changed.touched, opset=opset))
     why = why_invalid(candidate.proto)
     if why is not None and why_invalid(document.proto) is None:
-        raise failed(Result(document, made.outcomes, (), Verification(VerificationStatus.FAILED, why)))
+        raise failed(Result(document, changed.outcomes, (), Verification(VerificationStatus.FAILED, why)))
     if not verify:
-        return Result(candidate, made.outcomes, (), not_verified(), steps=made.steps)
-    return _proven(document, replace(made, document=candidate), opset, conditions(**run))
+        return Result(candidate, changed.outcomes, (), not_verified(), steps=changed.steps)
+    return _proven(document, changed.with_document(candidate), opset, conditions(**run))
 
 
-def _proven(document: Document, made: InOpset, opset: int, rules: Conditions) -> Result[Document]:
+def _proven(document: Document, made: Rewritten, opset: int, rules: Conditions) -> Result[Document]:
     """The result, if both models compute the same: bit for bit without optimisation, unless nodes round otherwise."""
     from resizefix.verification.verify import first_differing_node, prove_rewrite  # onnxruntime is imported here
 

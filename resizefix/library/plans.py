@@ -59,10 +59,10 @@ class Plans:
         from resizefix.operations.repair import repair, why_not_loaded
         from resizefix.outcome import Status
 
-        made = repair(self._view.document, self._sites, Preferences())
-        changes = any(outcome.status is Status.CHANGED for outcome in made.outcomes)
+        repaired = repair(self._view.document, self._sites, Preferences())
+        changes = any(outcome.status is Status.CHANGED for outcome in repaired.outcomes)
         changes = changes or bool(known_names(self._view.document))
-        return changes and why_not_loaded(made.document) is None
+        return changes and why_not_loaded(repaired.document) is None
 
     def promotion(self, site: Site) -> tuple[str, ...] | None:
         """The options with which `promote-scales` changes the site; None where it does not, or that is not known."""
@@ -172,9 +172,9 @@ class Plans:
         others = {one.name for one in deciding_floats(self._view) if one.slices or len(one.resizes) > 1}
         beside = {site.index for site in fed if not others.isdisjoint(behind[site.index])}
         declared = {value.name: value for value in document.proto.graph.input}
-        found: dict[int, tuple[str, ...]] = {}
+        settings_of: dict[int, tuple[str, ...]] = {}
         for factor in _FACTORS:
-            left = [site for site in fed if site.index not in found]
+            left = [site for site in fed if site.index not in settings_of]
             values: dict[str, tuple[int, ...]] = {}
             for site in left:
                 for name in behind[site.index]:
@@ -182,15 +182,15 @@ class Plans:
             if not left:
                 break
             try:
-                outcomes = freeze_scales(document, left, values=values, all_uses=bool(beside)).outcomes
+                frozen, _ = freeze_scales(document, left, values=values, all_uses=bool(beside))
             except UsageError:
                 continue
-            for site, outcome in zip(left, outcomes, strict=True):
+            for site, outcome in zip(left, frozen.outcomes, strict=True):
                 if outcome.status is Status.CHANGED:
                     settings = (f"{name}={','.join(map(str, values[name]))}" for name in behind[site.index])
                     words = tuple(word for setting in settings for word in ("--set", setting))
-                    found[site.index] = (*words, *(("--all-uses",) if site.index in beside else ()))
-        return found
+                    settings_of[site.index] = (*words, *(("--all-uses",) if site.index in beside else ()))
+        return settings_of
 
 
 def _read_otherwise(view: ModelView, sites: Sequence[Site], target: Target) -> frozenset[int]:
@@ -235,7 +235,7 @@ def repair_helps(model: Model, indices: Collection[int]) -> bool:
     from resizefix.operations.sites import sites_in
 
     view = ModelView(opened(model))
-    faults = [(index, fault) for index, found in enumerate(faults_in(view)) for fault in found]
+    faults = [(index, fault) for index, of_site in enumerate(faults_in(view)) for fault in of_site]
     in_the_way = (fault.change is not None and (fault.stops_loading or index in indices) for index, fault in faults)
     return any(in_the_way) and Plans(view, sites_in(view)).repairs
 
@@ -254,8 +254,8 @@ def mixes_types(view: ModelView) -> bool:
             types: dict[str, set[int]] = {}
             schema = schema_of(node.op_type, scope.opset) if node.domain in DEFAULT_DOMAINS else None
             for name, formal in () if schema is None else pairs(node.input, schema.inputs):
-                found = view.scopes.definition(scope, name) if name and formal.is_homogeneous else None
-                if found is not None and (kind := _elem_type(found, view)):
+                definition = view.scopes.definition(scope, name) if name and formal.is_homogeneous else None
+                if definition is not None and (kind := _elem_type(definition, view)):
                     types.setdefault(formal.type_str, set()).add(kind)
             if any(len(kinds) > 1 for kinds in types.values()):
                 return True
@@ -281,8 +281,8 @@ def _example(site: Site, declared: Sequence[int | str | None], factor: int) -> t
 
 def _sizes(site: Site) -> tuple[int, ...]:
     """The output's sizes as far as the file knows them."""
-    known = site.output_dims if site.output_dims is not None else site.input_dims or ()
-    sizes = zip(known, site.input_dims or known, strict=False)
+    dims = site.output_dims if site.output_dims is not None else site.input_dims or ()
+    sizes = zip(dims, site.input_dims or dims, strict=False)
     return tuple(
         next((size for size in pair if isinstance(size, int)), _USUAL_SIZE if axis else 1)
         for axis, pair in enumerate(sizes)

@@ -17,7 +17,6 @@ from resizefix.library.bounded import operation
 from resizefix.library.coupling import SizeInquiry, couplings_of, named_in_original, without_coupled
 from resizefix.library.inlining import never
 from resizefix.library.model_outcome import Demand
-from resizefix.library.raising import is_later, require_raised_alike
 from resizefix.library.result import (
     Result,
     VerificationFailedError,
@@ -91,7 +90,10 @@ def promote_scales(
         raise UsageError(
             "library.denominator-without-tensorrt", retry_args=("--for", "tensorrt"), denominator=denominator
         )
-    is_later(document, opset)  # or else an error
+    if opset is not None:
+        from resizefix.library.raising import is_later  # few models are raised
+
+        is_later(document, opset)  # or else an error
     view = ModelView(document)
     integers = Integers(denominator) if for_ == "tensorrt" else None
     wanted = NewInputs(None if form is None else Form(form), input_name, shared, keep_default, integers)
@@ -141,6 +143,8 @@ class _Call:
             return self._result(candidate, replace(_NOTHING, coupling=tuple(coupling.values())), {})
         base, candidate = _submitted(document, candidate)
         if base is not document:
+            from resizefix.library.raising import require_raised_alike
+
             require_raised_alike(document, base, candidate.outcomes, conditions((), **run))
         verification = prover().prove(candidate.after, candidate.inputs, coupling)
         if not verification.passed:
@@ -197,8 +201,8 @@ class _Call:
 
     def _by_sizes_of(self, made: Promotion) -> dict[Key, Coupling]:
         """What sizes alone say of the sites as the inputs drive them."""
-        found = SizeInquiry(made.before).couplings(made.inputs)
-        return {key: coupling._replace(partner=None) for key, coupling in found.items()}
+        couplings = SizeInquiry(made.before).couplings(made.inputs)
+        return {key: coupling._replace(partner=None) for key, coupling in couplings.items()}
 
     def promoted(self, refused: Mapping[int, Refusal], *, share: bool | None = None) -> Promotion:
         """All sites but these; with one input for all where `share` says so, else as the user wishes."""
@@ -289,22 +293,22 @@ def _submitted(document: Document, candidate: Promotion) -> tuple[Document, Prom
         base = seam.submitted(document, base, Plan(opset=default_opset(base.proto.opset_import, fallback=1)))
     keys = frozenset(driven.key for source in candidate.inputs for driven in source.sites)
     plan = Plan(keys, new_inputs=frozenset(source.name for source in candidate.inputs))
-    made = seam.submitted(candidate.base, candidate.document, plan)
-    return base, candidate if made is candidate.document else replace(candidate, after=ModelView(made))
+    submitted = seam.submitted(candidate.base, candidate.document, plan)
+    return base, candidate if submitted is candidate.document else replace(candidate, after=ModelView(submitted))
 
 
 def _ask_live(original: Document, candidate: Promotion, verification: Verification) -> None:
     """Raises VerificationFailedError where the real TensorRT parser is installed and refuses the promoted model."""
     from resizefix.library.live import refused_by_tensorrt  # a parser of its own process is asked by few
 
-    found = refused_by_tensorrt(candidate.document)
-    if found is None:
+    verdict = refused_by_tensorrt(candidate.document)
+    if verdict is None:
         return
-    first = found.errors[0] if found.errors else None
+    first = verdict.errors[0] if verdict.errors else None
     where = "" if first is None else f" at {first.node or first.op_type!r}: {one_paragraph(first.message)}"
     code = "library.parser-refuses" if refused_by_tensorrt(original) is None else "library.parser-refuses-both"
     result = Result(original, candidate.outcomes, candidate.inputs, verification)
-    raise VerificationFailedError(code, parser=found.parser, where=where, result=result)
+    raise VerificationFailedError(code, parser=verdict.parser, where=where, result=result)
 
 
 def _is_taken(document: Document) -> bool:

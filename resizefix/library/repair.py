@@ -91,15 +91,15 @@ def _by_runs(document: Document, rules: Conditions) -> list[ReusedName]:
 def _outcomes(reused: Sequence[ReusedName], before: Document, after: Document) -> list[Outcome]:
     """One for each name; they count on behind the sites."""
     first = len(find_sites(before))
-    found = []
+    outcomes = []
     for index, one in enumerate(reused, first):
         names = list(dict.fromkeys(axis.tensor for group in one.groups[1:] for axis in group))
         texts = [[_text(document, name) for name in names] for document in (before, after)]
         reason = f"{one.fault.because}: {one.fault.fix}"
-        found.append(
+        outcomes.append(
             Outcome(index, one.name, Status.CHANGED, reason, ", ".join(texts[0]), tuple(texts[1]), fault=REUSED)
         )
-    return found
+    return outcomes
 
 
 def _text(document: Document, name: str) -> str:

@@ -65,15 +65,17 @@ def resolution_of(view: ModelView) -> InputResolution:
     from resizefix.input_sizes.refusal import Choices, SizeRefusedError
 
     try:
-        found = follow(view, images, old, Choices())
-        numbers = found.numbers({symbol: 2 * length for symbol, length in old.items()})
+        followed = follow(view, images, old, Choices())
+        numbers = followed.numbers({symbol: 2 * length for symbol, length in old.items()})
     except SizeRefusedError as error:
         freedom = SizeFreedom.ASKED if error.readings else SizeFreedom.IMPOSSIBLE
         return InputResolution(freedom, name, size, (error.node,), error.reason)
     except _NOT_FOLLOWED:
         return InputResolution(SizeFreedom.FIXED, name, size)
     holding = {place.node for place in numbers.constants} | {index for index, _ in numbers.attributes}
-    return InputResolution(SizeFreedom.FROZEN, name, size, tuple(found.flow.labels[index] for index in sorted(holding)))
+    return InputResolution(
+        SizeFreedom.FROZEN, name, size, tuple(followed.flow.labels[index] for index in sorted(holding))
+    )
 
 
 def _behind_open_axes(view: ModelView, images: Sequence[ImageInput]) -> InputResolution | None:
@@ -83,10 +85,10 @@ def _behind_open_axes(view: ModelView, images: Sequence[ImageInput]) -> InputRes
     from resizefix.input_sizes.declared import declared_size
 
     try:
-        found = declared_size(view, images, ("height", "width"), {})
+        declared = declared_size(view, images, ("height", "width"), {})
     except _NOT_FOLLOWED:
         return None
-    if found is None:
+    if declared is None:
         return None
-    size = found.sizes.get("height"), found.sizes.get("width")
-    return InputResolution(SizeFreedom.DECLARED, images[0].name, size, (found.node,))
+    size = declared.sizes.get("height"), declared.sizes.get("width")
+    return InputResolution(SizeFreedom.DECLARED, images[0].name, size, (declared.node,))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from onnx import TensorProto
 
@@ -40,9 +40,6 @@ from resizefix.verification.bounds import half_units
 from resizefix.verification.conditions import ChangeOptions, Conditions, Unpack, conditions
 from resizefix.verification.plan import Plan
 from resizefix.verification.verification import Verification, VerificationStatus
-
-if TYPE_CHECKING:
-    from resizefix.operations.trt_legacy import LegacyForm
 
 # Of an output's largest value, where a node was replaced by others that add in another order.
 _BODIES = "body-is-imported"
@@ -146,9 +143,8 @@ def legalize(
         made = replace(made, outcomes=_reading(with_raised(made.outcomes, given, made.document, now), given, by_size))
     changed = [site for site, outcome in zip(given, made.outcomes, strict=True) if outcome.status is Status.CHANGED]
     if changed:
-        made = _submitted(
-            base, made, Plan(frozenset(site.key for site in changed) | pins.nodes, types=_of_other_type(made, changed))
-        )
+        plan = Plan(frozenset(site.key for site in changed) | pins.nodes, types=_of_other_type(made, changed))
+        made = made.with_document(seam.submitted(base, made.document, plan))
     if verify and changed and target in SPEAKS_FOR:
         from resizefix.library.live import why_live_refuses  # a parser of its own process is asked by few
 
@@ -167,10 +163,10 @@ def legalize(
 
 def _reading_sizes(document: Document, by_size: Dividends) -> Document:
     """The document in which these nodes read the sizes that their scales aim at, and nothing else differs."""
-    made = with_sizes_read(document, by_size)
-    opset = default_opset(made.proto.opset_import, fallback=1)
+    reading = with_sizes_read(document, by_size)
+    opset = default_opset(reading.proto.opset_import, fallback=1)
     is_raised = opset != default_opset(document.proto.opset_import, fallback=1)
-    return seam.submitted(document, made, Plan(frozenset(by_size), opset=opset if is_raised else None))
+    return seam.submitted(document, reading, Plan(frozenset(by_size), opset=opset if is_raised else None))
 
 
 def _reading(outcomes: Sequence[Outcome], sites: Sequence[Site], by_size: Dividends) -> tuple[Outcome, ...]:
@@ -185,11 +181,6 @@ def _reading(outcomes: Sequence[Outcome], sites: Sequence[Site], by_size: Divide
     )
 
 
-def _submitted(before: Document, made: Rewritten, plan: Plan) -> Rewritten:
-    document = seam.submitted(before, made.document, plan)
-    return made if document is made.document else replace(made, view=ModelView(document))
-
-
 def _of_other_type(made: Rewritten, changed: Sequence[Site]) -> frozenset[Key]:
     """The nodes that give floats now, because a target resizes no such integers."""
     shapes = made.view.shapes
@@ -199,8 +190,8 @@ def _of_other_type(made: Rewritten, changed: Sequence[Site]) -> frozenset[Key]:
 
 def _mistaken(view: ModelView, target: Target) -> tuple[Blocker, ...]:
     """The nodes for which the target refuses the model whatever its resizes are: no rewrite of a resize helps."""
-    found = violations_of_the_whole(view, target)
-    return tuple(Blocker(one.node, "", 0, one.because, one.fix) for one in found)
+    violations = violations_of_the_whole(view, target)
+    return tuple(Blocker(one.node, "", 0, one.because, one.fix) for one in violations)
 
 
 def _proven_live(
@@ -217,10 +208,10 @@ def _proven_live(
         return result
     from resizefix.library.live import prove_live
 
-    proof = prove_live(before, after, changed, target, rules, python)
-    if not proof.fits:
-        raise failed(replace(result, verification=Verification(VerificationStatus.FAILED, proof.said)))
-    reason = f"{result.verification.reason}; {proof.said}" if result.verification.reason else proof.said
+    fits, said = prove_live(before, after, changed, target, rules, python)
+    if not fits:
+        raise failed(replace(result, verification=Verification(VerificationStatus.FAILED, said)))
+    reason = f"{result.verification.reason}; {said}" if result.verification.reason else said
     return replace(result, verification=replace(result.verification, reason=reason))
 
 
@@ -278,7 +269,7 @@ def trt_legacy(
         )
         made = replace(made, outcomes=tuple(rounded))
     plan = Plan(frozenset(site.key for site in sites), opset=OPSET, is_rebuilt=True)
-    made = replace(made, document=seam.submitted(document, made.document, plan))
+    made = made.with_document(seam.submitted(document, made.document, plan))
     result = _proven(document, made, sites, INEXACT_BOUND if allow_inexact else LOWERED_BOUND, rules)
     if not hybrid:
         return result
@@ -287,7 +278,7 @@ def trt_legacy(
 
 
 def _proven(
-    before: Document, made: Rewritten | LegacyForm, changed: Sequence[Site], allowed: float, rules: Conditions | None
+    before: Document, made: Rewritten, changed: Sequence[Site], allowed: float, rules: Conditions | None
 ) -> Result:
     """The result if it is proven. `allowed` is the largest difference for a rewrite that is not exact, as a part of an
     output's largest value."""
@@ -329,7 +320,7 @@ def bounds_of(outcomes: Sequence[Outcome], changed: Sequence[Site]) -> dict[Key,
 
 def _if_inexact_passes(verification: Verification, allowed: float) -> str:
     """What lets the difference pass at which the proof stopped: a last bit of a sum may turn a rounding behind it."""
-    found = verification.runs[-1].max_rel_diff if verification.runs else 0.0
-    if not allowed < found <= INEXACT_BOUND:
+    difference = verification.runs[-1].max_rel_diff if verification.runs else 0.0
+    if not allowed < difference <= INEXACT_BOUND:
         return ""
     return Diagnostic("library.allow-inexact-passes", most=INEXACT_BOUND)

@@ -27,31 +27,31 @@ def set_resize(
     none, RefusedError where there is nothing to write, VerificationFailedError where the result computes otherwise."""
     base = raised(document, opset)
     sites = find_sites(base)
-    made = write_as_resize(base, node, len(sites))
-    if node and not made.outcomes:
+    written = write_as_resize(base, node, len(sites))
+    if node and not written.outcomes:
         raise UsageError("library.no-written-resize", pattern=", ".join(node))
-    if not made.outcomes:
+    if not written.outcomes:
         if not sites:
             raise RefusedError("library.nothing-written-as-resize")
         is_one = Diagnostic("library.is-a-resize")
         return Result(document, tuple(site.outcome(Status.UNCHANGED, is_one) for site in sites), (), skipped(NOTHING))
-    if not any(outcome.status is Status.CHANGED for outcome in made.outcomes):
-        return Result(document, made.outcomes, (), skipped(NOTHING))
-    changed = seam.submitted(base, made.document, Plan(frozenset(made.data)))
+    if not any(outcome.status is Status.CHANGED for outcome in written.outcomes):
+        return Result(document, written.outcomes, (), skipped(NOTHING))
+    changed = seam.submitted(base, written.document, Plan(frozenset(written.data)))
     rules = conditions(**run)
     if not verify:
-        return Result(changed, made.outcomes, (), not_verified())
-    if made.unrun:
-        return Result(changed, made.outcomes, (), skipped("library.resize-not-run"))
+        return Result(changed, written.outcomes, (), not_verified())
+    if written.unrun:
+        return Result(changed, written.outcomes, (), skipped("library.resize-not-run"))
     from resizefix.verification.verify import prove_rewrite  # onnxruntime is imported where it runs
 
-    exact = all(outcome.exact for outcome in made.outcomes if outcome.status is Status.CHANGED)
-    near = max((bound.bound for bound in made.bounds.values()), default=0.0)
+    exact = all(outcome.exact for outcome in written.outcomes if outcome.status is Status.CHANGED)
+    near = max((bound.bound for bound in written.bounds.values()), default=0.0)
     allowed = 0.0 if exact or not near else max(LOWERED_BOUND, near)
-    verification = prove_rewrite(document, changed, made.data, allowed, rules, bounds=made.bounds)
+    verification = prove_rewrite(document, changed, written.data, allowed, rules, bounds=written.bounds)
     if not verification.passed:
-        raise failed(Result(document, made.outcomes, (), verification), why=verification.reason)
+        raise failed(Result(document, written.outcomes, (), verification), why=verification.reason)
     if exact and not all(run.bitwise for run in verification.runs if not run.optimized):
         why = Diagnostic("library.raised-bits-somewhere")
-        raise failed(Result(document, made.outcomes, (), verification), why=why)
-    return Result(changed, made.outcomes, (), verification)
+        raise failed(Result(document, written.outcomes, (), verification), why=why)
+    return Result(changed, written.outcomes, (), verification)

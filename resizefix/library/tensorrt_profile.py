@@ -66,11 +66,11 @@ def checked(given: Profile, document: Document) -> dict[str, Bounds]:
 
     Raises UsageError for an input that the model does not have, and for bounds that are missing or out of order.
     """
-    known = {entry.name: entry for entry in model_inputs(document.proto)}
+    inputs = {entry.name: entry for entry in model_inputs(document.proto)}
     profile: dict[str, Bounds] = {}
     for name, bounds in given.items():
-        if name not in known:
-            raise UsageError("library.range-for-no-input", name=name, known=", ".join(known) or "none")
+        if name not in inputs:
+            raise UsageError("library.range-for-no-input", name=name, known=", ".join(inputs) or "none")
         said = vars(bounds) if isinstance(bounds, Range) else bounds
         shapes = {bound: [int(value) for value in said[bound]] for bound in BOUNDS if bound in said}
         if set(shapes) == {"opt"}:
@@ -141,8 +141,9 @@ def _usual(
     meaning = _meaning(document, entry.name)
     if meaning is None:
         return values, [False] * len(values)
-    if meaning.is_factor:
-        return [meaning.unit] * len(values), _spatial(len(values), document)
+    form, unit = meaning
+    if form is Form.FACTOR:
+        return [unit] * len(values), _spatial(len(values), document)
     return values, _spatial(len(values), document)
 
 
@@ -161,9 +162,9 @@ def _fitting_feeds(
     for name in deciding - given.keys():
         meaning = _meaning(document, name)
         dims = next((entry.dims for entry in inputs if entry.name == name), ())
-        if meaning is not None and meaning.is_factor and None not in dims:
+        if meaning is not None and meaning[0] is Form.FACTOR and None not in dims:
             shape = [size for size in dims if size is not None]
-            doubled = [meaning.unit * (2 if grown else 1) for grown in _spatial(math.prod(shape), document)]
+            doubled = [meaning[1] * (2 if grown else 1) for grown in _spatial(math.prod(shape), document)]
             values[name] = np.array(doubled).reshape(shape)
     feeder = Feeder(declared, shapes, hints=values)
     try:
@@ -180,22 +181,15 @@ def _spatial(count: int, document: Document) -> list[bool]:
     return [role is Role.SPATIAL for role in roles_of(image.shape)]
 
 
-@dataclass(frozen=True)
-class _Meaning:
-    """What an integer input says: a factor in units of 1/`unit`, or a size."""
-
-    is_factor: bool
-    unit: int = 1
-
-
 # Operators that pass numbers on as they are; reaching a resize's operand through them alone, the input is that operand.
 _PASSING = frozenset(
     {"Cast", "Concat", "Expand", "Gather", "Identity", "Reshape", "Slice", "Squeeze", "Tile", "Unsqueeze"}
 )
 
 
-def _meaning(document: Document, name: str) -> _Meaning | None:
-    """How the main graph uses an integer input: times a size or as scales: a factor; as sizes: a size; else None."""
+def _meaning(document: Document, name: str) -> tuple[Form, int] | None:
+    """How the main graph uses an integer input: times a size or as scales: a factor, in units of 1 over the second
+    number; as sizes: a size; else None."""
     view = ModelView(document)
     scopes, constants = view.scopes, view.constants
     pending, seen, unit, is_factor = [name], {name}, 1, False
@@ -222,8 +216,8 @@ def _meaning(document: Document, name: str) -> _Meaning | None:
             seen.update(fresh)
             pending.extend(fresh)
     if is_factor:
-        return _Meaning(True, unit)
-    return _Meaning(False) if is_size else None
+        return Form.FACTOR, unit
+    return (Form.SIZES, 1) if is_size else None
 
 
 def profile_of(

@@ -93,7 +93,7 @@ def as_it_is(document: Document, rules: Conditions) -> Verification | RefusedErr
     # onnxruntime is imported where it runs
     from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError
     from resizefix.verification.engine import Engine
-    from resizefix.verification.fitting import OverBudgetError
+    from resizefix.verification.memory_budget import OverBudgetError
 
     engine = Engine(rules, "the model")
     first: CannotRunError | None = None

@@ -32,7 +32,7 @@ def old_values(before: Document, after: Document) -> dict[str, Numbers]:
 
     They are good for a proposal: an input may be divided or shifted on its way to the node.
     """
-    found: dict[str, Numbers] = {}
+    numbers: dict[str, Numbers] = {}
     for fed, fixed in ((after, before), (before, after)):
         shapes = {entry.name: entry.shape for entry in model_inputs(fed.proto)}
         twins = {site.key: site for site in find_sites(fixed)}
@@ -43,8 +43,8 @@ def old_values(before: Document, after: Document) -> dict[str, Numbers]:
             values = _extent(twin, site.extent.kind)
             fitting = [form for form in _forms(values) if form and (len(form),) == shapes.get(name)]
             if fitting:
-                found.setdefault(name, fitting[0])
-    return found
+                numbers.setdefault(name, fitting[0])
+    return numbers
 
 
 def _extent(site: Site, kind: ExtentKind) -> Numbers:
@@ -121,9 +121,9 @@ def verify(
 
     feeding = Feeding(fed.values, fed.paths, examples, runs)
     if runtime is None:
-        found = run_both(*documents, rules, allowed, feeding)
+        verification = run_both(*documents, rules, allowed, feeding)
     else:
         from resizefix.library.live import verify_in
 
-        found = verify_in(*documents, runtime, rules, allowed, feeding, runtime_python)
-    return replace(found, reason=fed.with_notes(found.reason))
+        verification = verify_in(*documents, runtime, rules, allowed, feeding, runtime_python)
+    return replace(verification, reason=fed.with_notes(verification.reason))

@@ -67,14 +67,14 @@ def write_as_resize(document: Document, patterns: Sequence[str], first_index: in
 
     A place whose Resize onnxruntime has no kernel for is refused: no run could verify it.
     """
-    made = _rewritten(document, patterns, first_index, {})
+    written = _rewritten(document, patterns, first_index, {})
     refused = {
         key: Diagnostic("operations.target-refuses", target=ONNXRUNTIME.name, rule_name=broken.rule, why=broken.because)
-        for key, facts in facts_by_key(ModelView(made.document), made.data)
+        for key, facts in facts_by_key(ModelView(written.document), written.data)
         for broken in reversed(judge(ONNXRUNTIME, facts))
         if broken.effect is Effect.REJECTED
     }
-    return _rewritten(document, patterns, first_index, refused) if refused else made
+    return _rewritten(document, patterns, first_index, refused) if refused else written
 
 
 def _rewritten(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from onnx import FunctionProto, ModelProto
 
 from resizefix.diagnostics import Diagnostic
@@ -14,6 +12,7 @@ from resizefix.document.scopes import DEFAULT_DOMAINS, bodies, default_opset, in
 from resizefix.document.text import node_text
 from resizefix.error_bound import ErrorBound
 from resizefix.operations.resizes_in_opset import resizes_in
+from resizefix.operations.rewriter import Rewritten
 from resizefix.operations.site import Site
 from resizefix.operations.sites import sites_in
 from resizefix.opsets.constants import Unread
@@ -30,53 +29,31 @@ from resizefix.shapes.stored_shapes import ModelView
 _ROUNDED = ErrorBound(exact=False, bound=2e-7)  # of sums in another order, which onnxruntime makes
 
 
-@dataclass(frozen=True, eq=False)
-class InOpset:
-    """The document in the other opset (of no use where there are blockers or refused sites), what happened to each
-    site and each other node, and which values other nodes make than before."""
-
-    document: Document
-    outcomes: tuple[Outcome, ...]
-    blockers: tuple[Blocker, ...]
-    steps: tuple[OpsetStep, ...]
-    touched: frozenset[Key]
-
-    @property
-    def complete(self) -> bool:
-        """Whether all of the model is in that opset."""
-        return not self.blockers and all(outcome.status is not Status.REFUSED for outcome in self.outcomes)
-
-    @property
-    def exact(self) -> bool:
-        """Whether every node gives every bit that it gave."""
-        return all(step.error.exact for step in self.steps) and all(outcome.exact for outcome in self.outcomes)
-
-
-def lowered_to(document: Document, opset: int, *, allow_inexact: bool = False) -> InOpset:
+def lowered_to(document: Document, opset: int, *, allow_inexact: bool = False) -> Rewritten:
     """A copy in an older opset; `document` stays as it is. Functions, bodies and operators of other domains stay what
     they are. Everything in the way is found in one go."""
     view = ModelView(document)
-    sites = resizes_in(view, sites_in(view), opset, allow_inexact=allow_inexact)
-    made = document.copy()
-    unread = Unread(made.proto)
-    knowledge = ValueInfoMap(made.proto, made.array)
-    steps, blockers = lower_nodes(made.proto, knowledge, opset, sites.ready)
+    outcomes, ready = resizes_in(view, sites_in(view), opset, allow_inexact=allow_inexact)
+    lowered = document.copy()
+    unread = Unread(lowered.proto)
+    knowledge = ValueInfoMap(lowered.proto, lowered.array)
+    steps, blockers = lower_nodes(lowered.proto, knowledge, opset, ready)
     if not allow_inexact:
         blockers += [_inexact(step) for step in steps if not step.error.exact]
         blockers += _in_half(view, opset)
     blockers = [blocker for blocker in blockers if blocker.op_type not in RESIZES]  # those have outcomes
-    _import(made.proto, opset)
-    if all(in_order(list(body.node)) == list(range(len(body.node))) for _, body in bodies(made.proto)):
-        unread.remove(made.proto)  # it goes from the last node to the first
-    touched = frozenset(_changed(view, ModelView(made)))
-    return InOpset(made, sites.outcomes, tuple(blockers), tuple(steps), touched)
+    _import(lowered.proto, opset)
+    if all(in_order(list(body.node)) == list(range(len(body.node))) for _, body in bodies(lowered.proto)):
+        unread.remove(lowered.proto)  # it goes from the last node to the first
+    after = ModelView(lowered)
+    return Rewritten(after, outcomes, tuple(blockers), tuple(steps), frozenset(_changed(view, after)))
 
 
-def raised_to(document: Document, opset: int, *, allow_inexact: bool = False) -> InOpset:
+def raised_to(document: Document, opset: int, *, allow_inexact: bool = False) -> Rewritten:
     """A copy in a later opset. Raises RefusedError with the first operator that cannot be raised."""
     sites = sites_in(ModelView(document))
-    made = raise_document(document, opset, allow_inexact=allow_inexact)
-    before, after = ModelView(document), ModelView(made)
+    raised = raise_document(document, opset, allow_inexact=allow_inexact)
+    before, after = ModelView(document), ModelView(raised)
     touched = frozenset(_changed(before, after))
     later = {site.key: site for site in sites_in(after)}
     outcomes = tuple(_raised(site, later[site.key], opset) for site in sites)
@@ -92,7 +69,7 @@ def raised_to(document: Document, opset: int, *, allow_inexact: bool = False) ->
     why = why_not_raised(document, opset) if allow_inexact else None
     if why is not None:
         steps.append(OpsetStep(document.proto.graph.name, "", 0, why, _ROUNDED))
-    return InOpset(made, outcomes, (), tuple(steps), touched)
+    return Rewritten(after, outcomes, (), tuple(steps), touched)
 
 
 def _raised(site: Site, later: Site, opset: int) -> Outcome:

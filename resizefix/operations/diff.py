@@ -102,15 +102,16 @@ class _Models:
         old, new = pair.values
         rows, moved = pairs(MATCHED.get((pair.kind, pair.field.name)), old, new)
         for row in rows:
-            if row.before is None or row.after is None:
+            _, before, after = row
+            if before is None or after is None:
                 yield Change(what, _name(row), *self._texts(row), path)
-            elif what != "function" and not isinstance(row.before, str):
+            elif what != "function" and not isinstance(before, str):
                 yield from self._of_entry(what, row, path)
         if moved is not None and not (self._meaning_only and what == "node" and _runs(old) and _runs(new)):
             yield Change(f"order of {what}s", moved[0], *moved, path)
 
     def _of_entry(self, what: str, row: MessagePair, path: ScopePath) -> Iterator[Change]:
-        old, new = row.before, row.after
+        _, old, new = row
         if isinstance(old, NodeProto) and not settled(old, new):
             old, new = _without_bodies(old), _without_bodies(new)
         differences = list(self._wanted(self._comparison.differences(old, new)))
@@ -133,7 +134,7 @@ class _Models:
             else tensor_text(document, entry)
             if isinstance(entry, TensorProto)
             else message_text(entry)
-            for document, entry in zip(self._documents, (row.before, row.after), strict=True)
+            for document, entry in zip(self._documents, row[1:], strict=True)
         )
         return old, new
 
@@ -142,8 +143,9 @@ class _Models:
 
 
 def _name(row: MessagePair) -> str:
-    entry = row.after if row.before is None else row.before
-    return (entry.name if isinstance(entry, NodeProto) else "") or row.name
+    name, before, after = row
+    entry = after if before is None else before
+    return (entry.name if isinstance(entry, NodeProto) else "") or name
 
 
 def _with_parts(text: str | None, differences: list[Difference]) -> tuple[str, str]:
@@ -181,8 +183,9 @@ def _without_bodies(node: NodeProto) -> NodeProto:
 def _functions(before: ModelProto, after: ModelProto) -> list[_Body]:
     """The local functions that both models have."""
     rows, _ = pairs(MATCHED["ModelProto", "functions"], before.functions, after.functions)
-    both = [row for row in rows if row.before is not None and row.after is not None]
-    return [(ScopePath([FunctionName.of(row.before)]), row.before, row.after) for row in both]
+    return [
+        (ScopePath([FunctionName.of(old)]), old, new) for _, old, new in rows if old is not None and new is not None
+    ]
 
 
 def _bodies(

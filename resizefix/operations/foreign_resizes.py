@@ -92,8 +92,10 @@ def _bicubic_by_tensor(view: ModelView, scope: Scope, node: NodeProto) -> Meanin
     x, like = node.input
 
     def sizes(builder: NodeBuilder) -> str:
-        kept = builder.slice(builder.add("Shape", x), [0], [0], [2])
-        return builder.add("Concat", kept, builder.slice(builder.add("Shape", like), [0], [-2], [2**31 - 1]), axis=0)
+        batch_and_channel = builder.slice(builder.add("Shape", x), [0], [0], [2])
+        return builder.add(
+            "Concat", batch_and_channel, builder.slice(builder.add("Shape", like), [0], [-2], [2**31 - 1]), axis=0
+        )
 
     return Meaning(_bicubic(node), None, sizes)
 

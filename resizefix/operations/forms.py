@@ -266,11 +266,7 @@ def _fixed_dims(
     return tuple(None if axis in moving else OF_INPUT if size is None else size for axis, size in enumerate(dims))
 
 
-class SubgraphPlace(NamedTuple):
-    """Before which node new ones must stand: the scope's path and the position in it."""
-
-    path: ScopePath
-    position: int
+SubgraphPlace = tuple[ScopePath, int]  # before which node new ones must stand: the scope, and the position in it
 
 
 class InputSubgraph:
@@ -292,7 +288,7 @@ class InputSubgraph:
         direct = everything and (driven.form is not Form.FACTOR or len(driven.base) == 1)
         if direct and driven.denominator is None:
             return source
-        key = (source, driven.form, driven.entries, len(driven.base), place.path)
+        key = (source, driven.form, driven.entries, len(driven.base), place[0])
         if key not in self._made:
             if driven.denominator is not None:  # whole numbers, fed as the scales of a node without sizes
                 source = self._at(place).add("Cast", source, wanted=f"{source}_float", to=TensorProto.FLOAT)
@@ -319,7 +315,7 @@ class InputSubgraph:
 
     def empty_scales(self, place: SubgraphPlace) -> str:
         """The empty tensor that Resize-11 wants as `scales` where `sizes` are given."""
-        key = ("no scales", place.path)
+        key = ("no scales", place[0])
         if key not in self._made:
             self._made[key] = self._at(place).constant_node(NO_NUMBERS, "no_scales")
         return self._made[key]

@@ -44,14 +44,6 @@ from resizefix.targets.facts import OperandSource, SiteFacts
 
 
 @dataclass(frozen=True, eq=False)
-class Freezing(Rewritten):
-    """`values` are what the inputs behind the frozen sites were set to: fed these, the document before computes what
-    this one does."""
-
-    values: Mapping[str, tuple[float, ...]]
-
-
-@dataclass(frozen=True, eq=False)
 class _FreezePlan:
     """What a site's operand becomes: `value`, as scales or sizes.
 
@@ -82,8 +74,9 @@ def freeze_scales(
     values: Mapping[str, Sequence[float]] | None = None,
     all_uses: bool = False,
     view: ModelView | None = None,
-) -> Freezing:
-    """A copy of the document in which the scales of the selected sites are constants; `document` stays as it is.
+) -> tuple[Rewritten, Mapping[str, tuple[float, ...]]]:
+    """A copy of the document in which the scales of the selected sites are constants; `document` stays as it is. Fed
+    the values that are returned with it, the document before computes what the copy does.
 
     `values` are for graph inputs, in row-major order; one that has a default need not be named. With `all_uses` such an
     input becomes a constant for all other nodes that read it, too. `view` is the document's, where there is one
@@ -92,8 +85,7 @@ def freeze_scales(
     """
     view = view or ModelView(document)
     operation = _Freeze(GivenValues(view, sites, values or {}), all_uses=all_uses)
-    rewritten = rewrite(view, sites, operation)
-    return Freezing(rewritten.view, rewritten.outcomes, operation.used)
+    return rewrite(view, sites, operation), operation.used
 
 
 class _Freeze(Operation[_FreezePlan]):
@@ -304,7 +296,9 @@ def _drop_inputs(model: ModelProto, names: set[str]) -> None:
     """Without those of the inputs that nothing reads any more, and their defaults."""
     scopes = View(model).scopes
     definitions = [scopes.definition(scopes.main, name) for name in sorted(names)]
-    unread = [found.name for found in definitions if found is not None and not scopes.readers(found)]
+    unread = [
+        definition.name for definition in definitions if definition is not None and not scopes.readers(definition)
+    ]
     drop_named(model.graph.input, unread)
     remove_unread(model, [(MAIN, name) for name in unread])
 

@@ -177,12 +177,12 @@ class ConstantWriter:
         """Make a graph input the constant `value`; up to IR 3 it stays listed, as all initializers are."""
         graph = self._model.graph
         tensor = numpy_helper.from_array(value, name)
-        kept = next((old for old in graph.initializer if old.name == name), None)
-        if kept is None:
+        default = next((old for old in graph.initializer if old.name == name), None)
+        if default is None:
             graph.initializer.append(tensor)
-        elif name not in self._defaults_kept or kept.data_location == TensorProto.EXTERNAL:
+        elif name not in self._defaults_kept or default.data_location == TensorProto.EXTERNAL:
             # a default may lie in another file; a constant extent may not: shape inference refuses to open it
-            kept.CopyFrom(tensor)
+            default.CopyFrom(tensor)
         if self._model.ir_version >= FIRST_IR_WITH_DEFAULTS:
             drop_named(self._model.graph.input, {name})
 

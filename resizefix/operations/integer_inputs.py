@@ -224,10 +224,10 @@ def _is_small(view: ModelView, made: Definition) -> bool:
 def with_integer_inputs(document: Document, inputs: Sequence[IntegerInput]) -> Document:
     """A copy in which these inputs are int64 and every reader of each reads a Cast of it, divided by its denominator;
     `document` stays as it is."""
-    made = document.copy()
-    graph = made.proto.graph
-    scopes = View(made.proto).scopes
-    builder = NodeBuilder(FreshNames(names_in(made.proto)).fresh, scopes.main.opset, "")
+    changed = document.copy()
+    graph = changed.proto.graph
+    scopes = View(changed.proto).scopes
+    builder = NodeBuilder(FreshNames(names_in(changed.proto)).fresh, scopes.main.opset, "")
     for one in inputs:
         readers = scopes.readers_of((MAIN, one.name))
         value = next(value for value in graph.input if value.name == one.name)
@@ -241,4 +241,4 @@ def with_integer_inputs(document: Document, inputs: Sequence[IntegerInput]) -> D
             assert reader.node is not None  # deciding_floats leaves out what is an output, too
             reader.node.input[reader.position] = name
     insert_nodes(graph, 0, builder.nodes)
-    return made
+    return changed

@@ -197,9 +197,9 @@ def blended(view: ModelView, scope: Scope, node: NodeProto) -> Blend | None:
         for x, places in _behind(scope, high):
             if x in below:
                 nodes = [*places, *below[x], *inner]
-                found = _weights(view, scope, x, low, high, fraction)
-                if found is not None:
-                    axis, alternatives = found
+                weights = _weights(view, scope, x, low, high, fraction)
+                if weights is not None:
+                    axis, alternatives = weights
                     return x, axis, nodes, alternatives
     return None
 

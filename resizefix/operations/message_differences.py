@@ -114,12 +114,7 @@ UNREAD: frozenset[tuple[str, str]] = frozenset({
 DOMAINS = frozenset({("OperatorSetIdProto", "domain"), ("NodeProto", "domain"), ("FunctionProto", "domain")})
 
 
-class MessagePair(NamedTuple):
-    """Two entries of one name, `before` or `after` None where that list has none."""
-
-    name: str
-    before: Any
-    after: Any
+MessagePair = tuple[str, Any, Any]  # two entries of one name; one is None where that list has none
 
 
 def pairs(
@@ -130,7 +125,7 @@ def pairs(
     Then, if their order counts, the first entry that stands where another stood, and that one.
     """
     old, new = numbered(matched, before), numbered(matched, after)
-    rows = [MessagePair(_shown(key), old.get(key), new.get(key)) for key in dict.fromkeys((*old, *new))]
+    rows = [(_shown(key), old.get(key), new.get(key)) for key in dict.fromkeys((*old, *new))]
     if matched is None or not matched.is_ordered:
         return rows, None
     was, now = [key for key in old if key in new], [key for key in new if key in old]
@@ -274,12 +269,12 @@ class MessageComparison:
             yield _of_values(pair, path)
             return
         rows, moved = pairs(matched, old, new)
-        for row in rows:
-            place = (*path, f"{name}[{row.name}]")
-            if row.before is None or row.after is None:
-                yield Difference(place, *(None if one is None else message_text(one) for one in row[1:]))
-            elif not isinstance(row.before, str):
-                yield from self.differences(row.before, row.after, place)
+        for entry, before, after in rows:
+            place = (*path, f"{name}[{entry}]")
+            if before is None or after is None:
+                yield Difference(place, *(None if one is None else message_text(one) for one in (before, after)))
+            elif not isinstance(before, str):
+                yield from self.differences(before, after, place)
         if moved is not None:
             yield Difference((*path, f"order of {name}s"), *moved)
 

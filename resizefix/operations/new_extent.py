@@ -153,7 +153,7 @@ def _frozen(
     driven = {source.sites[0].key: (source, value) for source, value in numbers.items()}
     promoted = [site for site in sites_in(promotion.after) if site.key in driven]
     values = {source.name: value for source, value in numbers.items()}
-    freezing = freeze_scales(promotion.document, promoted, values=values, view=promotion.after)
+    freezing, _ = freeze_scales(promotion.document, promoted, values=values, view=promotion.after)
     frozen = {one.index: one for one in freezing.outcomes}
     old = {site.index: site for site in sites}
     outcomes = []

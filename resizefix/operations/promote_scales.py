@@ -198,20 +198,24 @@ def _without_followers(
 ) -> list[InputBinding | Outcome]:
     """The plans. A site is refused if its sizes are computed from the result of another promoted site: only fixed
     shapes make them constant, and they still follow when the other site gets another scale."""
-    made = {plan.key: plan.output_dims for plan in plans if isinstance(plan, InputBinding)}
+    dims = {plan.key: plan.output_dims for plan in plans if isinstance(plan, InputBinding)}
     dependents = Dependents(view.scopes)
-    computed = [site for site in sites if site.key in made and site.origin.kind is OriginKind.COMPUTED]
-    if computed and len(made) > 1:
-        dependents.add(made)
+    computed = [site for site in sites if site.key in dims and site.origin.kind is OriginKind.COMPUTED]
+    if computed and len(dims) > 1:
+        dependents.add(dims)
     depending = {site.index for site in computed if _operand_key(view, site) in dependents.reached}
     if not depending:
         return list(plans)
-    fed = [site for site in sites if site.key in made and site.index not in depending]
+    fed = [site for site in sites if site.key in dims and site.index not in depending]
     opened = _with_fed_extents(view.document, fed)
-    rederive(opened.proto, made)
-    found = {site.key: site for site in find_sites(opened) if code_of(site.origin.reason) == "origins.follows-another"}
+    rederive(opened.proto, dims)
+    followers = {
+        site.key: site for site in find_sites(opened) if code_of(site.origin.reason) == "origins.follows-another"
+    }
     return [
-        site.outcome(Status.REFUSED, found[site.key].reason) if site.index in depending and site.key in found else plan
+        site.outcome(Status.REFUSED, followers[site.key].reason)
+        if site.index in depending and site.key in followers
+        else plan
         for site, plan in zip(sites, plans, strict=True)
     ]
 
@@ -295,11 +299,11 @@ def _apply(
         nodes.append(node)
         old_operands.extend(definition.key for definition in scopes.sources(scope, node, 1))
         # What feeds an operand stands in the outermost scope, before the node or the one around the node's body.
-        here = SubgraphPlace(site.scope.path, scope.producers[site.output])
-        outside = SubgraphPlace(scope.path.outermost, scope.order[1]) if scope.parent else here
+        here = (site.scope.path, scope.producers[site.output])
+        outside = (scope.path.outermost, scope.order[1]) if scope.parent else here
         _rewire(site.read, driven, node, by_key[site.key], subgraph, outside, here)
-    for place, made in sorted(subgraph.nodes.items(), key=lambda item: item[0].position, reverse=True):
-        insert_nodes(scopes.by_path[place.path].body, place.position, made)
+    for (path, position), nodes_there in sorted(subgraph.nodes.items(), key=lambda item: item[0][1], reverse=True):
+        insert_nodes(scopes.by_path[path].body, position, nodes_there)
     remove_unread(model, old_operands)  # first: a raised IR would make the old constants overridable inputs
     for source in inputs:
         info = ValueInfoProto(name=source.name, type=_tensor_type(source.elem_type, source.shape))

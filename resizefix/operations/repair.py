@@ -37,13 +37,12 @@ from resizefix.targets.target import judge, taken
 _MOST_ROUNDS = 24  # no node has as many faults behind each other as there are rows
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Repaired(Rewritten):
     """`touched` are the nodes that the fixes edited, each by a tensor that it made; `types` the tensors whose stored
     element type they set; `opset` is the version of ai.onnx that they brought the model to. `intended` is what each
     repaired node must compute, as its fault says. `rederived`: the outputs whose stored shapes were made true."""
 
-    touched: frozenset[Key]
     types: frozenset[Key]
     opset: int | None
     intended: tuple[IntendedNode, ...]
@@ -109,12 +108,22 @@ def repair(document: Document, sites: Sequence[Site], preferences: Preferences) 
         )
         for index, site in selected.items()
     )
-    kept = {outcome.index for outcome in outcomes if outcome.status is Status.CHANGED}
+    changed = {outcome.index for outcome in outcomes if outcome.status is Status.CHANGED}
     intended = [
-        _intended(site, meanings.of(site.index)) for site in after if site.index in kept and isinstance(site, ReadSite)
+        _intended(site, meanings.of(site.index))
+        for site in after
+        if site.index in changed and isinstance(site, ReadSite)
     ]
     repaired = ModelView(current)
-    return Repaired(repaired, outcomes, frozenset(touched), frozenset(types), opset, tuple(intended), rederived)
+    return Repaired(
+        repaired,
+        outcomes,
+        touched=frozenset(touched),
+        types=frozenset(types),
+        opset=opset,
+        intended=tuple(intended),
+        rederived=rederived,
+    )
 
 
 def _is_decided(node: ResizeNode, fault: Fault) -> bool:
@@ -219,23 +228,23 @@ def _with_true_shapes(
     Shape inference does not see constants of the outer graph in a body. Sizes that it loses there are computed from the
     scales or sizes of the site.
     """
-    made = document.copy()
-    keys = [site.key for site in sites_in(ModelView(made)) if site.index in resized]
+    changed = document.copy()
+    keys = [site.key for site in sites_in(ModelView(changed)) if site.index in resized]
     wrong = _contradicted(document, [*resized, *others])
     if not keys and not wrong:
         return document, frozenset()
-    before = _stored(made, [*keys, *wrong])
+    before = _stored(changed, [*keys, *wrong])
     seeds: dict[Key, Dims | None] = {key: None if key in wrong else (None,) * len(before[key]) for key in before}
     for _ in range(len(before) + 1):  # the output of one site can be the input of the next
-        rederive(made.proto, seeds)
-        after = _stored(made, list(before))
+        rederive(changed.proto, seeds)
+        after = _stored(changed, list(before))
         if all(_keeps_numbers(before[key], after[key]) for key in before):
             break
-        known = {site.key: _known_sizes(site) for site in sites_in(ModelView(made)) if site.key in before}
-        if known == seeds:
+        sizes = {site.key: _known_sizes(site) for site in sites_in(ModelView(changed)) if site.key in before}
+        if sizes == seeds:
             break
-        seeds = known
-    return (document, frozenset()) if before == after else (made, frozenset(before))
+        seeds = sizes
+    return (document, frozenset()) if before == after else (changed, frozenset(before))
 
 
 def _contradicted(document: Document, indices: Sequence[int]) -> set[Key]:

@@ -36,16 +36,11 @@ from resizefix.shapes.stored_shapes import ModelView
 _FIRST_RESIZE = 10
 
 
-@dataclass(frozen=True, eq=False)
-class ResizesInOpset:
-    """What happened to each site, and the nodes that take the place of those that change."""
-
-    outcomes: tuple[Outcome, ...]
-    ready: Mapping[Key, Ready]
-
-
-def resizes_in(view: ModelView, sites: Sequence[Site], opset: int, *, allow_inexact: bool) -> ResizesInOpset:
-    """The sites as models of this opset say them; changes nothing. Bit for bit, unless `allow_inexact`."""
+def resizes_in(
+    view: ModelView, sites: Sequence[Site], opset: int, *, allow_inexact: bool
+) -> tuple[tuple[Outcome, ...], Mapping[Key, Ready]]:
+    """What happens to each site in a model of this opset, and the nodes that take the place of those that change;
+    changes nothing. Bit for bit, unless `allow_inexact`."""
     fresh = FreshNames(names_in(view.model)).fresh
     dialect = dialect_of("Upsample" if opset < _FIRST_RESIZE else "Resize", opset)
     outcomes: list[Outcome] = []
@@ -55,17 +50,17 @@ def resizes_in(view: ModelView, sites: Sequence[Site], opset: int, *, allow_inex
             outcomes.append(site.outcome(Status.UNCHANGED, Diagnostic("operations.says-so-already", opset=opset)))
             continue
         try:
-            made = _InDialect(site, dialect, opset, fresh, Allowance(allow_inexact)).replacement()
+            replacement = _InDialect(site, dialect, opset, fresh, Allowance(allow_inexact)).replacement()
         except RefusedError as error:
             why = Diagnostic("operations.no-form-in-opset", operator=site.op_type, opset=opset, why=error)
             outcomes.append(site.outcome(Status.REFUSED, why))
             continue
-        ready[site.key] = Ready(made.nodes, made.initializers)
-        if list(made.nodes) == [site.node]:
+        ready[site.key] = Ready(replacement.nodes, replacement.initializers)
+        if list(replacement.nodes) == [site.node]:
             outcomes.append(site.outcome(Status.UNCHANGED, Diagnostic("operations.says-so-already", opset=opset)))
         else:
-            outcomes.append(made.outcome(site))
-    return ResizesInOpset(tuple(outcomes), ready)
+            outcomes.append(replacement.outcome(site))
+    return tuple(outcomes), ready
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,7 +189,7 @@ class _InDialect:
                 opset=self.opset,
             )
         )
-        exact = next((made for made in replacements if made.exact), None)
+        exact = next((replacement for replacement in replacements if replacement.exact), None)
         if exact is not None:
             return exact
         if not replacements:

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Generic, TypeVar
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from resizefix.document.document import Document
 from resizefix.operations.site import Site
@@ -19,21 +19,45 @@ from resizefix.shapes.stored_shapes import ModelView
 from resizefix.targets.collect_facts import facts_by_key
 from resizefix.targets.target import Target, Violation, judge
 
+if TYPE_CHECKING:
+    from resizefix.opsets.verdict import Blocker, OpsetStep
+
 P = TypeVar("P")
 Planned = tuple[Site, P]
 
 
 @dataclass(frozen=True, eq=False)
 class Rewritten:
-    """The changed copy of the document, and what happened to each site, in the order in which they were given."""
+    """The changed copy of the document, and what happened to each site, in the order in which they were given.
+
+    A model in another opset says besides what became of other operators, those that have no form there (then the copy
+    is half rewritten and of no use), and which values other nodes make than before.
+    """
 
     view: ModelView
     outcomes: tuple[Outcome, ...]
+    blockers: tuple[Blocker, ...] = ()
+    steps: tuple[OpsetStep, ...] = ()
+    touched: frozenset[Key] = frozenset()
 
     @property
     def document(self) -> Document:
         """The copy."""
         return self.view.document
+
+    @property
+    def complete(self) -> bool:
+        """Whether nothing stands in the way."""
+        return not self.blockers and all(outcome.status is not Status.REFUSED for outcome in self.outcomes)
+
+    @property
+    def exact(self) -> bool:
+        """Whether every node gives every bit that it gave."""
+        return all(step.error.exact for step in self.steps) and all(outcome.exact for outcome in self.outcomes)
+
+    def with_document(self, document: Document) -> Rewritten:
+        """The same of this document."""
+        return self if document is self.document else replace(self, view=ModelView(document))
 
 
 class Operation(ABC, Generic[P]):

@@ -108,9 +108,9 @@ class _Finder:
         if names not in self._operands:  # many nodes may read the same
             self._operands[names] = tuple([self._but_its_name(scope, name) for name in names[1]])
         alike = scope.path, node.op_type, attributes, any(node.input[:1]), self._operands[names], dims, is_own
-        known = self._alike.get(alike)
-        if known is not None:
-            return self._like(*known, index, node, dims)
+        alike_site = self._alike.get(alike)
+        if alike_site is not None:
+            return self._like(*alike_site, index, node, dims)
         made, constant = self._read(index, scope, node, dims)
         if not isinstance(made, ReadSite) or constant is None or made.origin.kind is OriginKind.COMPUTED:
             return made

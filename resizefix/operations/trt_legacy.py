@@ -32,7 +32,7 @@ from resizefix.operations.replacement import (
     subject_of,
     why_unverifiable,
 )
-from resizefix.operations.rewriter import Operation, rewrite
+from resizefix.operations.rewriter import Operation, Rewritten, rewrite
 from resizefix.operations.site import ReadSite, Site
 from resizefix.operations.sites import find_sites, select, sites_in
 from resizefix.opsets.constants import Unread, constants_to_initializers, fold
@@ -49,29 +49,13 @@ from resizefix.targets.facts import SiteFacts
 from resizefix.targets.target import Target
 
 
-@dataclass(frozen=True, eq=False)
-class LegacyForm:
-    """The converted document (the half-converted one where there are blockers), what happened to every site, and all
-    operators that the older opset cannot say."""
-
-    document: Document
-    outcomes: tuple[Outcome, ...]
-    blockers: tuple[Blocker, ...]
-    steps: tuple[OpsetStep, ...]
-
-    @property
-    def complete(self) -> bool:
-        """Whether the document is in the older form altogether."""
-        return not self.blockers and all(outcome.status is not Status.REFUSED for outcome in self.outcomes)
-
-
 def trt_legacy(
     document: Document,
     *,
     allowance: Allowance | None = None,
     patterns: Sequence[str] = (),
     target: Target | None = None,
-) -> LegacyForm:
+) -> Rewritten:
     """A copy of the document in the old form, as far as that goes; `document` stays as it is.
 
     `patterns` (as in `sites.select`) say which sites may be rewritten; another that needs it stands in the way. Where
@@ -84,7 +68,7 @@ def trt_legacy(
     legacy = document.copy()
     incomplete = incomplete_nodes(legacy.proto)
     if incomplete:
-        return LegacyForm(legacy, _untouched(find_sites(legacy)), incomplete, ())
+        return Rewritten(ModelView(legacy), _untouched(find_sites(legacy)), incomplete)
     inline_functions(legacy.proto)
     ordered = sort_nodes(legacy.proto)  # what is read and what is not is seen from the last node to the first
     # IR 3 has no overridable defaults: what has one is a constant from here on.
@@ -102,15 +86,15 @@ def trt_legacy(
     sites = sites_in(view)
     called = _as_called_before(find_sites(document), sites) if ordered else sites
     named = {site.key for site in select(called, patterns)}
-    rewritten = rewrite(view, sites, _ToUpsample7(allowance, named))
-    status = {site.key: outcome.status for site, outcome in zip(sites, rewritten.outcomes, strict=True)}
-    pairs = zip(rewritten.outcomes, called, strict=True)
+    upsampled = rewrite(view, sites, _ToUpsample7(allowance, named))
+    status = {site.key: outcome.status for site, outcome in zip(sites, upsampled.outcomes, strict=True)}
+    pairs = zip(upsampled.outcomes, called, strict=True)
     outcomes = sorted((replace(one, index=site.index, node=site.label) for one, site in pairs), key=attrgetter("index"))
     lost = Status.REFUSED in status.values()
     changed = {key for key, what in status.items() if what is Status.CHANGED}
-    legacy = rewritten.document
+    legacy = upsampled.document
     steps, blockers = _to_opset_8(legacy, [] if lost else sites, changed)
-    form = LegacyForm(legacy, tuple(outcomes), blockers, (*folded, *steps))
+    form = Rewritten(ModelView(legacy), tuple(outcomes), blockers, (*folded, *steps))
     if target is None or not form.complete:
         return form
     indices = {site.key: called_site.index for site, called_site in zip(sites, called, strict=True)}
@@ -118,11 +102,11 @@ def trt_legacy(
 
 
 def _accepted(
-    form: LegacyForm, target: Target, allowance: Allowance, indices: Mapping[Key, int], named: Container[int]
-) -> LegacyForm:
+    form: Rewritten, target: Target, allowance: Allowance, indices: Mapping[Key, int], named: Container[int]
+) -> Rewritten:
     """The form with other operators in the place of resizes that the target does not accept; what has none, or may not
     be rewritten, stands in the way. `indices` are those of the outcomes, by the sites' keys."""
-    view = ModelView(form.document)
+    view = form.view
     sites = sites_in(view)
     legal = make_legal(form.document, sites, target, allowance=allowance, view=view)
     outcomes = {outcome.index: outcome for outcome in form.outcomes}
@@ -139,7 +123,7 @@ def _accepted(
             outcomes[index] = replace(outcomes[index], status=Status.REFUSED, reason=refused, after=())
         else:
             outcomes[index] = _in_two_steps(outcomes[index], now)
-    return LegacyForm(legal.document, tuple(outcomes.values()), tuple(blockers), form.steps)
+    return replace(legal, outcomes=tuple(outcomes.values()), blockers=tuple(blockers), steps=form.steps)
 
 
 def _in_two_steps(first: Outcome, then: Outcome) -> Outcome:
@@ -287,6 +271,6 @@ def hybrid(legacy: Document) -> Document:
             if node.domain in DEFAULT_DOMAINS and changed:
                 label = node_label(node, index)
                 raise RefusedError("operations.operator-changed-at-9", label=label, operator=node.op_type, node=label)
-    made = legacy.copy()
-    set_default_opset(made.proto, 9)
-    return made
+    hybrid_form = legacy.copy()
+    set_default_opset(hybrid_form.proto, 9)
+    return hybrid_form

@@ -118,9 +118,9 @@ def _written(view: ModelView, scope: Scope, index: int) -> tuple[WrittenResize, 
         x = _data(view, scope, scope.body.node[part[0]])
         axes, alternatives = multiplied(view, scope, [scope.body.node[place] for place in part], x)
         if alternatives:
-            made = _made(view, scope, index, part, x, axes, alternatives)
-            if made is not None:
-                return made
+            resize = _made(view, scope, index, part, x, axes, alternatives)
+            if resize is not None:
+                return resize
     return None
 
 
@@ -138,9 +138,9 @@ def _picked(view: ModelView, scope: Scope, index: int) -> tuple[WrittenResize, s
         is_torch = view.model.producer_name == "pytorch" and nodes[index].op_type == "GatherND"
         alternatives = nearest_of(list(samples.values()), *([NEAREST_EXACT] if is_torch else []))
         if alternatives:
-            made = _made(view, scope, index, chain[start : end + 1], x, tuple(samples), alternatives)
-            if made is not None:
-                return made
+            resize = _made(view, scope, index, chain[start : end + 1], x, tuple(samples), alternatives)
+            if resize is not None:
+                return resize
     return None
 
 

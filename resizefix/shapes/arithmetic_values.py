@@ -10,8 +10,14 @@ from onnx import helper
 
 from resizefix.document.text import counted
 from resizefix.document.values import Array
-from resizefix.shapes.elementwise_values import ELEMENTWISE, are_ordered, cast, is_cast_defined
-from resizefix.shapes.expression import UntraceableError, computed
+from resizefix.shapes.expression import (
+    ELEMENTWISE,
+    UntraceableError,
+    are_ordered,
+    cast,
+    computed,
+    is_cast_defined,
+)
 from resizefix.shapes.operand import DTYPES, Call, Known, ValueRow, require_few
 
 _REDUCTIONS = {"ReduceMax": "Max", "ReduceMin": "Min", "ReduceSum": "Add", "ReduceProd": "Mul"}
@@ -103,9 +109,9 @@ def _reduction(call: Call) -> list[Known]:
         compute: np.ufunc = _REDUCING[operator]
         reduced_value = compute.reduce(data.value, axis=tuple(reduced), keepdims=kept_dims, dtype=data.value.dtype)
         return [Known.constant(np.asarray(reduced_value))]
-    kept = [axis for axis in range(rank) if axis not in reduced]
-    shape = [data.shape[axis] for axis in kept]
-    rows = data.moved(lambda elements: np.transpose(elements, [*kept, *reduced]).reshape([*shape, -1]))
+    staying = [axis for axis in range(rank) if axis not in reduced]
+    shape = [data.shape[axis] for axis in staying]
+    rows = data.moved(lambda elements: np.transpose(elements, [*staying, *reduced]).reshape([*shape, -1]))
     if rows.shape[-1] == 0:
         raise UntraceableError("document.nothing-to-reduce", operator=call.operator)
     result = rows.moved(lambda elements: elements[..., 0])

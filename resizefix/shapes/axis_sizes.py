@@ -7,7 +7,7 @@ file does not make one the other; nor do equal names, which exporters give to in
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from onnx import GraphProto, NodeProto
 
@@ -87,7 +87,7 @@ class AxisSizes:
         """The answer of `dims`; None where there is none yet, in a file whose nodes depend on themselves."""
         return self._dims.get(tensor)
 
-    def _made(self, tensor: Key, definition: Definition | None, sources: "Sequence[_SizeSource]") -> DimList | None:
+    def _made(self, tensor: Key, definition: Definition | None, sources: Sequence[tuple[Key, int]]) -> DimList | None:
         stored = self.view.shapes.dims(tensor)
         by_row = None if definition is None or not _is_followed(definition) else self._by_row(definition)
         if stored is not None:
@@ -111,7 +111,7 @@ class AxisSizes:
         except (*MISFITS, UnknownRankError, UntraceableError):
             return None
 
-    def _rank(self, definition: Definition, sources: "Sequence[_SizeSource]") -> int | None:
+    def _rank(self, definition: Definition, sources: Sequence[tuple[Key, int]]) -> int | None:
         """The rank of what no row says the sizes of."""
         node = definition.node
         position = None if node is None or node.domain not in DEFAULT_DOMAINS else _LISTING.get(node.op_type)
@@ -125,8 +125,9 @@ class AxisSizes:
         ranks = {None if (dims := self._dims.get(key)) is None else len(dims) - taken for key, taken in sources}
         return ranks.pop() if len(ranks) == 1 else None
 
-    def _sources(self, definition: Definition) -> "list[_SizeSource]":
-        """The tensors whose sizes decide those of this one, or how many there are; none where one is not there."""
+    def _sources(self, definition: Definition) -> list[tuple[Key, int]]:
+        """The tensors whose sizes decide those of this one, or how many there are, each with the axes that this one has
+        more; none where one is not there."""
         node, scope = definition.node, definition.scope
         if node is None:
             names = _scanned(definition)
@@ -138,7 +139,7 @@ class AxisSizes:
             branches = self.view.calls.branches(definition) if node.domain in DEFAULT_DOMAINS else None
             names = [(branch.scope, branch.name, 0) for branch in branches or ()]
         origins = [(self.scopes.definition(where, name), taken) for where, name, taken in names]
-        sources = [_SizeSource(origin.key, taken) for origin, taken in origins if origin is not None]
+        sources = [(origin.key, taken) for origin, taken in origins if origin is not None]
         return sources if len(sources) == len(origins) else []
 
     # ---- sizes ----
@@ -196,13 +197,6 @@ def traced_values(axis_sizes: AxisSizes, given: Mapping[str, Array] | None = Non
         return (given or {}).get(definition.name) if definition.scope is axis_sizes.scopes.main else None
 
     return axis_sizes.view.values(sizes, value if given else None)
-
-
-class _SizeSource(NamedTuple):
-    """A tensor from which the rank of another follows: it has `taken` axes more."""
-
-    key: Key
-    taken: int = 0
 
 
 def _is_followed(definition: Definition) -> bool:

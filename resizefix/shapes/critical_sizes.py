@@ -62,8 +62,10 @@ def critical_sizes(
     seen: set[tuple[int, int]] = set()
     for place in places:
         for beyond in (_is_over, _is_there):
-            told = [(size, beyond(probes.distances(size)[place])) for size in sizes if place in probes.distances(size)]
-            for (low, before), (high, after) in pairwise(told):
+            distances = [
+                (size, beyond(probes.distances(size)[place])) for size in sizes if place in probes.distances(size)
+            ]
+            for (low, before), (high, after) in pairwise(distances):
                 pair = probes.between(place, beyond, low, high) if before != after else None
                 if pair is not None and pair not in seen:
                     seen.add(pair)

@@ -65,7 +65,7 @@ class Dependents:
                     makes_other_sizes = self._scopes.called(node) is not None or _resizes(
                         node, reader.position, resized
                     )
-                    pending += [(made, makes_other_sizes) for made in self._read(reader)]
+                    pending += [(output, makes_other_sizes) for output in self._read(reader)]
 
     def _outputs(self, scope: Scope, index: int) -> list[Key]:
         return [(scope.path, name) for name in scope.body.node[index].output if name]

@@ -155,29 +155,29 @@ class KeptNames:
         if node.op_type == "Transpose":
             order = attribute_of(node, "perm") or range(len(first))[::-1]
             return [first[axis] for axis in order] if sorted(order) == list(range(len(first))) else None
-        kept: Iterable[int] | None = _KEPT_AXES.get(node.op_type)
+        axes: Iterable[int] | None = _KEPT_AXES.get(node.op_type)
         if node.op_type in RESIZES:
-            kept = self._kept_by_resize(scope, node, first)
-        if kept is None:
+            axes = self._kept_by_resize(scope, node, first)
+        if axes is None:
             return None
-        sizes = [size if axis in kept else None for axis, size in enumerate(first)]
+        sizes = [size if axis in axes else None for axis, size in enumerate(first)]
         weight = given[1] if node.op_type == "Conv" and len(given) > 1 else None
         return [*sizes[:1], weight[0], *sizes[2:]] if weight else sizes
 
     def _kept_by_resize(self, scope: Scope, node: NodeProto, source: Sizes) -> set[int]:
         """The axes that a resize leaves as they are: by its constant scales, by what the edit says, or, where it is fed
         its scales, batch and channels that the file gives one size on both sides."""
-        kept = set(kept_axes(node, scope.opset, len(source), lambda name: self._constant(scope, name)))
+        axes = set(kept_axes(node, scope.opset, len(source), lambda name: self._constant(scope, name)))
         key = scope.path, node.output[0]
         if key in self._seeds:
-            return kept | {axis for axis, size in enumerate(self._seeds[key] or ()) if isinstance(size, str)}
+            return axes | {axis for axis, size in enumerate(self._seeds[key] or ()) if isinstance(size, str)}
         definition = self._scopes.definition(scope, node.input[0])
         read = (scope.path, node.input[0]) if definition is None else definition.key
         before, after = self._stated.get(read, self._derived(read)), self._stated.get(key)
         if before is None or after is None or not len(before) == len(after) == len(source):
-            return kept
+            return axes
         moved = {axis for axis, size in enumerate(before) if self._said(size) is None or size != after[axis]}
-        return kept | batch_and_channel(len(source), moved)
+        return axes | batch_and_channel(len(source), moved)
 
     def _constant(self, scope: Scope, name: str) -> Array | None:
         return None if scope.path == MAIN and name in self._fed else constant_of(scope, name)
@@ -259,10 +259,10 @@ def _broadcast(given: Sequence[Sizes | None]) -> Sizes | None:
 
 def _joined(given: Sequence[Sizes | None], axis: int | None) -> Sizes | None:
     """The sizes of tensors one after another along an axis."""
-    sizes, known = _common(given), [one for one in given if one is not None]
+    sizes, stated = _common(given), [one for one in given if one is not None]
     if sizes is None or axis is None or not -len(sizes) <= axis < len(sizes):
         return None
-    lengths = [one[axis] for one in known]
+    lengths = [one[axis] for one in stated]
     numbers = [length for length in lengths if isinstance(length, int)]
     sizes[axis % len(sizes)] = sum(numbers) if len(numbers) == len(lengths) else None
     return sizes

@@ -216,10 +216,10 @@ def _note_windows(n: NodeSizes, axis: int, dim: Dim, amount: int) -> None:
         place, attribute = axis - 2, partial(attribute_of, reader)
         kernel = attribute("kernel_shape", [])
         if reader.op_type in ("Conv", "MaxPool", "AveragePool") and 0 <= place < len(kernel):
-            found = windows(attribute, len(kernel))
-            if not any(found.pads):
-                extent = found.extent(place, kernel[place])
-                n.notes.even_pads.append((n.label, dim, amount, extent, found.strides[place]))
+            moves = windows(attribute, len(kernel))
+            if not any(moves.pads):
+                extent = moves.extent(place, kernel[place])
+                n.notes.even_pads.append((n.label, dim, amount, extent, moves.strides[place]))
 
 
 def range_(n: NodeSizes) -> list[DimList]:

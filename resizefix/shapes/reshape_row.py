@@ -34,11 +34,11 @@ def reshape(n: NodeSizes) -> list[DimList]:
         else:
             fixed_by.append(None if number == -1 else dim)
     lengths = _lengths(n, dims, fixed_by)
-    made = dealt(n, dims, lengths)
-    for wanted, found in zip(fixed_by, made, strict=True):
+    parts = dealt(n, dims, lengths)
+    for wanted, part in zip(fixed_by, parts, strict=True):
         if wanted is not None:
-            n.meet(wanted, found)
-    return [tuple(n.sizes.resolve(dim) for dim in made)]
+            n.meet(wanted, part)
+    return [tuple(n.sizes.resolve(dim) for dim in parts)]
 
 
 def _of_numbers(n: NodeSizes, dims: DimList, wanted: list[int]) -> DimList:

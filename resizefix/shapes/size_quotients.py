@@ -35,12 +35,12 @@ class SizeQuotients:
 
         None for an operand with an entry that is neither 1 nor such a quotient of float32 numbers.
         """
-        made, known = self._view.scopes.definition(scope, data), self._values.of(scope, operand)
-        if made is None or not isinstance(known, Known) or len(known.shape) != 1:
+        definition, value = self._view.scopes.definition(scope, data), self._values.of(scope, operand)
+        if definition is None or not isinstance(value, Known) or len(value.shape) != 1:
             return None
-        rank = self._sizes.rank(made.key)
+        rank = self._sizes.rank(definition.key)
         try:
-            entries: list[Expression] = list(known.elements.flat)
+            entries: list[Expression] = list(value.elements.flat)
         except UntraceableError:
             return None
         if rank is None or len(entries) != rank:
@@ -50,7 +50,7 @@ class SizeQuotients:
             if isinstance(entry, Number) and entry.value == 1:
                 dividends.append(None)
                 continue
-            dividend = self._dividend(entry, self._sizes.source(made.key, axis))
+            dividend = self._dividend(entry, self._sizes.source(definition.key, axis))
             if dividend is None:
                 return None
             dividends.append(dividend)

@@ -112,8 +112,8 @@ class Sizes:
     def _sum(self, kind: str, parts: Iterable[Dim]) -> Dim:
         flat: list[Dim] = []
         for part in parts:
-            found = self.resolve(part)
-            flat += found.parts if found.kind == kind else [found]
+            resolved = self.resolve(part)
+            flat += resolved.parts if resolved.kind == kind else [resolved]
         if all(part.kind == "const" for part in flat):
             return self.const(sum(part.data for part in flat))
         flat = [part for part in flat if part.kind != "const" or part.data != 0]

@@ -131,8 +131,8 @@ class Values:
             value = self._given(definition)
             if value is not None:
                 return Known.constant(value)
-        known = None if self._constants is None else self._constants.follow(definition)
-        return known if isinstance(known, Known) else None
+        constant = None if self._constants is None else self._constants.follow(definition)
+        return constant if isinstance(constant, Known) else None
 
     # ---- what a definition is computed from ----
 

@@ -103,17 +103,17 @@ class Vectors:
         for index, node in enumerate(nodes):
             for position, (_, graph) in enumerate(subgraphs(node) if node.attribute else ()):
                 self._graph(graph, (*body.place, index, position), body, listed, typed=typed)
-            made: list[Length]
+            outputs: list[Length]
             operator = node.op_type if node.domain in DEFAULT_DOMAINS else ""
             if operator in FOLLOWED or operator in BY_BODY:
-                made = self._followed(node, (*body.place, index), body, listed)
+                outputs = self._followed(node, (*body.place, index), body, listed)
             elif operator == "Constant" and node.output:
-                made = [_constant_node(node, body)]
+                outputs = [_constant_node(node, body)]
             elif not operator and FunctionName.called_by(node) in self._functions:
-                made = self._call(node, body, listed)
+                outputs = self._call(node, body, listed)
             elif operator == "Shape":
-                made = [(body.by_type(node.output[0]) or 0) if typed else MOST_AXES] if node.output else []
-                listed.update(zip(node.output, made, strict=False))
+                outputs = [(body.by_type(node.output[0]) or 0) if typed else MOST_AXES] if node.output else []
+                listed.update(zip(node.output, outputs, strict=False))
             elif typed and (self.wants_values or not any(listed.get(name) for name in node.input)):
                 continue
             elif kinds is not None:
@@ -122,15 +122,15 @@ class Vectors:
             else:
                 self.wants_values |= any(listed.get(name) for name in node.input)
                 keeps = operator in _KEEPING
-                made = [_longest([self._read(name, body, listed) for name in node.input if name]) if keeps else None]
+                outputs = [_longest([self._read(name, body, listed) for name in node.input if name]) if keeps else None]
             if not typed:
-                body.types.update(zip(node.output, made, strict=False))
+                body.types.update(zip(node.output, outputs, strict=False))
 
     def _followed(self, node: NodeProto, place: Place, body: _Body, listed: dict[str, Length]) -> list[Length]:
         read = node.input[:1] if node.op_type in _READ_ONE else node.input
         lengths = [self._read(name, body, listed) for name in read if name]
         longest = _longest(lengths)
-        known = [length for length in lengths if length is not None]
+        stated = [length for length in lengths if length is not None]
         # onnx takes an element that it does not know for 0 where it says what a Slice begins with (onnx 1.23).
         given = [name for name in node.input if name]
         from_unknown = node.op_type == "Slice" and not body.valued.issuperset(given[1:])
@@ -139,13 +139,13 @@ class Vectors:
         if longest is None or longest > _LONGEST or self._spent > _MOST or from_unknown:
             self._refused.add(place)
         else:
-            self._spent += sum(known)
+            self._spent += sum(stated)
             for name in node.output:
-                made = sum(known) if node.op_type == "Concat" else longest
+                made = sum(stated) if node.op_type == "Concat" else longest
                 listed[name] = max(made, listed.get(name) or 0)
         if longest is None or node.op_type in BY_BODY or (node.op_type in ("Gather", "Squeeze") and lengths[:1] == [0]):
             return [None]  # of what is no vector, one may be taken
-        return [sum(known) if node.op_type == "Concat" else longest]
+        return [sum(stated) if node.op_type == "Concat" else longest]
 
     def _call(self, node: NodeProto, body: _Body, listed: dict[str, Length]) -> list[Length]:
         position, function = self._functions[FunctionName.called_by(node)]

@@ -113,7 +113,7 @@ class SizeFlow:
 
     def _walk(self, wanted: set[int] | None) -> None:
         places = self._scope.producers
-        sites = {places[name]: found for (path, name), found in self._inquiry.moved.items() if path == self._scope.path}
+        sites = {places[name]: moved for (path, name), moved in self._inquiry.moved.items() if path == self._scope.path}
         bodies = {*sites, *self._reach.inside, *self._reach.captured}
         is_open = self._is_open
         varied, listing = self._varied.keys(), self._listing.keys()
@@ -136,7 +136,7 @@ class SizeFlow:
 
     @cached_property
     def _reach(self) -> SizeReach:
-        cases = {key: frozenset(found.cases) for key, found in self._inquiry.moved.items()}
+        cases = {key: frozenset(moved.cases) for key, moved in self._inquiry.moved.items()}
         return SizeReach(self._scopes, self._scope, cases)
 
     # ---- one node ----
@@ -268,8 +268,8 @@ class SizeFlow:
         first, *others = read
         varied, listing = self._varied, self._listing
         source = varied.get(first)
-        made = node.output
-        if first in listing or len(made) != 1 or node.domain not in DEFAULT_DOMAINS:
+        outputs = node.output
+        if first in listing or len(outputs) != 1 or node.domain not in DEFAULT_DOMAINS:
             return False
         for name in others:
             if name in listing or (name in varied and varied[name] is not source):
@@ -277,9 +277,9 @@ class SizeFlow:
             if node.op_type in BROADCASTING and name not in varied and not self._is_single(name, source, first):
                 return False
         if self._is_open:
-            self._old[made[0]] = self.old(first)
+            self._old[outputs[0]] = self.old(first)
         if source is not None:
-            varied[made[0]] = source
+            varied[outputs[0]] = source
         return True
 
     def _is_single(self, name: str, source: Mapping[int, Dims | None] | None, first: str) -> bool:
@@ -310,8 +310,8 @@ class SizeFlow:
 
     def _partner(self, node: NodeProto, case: int, conflict: ConflictError) -> str | None:
         names = [node.input[position] for position in conflict.positions if position < len(node.input)]
-        kept = [name for name in names if name and case not in self._varied.get(name, ())]
-        return kept[0] if kept else None
+        staying = [name for name in names if name and case not in self._varied.get(name, ())]
+        return staying[0] if staying else None
 
     # ---- sizes and values ----
 

@@ -152,8 +152,8 @@ def pool(n: NodeSizes) -> list[DimList]:
     dims, kernel = n.dims(0), n.attribute("kernel_shape")
     n.leave_to_runtime(n.attribute("ceil_mode", 0))  # versions differ in whether a window in the padding counts
     sizes = list(_window(n, dims, kernel))
-    count, found = len(kernel), windows(n.attribute, len(kernel))
-    strides, plain = found.strides, not found.is_same and not any(found.pads) and set(found.dilations) == {1}
+    count, moves = len(kernel), windows(n.attribute, len(kernel))
+    strides, plain = moves.strides, not moves.is_same and not any(moves.pads) and set(moves.dilations) == {1}
     if not plain or not n.numbers_may_follow or all(n.sizes.fixed(size) is not None for size in dims[2:]):
         return [(*dims[:2], *sizes)] * len(n.node.output)
     parts = [_part(size, length, step) for size, length, step in zip(dims[2:], kernel, strides, strict=True)]

@@ -213,7 +213,7 @@ def test_a_site_in_a_function_is_driven_by_an_argument_that_every_call_passes_on
     document = Document.from_proto(model)
     sites = find_sites(document)
     assert [site.origin.kind for site in sites] == [OriginKind.GRAPH_INPUT]
-    back = freeze_scales(document, sites, values={"up_scales": value})
+    back, _ = freeze_scales(document, sites, values={"up_scales": value})
     assert [list(function.input) for function in back.document.proto.functions] == [["v"], ["v"]]
     assert inputs(back) == ["x", "c"]
     onnx.checker.check_model(back.document.proto, full_check=True)
@@ -266,7 +266,7 @@ def test_a_chain_that_doubles_is_promoted_and_goes(form):
 def test_a_chain_that_is_promoted_and_frozen_computes_the_original(height):
     result = promote_scales(DOUBLED, find_sites(DOUBLED))
     (source,) = result.inputs
-    after = freeze_scales(result.document, find_sites(result.document), values={source.name: source.value})
+    after, _ = freeze_scales(result.document, find_sites(result.document), values={source.name: source.value})
     found = verify(DOUBLED, after.document, Conditions({"x": (1, 3, height, 9)}))
     assert found.passed
     assert all(run.bitwise for run in found.runs)

@@ -96,7 +96,7 @@ def _inspected_and_promoted(opened: Document, place: Path) -> None:
     json.dumps([outcome_json(outcome) for outcome in promoted.outcomes], allow_nan=False)
     _kept(opened, promoted.document, place / "promoted.onnx")
     values = {source.name: source.value for source in promoted.inputs}
-    frozen = freeze_scales(promoted.document, find_sites(promoted.document), values=values)
+    frozen, _ = freeze_scales(promoted.document, find_sites(promoted.document), values=values)
     _kept(promoted.document, frozen.document, place / "frozen.onnx")
 
 

@@ -16,8 +16,7 @@ from operator_calls import CALLS, Array, Drawn, ints
 from resizefix.document.document import Document
 from resizefix.runtimes.ort_session import CannotLoadError, open_session
 from resizefix.scope_path import MAIN
-from resizefix.shapes.elementwise_values import ELEMENTWISE
-from resizefix.shapes.expression import Size, UntraceableError, evaluate
+from resizefix.shapes.expression import ELEMENTWISE, Size, UntraceableError, evaluate
 from resizefix.shapes.operand import Call, Known
 from resizefix.shapes.table import OPERATORS, apply
 

@@ -6,6 +6,36 @@ from resizefix.messages.message import FREEZE, LEGACY, OTHER_OPERATORS, REPAIR, 
 
 _COORDINATES = "coordinates-and-rounding"
 _WITHOUT = "missing-kernel"
+# How a tool says that it has no operator of a name.
+_LACKING = (
+    "Unsupported operator {}",
+    "Unsupported operator: {}",
+    "Unsupported op: {}",
+    "Unsupported op {}",
+    "Unsupported op_type {}",
+    "Unsupported {}",
+    "Unsupported layer type: {}",
+    "Unsupported layer {}",
+    "Unsupported node {}",
+    "Unsupported ONNX ops of type: {}",
+    "Unsupported ONNX op: {}",
+    "operator {} is not supported",
+    "op {} is not supported",
+    "node of type {} is not supported",
+    "layer of type {} is not supported",
+    "{} op is not supported",
+    "{} operator is not supported",
+    "{} layer is not supported",
+    "operator {} is not implemented",
+    "op {} is not implemented",
+    "Unknown operator {}",
+    "Unknown op {}",
+    "Unknown layer type {}",
+    "Unknown operator: {}",
+    "No conversion function registered for op type: {}",
+    "No translator registered for layer: {}",
+    "There is no converter for {}",
+)
 
 
 def _row(runtime: str, page: str, cause: str, *texts: str, fixes: tuple[Fix, ...] = OTHER_OPERATORS) -> Message:
@@ -58,6 +88,8 @@ MESSAGES = (
         "The exporter has no ONNX form of this interpolation in that opset. Export with another mode or a later opset; "
         "`set` changes the interpolation of the file.",
         "ONNX export failed: Couldn't export operator aten::upsample_bilinear2d",
+        "ONNX export failed on ATen operator upsample_bilinear2d because",
+        "ONNX export failed on upsample_bilinear2d because",
         "Exporting the operator upsample_bicubic2d to ONNX opset version 9 is not supported",
         "Exporting the operator 'aten::upsample_bicubic2d' to ONNX opset version",
         "Exporting the operator 'aten::_upsample_nearest_exact2d' to ONNX opset version",
@@ -124,21 +156,22 @@ MESSAGES = (
         fixes=(FREEZE, *OTHER_OPERATORS),
     ),
     _row(
+        "TNN",
+        _COORDINATES,
+        "TNN has not these coordinates, and computes others instead. Other operators compute the same as the file.",
+        "resize: coordinate_transformation_mode(…) is not supported, result may be different",
+    ),
+    _row(
+        "CoreML",
+        _WITHOUT,
+        "CoreML enlarges by fractions in mode linear alone, and with two kinds of coordinates. Other operators compute the same.",
+        "Fractional upsample only compatible with align_corners=true or align_corners=false",
+    ),
+    _row(
         "other converters",
         _WITHOUT,
         "The tool that speaks has no Resize or Upsample, or not this version of it. Other operators compute the same.",
-        "Unsupported operator Resize",
-        "Unsupported operator Upsample",
-        "Unsupported operator: Resize",
-        "Unsupported operator: Upsample",
-        "Unsupported op: Resize",
-        "Unsupported op: Upsample",
-        "operator Resize is not supported",
-        "operator Upsample is not supported",
-        "op Resize is not supported",
-        "op Upsample is not supported",
-        "Unsupported ONNX ops of type: Resize",
-        "Unsupported ONNX ops of type: Upsample",
+        *(form.format(operator) for form in _LACKING for operator in ("Resize", "Upsample")),
         fixes=(*OTHER_OPERATORS, REPAIR),
     ),
 )

@@ -22,6 +22,8 @@ MESSAGES = (
         "in function 'parseResize'",
         "Node [Resize@ai.onnx]:(…) parse error",
         "Node [Upsample@ai.onnx]:(…) parse error",
+        "Node [Identity]:(onnx::Resize_…) parse error",
+        "Node [Identity@ai.onnx]:(onnx_node!…Resize…) parse error",
         frozen=True,
     ),
     coordinates("opencv-4", 'interp_mode != "tf_half_pixel_for_nn"', 'interp_mode != "tf_crop_and_resize"'),

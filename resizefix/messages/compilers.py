@@ -293,6 +293,23 @@ MESSAGES = (
         "RESIZE: size/scale input's size must match rank of input X",
     ),
     Message(
+        "MNN",
+        ("Reshape error: 1 -> 115200",),
+        "A constant shape of a Reshape is that of another input size or batch. Such constants must change with the input.",
+        "another-input-size",
+        (ANY_SIZE, ("input-size", "any", "--batch", "any"), REPAIR),
+        at_other_sizes=True,
+    ),
+    Message(
+        "Barracuda",
+        ("ArgumentException: Off-axis dimensions must match", "Off-axis dimensions must match"),
+        "A resized tensor meets another one of a different size. Give the input one that every halving divides, or let the "
+        "resize take the size of what it meets.",
+        "sizes-that-differ",
+        (ANY_SIZE, PARTNER, TOGETHER),
+        at_other_sizes=True,
+    ),
+    Message(
         "MIGraphX",
         ("CONCAT: Non-axis dimensions should match", "CONCAT: all input dimensions should match along axis"),
         "A resized tensor meets another one of a different size. MIGraphX compiles for one size: with "

@@ -299,7 +299,7 @@ MESSAGES = (
         "onnxruntime takes no scales or sizes from an external file. Save the model with small tensors inside, as "
         "`onnx.save_model(model, path, save_as_external_data=True)` does.",
         "Cannot parse data from external tensors",
-        page="docs/semantics.md",
+        page="docs/verification.md",
         fixes=(),
     ),
     _row(
@@ -313,7 +313,7 @@ MESSAGES = (
         ),
         "refused onnxruntime refuses it (",
         "refused tensorrt-… refuses it (",
-        page="docs/reference/cli.md",
+        page="docs/library.md",
         fixes=(),
         runtime="resizefix",
         says_where=True,

@@ -40,6 +40,7 @@ MESSAGES = (
         "Assertion !isInFlight(p.second.symbolicRep) failed",
         "shape tensor must have build-time extent",
         "Assertion isDefined(it->second) failed. value should have been set by symbolic execution of producer.",
+        "IShuffleLayer applied to shape tensor must have 0 or 1 reshape dimensions: dimensions were [1,4]",
         page="tensorrt-runtime-factor",
         fixes=(FOR_TENSORRT, FREEZE),
         then=FOR_TENSORRT,

@@ -292,5 +292,13 @@ PRINTED_OF = (
     (LINEAR, "resize: coordinate_transformation_mode(…) is not supported, result may be different"),
     (LINEAR, "Fractional upsample only compatible with align_corners=true or align_corners=false"),
     (COMPUTED, "Shape not supported yet!"),
+    (
+        NEAREST,
+        "Unsupported attribute nearest_mode, node … of type Resize. Value will be ignored and defaulted to",
+    ),
+    (LINEAR, "Didn't find op for builtin opcode 'RESIZE_NEAREST_NEIGHBOR' version '3'"),
+    (CHANNELS, "Pytorch's interpolate cannot scale channel or batch dimensions."),
+    (FIXED_RESHAPE, "Reshape error: 1 -> 115200"),
+    ("handmade/two_sites_together", "ArgumentException: Off-axis dimensions must match"),
 )
 OTHERS |= {text: model for model, text in PRINTED_OF}

@@ -60,7 +60,9 @@ def model(lowering: str, subject: ResizeSpec) -> onnx.ModelProto | None:
     counter = itertools.count()
     among = [BY_NAME[lowering]]
     try:
-        made = lower(subject, x="X", y="Y", opset=OPSET, fresh=lambda name: f"{name}_{next(counter)}", among=among)
+        made = next(
+            lower(subject, x="X", y="Y", opset=OPSET, fresh=lambda name: f"{name}_{next(counter)}", among=among)
+        )
     except RefusedError:
         return None
     x = helper.make_tensor_value_info("X", TensorProto.FLOAT, subject.shape)

@@ -29,11 +29,12 @@ if TYPE_CHECKING:
     from resizefix.library.freeze_scales import freeze_scales
     from resizefix.library.input_size import input_size
     from resizefix.library.inspect import inspect
+    from resizefix.library.legalize import legalize
     from resizefix.library.opset import opset
     from resizefix.library.promote_scales import promote_scales
     from resizefix.library.repair import repair
     from resizefix.library.result import Result, VerificationFailedError
-    from resizefix.library.rewrite import legalize, trt_legacy
+    from resizefix.library.rewrite import trt_legacy
     from resizefix.library.set_interpolation import set_interpolation
     from resizefix.library.verdict import Verdict
     from resizefix.library.verify import verify
@@ -80,7 +81,7 @@ _HOMES = {
     "freeze_scales": "resizefix.library.freeze_scales",
     "input_size": "resizefix.library.input_size",
     "inspect": "resizefix.library.inspect",
-    "legalize": "resizefix.library.rewrite",
+    "legalize": "resizefix.library.legalize",
     "opset": "resizefix.library.opset",
     "promote_scales": "resizefix.library.promote_scales",
     "repair": "resizefix.library.repair",

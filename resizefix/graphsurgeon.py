@@ -24,9 +24,10 @@ import onnx_graphsurgeon as gs
 from resizefix.library.check import check
 from resizefix.library.freeze_scales import freeze_scales
 from resizefix.library.inspect import inspect
+from resizefix.library.legalize import legalize
 from resizefix.library.promote_scales import promote_scales
 from resizefix.library.result import Result
-from resizefix.library.rewrite import legalize, trt_legacy
+from resizefix.library.rewrite import trt_legacy
 
 METHODS: dict[str, Callable[..., Any]] = {
     "inspect_resizes": inspect,

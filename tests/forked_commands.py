@@ -24,7 +24,10 @@ COMMANDS = ("inspect", "check", "diff", "verify", "promote_scales", "freeze_scal
 LOADED = (
     *("onnx.checker", "onnx.shape_inference", "resizefix.faults.table", "resizefix.origins.recover"),
     *(f"resizefix.cli.{name}" for name in COMMANDS),
-    *(f"resizefix.library.{name}" for name in ("check", "diff", "freeze_scales", "plans", "promote_scales", "rewrite")),
+    *(
+        f"resizefix.library.{name}"
+        for name in ("check", "diff", "freeze_scales", "legalize", "plans", "promote_scales", "rewrite")
+    ),
     *(f"resizefix.operations.{name}" for name in ("legalize", "promote_scales", "repair", "sites", "trt_legacy")),
     *(
         f"resizefix.reports.{name}"

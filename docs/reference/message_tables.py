@@ -11,12 +11,13 @@ from resizefix.library.explain import explain
 from resizefix.messages.message import Message
 from resizefix.messages.table import MESSAGES
 
+MOST_SHOWN = 2  # wordings of a row
 ALIKE = 0.5  # the share of its words that a wording has in common with one that is shown instead of it
 
 ENGLISH = (
     "# Messages\n\nEnglish | [简体中文](../zh/reference/messages.md)\n",
-    "What `resizefix explain` knows, {count} wordings of {rows} messages. Of wordings that share most of their words,\n"
-    "one is shown. `…` stands for any name, path or shape, and a number mostly for any number. The last column is\n"
+    "What `resizefix explain` knows, {count} wordings of {rows} messages. Of each, two are shown at most.\n"
+    "`…` stands for any name, path or shape, and a number mostly for any number. The last column is\n"
     "the command that `explain` tries first, without `resizefix`,\n"
     "`MODEL` and `OUT`; it leads to the page about the message. Give your model after the message, and `explain`\n"
     "finds the command that helps. A message that is not here is answered with the nearest, and a text to report it.\n",
@@ -25,7 +26,7 @@ ENGLISH = (
 )
 CHINESE = (
     "# 报错信息\n\n[English](../../reference/messages.md) | 简体中文\n",
-    "`resizefix explain` 认识的报错：{rows} 条，共 {count} 种写法，大部分词相同的只列一种。"
+    "`resizefix explain` 认识的报错：{rows} 条，共 {count} 种写法，每条最多列出两种。"
     "`…` 代表任意名称、路径或形状，数字大多代表任意数字。"
     "最后一列是 `explain` 最先尝试的命令（省去 `resizefix`、`MODEL` 和 `OUT`），并链接到讲这条报错的页面；"
     "在报错后面给出模型，就能找到真正有用的命令。表中没有的报错，会得到最接近的几条，以及可用来报告的文字。\n",
@@ -59,7 +60,7 @@ def _apart(texts: list[str]) -> list[str]:
         words = set(re.findall(r"\w+", text.lower()))
         if not any(len(words & others) >= ALIKE * len(words) for _, others in shown):
             shown.append((text, words))
-    return [text for text, _ in shown]
+    return [text for text, _ in shown[:MOST_SHOWN]]
 
 
 def _command(row: Message, more: str) -> str:

@@ -59,12 +59,13 @@ def command(message: str, model: str | None, **_: object) -> Answer:
     """
     from resizefix.library.explain import Explanation, explain, nearest_explanations, speaking_target
     from resizefix.library.fix_trials import model_findings
+    from resizefix.messages.fed_sizes import fed_sizes
     from resizefix.reports.explanations import report_text, show_explanations, show_unknown
 
     text = _pasted() if message == DASH else message
     explained = explain(text, model)
     target = speaking_target(text, explained)
-    shows = None if model is None else model_findings(model, target)
+    shows = None if model is None else model_findings(model, target, fed_sizes(text))
     near = [] if explained else nearest_explanations(text)
     report = None if explained else report_text(text, shows)
     named = None if model is None else shown(model)

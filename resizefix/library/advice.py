@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from resizefix.library.result import Result
 
 
-_HOMES = {"legalize": "rewrite", "trt_legacy": "rewrite"}
+_HOMES = {"trt_legacy": "rewrite"}
 Words = tuple[str, ...]
 """Options as they are typed."""
 _TRIED = 224  # a multiple of 32, 28 and 14, which the strides and patches of most networks are

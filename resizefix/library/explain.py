@@ -19,6 +19,7 @@ from resizefix.library.fix_trials import (
     named_target,
     run,
     target_of,
+    unfed,
     verdict,
 )
 from resizefix.library.options import CHANGING, call_of, checks_of
@@ -151,6 +152,8 @@ def _answered(found: Explanation, message: Message, fixes: Sequence[Fix], trials
     own = _TARGETS.get(message.runtime)
     broken = trials.breaks(own, message.rule) if own is not None and message.rule else None
     found = replace(found, target=target, accepted_before=trials.accepts(target), rule_broken=broken)
+    if not fixes and (said := unfed(trials.fed, trials.document)) is not None:
+        return replace(found, reason=said)
     if FED_SIZE in fixes and (vector := fed_vector(trials.fed, trials.document)) is not None:
         return replace(found, reason=vector)
     if _is_no_size(fixes, trials.fed, trials.document):

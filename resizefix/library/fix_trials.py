@@ -20,6 +20,7 @@ from resizefix.faults.dimension_names import REUSED, known_names
 from resizefix.faults.table import faults_in
 from resizefix.input_sizes.input_axes import ImageInput, image_inputs
 from resizefix.interop import Model, opened
+from resizefix.interpolation import ExtentKind
 from resizefix.library.advice import call_named
 from resizefix.library.check import check
 from resizefix.library.option_values import SIZE_OR_ANY
@@ -28,8 +29,10 @@ from resizefix.library.plans import Plans
 from resizefix.library.repair import known_faults
 from resizefix.messages.fed_sizes import FedSizes
 from resizefix.messages.message import FED, FREEZE, LEGACY, Fix
+from resizefix.operations.site import Site
 from resizefix.operations.sites import sites_in
 from resizefix.outcome import Status
+from resizefix.runtimes.inputs import model_inputs
 from resizefix.shapes.stored_shapes import ModelView
 from resizefix.targets.catalogue import TARGETS, target_named, targets_with
 from resizefix.targets.target import taken
@@ -42,6 +45,8 @@ Shapes = Mapping[str, tuple[int, ...]]
 # What an image is enlarged by, per axis: twice, and by odd numbers, which halvings do not divide.
 _ENLARGED = ((2, 0, 2, 0), (1, 2, 1, 6), (1, 1, 1, 3))
 _EXTENTS = re.compile(r"scale|size|factor", re.IGNORECASE)
+_IMAGE_RANK = 4
+SCALES_BATCH = "scales-batch-too"
 _USUAL = 32  # of an axis that the file leaves open
 
 
@@ -92,7 +97,8 @@ def other_shapes(document: Document) -> list[Shapes]:
 
 @dataclass(frozen=True)
 class ShownFault:
-    """A fault of one resize, or of a name of a dimension, that `resizefix repair` knows."""
+    """A fault of one resize, or of a name of a dimension, that `resizefix repair` knows; of `SCALES_BATCH`, `fix` is a
+    word of `resizefix set`."""
 
     node: str
     fault: str
@@ -106,7 +112,7 @@ class Findings:
 
     `sites` is how many resizes it has. `target` is that of the runtime that speaks; `accepted` whether it accepts the
     resizes, None without a target. `because` is the first reason against. `run_error` is why onnxruntime does not run
-    the model, None where it does.
+    the model, None where it does. `not_there` are the nodes that the message names and the model does not have.
     """
 
     sites: int
@@ -115,10 +121,12 @@ class Findings:
     accepted: bool | None
     because: str | None
     run_error: str | None
+    not_there: tuple[str, ...] = ()
 
 
-def model_findings(model: Model, target: str | None) -> Findings:
-    """The faults of the model, what the target's rules say of it, and whether onnxruntime runs it.
+def model_findings(model: Model, target: str | None, fed: FedSizes | None = None) -> Findings:
+    """The faults of the model, what the target's rules say of it, and whether onnxruntime runs it; `fed` is what the
+    message says.
 
     Raises UnreadableModelError for a model that cannot be read.
     """
@@ -135,8 +143,28 @@ def model_findings(model: Model, target: str | None) -> Findings:
         ShownFault(one.name, one.fault.name, str(one.fault.because), str(one.fault.fix))
         for one in known_names(document)
     )
+    faults += tuple(filter(None, map(_scaled_batch, sites)))
     name, accepted, because = _judged(document, target)
-    return Findings(len(sites), faults, name, accepted, because, why_not_run(document))
+    missing = () if fed is None else _not_there(view, fed.nodes)
+    return Findings(len(sites), faults, name, accepted, because, why_not_run(document), missing)
+
+
+def _not_there(view: ModelView, names: Sequence[str]) -> tuple[str, ...]:
+    nodes = [node for scope in view.scopes.by_path.values() for node in scope.body.node]
+    known = {name for node in nodes for name in (node.name, *node.output)}
+    return tuple(name for name in names if name not in known)
+
+
+def _scaled_batch(site: Site) -> ShownFault | None:
+    """One number for every axis, batch and channels included: few models mean that."""
+    values = site.extent.values if site.interpolation is not None else None
+    if values is None or site.extent.kind is not ExtentKind.SCALES or len(values) < _IMAGE_RANK:
+        return None
+    if len(set(values)) > 1 or values[0] in (0, 1):
+        return None
+    because = Diagnostic("library.scales-batch-too", values=", ".join(f"{value:g}" for value in values))
+    scales = ",".join(["1", "1", *(f"{value:g}" for value in values[2:])])
+    return ShownFault(site.label, SCALES_BATCH, because, f"scales={scales}")
 
 
 def _judged(document: Model, target: str | None) -> tuple[str | None, bool | None, str | None]:
@@ -264,6 +292,17 @@ class FixTrials:
                 flags = ("--all-uses",) if any("--all-uses" in setting for setting in settings.values()) else ()
                 yield (*(word for setting in given for word in ("--set", setting)), *flags)
             yield from ((*setting, "-n", f"#{index}") for index, setting in settings.items())
+
+
+def unfed(fed: FedSizes, document: Document) -> Diagnostic | None:
+    """What to do about the inputs that were not fed; None: the message is of none."""
+    if not fed.missing:
+        return None
+    inputs = {entry.name: entry.type_text for entry in model_inputs(document.proto)}
+    others = [name for name in fed.missing if name not in inputs]
+    if others:
+        return Diagnostic("library.no-such-input", names=", ".join(others), inputs=", ".join(inputs))
+    return Diagnostic("library.feed-them-too", inputs=", ".join(f"{name} ({inputs[name]})" for name in fed.missing))
 
 
 def fed_vector(fed: FedSizes, document: Document | None = None) -> Diagnostic | None:

@@ -7,7 +7,7 @@ rewrite before it is written.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from onnx import NodeProto
 
@@ -24,6 +24,7 @@ from resizefix.process import DEFAULT_TIMEOUT
 from resizefix.runtimes.catalogue import RUNTIMES, RuntimeRow, runtime_named
 from resizefix.runtimes.runtime import Ending, LiveUnavailable, NodeAnswer, Runtime
 from resizefix.runtimes.tensorrt import LiveError, LiveParser, LiveVerdict, of_the_whole
+from resizefix.scope_path import Key
 from resizefix.shapes.stored_shapes import ModelView
 from resizefix.targets.catalogue import TARGETS
 from resizefix.targets.collect_facts import facts_in
@@ -250,12 +251,26 @@ def verify_in(
     row = runtime_named(name)
     places = places_of(find_sites(before))
     with Runtime(row, python=(pythons or {}).get(row.name), time_limit=seconds_left(conditions)) as runtime:
-        verification = verify_in_runtime(before, after, runtime, places, conditions, allowed, feeding)
-        if before is after and not isinstance(verification, LiveUnavailable):
-            verification = with_bodies(verification, before, runtime, places, conditions)
-    if isinstance(verification, LiveUnavailable):
-        raise UsageError("library.runtime-cannot-be-asked", why=verification.reason)
-    return replace(verification, sites=_with_rules(verification.sites, before, row), sessions=conditions.spent.sessions)
+        found = verify_in_runtime(before, after, runtime, places, conditions, allowed, feeding)
+        if before is after and not isinstance(found, LiveUnavailable):
+            found = with_bodies(found, before, runtime, places, conditions)
+    if isinstance(found, LiveUnavailable):
+        raise UsageError("library.runtime-cannot-be-asked", why=found.reason)
+    return replace(found, sites=_with_rules(found.sites, before, row), sessions=conditions.spent.sessions)
+
+
+@dataclass(frozen=True)
+class LiveProof:
+    """Whether the rewrite may be written, and what is to be said of the runtime.
+
+    `fits` is False where a resize that was rewritten is wrong there, in the model or alone, and where the runtime does
+    not run the model now, and ran it before or finds nothing in it but resizes. `refuted` are the rewritten nodes to
+    blame; none: that is not known.
+    """
+
+    fits: bool
+    said: Diagnostic
+    refuted: frozenset[Key] = frozenset()
 
 
 def prove_live(
@@ -265,45 +280,61 @@ def prove_live(
     target: Target,
     conditions: Conditions,
     python: str | None = None,
-) -> tuple[bool, str]:
+) -> LiveProof:
     """Run `after` in the target's runtime and compare it, and each rewritten resize, with `before` in onnxruntime;
-    `python`: which one has the runtime.
-
-    Whether the rewrite may be written, and what is to be said of the runtime. It may not where a resize that was
-    rewritten differs there though its input does not, or where the runtime does not run the model now, and ran it
-    before or finds nothing in it but what was rewritten.
-    """
+    `python`: which one has the runtime."""
     row = RUNTIMES.get(target.name)
     if row is None:
-        return True, Diagnostic("library.rules-alone-no-runtime", target=target.name)
+        return LiveProof(True, Diagnostic("library.rules-alone-no-runtime", target=target.name))
+    places = places_of(changed)
     with Runtime(row, python=python, time_limit=min(seconds_left(conditions), _MOST_SECONDS)) as runtime:
-        verification = verify_in_runtime(before, after, runtime, places_of(changed), conditions)
-        if isinstance(verification, LiveUnavailable):
-            return True, Diagnostic("library.rules-alone", target=target.name, why=verification.reason)
-        if verification.passed:
-            return True, Diagnostic("library.right-in-runtime", runtime=verification.runtime)
-        return _judged(verification, before, changed, runtime, conditions)
-
-
-def _judged(
-    found: Verification, before: Document, changed: Sequence[Site], runtime: Runtime, conditions: Conditions
-) -> tuple[bool, str]:
-    why = found.reason or ""
-    for drift in found.sites:
-        if drift.differs and drift.input_rel_diff <= RIGHT_WITHIN:
-            said = Diagnostic("library.rewrite-differs-in-runtime", node=drift.node, runtime=found.runtime, why=why)
-            return False, said
-    if found.runtime is None:  # onnxruntime itself does not run the model
-        return True, Diagnostic("library.rules-alone", target=runtime.row.name, why=why)
-    if found.runs:
-        return True, Diagnostic("library.other-operators-differ", runtime=found.runtime, why=why)
-    was = verify_in_runtime(before, before, runtime, (), conditions)
+        found = verify_in_runtime(before, after, runtime, places, conditions)
+        if isinstance(found, LiveUnavailable):
+            return LiveProof(True, Diagnostic("library.rules-alone", target=target.name, why=found.reason))
+        if found.passed:
+            return LiveProof(True, Diagnostic("library.right-in-runtime", runtime=found.runtime))
+        if found.runtime is None:  # onnxruntime itself does not run the model
+            return LiveProof(True, Diagnostic("library.rules-alone", target=target.name, why=found.reason))
+        if found.runs:
+            return _of_differing(found, places)
+        was = verify_in_runtime(before, before, runtime, (), conditions)
+        alone = nodes_in_runtime(after, runtime, places, conditions)
+    alone = () if isinstance(alone, LiveUnavailable) else alone
     if isinstance(was, Verification) and was.runs:  # it ran the model as it was
-        return False, Diagnostic("library.rewrite-stops-runtime", runtime=found.runtime, why=why)
+        said = Diagnostic("library.rewrite-stops-runtime", runtime=found.runtime, why=found.reason)
+        return LiveProof(False, said, _to_blame(alone, places))
     nodes = [node for _, body in bodies(before.proto) for node in body.node if node.op_type != "Constant"]
-    if len(nodes) == len(changed):  # nothing else can be what it does not run
-        return False, Diagnostic("library.rewrite-is-not-run", runtime=found.runtime, why=why)
-    return True, Diagnostic("library.rules-alone", target=runtime.row.name, why=why)
+    return _of_neither_run(found, places, alone, nothing_else=len(nodes) == len(changed))
+
+
+def _of_differing(found: Verification, places: Sequence[ResizePlace]) -> LiveProof:
+    """The proof where the runtime runs the model and gives something else."""
+    told = {"runtime": found.runtime, "why": found.reason or ""}
+    wrong = [drift.node for drift in found.sites if drift.differs and drift.input_rel_diff <= RIGHT_WITHIN]
+    if not wrong:
+        return LiveProof(True, Diagnostic("library.other-operators-differ", **told))
+    refuted = frozenset(place.key for place in places if place.label in wrong)
+    return LiveProof(False, Diagnostic("library.rewrite-differs-in-runtime", node=wrong[0], **told), refuted)
+
+
+def _of_neither_run(
+    found: Verification, places: Sequence[ResizePlace], alone: Sequence[NodeAnswer], *, nothing_else: bool
+) -> LiveProof:
+    """The proof where the runtime runs the model neither before nor after; `alone`: what it makes of each rewritten
+    node by itself, at sizes that are fixed. `nothing_else`: the model has no other operators."""
+    wrong = next((answer for answer in alone if answer.ending is not None and not answer.agrees), None)
+    if wrong is not None or nothing_else:
+        node, why = (places[0].label, found.reason) if wrong is None else (wrong.node, wrong.message)
+        said = Diagnostic("library.rewrite-is-not-run", runtime=found.runtime, node=node, why=why)
+        return LiveProof(False, said, _to_blame(alone, places))
+    all_right = alone and all(answer.ending is Ending.RAN for answer in alone)
+    code = "library.runs-neither-but-nodes" if all_right else "library.runs-neither"
+    return LiveProof(True, Diagnostic(code, runtime=found.runtime, why=found.reason))
+
+
+def _to_blame(alone: Sequence[NodeAnswer], places: Sequence[ResizePlace]) -> frozenset[Key]:
+    outputs = {answer.output for answer in alone if answer.ending is not None and not answer.agrees}
+    return frozenset(place.key for place in places if place.key[1] in outputs)
 
 
 def places_of(sites: Iterable[Site]) -> list[ResizePlace]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.equivalences.resize_spec import ResizeSpec
@@ -86,8 +86,8 @@ def lower(
     fresh: Callable[[str], str],
     among: Sequence[Lowering] = LOWERINGS,
     why_not: Callable[[Lowering], str | None] = lambda lowering: None,
-) -> Lowered:
-    """The first of `among` that replaces a node computing `y` from `x` in a model of this opset.
+) -> Iterator[Lowered]:
+    """Each of `among` that replaces a node computing `y` from `x` in a model of this opset, in order.
 
     `fresh` makes a name that is not used yet from a suggestion.
     `why_not` says of a lowering why the target does not take its operators (`Lowering.operators`); None: it does.
@@ -103,6 +103,8 @@ def lower(
     for lowering in among:
         reason = lowering.applies(subject, opset) or why_not(lowering)
         if reason is None:
-            return lowering.build(subject, x=x, y=y, opset=opset, fresh=fresh)
-        reasons.append(f"{in_words(lowering.name)}: {reason}")
-    raise RefusedError("lowerings.none-applies", reasons="; ".join(reasons), rule="lowering")
+            yield lowering.build(subject, x=x, y=y, opset=opset, fresh=fresh)
+        else:
+            reasons.append(f"{in_words(lowering.name)}: {reason}")
+    if len(reasons) == len(among):
+        raise RefusedError("lowerings.none-applies", reasons="; ".join(reasons), rule="lowering")

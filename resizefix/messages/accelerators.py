@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from resizefix.messages.message import RANK, WITHOUT, computed, coordinates, row
+from resizefix.messages.message import RANK, WITHOUT, Message, computed, coordinates, row
 
 MESSAGES = (
     computed("rknn", "need to be constant! It will cause the graph to be a dynamic graph!"),
@@ -25,5 +25,13 @@ MESSAGES = (
         RANK,
         "RKNN upsamples images of four axes alone. Other operators compute the same for other ranks.",
         "Meet unsupported upsample input dim !=4",
+    ),
+    Message(
+        "RKNN",
+        ("Resize […] convert to Deconvolution for inference speedup, but may cause result driftting",),
+        "This is a warning: RKNN computes the resize by a deconvolution, in other numbers. "
+        "`optimization_level = 2` in `rknn.config` keeps the resize.",
+        "docs/reference/targets.md",
+        (),
     ),
 )

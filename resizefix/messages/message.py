@@ -71,6 +71,10 @@ class Message:
         parts = whole or [(letters, one) for one in self.wordings if (letters := one.part_in(pasted))]
         return max(parts, key=lambda found: found[0])[1].as_in(pasted) if parts else self.text
 
+    def has_pieces(self, pasted: str) -> bool:
+        """Whether one of its wordings has what stands between the dots of a text that was shortened."""
+        return any(wording.has_pieces(pasted) for wording in self.wordings)
+
     def part_in(self, pasted: Plain) -> int:
         """How many letters of one of its wordings a text has that was cut off; 0: too few to know it by."""
         return max(wording.part_in(pasted) for wording in self.wordings)

@@ -130,6 +130,8 @@ MESSAGES = (
         "Upsample of opset 7 and 8 has one input and an attribute for the scales; from opset 9 on, it has two inputs. "
         "This node is written for the other opset.",
         "(…, Upsample, …) has input size «2» not in range [min=«1», max=«1»]",
+        "with schema(::Upsample:7) has input size «2» not in range",
+        "with schema(::Upsample:9) has input size «1» not in range",
         "Upsample … has input size «2» not in range",
         "input size «2» not in range [min=«1», max=«1»]",
         "input size «1» not in range [min=«2», max=«2»]",
@@ -213,6 +215,7 @@ MESSAGES = (
         "The file fixes the size of its input, and you feed another. The input and constants that follow its size must change.",
         "Got invalid dimensions for input: … Got: 364 Expected: 518",
         "Got invalid dimensions for input",
+        "Got: 364 Expected: 518",
         page="another-input-size",
         fixes=(FED_SIZE, ANY_SIZE, REPAIR),
         at_other_sizes=True,
@@ -291,6 +294,29 @@ MESSAGES = (
         "`tf_half_pixel_for_nn` is deprecated since opset 13",
         page="coordinates-and-rounding",
         fixes=(("legalize", "--target", "tensorrt-10"), *OTHER_OPERATORS),
+    ),
+    _row(
+        "onnxruntime takes no scales or sizes from an external file. Save the model with small tensors inside, as "
+        "`onnx.save_model(model, path, save_as_external_data=True)` does.",
+        "Cannot parse data from external tensors",
+        page="docs/verification.md",
+        fixes=(),
+    ),
+    _row(
+        "This is a sentence of resizefix itself. It names the node and the rule; `resizefix inspect MODEL -v` explains each node.",
+        *(
+            f"resizefix {command}: "
+            for command in (
+                *("inspect", "promote-scales", "freeze-scales", "trt-legacy", "legalize", "check", "verify", "diff"),
+                *("repair", "input-size", "set", "opset"),
+            )
+        ),
+        "refused onnxruntime refuses it (",
+        "refused tensorrt-… refuses it (",
+        page="docs/library.md",
+        fixes=(),
+        runtime="resizefix",
+        says_where=True,
     ),
     _row(
         "An input of the model was not fed, or was fed under another name. `promote-scales` and others add an input and "

@@ -156,6 +156,12 @@ MESSAGES = (
     ),
     elsewhere(
         _WEB,
+        WITHOUT,
+        "Older WebGL backends write a fractional scale into their program as no valid number. Other operators compute the same.",
+        "WebGL: ERROR: … : invalid number",
+    ),
+    elsewhere(
+        _WEB,
         "broken-by-a-converter",
         "Older WebGL backends take no empty name among the inputs of Resize. An empty tensor for roi, or other operators, avoid it.",
         "unrecognized input '' for node: Resize",

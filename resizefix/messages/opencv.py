@@ -58,6 +58,8 @@ MESSAGES = (
             "Node [Resize@ai.onnx]:(…) parse error",
             "in function 'parseResize'",
             "Node [Upsample@ai.onnx]:(…) parse error",
+            "Node [Identity]:(onnx::Resize_…) parse error",
+            "Node [Identity@ai.onnx]:(onnx_node!…Resize…) parse error",
             frozen=True,
         ),
         says_where=True,

@@ -2,7 +2,24 @@
 
 from __future__ import annotations
 
-from resizefix.messages.message import COORDINATES, CUBIC, RANK, SPATIAL, WITHOUT, computed, row
+from resizefix.messages.message import (
+    ANY_SIZE,
+    COORDINATES,
+    CUBIC,
+    FREEZE,
+    OTHER_OPERATORS,
+    PARTNER,
+    RANK,
+    REPAIR,
+    SPATIAL,
+    TOGETHER,
+    WITHOUT,
+    Message,
+    computed,
+    elsewhere,
+    legalize,
+    row,
+)
 
 MESSAGES = (
     row(
@@ -77,7 +94,45 @@ MESSAGES = (
     ),
     computed(
         "openvino",
-        'Cannot infer shapes or values for node "Resize_8".',
-        'Cannot infer shapes or values for node "Upsample_8".',
+        'Cannot infer shapes or values for node "Resize_….',
+        'Cannot infer shapes or values for node "Upsample_….',
+    ),
+    elsewhere(
+        "OpenVINO",
+        WITHOUT,
+        "The Model Optimizer of 2019 and 2020 has no Resize, and old plugins for VPUs have none either. Other operators compute the same.",
+        'There is no registered "infer" function for node "…" with op = "Resize"',
+        'There is no registered "infer" function for node "…" with op = "Upsample"',
+        'due to unsupported layer type "Resample"',
+        'due to unsupported layer type "Interp"',
+    ),
+    Message(
+        "OpenVINO",
+        (
+            "While validating node 'v1::Add … Argument shapes are inconsistent.",
+            "While validating node '…Add … Argument shapes are inconsistent",
+            "While validating node '…Concat… Argument shapes are inconsistent; they must have the same rank, and must have equal dimension everywhere except on the concatenation axis",
+            "Check 'T::broadcast_merge_into(output_shape, input_shapes[1], autob)' failed",
+        ),
+        "A resized tensor meets another one of a different size: constant sizes stay as they are when the image has another size. "
+        "Scales, or the size of the other tensor, follow it.",
+        "sizes-that-differ",
+        (ANY_SIZE, PARTNER, TOGETHER, legalize("openvino")),
+        target="openvino",
+        at_other_sizes=True,
+    ),
+    Message(
+        "OpenVINO",
+        (
+            "While validating ONNX node '<Node(Resize): …>'",
+            "While validating ONNX node '<Node(Upsample): …>'",
+            "node not found in graph cache",
+        ),
+        "OpenVINO refuses the resize or one of its operands, and the words behind this say why. "
+        "Often the scales or sizes are computed, or an operand is missing.",
+        "docs/reference/targets.md",
+        (REPAIR, legalize("openvino"), FREEZE, *OTHER_OPERATORS),
+        target="openvino",
+        says_where=True,
     ),
 )

@@ -18,7 +18,7 @@ from resizefix.messages import (
 from resizefix.messages import nearest as near
 from resizefix.messages.message import Message
 from resizefix.messages.pasted_text import Plain, plain, without_prefix
-from resizefix.messages.wording import LEAST_PART, MatchedSpan
+from resizefix.messages.wording import ELLIPSIS, LEAST_PART, MatchedSpan
 
 MESSAGES: tuple[Message, ...] = (
     *tensorrt.MESSAGES,
@@ -39,7 +39,8 @@ _LEAST_IN_A_LINE = 18  # letters of a row that one of many lines must have
 def messages_in(pasted: str) -> list[Message]:
     """The messages that a text holds, the one with the longest wording first: it says most.
 
-    One that names the operator alone is left out beside one that says why. Where it holds none whole, those of which it is a piece: the text was cut off at its beginning or its end.
+    One that names the operator alone is left out beside one that says why. Where it holds none whole, those of which it is a piece: the text was cut off at its beginning or its end, or has
+    `…` or `...` where words were left out.
     """
     for text in (pasted, without_prefix(pasted)):
         letters = plain(text)
@@ -47,6 +48,9 @@ def messages_in(pasted: str) -> list[Message]:
             found = [message for message in spans if not _inside(spans[message], spans.values())]
             why = [message for message in found if not message.says_where]
             return sorted(why or found, key=lambda message: -spans[message].letters)
+    for line in (pasted, *pasted.splitlines()[-_MOST_LINES:]):
+        if ELLIPSIS.search(line) and (shortened := [row for row in MESSAGES if row.has_pieces(line)]):
+            return shortened
     whole = plain(pasted)
     if len(whole.letters) <= _LONGEST_CUT and (cut := _cut_off(whole)):
         return cut

@@ -95,12 +95,13 @@ MESSAGES = (
         rule="exactly-two-inputs",
     ),
     _row(
-        "The Upsample node has its scales as an attribute in a model of opset 9 or later, which is no valid ONNX. "
-        "Scales are an input there.",
+        "TensorRT {releases} wants the scales of this Upsample as an input; the model has them as an attribute at opset 9 or later. "
+        "That is no valid ONNX.",
         "Operator Upsample requires exactly 2 inputs. Current input size = 1",
         "requires exactly 2 inputs",
         page="old-tensorrt",
         fixes=(REPAIR, LEGACY),
+        rule="upsample-not-hybrid",
     ),
     _row(
         "The Upsample node has no attribute `scales` where its opset wants one. "
@@ -235,11 +236,12 @@ MESSAGES = (
         page="coordinates-and-rounding",
     ),
     _row(
-        "TensorRT takes tf_half_pixel_for_nn with round_prefer_floor alone. "
+        "TensorRT {releases} takes tf_half_pixel_for_nn with round_prefer_floor alone. "
         "half_pixel or asymmetric picks the same samples with another rounding.",
         "This version of TensorRT only support round_prefer_floor nearest mode in tf_half_pixel_for_nn!",
         "only support round_prefer_floor nearest mode in tf_half_pixel_for_nn",
         page="coordinates-and-rounding",
+        rule="tf-half-pixel-rounding",
     ),
     _row(
         "TensorRT {releases} refuses antialiasing, and older releases leave it out. Enlarging needs none, and shrinking at a fixed size can be a matrix product.",
@@ -272,13 +274,14 @@ MESSAGES = (
         fixes=(REPAIR, NEWEST),
     ),
     _row(
-        "TensorRT interpolates linearly along the last three axes and cubically along the last two. "
+        "TensorRT {releases} interpolates linearly along the last three axes; those with cubic, cubically along the last two. "
         "This node scales an axis before those.",
         "This version of TensorRT only supports linear resizing on the outermost 3 dimensions",
         "This version of TensorRT only supports cubic resizing on the outermost 2 dimensions",
         "Linear resize mode only supports resize up to last 3 dimensions",
         "Assertion failed: canUseLinearResize(",
         "Assertion failed: canUseNDResize(",
+        rule="linear-last-three-axes",
     ),
     _row(
         "The parser knows no other mode for this operator. The node's mode is misspelt or belongs to a later version.",

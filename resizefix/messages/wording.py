@@ -14,6 +14,8 @@ from typing import NamedTuple
 from resizefix.messages.pasted_text import Plain, plain_text
 
 ANYTHING = "…"
+ELLIPSIS = re.compile(r"…|\.\.\.")
+"""Where somebody who quotes a message leaves words out."""
 LEAST_PART = 16
 """The fewest letters by which a piece of a wording is known."""
 _NUMBER = re.compile(r"(?<![\w.«])-?\d+(?:\.\d+)?(?![\w»])")
@@ -81,6 +83,20 @@ class Wording:
         numbers = iter(match.groups() if match is not None else ())
         written = _NUMBER.sub(lambda _: next(numbers, ANYTHING), self._written)
         return written.replace("«", "").replace("»", "")
+
+    def has_pieces(self, pasted: str) -> bool:
+        """Whether all that stands between the dots of a shortened text stands in the wording, in order."""
+        pieces = [letters for piece in ELLIPSIS.split(pasted) if (letters := plain_text(piece))]
+        if max(map(len, pieces), default=0) < LEAST_PART:
+            return False
+        whole = plain_text(self.text)
+        place = 0
+        for piece in pieces:
+            at = whole.find(piece, place)
+            if at < 0:
+                return False
+            place = at + len(piece)
+        return True
 
     def part_in(self, pasted: Plain) -> int:
         """How many letters of the wording a cut text has: one that begins or ends inside of it; 0: too few."""

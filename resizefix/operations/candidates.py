@@ -10,7 +10,7 @@ from resizefix.errors import RefusedError
 from resizefix.interpolation import CoordinateTransformationMode, ExtentKind, Mode, NearestMode
 from resizefix.lowerings.matmul import MATMUL, SMALL_MATMUL
 from resizefix.operations.legalize import Legalize, Legalizer
-from resizefix.operations.replacement import Allowance, Replacement, every_lowered, rewritten, spelled, subject_of
+from resizefix.operations.replacement import Allowance, Replacement, lowered, rewritten, spelled, subject_of
 from resizefix.operations.site import Site
 from resizefix.origins.classify import OriginKind
 from resizefix.outcome import Outcome, Status
@@ -48,12 +48,12 @@ def candidates(legalizer: Legalizer) -> dict[str, Replacement]:
     by_name: dict[str, Replacement] = {}
     try:
         subject = subject_of(site)
-        for name, made in (*_spellings(subject, legalizer), *_other_operators(subject, legalizer)):
-            near = made.exact or (allowance.inexact and made.bound is not None and made.bound <= LARGEST_BOUND)
-            if near:
-                by_name.setdefault(name, made)
     except RefusedError:
         return by_name
+    for name, made in (*_spellings(subject, legalizer), *_other_operators(subject, legalizer)):
+        near = made.exact or (allowance.inexact and made.bound is not None and made.bound <= LARGEST_BOUND)
+        if near:
+            by_name.setdefault(name, made)
     if MATMUL.name in by_name:
         by_name.pop(SMALL_MATMUL.name, None)  # the same nodes
     return by_name
@@ -128,6 +128,8 @@ def _other_operators(subject: ResizeSpec, legalizer: Legalizer) -> Iterator[tupl
     def accepts(other: ResizeSpec) -> bool:
         return legalizer.accepts(other, dialect)
 
-    replacements = every_lowered(subject, site, fresh=legalizer.fresh, target=legalizer.target, accepts=accepts)
-    for one in replacements:
-        yield one.how, legalizer.findable(one)
+    try:
+        for one in lowered(subject, site, fresh=legalizer.fresh, target=legalizer.target, accepts=accepts):
+            yield one.how, legalizer.findable(one)
+    except RefusedError:
+        return

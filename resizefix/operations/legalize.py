@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from onnx import NodeProto, TensorProto, helper
@@ -57,15 +58,17 @@ def legalize(
     *,
     allowance: Allowance | None = None,
     view: ModelView | None = None,
+    passed_over: Mapping[Key, int] | None = None,
 ) -> Rewritten:
     """A copy of the document whose selected sites the target accepts, where that can be; `document` stays as it is.
 
     A site that is accepted is left alone; one whose rules can be satisfied by no chain of equivalences is replaced by
     other operators, or refused with the rules it breaks. What is rewritten tells the sizes behind it, so the others are
     looked at again until nothing changes: a second call would find nothing to do. `view` is the document's, where
-    the caller has one.
+    the caller has one. `passed_over`: how many of the forms of a site, the preferred first, were tried and do not run;
+    the last form is not passed over.
     """
-    return rewrite(view or ModelView(document), sites, Legalize(target, allowance or Allowance()))
+    return rewrite(view or ModelView(document), sites, Legalize(target, allowance or Allowance(), passed_over or {}))
 
 
 def rewritable(view: ModelView, sites: Sequence[Site], target: Target, *, exactly: bool = False) -> frozenset[int]:
@@ -80,9 +83,10 @@ class Legalize(Operation[Replacement]):
 
     looks_again = True
 
-    def __init__(self, target: Target, allowance: Allowance) -> None:
+    def __init__(self, target: Target, allowance: Allowance, passed_over: Mapping[Key, int] | None = None) -> None:
         self._target = target
         self._allowance = allowance
+        self._passed_over = passed_over or {}
 
     def plan(self, view: ModelView, sites: Sequence[Site]) -> Sequence[Replacement | Outcome]:
         """What becomes of each site, by the facts of the model as it is now."""
@@ -90,7 +94,7 @@ class Legalize(Operation[Replacement]):
         return [
             _refused_for(one.site, self._target, broken[one.site.index])
             if one.site.index in broken
-            else self.plan_of(one)
+            else self.plan_of(replace(one, passed_over=self._passed_over.get(one.site.key, 0)))
             for one in legalizers(view, sites, self._target, self._allowance)
         ]
 
@@ -149,13 +153,14 @@ def _refused_for(site: Site, target: Target, faults: Sequence[Fault]) -> Outcome
 
 @dataclass(frozen=True, eq=False)
 class Legalizer:
-    """One site under one target."""
+    """One site under one target; `passed_over`: how many of its forms are not to be taken, where there are more."""
 
     site: Site
     facts: SiteFacts
     target: Target
     allowance: Allowance
     fresh: Fresh
+    passed_over: int = 0
 
     def plan(self) -> Replacement | Outcome:
         """What takes the site's place; or its outcome where nothing does."""
@@ -221,22 +226,43 @@ class Legalizer:
         return in_float32(replacement, self.site, self.fresh)
 
     def _made(self, subject: ResizeSpec) -> Replacement:
-        """By a chain of equivalences, else by other operators."""
+        """The first form that is not passed over, or the last one."""
+        if not self.allowance.lowered and self._spelled(subject) is None:
+            next(self._lowered(subject))  # raises the reasons where other operators would not help either
+            raise RefusedError("operations.no-lower")
+        return list(islice(self._forms(subject), self.passed_over + 1))[-1]
+
+    def _forms(self, subject: ResizeSpec) -> Iterator[Replacement]:
+        """What the target takes, the preferred first: a chain of equivalences, then other operators; none twice."""
+        as_a_node = self._spelled(subject)
+        if as_a_node is not None:
+            yield as_a_node
+        if not self.allowance.lowered:
+            return
+        written: list[object] = []
+        try:
+            for made in self._lowered(subject):
+                if (content := made.without_names) not in written:
+                    written.append(content)
+                    yield self.findable(made)
+        except RefusedError:
+            if as_a_node is None:
+                raise
+
+    def _spelled(self, subject: ResizeSpec) -> Replacement | None:
         site, dialect = self.site, self.site.read.dialect
         end = rewritten(subject, lambda other: not self.dispute(other) and self.accepts(other, dialect), self.allowance)
-        if end is not None:
-            return spelled(subject, end, site, dialect, self.fresh)
-        replacement = lowered(
+        return None if end is None else spelled(subject, end, site, dialect, self.fresh)
+
+    def _lowered(self, subject: ResizeSpec) -> Iterator[Replacement]:
+        return lowered(
             subject,
-            site,
+            self.site,
             fresh=self.fresh,
             target=self.target,
-            accepts=lambda other: self.accepts(other, dialect),
+            accepts=lambda other: self.accepts(other, self.site.read.dialect),
             roi=self.facts.roi_values,
         )
-        if not self.allowance.lowered:
-            raise RefusedError("operations.no-lower")
-        return self.findable(replacement)
 
     def dispute(self, subject: ResizeSpec) -> str:
         """What shape inference would get wrong if it read these scales, which it could not before (5 times 1.8).

@@ -76,6 +76,12 @@ class Replacement:
     why: str = ""
     elem_type: int | None = None
 
+    @property
+    def without_names(self) -> object:
+        """The operators with their attributes, and the constants: two lowerings may write the same."""
+        operators = [(node.op_type, [one.SerializeToString() for one in node.attribute]) for node in self.nodes]
+        return operators, [(tuple(one.dims), numpy_helper.to_array(one).tobytes()) for one in self.initializers]
+
     def outcome(self, site: Site, also: str | None = None) -> Outcome:
         """The outcome of the site: how it was rewritten, how near that comes, under which condition, and `also`."""
         within = Diagnostic("operations.within", bound=f"{self.bound:.2g}") if self.bound and not self.exact else ""
@@ -206,45 +212,27 @@ def lowered(
     target: Target | None = None,
     accepts: Callable[[ResizeSpec], bool] = lambda subject: True,
     roi: Sequence[float] | None = None,
-) -> Replacement:
-    """The preferred replacement by other operators. Raises RefusedError with each lowering's reason.
-
-    `roi` is that of a node that crops, where it is constant.
-
-    The `target` must take its operators; a simpler resize node that a lowering keeps must be one that `accepts` takes.
-    """
-    _require_known(subject)
-    opset, among = site.scope.opset, lowerings_for(target.name if target else None)
-    why_not = _why_not(subject, target, accepts)
-    if crops(subject):
-        why = None if target is None else target.why_not(CROP_OPERATORS, subject.element_type or 0, len(subject.axes))
-        if why is not None:
-            raise RefusedError("lowerings.crop-refused", why=why)
-        return _of(lower_crop(subject, roi, x=site.input, y=site.output, opset=opset, fresh=fresh))
-    return _of(lower(subject, x=site.input, y=site.output, opset=opset, fresh=fresh, among=among, why_not=why_not))
-
-
-def every_lowered(
-    subject: ResizeSpec,
-    site: Site,
-    *,
-    fresh: Fresh,
-    target: Target | None,
-    accepts: Callable[[ResizeSpec], bool],
     opset: int | None = None,
 ) -> Iterator[Replacement]:
     """All replacements by other operators that the target (None: anybody) takes, the preferred first; in the model's
-    opset, or in `opset`. Raises RefusedError where nothing is known of the tensor."""
-    _require_known(subject)
-    opset, why_not = opset or site.scope.opset, _why_not(subject, target, accepts)
-    for lowering in lowerings_for(target.name if target else None):
-        if lowering.applies(subject, opset) is None and why_not(lowering) is None:
-            yield _of(lowering.build(subject, x=site.input, y=site.output, opset=opset, fresh=fresh))
+    opset, or in `opset`. Raises RefusedError with each lowering's reason where there is none.
 
-
-def _require_known(subject: ResizeSpec) -> None:
+    `roi` is that of a node that crops, where it is constant. A simpler resize node that a lowering keeps must be one
+    that `accepts` takes.
+    """
     if subject.shape is None or subject.element_type is None:
         raise RefusedError("operations.tensor-unknown", what="rank" if subject.shape is None else "type")
+    opset, among = opset or site.scope.opset, lowerings_for(target.name if target else None)
+    if crops(subject):
+        why = None if target is None else target.why_not(CROP_OPERATORS, subject.element_type, len(subject.axes))
+        if why is not None:
+            raise RefusedError("lowerings.crop-refused", why=why)
+        yield _of(lower_crop(subject, roi, x=site.input, y=site.output, opset=opset, fresh=fresh))
+        return
+    why_not = _why_not(subject, target, accepts)
+    yield from map(
+        _of, lower(subject, x=site.input, y=site.output, opset=opset, fresh=fresh, among=among, why_not=why_not)
+    )
 
 
 def _why_not(

@@ -21,7 +21,7 @@ from resizefix.operations.replacement import (
     Allowance,
     Fresh,
     Replacement,
-    every_lowered,
+    lowered,
     operands_of,
     rewritten,
     spelled,
@@ -179,21 +179,21 @@ class _InDialect:
         return True
 
     def _by_other_operators(self, subject: ResizeSpec, why: str) -> Replacement:
-        replacements = list(
-            every_lowered(
-                subject,
-                self.site,
-                fresh=self.fresh,
-                target=None,
-                accepts=lambda other: self.dialect.op_type == "Resize" and self._says(other),
-                opset=self.opset,
+        try:
+            replacements = list(
+                lowered(
+                    subject,
+                    self.site,
+                    fresh=self.fresh,
+                    accepts=lambda other: self.dialect.op_type == "Resize" and self._says(other),
+                    opset=self.opset,
+                )
             )
-        )
-        exact = next((replacement for replacement in replacements if replacement.exact), None)
+        except RefusedError as error:
+            raise RefusedError("operations.no-words-in-opset", why=why) from error
+        exact = next((made for made in replacements if made.exact), None)
         if exact is not None:
             return exact
-        if not replacements:
-            raise RefusedError("operations.no-words-in-opset", why=why)
         if not self.allowance.inexact:
             raise RefusedError(
                 "operations.inexact-in-opset", why=why, how=replacements[0].description or replacements[0].how

@@ -99,10 +99,14 @@ def _page(page: str) -> str:
 
 def _show_findings(out: Screen, findings: Findings, model: str) -> None:
     out.wrapped(Diagnostic("cli.explain-findings", model=printable(model)))
+    if findings.not_there:
+        out.below(Diagnostic("cli.explain-not-there", nodes=printable(", ".join(findings.not_there))))
     for fault in findings.faults[:_MOST_FAULTS]:
-        out.below(
-            Diagnostic("cli.explain-fault", node=printable(fault.node), because=fault.because, fix=printable(fault.fix))
-        )
+        said = {"node": printable(fault.node), "because": fault.because, "fix": printable(fault.fix)}
+        if fault.fault == "scales-batch-too":
+            out.below(Diagnostic("cli.explain-scales-batch", model=quoted(operand(model)), **said))
+        else:
+            out.below(Diagnostic("cli.explain-fault", **said))
     if more := len(findings.faults[_MOST_FAULTS:]):
         out.below(Diagnostic("cli.explain-more-faults", count=more, model=quoted(operand(model))))
     if not findings.sites:

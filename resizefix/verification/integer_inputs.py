@@ -86,7 +86,8 @@ class _OfQuotients:
     def taken(self, feeds: Feeds) -> dict[str, Value]:
         """The feeds, whole numbers as quotients in the input's own type."""
         quotients = {
-            name: np.asarray(feeds[name]).astype(dtype) / dtype.type(self._denominators[name])
+            # numpy makes a number of an array without axes, which onnxruntime does not take
+            name: np.asarray(np.asarray(feeds[name]).astype(dtype) / dtype.type(self._denominators[name]))
             for name, dtype in self._dtypes.items()
         }
         return self.session.taken({**feeds, **quotients})
@@ -167,7 +168,7 @@ def _numerators(
     if one.gives_scales or as_scales:
         vector = vector_value(shape, "f", size, roles, *factors)
         scales = np.full(shape, factors[0]) if vector is None else vector
-        return np.maximum(np.round(scales * one.denominator), 1).astype(np.int64)
+        return np.asarray(np.maximum(np.round(scales * one.denominator), 1), np.int64)
     vector = vector_value(shape, "i", size, roles, *factors) if shape not in ((), (1,)) else None
     lengths = np.full(shape, max(round(size[-1] * factors[0]), 1)) if vector is None else vector
     return lengths.astype(np.int64)

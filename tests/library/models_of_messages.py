@@ -262,7 +262,7 @@ PRINTED_OF = (
     (CHANNELS, "Current Interpolate does not support paddings, batches, and resize by channels"),
     (MISSPELT, "this type of interpolation mode is not supported. Choose one of the following modes"),
     (ONE_SCALE, "Input tensor's rank is required to be the same as number of elements of 'scales' attribute."),
-    (COMPUTED, 'Cannot infer shapes or values for node "Resize_8".'),
+    (COMPUTED, 'Cannot infer shapes or values for node "Resize_….'),
     ("handmade/two_sites_together", "Inconsistent shape for ConcatLayer"),
     (CUBIC, "unsupported interpolate mode nearest-exact"),
     (CUBIC, "Unsupported Upsample mode! ==>"),
@@ -284,5 +284,24 @@ PRINTED_OF = (
     ("handmade/two_sites_together", "CONCAT: Non-axis dimensions should match"),
     (FIVE_AXES, "Meet unsupported upsample input dim !=4"),
     (LINEAR, "Unsupported operator Resize"),
+    (LINEAR, 'There is no registered "infer" function for node "…" with op = "Resize"'),
+    ("handmade/two_sites_together", "While validating node 'v1::Add … Argument shapes are inconsistent."),
+    (BOTH, "While validating ONNX node '<Node(Resize): …>'"),
+    (
+        LINEAR,
+        "Applying rule inputs[2].shape[0] == {(inputs[0].rank) as dim} … Impossible to unify Val(0) with Val(4)",
+    ),
+    (LINEAR, "WebGL: ERROR: … : invalid number"),
+    (LINEAR, "resize: coordinate_transformation_mode(…) is not supported, result may be different"),
+    (LINEAR, "Fractional upsample only compatible with align_corners=true or align_corners=false"),
+    (COMPUTED, "Shape not supported yet!"),
+    (
+        NEAREST,
+        "Unsupported attribute nearest_mode, node … of type Resize. Value will be ignored and defaulted to",
+    ),
+    (LINEAR, "Didn't find op for builtin opcode 'RESIZE_NEAREST_NEIGHBOR' version '3'"),
+    (CHANNELS, "Pytorch's interpolate cannot scale channel or batch dimensions."),
+    (FIXED_RESHAPE, "Reshape error: 1 -> 115200"),
+    ("handmade/two_sites_together", "ArgumentException: Off-axis dimensions must match"),
 )
 OTHERS |= {text: model for model, text in PRINTED_OF}

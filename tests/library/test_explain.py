@@ -209,6 +209,55 @@ def test_the_command_line_answers_and_an_unknown_message_says_what_to_send(call,
     assert call("explain", "Resize scales must be an initializer!", "no_such_file.onnx")[0] == 2
 
 
+ALL_FOUR = text_model(13, 'y = Resize <mode = "linear"> (x, "", s)', "float[4] s = {4, 4, 4, 4}")
+
+
+def test_scales_that_multiply_the_batch_are_shown_with_the_command_for_height_and_width(answered, tmp_path, call):
+    path, out = tmp_path / "m.onnx", tmp_path / "o.onnx"
+    onnx.save(ALL_FOUR, path)
+    (fault,) = answered("explain", "'Linear' mode only supports:", path)["findings"]["faults"]
+    assert (fault["fault"], fault["fix"]) == ("scales-batch-too", "scales=1,1,4,4")
+    assert f"`resizefix set {path} OUT scales=1,1,4,4`" in " ".join(call("explain", "no such thing", path)[1].split())
+    assert call("set", path, out, fault["fix"])[0] == 0
+    assert ort.InferenceSession(out).run(None, {"x": np.zeros((1, 3, 8, 8), np.float32)})[0].shape == (1, 3, 32, 32)
+    assert answered("explain", "no such thing", SRCNN)["findings"]["faults"] == []
+
+
+@pytest.mark.parametrize(
+    ("message", "said"),
+    [
+        ("Required inputs (['h', 'x']) are missing from input feed (['y']).", "this model has no input h; it has x"),
+        ("Required inputs (['x']) are missing from input feed (['y']).", "feed x (float[1,3,8,8]) together"),
+        ("Missing Input: x", "feed x (float[1,3,8,8]) together"),
+    ],
+)
+def test_inputs_that_were_not_fed_are_looked_for_in_the_model(message, said):
+    (found,) = resizefix.explain(message, FIXED)
+    assert found.command is None
+    assert said in str(found.reason)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Non-zero status code returned while running Resize node. Name:'{}' Message: 'Linear' mode only supports:",
+        "Type 'tensor(float16)' of input parameter (1105) of operator (Resize) in node ({}) is invalid.",
+        'While parsing node number 80 [Resize -> "{}"]: Resize scales must be an initializer!',
+        "In node 3 with name: {} and operator: Resize (importResize): Antialiasing is not supported currently.",
+        "While validating ONNX node '<Node(Resize): {}>': All axes values should less than input rank: 4",
+        "> Node [Resize@ai.onnx]:(onnx_node!{}) parse error: in function 'parseResize'",
+    ],
+)
+def test_a_node_that_the_model_does_not_have_is_said_to_be_of_another_file(message, answered, tmp_path):
+    onnx.save(text_model(13, '[up] y = Resize (x, "", s)'), tmp_path / "m.onnx")
+    for name, missing in (("up", []), ("y", []), ("/model.13/Resize", ["/model.13/Resize"])):
+        answer = answered("explain", message.format(name), tmp_path / "m.onnx")
+        assert answer["matches"]
+        assert answer["findings"]["not_there"] == missing
+    # The end of the text may be the middle of the name.
+    assert answered("explain", message[: message.index("{}")] + "u", tmp_path / "m.onnx")["findings"]["not_there"] == []
+
+
 @pytest.mark.parametrize(("encoding", "end"), [("utf-8", b"caf\xe9"), ("utf-8-sig", b""), ("utf-16", b"")])
 def test_a_message_is_read_from_stdin_as_editors_and_shells_write_it(encoding, end, monkeypatch, answered):
     text = "\x1b[31m[E] Resize scales must\nbe an initializer!\x1b[0m\n"

@@ -8,8 +8,8 @@ from fixture_models import FIXTURES
 from live_parser import needs_tensorrt
 from onnx_text import document
 
+import resizefix
 from resizefix.document.document import Document
-from resizefix.library import rewrite
 from resizefix.library.live import live_verdict, why_live_refuses
 from resizefix.library.promote_scales import promote_scales
 from resizefix.library.result import VerificationFailedError
@@ -117,15 +117,18 @@ def test_legalize_refuses_a_result_that_tensorrt_refuses(stand_in, monkeypatch):
     how = 'coordinate_transformation_mode = "tf_half_pixel_for_nn", nearest_mode = "floor"'
     text = "(float[1,3,8,8] x) => (float[1,3,16,16] y) <float[4] s = {1,1,2,2}>"
     model = onnx_text.model(f"{text} {{ [up] y = Resize <{how}> (x, s, s) }}", 11)
-    stand_in(LiveVerdict("TensorRT-RTX 9.9", False, (LiveError("up", "y", 0, "Resize", "no"),)))
+    no = LiveVerdict("TensorRT-RTX 9.9", False, (LiveError("up", "y", 0, "Resize", "no"),))
+    stand_in(*[no] * 9)
     with pytest.raises(VerificationFailedError, match="refuses what was written in the place of up") as failed:
-        rewrite.legalize(model, target="tensorrt-rtx")
+        resizefix.legalize(model, target="tensorrt-rtx")
     assert failed.value.result.verification.status.value == "failed"
     stand_in(LiveVerdict("TensorRT-RTX 9.9", True))
-    assert rewrite.legalize(model, target="tensorrt-10").changed
+    first = resizefix.legalize(model, target="tensorrt-10")
+    stand_in(no, LiveVerdict("TensorRT-RTX 9.9", True))  # the next form is taken
+    assert resizefix.legalize(model, target="tensorrt-10").outcomes[0].after != first.outcomes[0].after
     stand_in()  # nobody is asked
-    assert rewrite.legalize(model, target="tensorrt-8.5").changed
-    assert rewrite.legalize(model, target="tensorrt-rtx", verify=False).changed
+    assert resizefix.legalize(model, target="tensorrt-8.5").changed
+    assert resizefix.legalize(model, target="tensorrt-rtx", verify=False).changed
 
 
 # ---- the real one ---------------------------------------------------------------------------------------------------

@@ -76,7 +76,7 @@ def test_a_raise_that_changes_a_number_is_not_written(call, monkeypatch):
                         attribute.s = b"align_corners"
         return made
 
-    for module in ("repair", "rewrite", "set_interpolation"):
+    for module in ("repair", "legalize", "set_interpolation"):
         monkeypatch.setattr(f"resizefix.library.{module}.raised", wrong)
     with pytest.raises(VerificationFailedError):
         CALLS[call](BISENET, opset=11)

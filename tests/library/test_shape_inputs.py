@@ -186,6 +186,15 @@ def test_named_nodes_take_their_own_inputs_along_alone() -> None:
     assert types["orig_im_size"] == TensorProto.FLOAT
 
 
+def test_single_numbers_without_an_axis_are_verified() -> None:
+    graph = """(float[1,1,8,8] x, float oh, float ow) => (float[1,1,h,w] y) <int64[2] nc = {1, 1}, int64[1] i0 = {0}> {
+        h1 = Cast <to = 7> (oh) hu = Unsqueeze (h1, i0) w1 = Cast <to = 7> (ow) wu = Unsqueeze (w1, i0)
+        s = Concat <axis = 0> (nc, hu, wu) y = Resize (x, , , s) }"""
+    made = resizefix.legalize(onnx_text.model(graph, 17), target="tensorrt-10", shape_inputs=True)
+    assert made.verification.passed
+    assert [entry.type.tensor_type.elem_type for entry in made.model.graph.input] == [1, 7, 7]
+
+
 def test_a_slice_alone_is_reason_enough() -> None:
     result = resizefix.legalize(MODELS["sliced"], target="tensorrt-10", shape_inputs=True)
     assert result

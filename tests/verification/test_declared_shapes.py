@@ -5,8 +5,8 @@ import pytest
 from onnx_text import model
 
 from resizefix.document.document import Document
+from resizefix.library.legalize import legalize
 from resizefix.library.promote_scales import promote_scales
-from resizefix.library.rewrite import legalize
 from resizefix.verification.stored_shapes import feeds_from_declared_shapes
 
 

@@ -82,6 +82,8 @@ SENTENCES = {
     "cli.explain-rest": "then:",
     "cli.explain-findings": "what {model} shows:",
     "cli.explain-fault": "{node}: {because}. `resizefix repair`: {fix}",
+    "cli.explain-not-there": "the message names {nodes}, and this model has no such node: it is about another file, or the runtime renames nodes",
+    "cli.explain-scales-batch": "{node}: {because}. `resizefix set {model} OUT {fix}`",
     "cli.explain-more-faults": "{count} more of that kind; `resizefix inspect {model} -v` lists them",
     "cli.explain-check-accepted": "{target}: by the rules that resizefix knows of it, it takes every resize",
     "cli.explain-check-rejected": "{target}: {because}",

@@ -77,10 +77,12 @@ def target_named(name: str | os.PathLike[str]) -> Target:
     if typed.lower().endswith(FILE):
         return _own(typed)
     by_name = {target.name: target for target in TARGETS}
-    row_name = _row_named(typed.strip().lower())
+    row_name = row_named(typed.strip().lower())
     if row_name is None:
         near = near_names(typed.strip().lower())
         proposal = f"the nearest names are {', '.join(near[:-1])} and {near[-1]}. " if near else ""
+        if os.path.isfile(f"{typed}{FILE}"):
+            proposal = f"did you mean {typed}{FILE}? "
         page = page_address(_PAGE) or _PAGE
         raise UsageError("targets.no-such-target", name=name, proposal=proposal, page=page, rule="target")
     return by_name[row_name]
@@ -88,13 +90,13 @@ def target_named(name: str | os.PathLike[str]) -> Target:
 
 def _own(path: str) -> Target:
     target = target_in(path)
-    if any(target.name == one.name for one in TARGETS):
+    if row_named(target.name) is not None:
         raise UsageError("targets.file-name-taken", path=path, name=target.name)
     return target
 
 
-def _row_named(wanted: str) -> str | None:
-    """The name of the row that covers what was asked for."""
+def row_named(wanted: str) -> str | None:
+    """The name of the row that covers what was asked for; None where none does."""
     if any(wanted == target.name for target in TARGETS):
         return wanted
     versioned = _VERSIONED.fullmatch(wanted)
@@ -117,7 +119,7 @@ def near_names(wanted: str) -> list[str]:
     tails = [f"-{version.strip('-')}", ""] if version else [""]
     proposed = [f"{_OTHER_NAMES.get(family, family)}{tail}" for family in close for tail in tails]
     begun = [name for name in names if name.startswith(f"{wanted}-")]
-    near = [name for name in proposed if _row_named(name) is not None]
+    near = [name for name in proposed if row_named(name) is not None]
     return list(dict.fromkeys([*near[:1], *begun, *difflib.get_close_matches(wanted, names, 3, 0.0)]))[:3]
 
 

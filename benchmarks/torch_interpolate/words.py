@@ -63,7 +63,7 @@ ENGLISH = Words(
 
 English | [简体中文](../zh/reference/torch-interpolate.md)
 
-Measured with torch {torch}, onnx {onnx} and onnxruntime {onnxruntime}: every cell is an export that was run beside torch.
+Measured with torch {torch}, onnx {onnx} and onnxruntime {onnxruntime}: every cell is an export, compared with a run of torch.
 The input is 29×5, with random values from 0 to 1. Files with open height and width are also run at 8×10 and 5×29.
 To measure again: `python -m benchmarks.torch_interpolate --measure`.
 
@@ -85,7 +85,7 @@ Where opsets are grouped, their version of the operator may differ and the meani
     messages="## The messages",
     exports="""## What inspect says, and what repair brings
 
-{exports} exports in one to three dimensions, growing and shrinking, by scale and by size, were held against torch; {refused} more
+{exports} exports in one to three dimensions, growing and shrinking, by scale and by size, were compared with torch; {refused} more
 are refused by the exporters. `inspect` is wrong of {wrong} and undecided of {undecided}. To make them again, with torch:
 `python -m benchmarks.torch_interpolate.exports FOLDER`, then `--exports FOLDER`.
 
@@ -172,16 +172,16 @@ scales 和 sizes 说明节点读取哪一个；“计算的”表示由其它节
     messages="## 消息原文",
     exports="""## inspect 说什么，repair 修复什么
 
-一维到三维、放大与缩小、按倍数与按尺寸的 {exports} 个导出文件与 torch 逐一比较；另有 {refused} 个被导出器拒绝。
+一维到三维、放大与缩小、按倍率与按尺寸的 {exports} 个导出文件与 torch 逐一比较；另有 {refused} 个被导出器拒绝。
 `inspect` 说错 {wrong} 个，无法判定 {undecided} 个。重新导出（需要 torch）：`python -m benchmarks.torch_interpolate.exports FOLDER`，然后 `--exports FOLDER`。
 
 *无 Resize*：由其他算子组成。*已修复*：`repair --prefer pytorch` 之后差别不超过 1e-5。""",
     counted=("模式", "导出器", "文件", "不同", "无 Resize", "已修复", "保留"),
     why_left="""保留的文件及原因：
 
-- 按尺寸的 `nearest`：torch 用 float32(in/out) 采样，onnxruntime 用 float32(out/in)。商不能用 float32 精确表示时，没有一个倍数能同时给出 torch 的长度和像素。
-- dynamo 把 `nearest-exact` 和一维线性插值写成 GatherND。尺寸固定时，`resizefix set IN OUT form=resize` 把全部 45 个文件写成 Resize：nearest-exact 逐位相同，线性不超过 2e-6。尺寸开放时先用 `input-size` 固定尺寸：45 个中有 43 个可以，另两个 `nearest-exact` 文件取的像素与 torch 不同。
-- `area` 不是插值：它对长度不等的窗口求平均。尺寸开放时 dynamo 写出的文件结果不同或不能运行。""",
+- 按尺寸的 `nearest`：torch 用 float32(in/out) 采样，onnxruntime 用 float32(out/in)。商不能用 float32 精确表示时，没有一个倍率能同时给出 torch 的长度和像素。
+- dynamo 把 `nearest-exact` 和一维线性插值写成 GatherND。尺寸固定时，`resizefix set IN OUT form=resize` 把全部 45 个文件写成 Resize：nearest-exact 逐位相同，线性不超过 2e-6。尺寸不固定时先用 `input-size` 固定尺寸：45 个中有 43 个可以，另两个 `nearest-exact` 文件取的像素与 torch 不同。
+- `area` 不是插值：它对长度不等的窗口求平均。尺寸不固定时 dynamo 写出的文件结果不同或不能运行。""",
     older="""## 较早的导出器
 
 取自这些版本写出的文件。每个节点都在自己的文件里运行，再对同一个张量按尺寸和按倍率调用今天的 `F.interpolate`。最后一列是对所有这些节点都相差不超过 1e-5 的调用。""",
@@ -190,7 +190,7 @@ scales 和 sizes 说明节点读取哪一个；“计算的”表示由其它节
 - **opset 7 到 10 的双线性与 torch 的结果不同。** 这些 opset 只有 asymmetric 的线性插值。请用 opset 11 或更高版本导出。
 - **opset 9 的缩小一半无法加载**：Upsample 不能缩小。请用 opset 10 或更高版本导出，或者运行 `resizefix repair`。
 - **opset 10 及以下的 `size=` 会少一个像素。** 倍率是 float32(30 / 29)，乘以 29 小于 30。
-- **带 `scale_factor` 的抗锯齿结果不同**，只要输出尺寸不恰好等于倍率乘以输入：dynamo 写的是 sizes，倍数只写在 `metadata_props` 里。没有它们，`inspect` 无法判定。
+- **带 `scale_factor` 的抗锯齿结果不同**，只要输出尺寸不恰好等于倍率乘以输入：dynamo 写的是 sizes，倍率只写在 `metadata_props` 里。没有它们，`inspect` 无法判定。
 - **dynamo 不直接写 18 以前的 opset。** 能降到 17 就降，否则文件仍是 opset 18。
 - **torch 1.3 在 opset 11 写出的 sizes 只有 1 个通道**，其余通道丢失。
 

@@ -309,7 +309,7 @@ def _json() -> str:
         "never renamed. The schemas (JSON Schema 2020-12) are held to real answers by a test; all build on\n"
         "[definitions.json](../schema/definitions.json).\n"
     )
-    text.append("| command | schema | beside the common fields |\n|---|---|---|")
+    text.append("| command | schema | besides the common fields |\n|---|---|---|")
     schemas = {path.stem: json.loads(path.read_text()) for path in sorted((HERE.parent / "schema").glob("*.json"))}
     definitions = schemas.pop("definitions")["$defs"]
     common = definitions["common"]["properties"]

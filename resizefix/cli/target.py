@@ -8,6 +8,7 @@ A model that is given is replaced only where `--in-place` was typed, whatever pa
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -36,17 +37,19 @@ def command(action: str, name: str, output: str | None, force: bool, **_: object
     `check` and `legalize` take it as --target NAME.toml.
     """
     from resizefix.document.atomic_write import AtomicWrite
-    from resizefix.targets.catalogue import TARGETS
+    from resizefix.targets.catalogue import FILE, row_named
     from resizefix.targets.described import NAME
     from resizefix.targets.described_schema import template
 
     if action != "new":
         raise UsageError("cli.no-target-action", action=action)
     if NAME.fullmatch(name) is None:
-        raise UsageError("cli.no-target-name", name=name)
-    if any(target.name == name for target in TARGETS):
+        such = re.sub(r"[^a-z0-9]+", "-", name.lower().removesuffix(FILE)).strip("-")
+        raise UsageError("cli.no-target-name", name=name, such=such if NAME.fullmatch(such) else "my-npu")
+    if row_named(name) is not None:
         raise UsageError("cli.target-name-taken", name=name)
-    path = output or f"{name}.toml"
+    path = output or f"{name}{FILE}"
+    require_free(path, (), force=force)
     with AtomicWrite() as files:
         files.stage(Path(path), [template(name).encode()], overwrite=force)
         files.commit()

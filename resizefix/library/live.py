@@ -285,6 +285,8 @@ def prove_live(
     `python`: which one has the runtime."""
     row = RUNTIMES.get(target.name)
     if row is None:
+        if target.file:
+            return LiveProof(True, Diagnostic("library.rules-of-file-alone", target=target.name, file=target.file))
         return LiveProof(True, Diagnostic("library.rules-alone-no-runtime", target=target.name))
     places = places_of(changed)
     with Runtime(row, python=python, time_limit=min(seconds_left(conditions), _MOST_SECONDS)) as runtime:

@@ -81,6 +81,8 @@ def target_named(name: str | os.PathLike[str]) -> Target:
     if row_name is None:
         near = near_names(typed.strip().lower())
         proposal = f"the nearest names are {', '.join(near[:-1])} and {near[-1]}. " if near else ""
+        if os.path.isfile(f"{typed}{FILE}"):
+            proposal = f"did you mean {typed}{FILE}? "
         page = page_address(_PAGE) or _PAGE
         raise UsageError("targets.no-such-target", name=name, proposal=proposal, page=page, rule="target")
     return by_name[row_name]
@@ -88,7 +90,7 @@ def target_named(name: str | os.PathLike[str]) -> Target:
 
 def _own(path: str) -> Target:
     target = target_in(path)
-    if any(target.name == one.name for one in TARGETS):
+    if row_named(target.name) is not None:
         raise UsageError("targets.file-name-taken", path=path, name=target.name)
     return target
 

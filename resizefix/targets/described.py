@@ -19,6 +19,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import onnx.defs
+
 from resizefix.errors import UsageError
 from resizefix.interpolation import CoordinateTransformationMode, NearestMode
 from resizefix.near_words import nearest
@@ -186,11 +188,25 @@ def shipped() -> tuple[Target, ...]:
 def _parsed(path: str, content: bytes) -> dict[str, Any]:
     try:
         document: dict[str, Any] = tomllib.loads(content.decode("utf-8"))
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except UnicodeDecodeError as error:
         raise UsageError("targets.file-not-toml", path=path, why=str(error)) from error
+    except tomllib.TOMLDecodeError as error:
+        why = f"{error}{_hint(str(error), content.decode('utf-8').splitlines())}"
+        raise UsageError("targets.file-not-toml", path=path, why=why) from error
     except RecursionError as error:
         raise UsageError("targets.file-not-toml", path=path, why="too many brackets in one another") from error
     return document
+
+
+def _hint(why: str, lines: Sequence[str]) -> str:
+    """The line that cannot be read, and what TOML wants there where that is known."""
+    place = re.search(r"at line (\d+)", why)
+    line = lines[int(place[1]) - 1].strip() if place and int(place[1]) <= len(lines) else ""
+    if not line:
+        return ""
+    open_braces = line.count("{") > line.count("}")
+    wanted = "; write a table in braces on one line" if open_braces else "; write words in quotes"
+    return f": {line[:60]}{wanted if open_braces or 'Invalid value' in why else ''}"
 
 
 @dataclass(frozen=True)
@@ -223,18 +239,21 @@ class _TargetReader:
     def _rule(
         self, row: Mapping[str, Any], place: str, source: str, after: tuple[Deviation, ...]
     ) -> tuple[Rule, Deviation | None]:
-        self._keys(row, place, RULE, ("name", "because"))
+        self._keys(row, place, RULE, ("name",))
         name = self._text(row, place, "name")
         if NAME.fullmatch(name) is None:
             self._wrong(place, "name", name, "lower-case letters, digits, - and .")
         place = f"rule {name}"
+        self._keys(row, place, RULE, ("because",))
         where, needs = self._tables(row, place, "where"), self._tables(row, place, "needs")
         computes = self._tables(row, place, "computes")
-        if (not where and not needs and not computes) or (needs and computes):
+        if not where and not needs and not computes:
             raise UsageError("targets.file-empty-rule", path=self.path, name=name)
+        if needs and computes:
+            raise UsageError("targets.file-needs-and-computes", path=self.path, name=name)
         effect = row.get("effect", Effect.DIFFERENT.value if computes else Effect.REJECTED.value)
         if effect not in EFFECTS:
-            self._wrong(place, "effect", effect, " or ".join(EFFECTS))
+            self._wrong(place, "effect", effect, "one of " + ", ".join(EFFECTS), EFFECTS)
         applies = self._any_of(where, place)
         deviation, holds = None, _holds(applies if where else None, self._any_of(needs, place) if needs else None)
         if computes:
@@ -256,8 +275,8 @@ class _TargetReader:
         self._keys(table, f"computes of {place}", (*names, "where"), ())
         for name, value in table.items():
             if name != "where" and not allows(name, value):
-                takes = next(one.kind.takes for one in PROPERTIES if one.name == name)
-                self._wrong(f"computes of {place}", name, value, takes)
+                kind = next(one.kind for one in PROPERTIES if one.name == name)
+                self._wrong(f"computes of {place}", name, value, kind.takes, kind.choices)
         inner = self._any_of(self._tables(table, place, "where"), place) if "where" in table else None
         both = [one for one in (applies, inner) if one is not None]
         properties = {name: value for name, value in table.items() if name != "where"}
@@ -269,8 +288,9 @@ class _TargetReader:
         for table in tables:
             self._keys(table, f"a condition of {place}", tuple(_BY_NAME), ())
             for name, value in table.items():
-                if not _BY_NAME[name].kind.allows(value):
-                    self._wrong(place, name, value, _BY_NAME[name].kind.takes)
+                kind = _BY_NAME[name].kind
+                if not kind.allows(value):
+                    self._wrong(place, name, value, kind.takes, kind.choices)
             alternatives.append([(_BY_NAME[name].holds, value) for name, value in table.items()])
         return lambda f: any_of(all_of(holds(f, value) for holds, value in each) for each in alternatives)
 
@@ -279,6 +299,9 @@ class _TargetReader:
         operators, types, ranks = row["operators"], row.get("types", []), row.get("ranks", [])
         if not _is_list(operators, str) or not operators:
             self._wrong(place, "operators", operators, "a list of operators")
+        for operator in operators:
+            if not onnx.defs.has(operator):
+                self._wrong(place, "operators", operator, "ONNX operators", _operators())
         if not _is_list(types, str) or not set(types) <= TYPES.keys():
             self._wrong(place, "types", types, "a list of element types, such as float16")
         if not _is_list(ranks, int):
@@ -295,7 +318,8 @@ class _TargetReader:
         value = table.get(key, [])
         tables = [value] if alone and isinstance(value, dict) else value
         if not _is_list(tables, dict) or (key in table and not all([tables, *tables])):
-            self._wrong(place, key, value, "a table with entries, or a list of them")
+            takes = "a table with entries, or a list of them" if alone else f"tables, each under its own [[{key}]]"
+            self._wrong(place, key, value, takes)
         return list(tables)
 
     def _keys(self, table: Mapping[str, Any], place: str, known: tuple[str, ...], needed: tuple[str, ...]) -> None:
@@ -319,15 +343,19 @@ class _TargetReader:
         text = self._text(table, place, key)
         for word in _PLACE.findall(text):
             if word not in QUOTED:
-                self._wrong(place, key, f"{{{word}}}", f"one of {', '.join(f'{{{name}}}' for name in QUOTED)}")
+                words = [f"{{{name}}}" for name in QUOTED]
+                self._wrong(place, key, f"{{{word}}}", f"one of {', '.join(words)}", words)
         pieces = _PLACE.split(text)
         literal = [piece.replace("{", "{{").replace("}", "}}") for piece in pieces[::2]]
         quoted = [f"{{f.{QUOTED[word]}}}" for word in pieces[1::2]]
         return "".join(one + two for one, two in zip(literal, [*quoted, ""], strict=True))
 
-    def _wrong(self, place: str, key: str, value: Any, takes: str) -> None:
+    def _wrong(self, place: str, key: str, value: Any, takes: str, choices: Sequence[str] = ()) -> None:
+        """`choices`: the words that may stand there, of which the nearest is proposed."""
+        near = nearest(value, choices)
+        takes = f"did you mean {near}? It takes {takes}" if near else f"it takes {takes}"
         raise UsageError(
-            "targets.file-wrong-value", path=self.path, place=place, key=key, value=repr(value)[:60], takes=takes
+            "targets.file-wrong-value", path=self.path, place=place, key=key, value=_shown(value)[:60], takes=takes
         )
 
 
@@ -340,6 +368,19 @@ def _holds(
         return needs is not None and needs(f) is not False
 
     return holds
+
+
+def _shown(value: Any) -> str:
+    """The value as TOML writes it."""
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{key} = {_shown(one)}" for key, one in value.items()) + " }"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_shown, value))}]"
+    return str(value).lower() if isinstance(value, bool) else repr(value)
+
+
+def _operators() -> list[str]:
+    return sorted({one.name for one in onnx.defs.get_all_schemas()})
 
 
 def _is_list(value: Any, of: type) -> bool:

@@ -41,14 +41,14 @@ TYPES: Mapping[str, int] = {
         *("float", "float16", "bfloat16", "double", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32"),
         *("uint64", "bool", "string", "complex64", "complex128"),
     )
-}
-"""The types of tensors that Resize and Upsample take, by the words of a file."""
+} | {"float32": TensorProto.FLOAT, "float64": TensorProto.DOUBLE}
+"""The types of tensors that Resize and Upsample take, by the words of a file: ONNX's, and two that guides write."""
 _OTHERS = 2
 """The axes of the image: the last two."""
 
 
 class ConditionKind(NamedTuple):
-    """The values of a condition: `words` (one, a list of them, or {not = [...]}), `flag`, or numbers (one, a list, or
+    """The values of a condition: `words` (one, a list of them, or {not = ...}), `flag`, or numbers (one, a list, or
     {min, max}), which are `whole` or not. `choices` are the words."""
 
     takes: str
@@ -61,10 +61,11 @@ class ConditionKind(NamedTuple):
         if self.flag:
             return isinstance(value, bool)
         if isinstance(value, dict) and not self.choices:
-            value = list(value.values()) if value.keys() <= {"min", "max"} else []
-        elif isinstance(value, dict):
-            value = value["not"] if value.keys() == {"not"} and isinstance(value["not"], list) else []
-        values = value if isinstance(value, list) else [value]
+            ends = [value[end] for end in ("min", "max") if end in value]
+            return bool(ends) and len(ends) == len(value) and all(map(self._is_one, ends)) and ends == sorted(ends)
+        if isinstance(value, dict):
+            value = value["not"] if value.keys() == {"not"} else []
+        values = _listed(value)
         return bool(values) and all(map(self._is_one, values))
 
     def _is_one(self, value: Any) -> bool:
@@ -73,8 +74,12 @@ class ConditionKind(NamedTuple):
         return isinstance(value, int if self.whole else (int, float)) and not isinstance(value, bool)
 
 
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
 def _one_of(*choices: str) -> ConditionKind:
-    return ConditionKind("one of " + ", ".join(choices) + '; a list of them; or { not = ["…"] }', choices)
+    return ConditionKind("one of " + ", ".join(choices) + "; a list of them; or { not = … }", choices)
 
 
 FLAG = ConditionKind("true or false", flag=True)
@@ -95,14 +100,14 @@ def within(wanted: Any, number: float) -> bool:
     """Whether a number is what a file says: that number, one of a list, or between `min` and `max`."""
     if isinstance(wanted, dict):
         return bool(wanted.get("min", number) <= number <= wanted.get("max", number))
-    return number in (wanted if isinstance(wanted, list) else [wanted])
+    return number in _listed(wanted)
 
 
 def among(wanted: Any, word: str) -> bool:
     """Whether a word is what a file says: that word, one of a list, or none of those behind `not`."""
     if isinstance(wanted, dict):
-        return word not in wanted["not"]
-    return word in (wanted if isinstance(wanted, list) else [wanted])
+        return word not in _listed(wanted["not"])
+    return word in _listed(wanted)
 
 
 def _word(of: Callable[[SiteFacts], str | None]) -> Callable[[SiteFacts, Any], bool | None]:
@@ -122,8 +127,8 @@ def _any_word(words: Mapping[str, Callable[[SiteFacts], bool | None]]) -> Callab
 
     def holds(f: SiteFacts, wanted: Any) -> bool | None:
         if isinstance(wanted, dict):
-            return not_(any_of(words[word](f) for word in wanted["not"]))
-        return any_of(words[word](f) for word in (wanted if isinstance(wanted, list) else [wanted]))
+            return not_(any_of(words[word](f) for word in _listed(wanted["not"])))
+        return any_of(words[word](f) for word in _listed(wanted))
 
     return holds
 
@@ -160,8 +165,8 @@ def _source(f: SiteFacts) -> str | None:
     return next((word for word, source in SOURCES.items() if source is f.source), None)
 
 
-def _dtype(f: SiteFacts) -> str | None:
-    return None if f.elem_type is None else f.type_name
+def _is_of(elem_type: int) -> Callable[[SiteFacts], bool | None]:
+    return lambda f: None if f.elem_type is None else f.elem_type == elem_type
 
 
 def _factors(f: SiteFacts) -> tuple[tuple[int, float], ...] | None:
@@ -193,7 +198,7 @@ def _resized_axes(f: SiteFacts, wanted: Any) -> bool | None:
         return None
     if isinstance(wanted, dict):
         return all(within(wanted, axis) for axis in axes)
-    listed = wanted if isinstance(wanted, list) else [wanted]
+    listed = _listed(wanted)
     if any(axis < 0 for axis in listed) and f.rank is None:
         return None
     return axes <= {axis + (f.rank or 0) if axis < 0 else axis for axis in listed}
@@ -239,6 +244,7 @@ _LENGTHS: Mapping[str, Callable[[SiteFacts], bool | None]] = {
     "image": lambda f: None if f.input_shape is None else None not in f.input_shape[-_OTHERS:],
     "others": _knows_others,
 }
+_DTYPES: Mapping[str, Callable[[SiteFacts], bool | None]] = {word: _is_of(dtype) for word, dtype in TYPES.items()}
 
 CONDITIONS: tuple[Condition, ...] = (
     Condition("operator", _one_of("Resize", "Upsample"), "the operator", _word(lambda f: f.op_type)),
@@ -295,7 +301,7 @@ CONDITIONS: tuple[Condition, ...] = (
         _flag(is_fed),
     ),
     Condition("source", _one_of(*SOURCES), "where scales or sizes come from", _word(_source)),
-    Condition("dtype", _one_of(*TYPES), "the element type of the tensor to resize", _word(_dtype)),
+    Condition("dtype", _one_of(*TYPES), "the element type of the tensor to resize", _any_word(_DTYPES)),
     Condition("rank", WHOLE, "the number of its axes", _number(lambda f: f.rank)),
     Condition(
         "batch", WHOLE, "the length of its first axis", _number(lambda f: f.input_shape[0] if f.input_shape else None)

@@ -31,7 +31,7 @@ def schema() -> dict[str, Any]:
         "computes": _one_or_more("#/$defs/computation"),
     }
     limit = {
-        "operators": {"type": "array", "items": {"type": "string"}, "minItems": 1},
+        "operators": {"type": "array", "items": {"type": "string", "pattern": "^[A-Z]"}, "minItems": 1},
         "types": {"type": "array", "items": {"enum": list(TYPES)}},
         "ranks": {"type": "array", "items": {"type": "integer"}},
         "source": _TEXT,
@@ -100,7 +100,7 @@ def _values(kind: ConditionKind) -> dict[str, Any]:
         return {"type": "boolean"}
     each = _one(kind)
     several = {"type": "array", "items": each, "minItems": 1}
-    others = {"not": several} if kind.choices else {"min": each, "max": each}
+    others = {"not": {"anyOf": [each, several]}} if kind.choices else {"min": each, "max": each}
     return {"anyOf": [each, several, {**_object(others), "minProperties": 1}]}
 
 

@@ -24,6 +24,7 @@ from resizefix.targets.target import Effect, judge
 
 ROOT = Path(__file__).parents[2]
 HEAD = 'name = "mine"\ntitle = "Mine"\nsource = "a page"\n'
+RULE = f'{HEAD}[[rule]]\nname = "r"\nbecause = "b"\n'
 VALIDATOR = jsonschema.Draft202012Validator(schema())
 
 
@@ -204,11 +205,24 @@ def test_a_property_takes_what_the_schema_says_of_it(property_, tmp_path):
         (HEAD + "[[rules]]", "the file has no key 'rules'; did you mean rule?"),
         (
             HEAD + '[[rule]]\nname = "r"\nbecause = "b"',
-            "rule r needs `where` or `needs`, or `computes` without `needs`",
+            "rule r states no condition; give it `where`, `needs` or `computes`",
         ),
+        (HEAD + '[[rule]]\nname = "r"\nneeds = { rank = 4 }', "rule r needs the key 'because'"),
+        (HEAD + '[rule]\nname = "r"', "rule cannot be { name = 'r' }; it takes tables, each under its own [[rule]]"),
+        (RULE + "needs = { rank = 4 }\ncomputes = { ties = 'exact' }", "with `computes`, write `where`"),
+        (RULE + "needs = { factor = { min = 4, max = 1 } }", "factor cannot be { min = 4, max = 1 }"),
+        (RULE + 'needs = { mode = "linaer" }', "mode cannot be 'linaer'; did you mean linear? It takes"),
+        (
+            RULE + 'effect = "reject"\nneeds = { rank = 4 }',
+            "did you mean rejected? It takes one of rejected, different, noted",
+        ),
+        (RULE + 'fix = "{modes}"\nneeds = { rank = 4 }', "did you mean {mode}? It takes one of {operator}"),
+        (RULE + "needs = { mode = linear }", "needs = { mode = linear }; write words in quotes"),
+        (RULE + "needs = {\nrank = 4 }", "needs = {; write a table in braces on one line"),
+        (HEAD + '[[limit]]\noperators = ["Gathr"]', "operators cannot be 'Gathr'; did you mean Gather?"),
         (
             HEAD + '[[rule]]\nname = "r"\nbecause = "{f.node}"\nneeds = { rank = 4 }',
-            "because cannot be '{f.node}'; it takes",
+            "because cannot be '{f.node}'; ",
         ),
         (
             HEAD + '[[rule]]\nname = "r"\nbecause = "b"\nneeds = { rnk = 4 }',
@@ -226,15 +240,23 @@ def test_an_error_names_the_file_the_place_and_what_belongs_there(text, said, tm
     with pytest.raises(UsageError) as raised:
         written(tmp_path, text)
     assert "mine.toml" in str(raised.value)
+    assert len(str(raised.value).splitlines()) == 1
     assert said in str(raised.value)
 
 
 def test_a_file_that_is_not_there_and_one_with_a_name_of_this_package_are_usage_errors(tmp_path):
     with pytest.raises(UsageError, match="cannot be opened: No such file"):
         target_named(tmp_path / "none.toml")
-    written(tmp_path, HEAD.replace("mine", "qnn"))
-    with pytest.raises(UsageError, match="the name 'qnn' is that of a target of this package"):
-        target_named(tmp_path / "mine.toml")
+    for name in ("qnn", "tensorrt", "tensorrt-8.6"):
+        written(tmp_path, HEAD.replace("mine", name))
+        with pytest.raises(UsageError, match=f"the name '{name}' is that of a target of this package"):
+            target_named(tmp_path / "mine.toml")
+
+
+def test_a_name_without_the_ending_of_a_file_that_is_there_proposes_the_file(tmp_path):
+    written(tmp_path, HEAD)
+    with pytest.raises(UsageError, match=r"did you mean \S*mine\.toml\?"):
+        target_named(tmp_path / "mine")
 
 
 # ---- what a file means ----------------------------------------------------------------------------------------------
@@ -256,6 +278,7 @@ def scaled(*values, **others):
         ("opset = { min = 11 }", RESIZE_11, RESIZE_10, None),
         ('mode = ["nearest", "cubic"]', RESIZE_11, LINEAR, None),
         ('mode = { not = ["linear"] }', RESIZE_11, LINEAR, None),
+        ('mode = { not = "linear" }', RESIZE_11, LINEAR, None),
         ('coordinate_transformation_mode = "asymmetric"', RESIZE_11, LINEAR, RESIZE_10),
         ('nearest_mode = "floor"', RESIZE_11, changed(RESIZE_11, nearest_mode="ceil"), LINEAR),
         (
@@ -284,6 +307,8 @@ def scaled(*values, **others):
         ("fed = false", RESIZE_11, FED, None),
         ('source = "initializer"', RESIZE_11, FED, changed(RESIZE_11, source=OperandSource.UNKNOWN)),
         ('dtype = ["float", "float16"]', RESIZE_11, changed(RESIZE_11, elem_type=TensorProto.INT8), NOT_KNOWN),
+        ('dtype = "float32"', RESIZE_11, changed(RESIZE_11, elem_type=TensorProto.DOUBLE), NOT_KNOWN),
+        ('dtype = { not = "float64" }', RESIZE_11, changed(RESIZE_11, elem_type=TensorProto.DOUBLE), NOT_KNOWN),
         ("rank = [3, 4]", RESIZE_11, changed(RESIZE_11, rank=5), NOT_KNOWN),
         ("batch = 1", RESIZE_11, changed(RESIZE_11, input_shape=(2, 3, 8, 8)), OPEN),
         ("input_length = { max = 8 }", RESIZE_11, changed(RESIZE_11, input_shape=(1, 3, 8, 9)), OPEN),
@@ -401,6 +426,7 @@ def test_check_and_legalize_take_a_file(tmp_path):
     assert (verdict.target.name, verdict.word) == ("mine", "rejected")
     result = resizefix.legalize(MODEL, target=str(path))
     assert resizefix.check(result.model, target=path).accepted
+    assert f"checked with the rules of {path} only" in str(result.verification.reason)
 
 
 def test_an_operator_that_the_device_does_not_have_takes_no_nodes_place(tmp_path):

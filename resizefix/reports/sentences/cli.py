@@ -118,7 +118,7 @@ SENTENCES = {
     "cli.no-such-word": "there is no {value}; {proposal} {known}",
     "cli.near-value": "did you mean {near}? {why}",
     "cli.no-target-action": "there is no {action!r} of a target; write: resizefix target new NAME",
-    "cli.no-target-name": "{name!r} cannot be the name of a target; write lower-case letters, digits, - and .",
+    "cli.no-target-name": "{name!r} cannot be the name of a target; write lower-case letters, digits, - and ., such as {such}",
     "cli.target-name-taken": "{name!r} is a target of this package already; choose another name",
     "cli.no-scale": "{value} is not a scale; write for example 4 or 2,3",
     "cli.empty-argument": "the value is empty; give a value",

@@ -56,6 +56,7 @@ SENTENCES = {
     "library.no-verify": "switched off (--no-verify)",
     "library.rules-alone": "for {target} checked with built-in rules only: {why}",
     "library.rules-alone-no-runtime": "for {target} checked with built-in rules only: it cannot be run here",
+    "library.rules-of-file-alone": "for {target} checked with the rules of {file} only: it cannot be run here",
     "library.right-in-runtime": "{runtime} computes the same, within 1e-4 of the largest value",
     "library.rewrite-differs-in-runtime": "the rewritten node {node} is wrong in {runtime}: {why}",
     "library.rewrite-stops-runtime": "{runtime} ran the model before and does not run the rewritten one: {why}",

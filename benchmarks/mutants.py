@@ -81,11 +81,12 @@ COMMANDS = (
     *_rows("legalize", resizefix.legalize, *(
         {"target": target, "live": False} for target in ("tensorrt-7.0", "tensorrt-8.0", "opencv-4", "ncnn", "openvino")
     ), {"target": "tensorrt-8.0", "live": False, "allow_inexact": True}),
-    *_rows("repair", resizefix.repair, {}, {"prefer": ["scales", "half_pixel"]}, {"prefer": ["sizes", "asymmetric"]}),
+    *_rows("repair", resizefix.repair, {}, {"prefer": ["scales", "half_pixel"]}, {"prefer": ["sizes", "asymmetric"]},
+           {"prefer": "pytorch"}),
     *_rows("set", resizefix.set_interpolation,
            {"mode": "linear", "coordinates": "half_pixel"}, {"mode": "nearest", "coordinates": "asymmetric"},
            {"form": "sizes"}, {"form": "scales"}, {"form": "matmul"}, {"form": "gather"}, {"mode": "cubic"},
-           {"scale": 2.5}, {"sizes": "partner"}),
+           {"scale": 2.5}, {"sizes": "partner"}, {"form": "resize"}),
     *_rows("input-size", resizefix.input_size, {"size": "any"}, {"size": (64, 96)}, {"size": (96, 32)}),
     *_rows("input-size --batch", resizefix.input_size, {"size": "any", "batch": "any"}, {"size": (64, 64), "batch": 2}),
     *_rows("opset", resizefix.opset, *({"opset": opset} for opset in (9, 11, 13, 17, 18, 21))),

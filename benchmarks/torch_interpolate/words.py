@@ -97,8 +97,8 @@ are refused by the exporters. `inspect` is wrong of {wrong} and undecided of {un
 - `nearest` by size: torch samples by float32(in/out), onnxruntime by float32(out/in). Where the quotient is no float32, no scale has
   both the length and the pixels of torch.
 - dynamo writes `nearest-exact` and linear in one dimension as GatherND. `resizefix set IN OUT form=resize` makes all 45 files of fixed
-  sizes Resize: nearest-exact bitwise, linear within 2e-6. Of open sizes,
-  first fix one with `input-size`: 43 of 45 follow, and two `nearest-exact` files read other pixels than torch.
+  sizes Resize: nearest-exact bitwise, linear within 2e-6. Of open sizes it does so where one scale or size holds at all of them; else it
+  names the `input-size` call to make first. Two `nearest-exact` files read other pixels than torch.
 - `area` is no interpolation: it averages windows of unequal lengths. Of open sizes dynamo writes files that differ or do not run.""",
     older="""## Older exporters
 
@@ -180,8 +180,8 @@ scales 和 sizes 说明节点读取哪一个；“计算的”表示由其它节
     why_left="""保留的文件及原因：
 
 - 按尺寸的 `nearest`：torch 用 float32(in/out) 采样，onnxruntime 用 float32(out/in)。商不能用 float32 精确表示时，没有一个倍率能同时给出 torch 的长度和像素。
-- dynamo 把 `nearest-exact` 和一维线性插值写成 GatherND。尺寸固定时，`resizefix set IN OUT form=resize` 把全部 45 个文件写成 Resize：nearest-exact 逐位相同，线性不超过 2e-6。尺寸不固定时先用 `input-size` 固定尺寸：45 个中有 43 个可以，另两个 `nearest-exact` 文件取的像素与 torch 不同。
-- `area` 不是插值：它对长度不等的窗口求平均。尺寸不固定时 dynamo 写出的文件结果不同或不能运行。""",
+- dynamo 把 `nearest-exact` 和一维线性插值写成 GatherND。尺寸固定时，`resizefix set IN OUT form=resize` 把全部 45 个文件写成 Resize：nearest-exact 逐位相同，线性不超过 2e-6。尺寸开放时，若一个倍率或尺寸对所有尺寸都成立，一步即可；否则会指出要先运行的 `input-size` 命令。有两个 `nearest-exact` 文件取的像素与 torch 不同。
+- `area` 不是插值：它对长度不等的窗口求平均。尺寸开放时 dynamo 写出的文件结果不同或不能运行。""",
     older="""## 较早的导出器
 
 取自这些版本写出的文件。每个节点都在自己的文件里运行，再对同一个张量按尺寸和按倍率调用今天的 `F.interpolate`。最后一列是对所有这些节点都相差不超过 1e-5 的调用。""",

@@ -110,7 +110,6 @@ def proven(
         return Result(after, measured(outcomes, changed, not_verified()), (), not_verified())
 
     # onnxruntime is imported where something is run
-    from resizefix.verification.reference_model import with_bfloat16_in_float32
     from resizefix.verification.verify import prove_rewrite
 
     exact = all(outcome.exact for outcome in outcomes)
@@ -118,8 +117,7 @@ def proven(
     allowed = max(0.0 if exact else allowed, half_units(site.elem_type for site in changed))
     data = {site.key: site.input for site in changed}
     bounds = bounds_of(outcomes, changed)
-    reference = with_bfloat16_in_float32(before, frozenset(data))
-    verification = prove_rewrite(reference, after, data, allowed, rules, bounds=bounds)
+    verification = prove_rewrite(before, after, data, allowed, rules, bounds=bounds)
     with_measures = measured(outcomes, changed, verification)
     if not verification.passed:
         advice = _if_inexact_passes(verification, allowed) if is_lowered else ""

@@ -271,8 +271,6 @@ def set_interpolation(
         }
     )
     if settings.is_extent:
-        from resizefix.library.set_interpolation import set_extent  # a change of another kind
-
         return set_extent(document, settings, node, opset, feed, run, verify=verify, allow_inexact=allow_inexact)
     if settings.form == RESIZE:
         from resizefix.library.set_resize import set_resize  # of nodes that are no resizes
@@ -280,6 +278,20 @@ def set_interpolation(
         if len([value for value in vars(settings).values() if value is not None]) > 1:
             raise UsageError("operations.set-extent-alone", key="form=resize")
         return set_resize(document, node, opset, run, verify=verify)
+    return _set_in_place(document, settings, node, opset, feed, run, verify=verify)
+
+
+def _set_in_place(
+    document: Document,
+    settings: Settings,
+    node: Sequence[str],
+    opset: int | None,
+    feed: Mapping[str, object] | None,
+    run: ChangeOptions,
+    *,
+    verify: bool,
+) -> Result[Document]:
+    """The selected nodes with another interpolation or form, measured. Raises UsageError, VerificationFailedError."""
     base, made = _made(document, settings, node, opset)
     fed = read_feeds(feed or {}, model_inputs(document.proto))
     if not made.intended:

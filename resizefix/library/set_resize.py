@@ -12,8 +12,10 @@ from resizefix.library.raising import raised
 from resizefix.library.result import Result, failed, not_verified, skipped
 from resizefix.library.rewrite import LOWERED_BOUND
 from resizefix.operations.as_resize import write_as_resize
+from resizefix.operations.open_tables import resizes_at_one_size, size_to_fix
 from resizefix.operations.sites import find_sites
 from resizefix.outcome import Status
+from resizefix.shapes.stored_shapes import ModelView
 from resizefix.verification.conditions import ChangeOptions, conditions
 from resizefix.verification.plan import Plan
 
@@ -31,6 +33,9 @@ def set_resize(
     if node and not written.outcomes:
         raise UsageError("library.no-written-resize", pattern=", ".join(node))
     if not written.outcomes:
+        view = ModelView(base)
+        if resizes_at_one_size(view):
+            raise RefusedError("library.written-at-one-size", size=size_to_fix(view))
         if not sites:
             raise RefusedError("library.nothing-written-as-resize")
         is_one = Diagnostic("library.is-a-resize")

@@ -47,7 +47,7 @@ def left_broken(document: Document) -> str:
 def loaded(document: Document, rules: Conditions) -> Verification | RefusedError:
     """What onnxruntime says of a model that is not to be run, and its rules of its resizes."""
     try:
-        error = _load_error(document, rules)
+        error = _load_error(document, rules, as_written=True)
     except BrokenOffError as broken_off:
         return skipped("library.unrepaired-not-opened", why=str(broken_off))
     if error is not None:
@@ -73,13 +73,13 @@ def why_refused(repaired: Document, rules: Conditions) -> str | None:
     return None if broken is None else broken["why"]
 
 
-def _load_error(document: Document, rules: Conditions) -> CannotLoadError | None:
+def _load_error(document: Document, rules: Conditions, *, as_written: bool = False) -> CannotLoadError | None:
     # onnxruntime is imported where it loads
     from resizefix.runtimes.ort_session import CannotLoadError
     from resizefix.verification.engine import Engine
 
     try:
-        Engine(rules, "the model").open(document, optimized=True)
+        Engine(rules, "the model", as_written=as_written).open(document, optimized=True)
     except CannotLoadError as error:
         return error
     return None
@@ -95,7 +95,7 @@ def as_it_is(document: Document, rules: Conditions) -> Verification | RefusedErr
     from resizefix.verification.engine import Engine
     from resizefix.verification.memory_budget import OverBudgetError
 
-    engine = Engine(rules, "the model")
+    engine = Engine(rules, "the model", as_written=True)
     first: CannotRunError | None = None
     for optimized in (False, True):
         try:

@@ -23,6 +23,7 @@ from resizefix.errors import RefusedError
 from resizefix.interpolation import ExtentKind, Interpolation
 from resizefix.lowerings.lowering import FINITE, rounding
 from resizefix.operations.foreign_resizes import ForeignResize, foreign_resizes
+from resizefix.operations.open_tables import first_other, open_written, size_to_fix
 from resizefix.operations.written_resizes import WrittenResize, written_resizes
 from resizefix.outcome import Outcome, Status
 from resizefix.scope_path import Key
@@ -48,7 +49,7 @@ class WrittenAsResize:
 
 def places(view: ModelView) -> list[WrittenResize | ForeignResize]:
     """Every place where something else is a resize."""
-    return [*written_resizes(view), *foreign_resizes(view)]
+    return [*written_resizes(view), *open_written(view), *foreign_resizes(view)]
 
 
 def operators_of(place: WrittenResize | ForeignResize) -> tuple[str, ...]:
@@ -67,22 +68,26 @@ def write_as_resize(document: Document, patterns: Sequence[str], first_index: in
 
     A place whose Resize onnxruntime has no kernel for is refused: no run could verify it.
     """
-    written = _rewritten(document, patterns, first_index, {})
+    view = ModelView(document)
+    others = {
+        key: Diagnostic("operations.resize-not-at-every-size", length=length, size=size_to_fix(view))
+        for key, length in first_other(view).items()
+    }
+    written = _rewritten(view, patterns, first_index, others)
     refused = {
         key: Diagnostic("operations.target-refuses", target=ONNXRUNTIME.name, rule_name=broken.rule, why=broken.because)
         for key, facts in facts_by_key(ModelView(written.document), written.data)
         for broken in reversed(judge(ONNXRUNTIME, facts))
         if broken.effect is Effect.REJECTED
     }
-    return _rewritten(document, patterns, first_index, refused) if refused else written
+    return _rewritten(view, patterns, first_index, {**others, **refused}) if refused else written
 
 
 def _rewritten(
-    document: Document, patterns: Sequence[str], first_index: int, refused: Mapping[Key, Diagnostic]
+    view: ModelView, patterns: Sequence[str], first_index: int, refused: Mapping[Key, Diagnostic]
 ) -> WrittenAsResize:
     """`write_as_resize`, without the places that are refused already."""
-    view = ModelView(document)
-    rewritten = document.copy()
+    rewritten = view.document.copy()
     fresh = FreshNames(names_in(view.model)).fresh
     scopes = ModelView(rewritten).scopes
     outcomes: list[Outcome] = []

@@ -21,6 +21,7 @@ from resizefix.equivalences.resize_spec import ResizeSpec
 from resizefix.errors import RefusedError
 from resizefix.interpolation import ExtentKind, Mode
 from resizefix.operations.replacement import (
+    FIRST_BFLOAT16,
     Allowance,
     Fresh,
     Replacement,
@@ -173,9 +174,7 @@ class Legalizer:
             return site.outcome(Status.REFUSED, str(error))
         broken = "; ".join(f"{violation.because} [{violation.rule}]" for violation in violations)
         why = Diagnostic("operations.for-target", target=self.target.name, why=broken)
-        is_cast = site.elem_type in self.target.cast_types
-        unverifiable = (Diagnostic("operations.compared-in-float32"),) if is_cast else why_unverifiable(self.facts)
-        return replace(replacement, why=why, conditions=(*replacement.conditions, *unverifiable))
+        return replace(replacement, why=why, conditions=(*replacement.conditions, *why_unverifiable(self.facts)))
 
     def _replacement(self, violations: Sequence[Violation]) -> Replacement:
         first, why = _refusal(self.target, violations)
@@ -216,6 +215,8 @@ class Legalizer:
 
     def _in_float32(self, why: str) -> Replacement:
         """The node, or what takes its place, as it is of floats, between Casts."""
+        if self.site.scope.opset < FIRST_BFLOAT16:
+            raise RefusedError("operations.bfloat16-too-early", opset=self.site.scope.opset, first=FIRST_BFLOAT16)
         if not self.allowance.lowered:
             raise RefusedError("operations.casts-forbidden", why=why)
         as_floats = replace(self, facts=replace(self.facts, elem_type=TensorProto.FLOAT))

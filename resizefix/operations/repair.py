@@ -31,7 +31,7 @@ from resizefix.outcome import Outcome, Status
 from resizefix.scope_path import Key
 from resizefix.shapes.stored_shapes import ModelView, rederive
 from resizefix.targets.collect_facts import facts_in
-from resizefix.targets.onnxruntime_target import ONNXRUNTIME
+from resizefix.targets.onnxruntime_target import ONNXRUNTIME, as_proven
 from resizefix.targets.target import judge, taken
 
 _MOST_ROUNDS = 24  # no node has as many faults behind each other as there are rows
@@ -170,7 +170,9 @@ def why_not_loaded(document: Document) -> str | None:
 
 def why_resizes_refused(document: Document) -> dict[str, str] | None:
     """The first resize that onnxruntime refuses by its rules, `label`, and `why`; None: there is none."""
-    broken = (violation for facts in facts_in(ModelView(document)) for violation in judge(ONNXRUNTIME, facts))
+    broken = (
+        violation for facts in facts_in(ModelView(document)) for violation in judge(ONNXRUNTIME, as_proven(facts))
+    )
     first = next((one for one in broken if not taken([one])), None)
     return None if first is None else {"label": first.node, "why": str(first.because)}
 

@@ -34,7 +34,7 @@ from resizefix.outcome import Outcome, Status
 from resizefix.scope_path import Key, ScopePath
 from resizefix.shapes.stored_shapes import rederive
 from resizefix.targets.facts import SiteFacts
-from resizefix.targets.onnxruntime_target import ONNXRUNTIME
+from resizefix.targets.onnxruntime_target import ONNXRUNTIME, as_proven
 from resizefix.targets.target import Effect, Target, judge
 
 Fresh = Callable[[str], str]
@@ -44,6 +44,7 @@ LONGEST_AXIS = 1 << 19
 # An axis of unknown length is looked at as if it were long (lowerings/copies.py), times its scale.
 LARGEST_SCALE = 256
 LARGEST_REPEAT = 1 << 12  # where samples are repeated, no position is looked at
+FIRST_BFLOAT16 = 13  # the opset whose Cast and Resize take the type
 _BFLOAT16_ROUNDING = 2.0**-8  # half a unit in the last of eight bits, as a part of the value
 
 
@@ -200,7 +201,9 @@ def lengths(chain: Sequence[AxisStep]) -> tuple[str, ...]:
 
 def why_unverifiable(facts: SiteFacts) -> tuple[str, ...]:
     """The condition where onnxruntime does not run the node that `facts` describe: nothing can be compared."""
-    failing = [violation.rule for violation in judge(ONNXRUNTIME, facts) if violation.effect is Effect.REJECTED]
+    failing = [
+        violation.rule for violation in judge(ONNXRUNTIME, as_proven(facts)) if violation.effect is Effect.REJECTED
+    ]
     return (Diagnostic("operations.not-verifiable", rule_name=failing[0]),) if failing else ()
 
 

@@ -70,7 +70,7 @@ def written_resizes(view: ModelView) -> list[WrittenResize]:
     """All of them outside local functions, in the order of the file."""
     resizes: list[WrittenResize] = []
     main = view.scopes.main
-    know_fixed_sizes(view, _behind_computed_tables(view, main))
+    know_fixed_sizes(view, behind_computed_tables(view, main))
     for scope in view.scopes.all:
         if scope.in_function:
             continue
@@ -92,7 +92,7 @@ def written_resizes(view: ModelView) -> list[WrittenResize]:
     return resizes
 
 
-def _behind_computed_tables(view: ModelView, scope: Scope) -> list[NodeProto]:
+def behind_computed_tables(view: ModelView, scope: Scope) -> list[NodeProto]:
     """Nodes that pick by a table that other nodes compute, as dynamo does where sizes are open and where they were, and
     those shortly behind them."""
     behind: list[NodeProto] = []

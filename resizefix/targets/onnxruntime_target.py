@@ -331,3 +331,8 @@ RULES = (
 _AS_WRITTEN = targets_of("onnxruntime", (Release("", _RELEASE),), RULES, source=_KERNEL)
 # The kernel of Cast takes bfloat16, and those of Resize do not (measured).
 ONNXRUNTIME = replace(_AS_WRITTEN[0], cast_types=frozenset({TensorProto.BFLOAT16}))
+
+
+def as_proven(facts: SiteFacts) -> SiteFacts:
+    """The facts of the node that a proof runs: of a type that is cast, the resize of its float32 values."""
+    return replace(facts, elem_type=TensorProto.FLOAT) if facts.elem_type in ONNXRUNTIME.cast_types else facts

@@ -17,6 +17,7 @@ from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError, Sess
 from resizefix.runtimes.prepared_model import PreparedModel, prepare_for_ort
 from resizefix.scope_path import Key
 from resizefix.verification.arms import Watched, watched_copy
+from resizefix.verification.bfloat16_resizes import in_float32
 from resizefix.verification.compare import compare
 from resizefix.verification.conditions import Conditions, Progress
 from resizefix.verification.feeds import Feeder
@@ -44,8 +45,12 @@ class Engine:
     chance to disprove the result, `not_tested` what had none.
     """
 
-    def __init__(self, conditions: Conditions, label: str | None = None, part: float = 1.0) -> None:
-        """`part`: which part of the original its models are."""
+    def __init__(
+        self, conditions: Conditions, label: str | None = None, part: float = 1.0, *, as_written: bool = False
+    ) -> None:
+        """`part`: which part of the original its models are. `as_written`: a resize of bfloat16 is not run in float32,
+        so that a model is refused where onnxruntime has no kernel."""
+        self._as_written = as_written
         self.conditions = conditions
         self._part = part
         self._whole = 0.0  # elements that the first run was fed
@@ -94,7 +99,7 @@ class Engine:
             custom_op_libraries=conditions.custom_op_libraries,
             label=label or self.label,
             limits=conditions.limits,
-            prepared=prepared,
+            prepared=self._with_kernels(prepared, document),
         )
         session.counts = self._count
         return session
@@ -153,6 +158,13 @@ class Engine:
             return None
         session.tell_shapes = held.saw
         return session
+
+    def _with_kernels(self, prepared: PreparedModel, document: Document) -> PreparedModel:
+        """What was prepared of the document, with its resizes of bfloat16 in float32."""
+        runnable = prepared if self._as_written else in_float32(prepared, document)
+        if runnable is not prepared:
+            self.notes.append(Diagnostic("verification.bfloat16-in-float32"))
+        return runnable
 
     def feeder(
         self,

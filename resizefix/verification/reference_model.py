@@ -1,12 +1,11 @@
 """The reference that a promotion is compared with: the original with other scales or sizes written as constants.
 
-For resizes of bfloat16, of which onnxruntime has no kernel, it is their float32 result, rounded once. Both are made by
-plain edits of the protobuf messages, and share no code with the operations that they judge.
+It is made by plain edits of the protobuf messages, and shares no code with the operations that it judges.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import count
@@ -17,13 +16,11 @@ from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, TensorProto, 
 
 from resizefix.dialects.dialect import dialect_of
 from resizefix.document.document import Document
-from resizefix.document.node_builder import FreshNames
-from resizefix.document.scopes import Scope, bodies, names_in
+from resizefix.document.scopes import Scope, bodies
 from resizefix.document.view import View
 from resizefix.interpolation import ExtentKind
 from resizefix.runtimes.prepared_model import PreparedModel
 from resizefix.scope_path import MAIN, Key, ScopePath
-from resizefix.shapes.stored_shapes import ModelView
 
 Body = GraphProto | FunctionProto
 
@@ -230,33 +227,3 @@ def _forget_shapes(scope: Scope, body: Body) -> None:
     for value in body.input if scope.parent is not None else ():  # what a Loop carries may change its size too
         for dim in value.type.tensor_type.shape.dim:
             dim.Clear()
-
-
-def with_bfloat16_in_float32(document: Document, sites: Collection[Key]) -> Document:
-    """A copy in which those of these nodes that resize bfloat16 do so in float32; the document where there are none."""
-    view = ModelView(document)
-    wanted = {key for key in sites if key[1] and view.shapes.elem_type(key) == TensorProto.BFLOAT16}
-    if not wanted:
-        return document
-    copy = document.copy()
-    fresh = FreshNames(names_in(copy.proto)).fresh
-    for scope in ModelView(copy).scopes.all:
-        nodes: list[NodeProto] = []
-        for node in scope.body.node:
-            if not node.output or (scope.path, node.output[0]) not in wanted:
-                nodes.append(node)
-                continue
-            x, y, output = fresh("float32_x"), fresh("float32_y"), node.output[0]
-            inner = NodeProto()
-            inner.CopyFrom(node)
-            inner.input[0], inner.output[0] = x, y
-            nodes += [
-                helper.make_node("Cast", [node.input[0]], [x], to=TensorProto.FLOAT),
-                inner,
-                helper.make_node("Cast", [y], [output], to=TensorProto.BFLOAT16),
-            ]
-        if len(nodes) != len(scope.body.node):
-            copies = [NodeProto.FromString(node.SerializeToString()) for node in nodes]
-            del scope.body.node[:]
-            scope.body.node.extend(copies)
-    return copy

@@ -188,7 +188,7 @@ def test_a_proposed_value_takes_the_place_of_the_one_for_the_same_input():
     assert with_options(("repair", "m.onnx"), ("--prefer", "scales")) == ("repair", "m.onnx", "--prefer", "scales")
 
 
-@pytest.mark.parametrize("typed", [("repair",), ("promote-scales",), ("set", "scale=3")])
+@pytest.mark.parametrize("typed", [("repair",), ("set", "form=gather")])
 def test_a_type_that_onnxruntime_has_no_kernel_of_is_cast_first_and_then_the_command_works(folder, call, typed):
     text = "(bfloat16[1,3,8,8] x) => (bfloat16[1,3,16,16] y) <float[4] s = {1, 1, 2, 2}>"
     onnx.save(model(text + ' { y = Resize <mode = "nearest"> (x, , s) }', 18), "brain.onnx")

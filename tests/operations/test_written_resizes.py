@@ -343,11 +343,3 @@ def test_a_table_that_the_sizes_of_the_file_decide_is_read(width):
     result = resizefix.set_interpolation(before, form="resize")
     assert [node.op_type for node in result.model.graph.node] == ["Resize"]
     same(before, result.model, (1, 2, width))
-
-
-def test_a_table_of_open_sizes_is_no_table_yet():
-    before = onnx.parser.parse_model(COMPUTED.replace("WIDTH", "w"))
-    with pytest.raises(RefusedError, match="recognised"):
-        resizefix.set_interpolation(before, form="resize")
-    fixed = resizefix.input_size(before, size=(2, 9)).model
-    assert resizefix.set_interpolation(fixed, form="resize")

@@ -43,6 +43,8 @@ SENTENCES = {
     "library.parser-refuses-both": "{parser} rejects the model{where} (it refuses the original too). --no-verify writes it anyway",
     "library.keep-default-for-tensorrt": "--keep-default cannot be used with --for tensorrt: TensorRT treats the default as a constant and drops the input",
     "library.no-written-resize": "--node {pattern}: no node of that name computes a resize by other operators",
+    "library.written-at-one-size": "the model computes tables of indices from open sizes, and these are no one resize at "
+    "all of them; fix the size first: `resizefix input-size IN OUT {size}`",
     "library.nothing-written-as-resize": "nothing was changed: no other operators of this model were recognised as a resize",
     "library.resize-not-run": "no runtime here runs the operators that were replaced; what they compute was read from their sources",
     "library.is-a-resize": "it is a resize already",

@@ -156,8 +156,10 @@ SENTENCES = {
     "operations.replaced-by": "replaced by {what}",
     "operations.for-target": "for {target}: {why}",
     "operations.node-itself": "the node itself",
-    "operations.compared-in-float32": "compared with the same resize in float32, since onnxruntime has none of bfloat16",
     "operations.rounded-to-bfloat16": "the Cast back rounds each float32 number once, by at most 1/256 of it",
+    "operations.bfloat16-too-early": "opset {opset} has no Cast and no Resize of bfloat16; opset {first} has",
+    "operations.resize-not-at-every-size": "at the length {length} its indices are other ones than those of the resize; "
+    "fix the size first: `resizefix input-size IN OUT {size}`",
     "operations.between-casts": "{how}, between casts to float and back",
     "operations.no-equivalent-form": "no equivalent form is known",
     "operations.rank-stored": "the rank of the body's output of {names} is stored, since onnxruntime needs it and does not infer it there",

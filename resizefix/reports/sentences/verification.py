@@ -60,6 +60,7 @@ SENTENCES = {
     "verification.whole-not-measured": "the model as a whole was not measured: {why}",
     "verification.more-than-numbers": "the outputs differ in more than numbers: {why}",
     "verification.original-moves-too": "optimised, the original computes something else than without, and so does this",
+    "verification.bfloat16-in-float32": "resizes of bfloat16 ran in float32, as onnxruntime has no kernel of them",
     "verification.repair-does-not-load": "the repaired file still does not load: {why}. {cause}",
     "verification.quantised-moves": "optimising moves the quantised model by {difference:.2g} of its largest value",
     "verification.repaired-none-alone": "no repaired node stands in the main graph, so none was compared alone",

@@ -79,6 +79,9 @@ class _Search:
         return asked if error is None else self.answered(choices, error, asked)
 
     def _is_same(self, question: Question, error: SizeRefusedError) -> bool:
+        """Whether one answer may do for both. Of height and width, two nodes may hold one each."""
+        if all(any(side in one.name for one in error.readings) for side in ("height", "width")):
+            return False
         code = code_of(error.reason)
         alike = code == code_of(question.why) and question.value == error.value and question.readings == error.readings
         return alike and self.kind_of(question.nodes[0]) == self.kind_of(error.node)

@@ -44,6 +44,7 @@ SENTENCES = {
     "origins.input-size-no-such-input": "--input {name}: the model has no such input; it has {known}",
     "origins.input-size-no-image": "--input {name}: its shape {shape} has no height and width",
     "origins.input-size-too-large": "the input {name!r} of shape {shape} is larger than any tensor",
+    "origins.input-size-no-shape": "--input {name}: the shape {shape} does not fit {has}; only batch, depth, height and width change",
     "origins.input-size-no-images": "no input has a height and a width: {known}",
     "origins.input-size-split": "it divides {whole} into {outer} and {inner}: either {outer} follows the input and {inner} is fixed, or the other way round",
     "origins.input-size-pool": "it pools windows of {kernel}: either the window is fixed, or there are always {bins} windows (an adaptive pool). --keep NODE chooses the first, --follow NODE the second",

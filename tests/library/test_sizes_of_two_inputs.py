@@ -147,6 +147,6 @@ def test_shapes_are_typed_behind_the_names(tmp_path):
     onnx.save(onnx.parser.parse_model(FIXED), path)
     out = tmp_path / "out.onnx"
     words = ["--input", "src:1,3,96,160", "--input", "previous:1,3,48,80"]
-    with pytest.raises(SystemExit, match="^0$"):
+    with pytest.raises(SystemExit, match=r"^0$"):
         main(["input-size", str(path), str(out), *words])
     assert shapes_of(onnx.load(out))["previous"] == (1, 3, 48, 80)

@@ -181,7 +181,7 @@ def _image(model: ModelProto, value: ValueInfoProto) -> ImageInput | None:
             return ImageInput(value.name, dims, {"batch": 0, "width": 2})
         last = (dims[2] or 99) <= _MOST_CHANNELS < (dims[0] or 99)
         first = (dims[0] or 99) <= _MOST_CHANNELS
-        if not last and not first:
+        if not (last or first) or 1 in (dims[:2] if last else dims[1:]):  # a recurrent state
             return None
         return ImageInput(value.name, dims, {"height": 0, "width": 1} if last else {"height": 1, "width": 2})
     if len(dims) == 5:

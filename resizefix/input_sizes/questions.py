@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from resizefix.diagnostics import Diagnostic, code_of
+from resizefix.diagnostics import code_of
 from resizefix.input_sizes.refusal import Choices, Reading, SizeRefusedError, args_of
 
 _MOST_TRIES = 60
@@ -117,8 +117,3 @@ def _with_living_readings(search: _Search, choices: Choices, asked: list[Questio
 def proposal(asked: list[Question]) -> tuple[str, ...]:
     """The options that answer all questions as proposed."""
     return tuple(word for question in asked for word in question.args(question.proposed))
-
-
-def as_diagnostic(asked: list[Question]) -> str:
-    """What is said of several questions."""
-    return Diagnostic("origins.input-size-asked", count=len(asked))

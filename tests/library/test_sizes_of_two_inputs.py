@@ -150,3 +150,10 @@ def test_shapes_are_typed_behind_the_names(tmp_path):
     with pytest.raises(SystemExit, match=r"^0$"):
         main(["input-size", str(path), str(out), *words])
     assert shapes_of(onnx.load(out))["previous"] == (1, 3, 48, 80)
+
+
+def test_a_state_of_one_row_is_no_image():
+    head = '<ir_version: 8, opset_import: ["" : 13]>'
+    text = f"{head} g (float[2, 1, 128] state) => (float[2, 1, 128] y) {{ y = Relu (state) }}"
+    with pytest.raises(resizefix.RefusedError, match="no input has a height and a width"):
+        resizefix.input_size(onnx.parser.parse_model(text), size=(2, 256))

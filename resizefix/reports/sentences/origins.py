@@ -106,7 +106,6 @@ SENTENCES = {
     "origins.input-size-resize-factor": "it resizes to {sizes}: either always, or by {factor} whatever comes in. --keep NODE chooses the first, --follow NODE the second",
     "origins.input-size-same": "it pads {old} as a window with strides wants it, and how it pads {new} is not in the file (--keep NODE: in the same way)",
     "origins.input-size-parity": "it pads {old} by one more behind, and how it pads {new} is not in the file (--keep NODE: in the same way)",
-    "origins.input-size-asked": "the file leaves {count} choices to you",
     "origins.reading-formula": "it is {formula} at any size",
     "origins.input-size-ramp": "its table counts in steps, and the file does not say from which position",
     "origins.reading-first": "it counts from the first position",

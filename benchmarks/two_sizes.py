@@ -3,7 +3,8 @@
 A result is wrong where it differs from the network that was built at that size; an assumption explains it where
 choosing otherwise, by its own arguments, gives that network. A question is right where one of its readings does.
 
-usage: two_sizes.py [--seeds 0:1000] [--any] [--declared] [--block NAME] [--family NAME]… [--verbose]
+usage: two_sizes.py [--seeds 0:1000] [--any] [--declared] [--batch] [--quick] [--block NAME]
+                    [--family NAME]… [--verbose]
 """
 
 from __future__ import annotations
@@ -45,19 +46,19 @@ def network(seed: int, size: tuple[int, int], names: Sequence[str]) -> ModelProt
     return net.model(x, list(dict.fromkeys(further)))
 
 
-def results(model: ModelProto, size: tuple[int, int]) -> list[np.ndarray]:
-    """The outputs for one image."""
+def results(model: ModelProto, size: tuple[int, int], first: int = 0, count: int = 1) -> list[np.ndarray]:
+    """The outputs for one image, or for more together, the `first` of all on."""
     options = ort.SessionOptions()
     options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.intra_op_num_threads, options.log_severity_level = 1, 4
-    image = np.random.default_rng(5).random((1, 3, *size), np.float32)
+    image = np.random.default_rng(5).random((first + count, 3, *size), np.float32)[first:]
     return ort.InferenceSession(model.SerializeToString(), options).run(None, {"image": image})
 
 
-def agree(model: ModelProto, truth: Sequence[np.ndarray], size: tuple[int, int]) -> bool:
+def agree(model: ModelProto, truth: Sequence[np.ndarray], size: tuple[int, int], count: int = 1) -> bool:
     """Whether a model computes what the network of this size does."""
     try:
-        made = results(model, size)
+        made = results(model, size, count=count)
     except Exception:  # onnxruntime has no common class for what it raises
         return False
     return all(
@@ -95,32 +96,40 @@ def judge(
     *,
     to_any: bool = False,
     declared: bool = False,
+    batch: int = 1,
+    quick: bool = False,
 ) -> tuple[str, str]:
-    """The verdict on one pair, and what to look at."""
+    """The verdict on one pair, and what to look at. `batch`: so many images of the old size, of which
+    each gets what the network makes of it alone. `quick`: the result is verified where it is wrong alone."""
     try:
+        new = old if batch > 1 else new
         before, wanted = network(seed, old, names), network(seed, new, names)
         results(before, old)
-        truth = results(wanted, new)
+        truth = [np.concatenate(parts) for parts in zip(*(results(wanted, new, i) for i in range(batch)), strict=True)]
     except TooSmallError:
         return "small", ""
     except Exception as error:  # a block that does not fit behind another
         return "unfit", str(error)[:200]
 
-    def convert(words: Sequence[str] = ()) -> resizefix.library.result.Result:
-        size, given = "any" if to_any else new, options_of(words)
+    def convert(words: Sequence[str] = (), verify: bool = not quick) -> resizefix.library.result.Result:
+        size, given = "any" if to_any else new, {**options_of(words), "verify": verify}
+        if batch > 1:
+            return resizefix.input_size(before, batch=batch, on_refusal="return", **given)
         if declared:
             return resizefix.input_size(declared_open(before), size=size, was=old, on_refusal="return", **given)
         return resizefix.input_size(before, size=size, on_refusal="return", **given)
 
     try:
         result = convert()
+        if bool(result) and quick and not agree(result.model, truth, new, batch):
+            result = convert(verify=True)
     except ResizefixError as error:
         return "failed", str(error)[:300]
     if bool(result):
-        if agree(result.model, truth, new):
+        if agree(result.model, truth, new, batch):
             return "right", ""
         otherwise = [[(), use.args] for use in result.resolution.assumed]
-        explained = any_right(convert, otherwise, truth, new)
+        explained = any_right(convert, otherwise, truth, new, batch)
         said = "; ".join(f"{use.node}: {use.convention}" for use in result.resolution.assumed)
         return ("assumed wrong" if explained else "SILENT"), f"{explained} {said}"
     choices = result.resolution.choices
@@ -129,11 +138,11 @@ def judge(
         return "refused", "; ".join(f"{one.node}: {one.reason}" for one in refused)[:250]
     offers = [[question.args(reading.name) for reading in question.readings] for question in choices]
     said = "; ".join(f"{one.nodes} {[reading.name for reading in one.readings]}" for one in choices)
-    found = any_right(convert, offers, truth, new)
+    found = any_right(convert, offers, truth, new, batch)
     return ("asked" if found else "asked, not offered"), f"{found} {said}"
 
 
-def any_right(convert, offers, truth, new) -> str:
+def any_right(convert, offers, truth, new, batch) -> str:
     """The first combination of arguments that gives the truth."""
     for combination in itertools.islice(itertools.product(*offers), MOST_COMBINATIONS):
         words = [word for args in combination for word in args]
@@ -141,7 +150,7 @@ def any_right(convert, offers, truth, new) -> str:
             result = convert(words)
         except ResizefixError:
             continue
-        if bool(result) and agree(result.model, truth, new):
+        if bool(result) and agree(result.model, truth, new, batch):
             return " ".join(words) or "-"
     return ""
 
@@ -152,6 +161,8 @@ def main() -> int:
     parser.add_argument("--seeds", default="0:300")
     parser.add_argument("--any", action="store_true")
     parser.add_argument("--declared", action="store_true", help="the file declares its height and width open")
+    parser.add_argument("--batch", action="store_true", help="three images instead of another size")
+    parser.add_argument("--quick", action="store_true", help="verify results where they are wrong alone")
     parser.add_argument("--block", help="only networks of this block alone")
     parser.add_argument("--family", action="append", choices=FAMILIES, help="only networks of these families' blocks")
     parser.add_argument("--verbose", action="store_true")
@@ -163,7 +174,10 @@ def main() -> int:
         draw = np.random.default_rng(seed + 77)
         names = [given.block] if given.block else [str(name) for name in draw.choice(drawn, draw.integers(1, 4))]
         old, new = (SIZES[place] for place in draw.choice(len(SIZES), 2, replace=False))
-        verdict, why = judge(seed, names, old, new, to_any=given.any, declared=given.declared)
+        count = 3 if given.batch else 1
+        verdict, why = judge(
+            seed, names, old, new, to_any=given.any, declared=given.declared, batch=count, quick=given.quick
+        )
         counts[verdict] += 1
         if verdict == "SILENT" or (given.verbose and verdict != "right"):
             print(seed, verdict, names, old, new, why, flush=True)

@@ -25,8 +25,8 @@ class _WithSize(WithLastArgument):
     last, metavar = "size", "SIZE"
 
     def is_left_out(self, words: Sequence[str], params: Mapping[str, Any]) -> bool:
-        """With --batch or --like, where the last word is no size; a third word is nothing else."""
-        if params["batch"] is None and params["like"] is None:
+        """With --batch, --like or shapes, where the last word is no size; a third word is nothing else."""
+        if params["batch"] is None and params["like"] is None and not any(shape for _, shape in params["input"] or ()):
             return False
         return not words or ((len(words) < 2 or params["output_dir"] is not None) and not _is_size(words[-1]))
 

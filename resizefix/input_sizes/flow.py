@@ -181,15 +181,16 @@ class Flow(Notes):
         return made
 
     def makers(self) -> Iterator[tuple[Dim, str]]:
-        """Every size that follows the input, with the node that makes the tensor."""
+        """Every size that follows the input, with the node that makes the tensor, or the input."""
         seen: set[Dim] = set()
-        for index, node in enumerate(self.nodes):
-            for name in node.output:
-                for dim in self.dims.get(name) or ():
-                    found = self.sizes.resolve(dim)
-                    if found not in seen and found.kind != "const":
-                        seen.add(found)
-                        yield found, self.labels[index]
+        made = [(image.name, image.name) for image in self.images]
+        made += [(name, self.labels[index]) for index, node in enumerate(self.nodes) for name in node.output]
+        for name, label in made:
+            for dim in self.dims.get(name) or ():
+                found = self.sizes.resolve(dim)
+                if found not in seen and found.kind != "const":
+                    seen.add(found)
+                    yield found, label
 
     def is_filled(self, name: str) -> bool:
         """Whether every sample of a tensor is the same number other than 0."""
@@ -219,11 +220,20 @@ class Flow(Notes):
             image = names.get(value.name)
             axes = {} if image is None else {axis: name for name, axis in image.axes.items()}
             self.dims[value.name] = tuple(
-                self.sizes.symbol(axes[axis]) if axes.get(axis) in self.sizes.symbols else self._stated(False, size)
+                self._side(image, axes[axis])
+                if image is not None and axes.get(axis) in self.sizes.symbols
+                else self._stated(False, size)
                 for axis, size in enumerate(known)
             )
             if image is not None:
                 self._moving.add(value.name)
+
+    def _side(self, image: ImageInput, symbol: str) -> Dim:
+        """An axis of an image that changes, as a share of the first one's."""
+        share, whole = image.share(symbol), self.sizes.symbol(symbol)
+        return self.sizes.quotient(
+            self.sizes.product([whole, self.sizes.const(share.numerator)]), self.sizes.const(share.denominator)
+        )
 
     def _step(self, index: int, node: NodeProto) -> None:
         follows = any(name in self._moving for name in node.input)

@@ -1,7 +1,10 @@
 """Which axes of which inputs are height, width and batch."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
 from typing import NamedTuple
 
 from onnx import ModelProto, ValueInfoProto
@@ -15,16 +18,42 @@ _SHORTEST_LINE = 1024  # samples of a line, as of sound; shorter vectors are fea
 _MOST_ELEMENTS = 1 << 40
 
 
+Size = int | str | None
+
+
 class ImageInput(NamedTuple):
-    """An input of the graph, its sizes (None: not fixed), and which of its axes is called what."""
+    """An input of the graph, its sizes (None: not fixed), and which of its axes is called what.
+
+    `shares`: how long its sides are, over those of the first input that changes; equal ones are left out.
+    """
 
     name: str
     dims: tuple[int | None, ...]
     axes: Mapping[str, int]
+    shares: tuple[tuple[str, Fraction], ...] = ()
 
     def old(self, symbol: str) -> int | None:
         """The size in the file."""
         return self.dims[self.axes[symbol]] if symbol in self.axes else None
+
+    def share(self, symbol: str) -> Fraction:
+        """How long this axis is, over that of the first input that changes."""
+        return dict(self.shares).get(symbol, Fraction(1))
+
+    def length(self, symbol: str, first: Size) -> Size:
+        """The length of an axis where the first input's is `first`, which a rule keeps whole; of a name, a name."""
+        share = self.share(symbol)
+        if first is None or share == 1:
+            return first
+        if isinstance(first, str):
+            return f"{first}_of_{self.name}"
+        return first * share.numerator // share.denominator
+
+    def beside(self, first: ImageInput) -> ImageInput:
+        """This image, its sides in proportion to the first one's."""
+        sides = [(name, self.old(name), first.old(name)) for name in self.axes if name != "batch"]
+        shares = ((name, Fraction(own, other)) for name, own, other in sides if own and other and own != other)
+        return self._replace(shares=tuple(shares))
 
 
 def asked_shapes(
@@ -37,15 +66,16 @@ def asked_shapes(
         dims = list(stored[image.name])
         for name, axis in image.axes.items():
             if name in asked:
-                dims[axis] = asked[name]
+                dims[axis] = image.length(name, asked[name])
         shapes[image.name] = tuple(dims)
     return shapes
 
 
 def image_inputs(model: ModelProto, names: Sequence[str]) -> list[ImageInput]:
-    """The inputs whose height and width change together: those named, else the first image and all as large as it. Of
-    open ones those are that have as many channels as a picture, where there are any: one name of their sizes says
-    nothing, and a state that a video network hands on from image to image has a size of its own.
+    """The inputs whose height and width change together: those named, in proportion to the first of them, else the
+    first image and all as large as it. Of open ones those are that have as many channels as a picture, where there are
+    any: one name of their sizes says nothing, and a state that a video network hands on from image to image has a size
+    of its own.
 
     Raises UsageError for a name that is no input, or no image.
     """
@@ -59,7 +89,7 @@ def image_inputs(model: ModelProto, names: Sequence[str]) -> list[ImageInput]:
             raise UsageError("origins.input-size-no-image", name=name, shape=_shape(inputs[name]))
     if names:
         _require_possible(images[name] for name in names)
-        return [images[name] for name in names]
+        return [images[name].beside(images[names[0]]) for name in names]
     if not images:
         raise RefusedError(
             "origins.input-size-no-images", known=", ".join(f"{n} {_shape(v)}" for n, v in inputs.items())
@@ -72,6 +102,22 @@ def image_inputs(model: ModelProto, names: Sequence[str]) -> list[ImageInput]:
         if image.old("height") == first.old("height") and image.old("width") == first.old("width")
     ]
     return _pictures(alike) if _is_open(first) else alike
+
+
+def of_proportions(model: ModelProto, shapes: Mapping[str, Sequence[int]]) -> list[tuple[list[str], dict[str, int]]]:
+    """The inputs that get shapes of their own, together those whose sides grow by the same factors, with the sizes that
+    the first of them gets. Raises UsageError for a shape of another rank or with other channels."""
+    groups: dict[tuple[object, ...], tuple[list[str], dict[str, int]]] = {}
+    for image in image_inputs(model, list(shapes)):
+        shape, sides = shapes[image.name], set(image.axes.values())
+        stay = [axis for axis in range(len(image.dims)) if axis not in sides]
+        if len(shape) != len(image.dims) or any(image.dims[axis] not in (None, shape[axis]) for axis in stay):
+            raise UsageError("origins.input-size-no-shape", name=image.name, shape=list(shape), has=list(image.dims))
+        wanted = {name: shape[axis] for name, axis in image.axes.items()}
+        old = {name: image.old(name) for name in wanted}
+        key = tuple((name, old[name] is None, Fraction(wanted[name], old[name] or 1)) for name in sorted(wanted))
+        groups.setdefault(key, ([], wanted))[0].append(image.name)
+    return list(groups.values())
 
 
 def _require_possible(images: Iterable[ImageInput]) -> None:
@@ -135,7 +181,7 @@ def _image(model: ModelProto, value: ValueInfoProto) -> ImageInput | None:
             return ImageInput(value.name, dims, {"batch": 0, "width": 2})
         last = (dims[2] or 99) <= _MOST_CHANNELS < (dims[0] or 99)
         first = (dims[0] or 99) <= _MOST_CHANNELS
-        if not last and not first:
+        if not (last or first) or 1 in (dims[:2] if last else dims[1:]):  # a recurrent state
             return None
         return ImageInput(value.name, dims, {"height": 0, "width": 1} if last else {"height": 1, "width": 2})
     if len(dims) == 5:

@@ -2,12 +2,13 @@
 
 At the old size such a number may be the size, or stand for itself. It is left as it is only where no formula of a size
 near it gives its bits, or where it is of a kind that never holds a size: what scales an activation or an attention,
-what pixels are scaled by, and small numbers.
+and what pixels are scaled by. A plain number (2, 0.25) is asked for only where it scales a sum over a size that makes
+it, or a map by a usual share of its side.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -19,11 +20,11 @@ from resizefix.input_sizes.flow import Flow
 from resizefix.input_sizes.operands import Place
 from resizefix.input_sizes.own_numbers import is_own
 from resizefix.input_sizes.refusal import FOLLOW, KEEP, asked
-from resizefix.input_sizes.scalar_use import EVERY_FORM, FORMS, RARER, ScalarUse, distinct, reading
+from resizefix.input_sizes.scalar_use import EVERY_FORM, FORMS, RARER, ScalarUse, SizeForm, distinct, formula, reading
+from resizefix.input_sizes.taints import Taint, merged
 from resizefix.shapes.expression import Dim
 
 Doubts = dict[Place, Sequence[ScalarUse]]
-Along = Callable[[str], Iterable[Dim]]
 NumbersRead = Callable[[int, NodeProto], Iterable[Place]]
 _MEETING = frozenset(
     {"Add", "Sub", "Mul", "Div", "Mod", "Pow", "Min", "Max", "Clip", "Where", "Less", "LessOrEqual", "Greater"}
@@ -34,6 +35,7 @@ _NEVER = frozenset({("Pow", 1), ("OneHot", 2), ("CumSum", 1)})
 _SMALLEST = 4
 """Sizes up to here are not looked for, nor whole numbers up to it: they stand for themselves."""
 _WRITTEN = (0.25, 0.5, 0.75, 1.5, 2.5, 3.5)
+_SCALING = frozenset({"Mul", "Div"})
 
 
 def loose_numbers(
@@ -42,19 +44,20 @@ def loose_numbers(
     doubtful: Doubts,
     pixels: frozenset[str],
     numbers_read: NumbersRead,
-    along: Along,
+    taints: Mapping[str, Taint],
     steps: Container[Place],
 ) -> None:
     """Add to `found` what the user chose of the numbers that are left. Raises SizeRefusedError for the others.
 
     `doubtful` has numbers that may be the listed sizes, as far as rules saw. `pixels` are tensors of the image's own
-    values; `numbers_read` says which numbers a node reads, `along` which sizes the values of a tensor count along.
-    `steps` are numbers by which positions become pixels.
+    values; `numbers_read` says which numbers a node reads, `taints` what the values of a tensor are made of. `steps`
+    are numbers by which positions become pixels.
     """
     for index, node in enumerate(flow.nodes):
         if node.op_type not in _MEETING or not any(map(flow.is_read, node.output)):
             continue
-        sizes = [*_sizes_near(flow, node), *(dim for name in node.input for dim in along(name))]
+        near, taint = _sizes_near(flow, node), merged(map(taints.get, node.input))
+        sizes = [*near, *taint.along, *taint.summed]
         of_pixels = all(name in pixels or flow.operands.is_constant(name) for name in node.input)
         for place in numbers_read(index, node):
             array = _open_number(flow, place)
@@ -65,15 +68,16 @@ def loose_numbers(
                 or flow.keeps(flow.labels[place.node])
             ):
                 continue
-            if place in steps and not _is_plain(array) and flow.choices.of(flow.labels[place.node]) is None:
-                _assume_step(flow, place, _named(flow, distinct(flow.sizes, _formulas(flow, sizes, array))))
+            formulas = _formulas(flow, sizes, array) if not _is_plain(array) else []
+            if _is_plain(array) and node.op_type in _SCALING:
+                formulas = [*_formulas(flow, taint.summed, array), *_formulas(flow, near, array, FORMS)]
+            if place in steps and flow.choices.of(flow.labels[place.node]) is None:
+                _assume_step(flow, place, _named(flow, distinct(flow.sizes, formulas)))
                 continue
             uses = doubtful.get(place)
-            if uses is None and (
-                not sizes or of_pixels or _is_plain(array) or is_own(flow, node, flow.nodes[place.node], array, found)
-            ):
+            if uses is None and (of_pixels or is_own(flow, node, flow.nodes[place.node], array, found)):
                 continue
-            use = _asked_use(flow, place, array, [*(uses or ()), *_formulas(flow, sizes, array)], must=uses is not None)
+            use = _asked_use(flow, place, array, [*(uses or ()), *formulas], must=uses is not None)
             if use is not None:
                 found[place] = use
 
@@ -95,8 +99,8 @@ def assume_sizes(flow: Flow, found: dict[Place, ScalarUse], doubtful: Doubts, mi
             doubtful[place] = distinct(flow.sizes, [use, *roots])
             del found[place]
             continue
-        taken = _formula(flow, use) if roots else FOLLOW
-        others = dict.fromkeys((KEEP, *(_formula(flow, root) for root in roots)))
+        taken = formula(flow.sizes, use) if roots else FOLLOW
+        others = dict.fromkeys((KEEP, *(formula(flow.sizes, root) for root in roots)))
         flow.assume(label, "divisor-as-large-as-the-map", reading=taken, others=tuple(others), value=array.item())
 
 
@@ -149,7 +153,7 @@ def _open_number(flow: Flow, place: Place) -> Array | None:
 
 
 def _is_plain(array: Array) -> bool:
-    """Whether a number stands for itself whatever the sizes are."""
+    """Whether a number mostly stands for itself: a small whole one, or quarters."""
     size = abs(float(array.flat[0]))
     return not np.isfinite(size) or size in _WRITTEN or (size <= _SMALLEST and size == np.floor(size))
 
@@ -168,13 +172,15 @@ def _forms_of(flow: Flow, dim: Dim) -> Iterable[str]:
     return FORMS | RARER if held else EVERY_FORM
 
 
-def _formulas(flow: Flow, near: Iterable[Dim], array: Array) -> list[ScalarUse]:
-    """Each formula of a size that makes the number."""
+def _formulas(
+    flow: Flow, near: Iterable[Dim], array: Array, forms: Mapping[str, SizeForm] | None = None
+) -> list[ScalarUse]:
+    """Each formula of a size that makes the number; `forms`: one of these."""
     return [
         use
         for dim in near
         for less in (0, 1)
-        for form in _forms_of(flow, dim)
+        for form in forms or _forms_of(flow, dim)
         if (dim.old or 0) - less > _SMALLEST and (use := reading(dim, less, form, array)) is not None
     ]
 
@@ -190,7 +196,7 @@ def _asked_use(flow: Flow, place: Place, array: Array, uses: Sequence[ScalarUse]
         return chosen
     meanings = {KEEP: Diagnostic("origins.reading-keep")}
     meanings |= {
-        name: Diagnostic("origins.reading-formula", formula=_formula(flow, use)) for name, use in named.items()
+        name: Diagnostic("origins.reading-formula", formula=formula(flow.sizes, use)) for name, use in named.items()
     }
     raise asked(label, number, "origins.input-size-number", meanings, value=number)
 
@@ -201,22 +207,5 @@ def _named(flow: Flow, uses: list[ScalarUse]) -> dict[str, ScalarUse]:
         return {FOLLOW: uses[0]}
     named: dict[str, ScalarUse] = {}
     for use in uses:
-        named.setdefault(_formula(flow, use), use)
+        named.setdefault(formula(flow.sizes, use), use)
     return named
-
-
-def _formula(flow: Flow, use: ScalarUse) -> str:
-    """A reading as text, without spaces: it is typed."""
-    size = flow.sizes.resolve(use.dim)
-    name = str(size.data) if size.kind == "symbol" else _SHOWN_KINDS.get(size.kind) or f"map-{_line(flow, size)}"
-    return EVERY_FORM[use.form].shown.format(f"({name}-1)" if use.less else name)
-
-
-_SHOWN_KINDS = {"minus": "difference"}
-
-
-def _line(flow: Flow, size: Dim) -> str:
-    lines = [name for name in ("height", "width") if flow.sizes.follows(size, name)]
-    kind = lines[0] if len(lines) == 1 else "area"
-    stride = flow.sizes.stride(size) if len(lines) == 1 else None
-    return kind if stride is None else f"{kind}-by-{stride:g}"

@@ -8,22 +8,24 @@ input elsewhere in the model, or where it has no other use ((W - 1) / 2 = 31.5).
 from collections.abc import Iterable, Mapping, Sequence, Set
 from fractions import Fraction
 from functools import cached_property
-from itertools import pairwise
+from itertools import islice, pairwise, product
 
 import numpy as np
 from onnx import NodeProto
 
 from resizefix.document.values import Array
+from resizefix.input_sizes.conventions import against
 from resizefix.input_sizes.flow import Flow
 from resizefix.input_sizes.operands import Place
 from resizefix.input_sizes.own_numbers import is_own
-from resizefix.input_sizes.refusal import refuse
-from resizefix.input_sizes.scalar_use import ScalarUse, alike, distinct, reading
+from resizefix.input_sizes.refusal import KEEP, asked, refuse
+from resizefix.input_sizes.scalar_use import ScalarUse, alike, distinct, formula, reading
 from resizefix.input_sizes.taints import Taint
 from resizefix.shapes.expression import Dim
 
 SMALL = 4  # numbers up to here stand for themselves
 _LONGEST_LIST = 8
+_MOST_ORDERS = 8  # of sizes in a list that are offered
 _MOST_BOXES = 64  # numbers: the sizes of half as many anchors
 _WHOLE = 1e-4
 _USUAL = 16  # a fraction of a smaller denominator is one that somebody wrote
@@ -174,9 +176,19 @@ class PlainNumbers:
                             found.append(use)
         plain = [use for use in found if use.form in ("whole", "reciprocal")]
         apart = distinct(self.sizes, [use for use in found if atoms.issuperset(use.dims)] or plain or found)
-        if len(apart) > 1:
-            raise refuse(label, "origins.input-size-numbers", numbers=array.ravel().tolist())
-        return apart[0] if apart else None
+        return self._one_of(label, apart) if apart else None
+
+    def _one_of(self, label: str, uses: Sequence[ScalarUse]) -> ScalarUse:
+        """The only use of a list, or that which the user chose. Raises SizeRefusedError where it is to be chosen."""
+        if len(uses) == 1:
+            return uses[0]
+        named = {formula(self.sizes, use): use for use in reversed(uses)}
+        chosen = named.get(self.flow.choices.of(label) or "")
+        if chosen is None:
+            numbers = uses[0].array.ravel().tolist()
+            meanings = {name: against(name) for name in (KEEP, *reversed(named))}
+            raise asked(label, numbers, "origins.input-size-numbers", meanings, numbers=numbers)
+        return chosen
 
     @cached_property
     def _maps(self) -> list[tuple[Dim, Dim]]:
@@ -253,9 +265,11 @@ class PlainNumbers:
                 if not moves or (form in ("half", "two over") and not told):
                     continue
                 known = [bool(column) or value in (0, 1) for column, value in zip(columns, array.flat, strict=True)]
-                if not all(known) or any(len(column) > 1 for column in columns):
+                if not all(known):
                     raise refuse(label, "origins.input-size-numbers", numbers=array.ravel().tolist())
-                found.append(ScalarUse(tuple(next(iter(column), None) for column in columns), less, form, array))
+                either: list[list[Dim | None]] = [[*column] or [None] for column in columns]
+                orders = islice(product(*either), _MOST_ORDERS)
+                found.append(self._one_of(label, [ScalarUse(dims, less, form, array) for dims in orders]))
         return tuple(found)
 
     def _counted(self, node: NodeProto, array: Array, taint: Taint) -> tuple[Set[Dim], ...]:
@@ -313,9 +327,7 @@ class PlainNumbers:
             if chosen is None and array.size == 1:
                 doubtful[place] = uses
                 continue
-            if chosen is None:
-                raise refuse(label, "origins.input-size-numbers", numbers=shown)
-            made[place] = chosen
+            made[place] = chosen or self._one_of(label, uses)
             if array.size > 1:
                 self.flow.assume(label, "divisor-as-large-as-the-map", value=shown)
         return made

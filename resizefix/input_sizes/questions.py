@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from resizefix.diagnostics import Diagnostic, code_of
+from resizefix.diagnostics import code_of
 from resizefix.input_sizes.refusal import Choices, Reading, SizeRefusedError, args_of
 
 _MOST_TRIES = 60
@@ -79,6 +79,9 @@ class _Search:
         return asked if error is None else self.answered(choices, error, asked)
 
     def _is_same(self, question: Question, error: SizeRefusedError) -> bool:
+        """Whether one answer may do for both. Of height and width, two nodes may hold one each."""
+        if all(any(side in one.name for one in error.readings) for side in ("height", "width")):
+            return False
         code = code_of(error.reason)
         alike = code == code_of(question.why) and question.value == error.value and question.readings == error.readings
         return alike and self.kind_of(question.nodes[0]) == self.kind_of(error.node)
@@ -114,8 +117,3 @@ def _with_living_readings(search: _Search, choices: Choices, asked: list[Questio
 def proposal(asked: list[Question]) -> tuple[str, ...]:
     """The options that answer all questions as proposed."""
     return tuple(word for question in asked for word in question.args(question.proposed))
-
-
-def as_diagnostic(asked: list[Question]) -> str:
-    """What is said of several questions."""
-    return Diagnostic("origins.input-size-asked", count=len(asked))

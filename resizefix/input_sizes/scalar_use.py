@@ -142,3 +142,26 @@ def alike(sizes: Sizes, one: ScalarUse, other: ScalarUse) -> bool:
         or (a is not None and b is not None and bool(sizes.same(sizes.plus(a, -one.less), sizes.plus(b, -other.less))))
         for a, b in zip(one.dims, other.dims, strict=True)
     )
+
+
+def formula(sizes: Sizes, use: ScalarUse) -> str:
+    """A use as text, without spaces: it is typed. Of a list, the formula of each number."""
+    shown = []
+    for dim, number in zip(use.dims, np.resize(use.array, len(use.dims)), strict=True):
+        name = str(number) if dim is None else _name(sizes, sizes.resolve(dim))
+        shown.append(name if dim is None else EVERY_FORM[use.form].shown.format(f"({name}-1)" if use.less else name))
+    return ",".join(shown)
+
+
+_SHOWN_KINDS = {"minus": "difference"}
+
+
+def _name(sizes: Sizes, size: Dim) -> str:
+    if size.kind == "symbol":
+        return str(size.data)
+    if size.kind in _SHOWN_KINDS or size.kind == "const":
+        return _SHOWN_KINDS.get(size.kind, str(size.old))
+    lines = [name for name in ("height", "width") if sizes.follows(size, name)]
+    kind = lines[0] if len(lines) == 1 else "area"
+    stride = sizes.stride(size) if len(lines) == 1 else None
+    return f"map-{kind}" if stride is None else f"map-{kind}-by-{stride:g}"

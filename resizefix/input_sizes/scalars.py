@@ -35,6 +35,7 @@ _SUMMING = frozenset({"ReduceSum", "ReduceMean", "ReduceSumSquare"})
 _AFTER_SUMS = frozenset(
     {"Add", "Sub", "Mul", "Div", "Sqrt", "Abs", "Reciprocal", "Cast", "Neg", "Identity", "Squeeze", "Unsqueeze"}
 )
+_DIVIDING = frozenset({"Div", "Mod", "Mul", "Reciprocal"})
 _MIXING = frozenset({"Mul", "MatMul", "Einsum"})
 _MEAN = 2  # what the sum of two positions is divided by
 
@@ -46,7 +47,7 @@ def scalars(flow: Flow, tables: Mapping[Place, Table]) -> dict[Place, ScalarUse]
         search.step(index, node)
     found = search.found | search.plain.decide(search.found, search.doubtful)
     assume_sizes(flow, found, search.doubtful, search.mixed | search.plain.uncounted)
-    loose_numbers(flow, found, search.doubtful, search.plain.pixels, search.numbers_read, search.along, search.steps)
+    loose_numbers(flow, found, search.doubtful, search.plain.pixels, search.numbers_read, search.taints, search.steps)
     return found
 
 
@@ -155,11 +156,6 @@ class _ScalarSearch:
         moving = [dim for dim in gone if self._moves(dim)]
         return {self.sizes.product(gone)} if moving else set()
 
-    def along(self, name: str) -> set[Dim]:
-        """The sizes that the values of a tensor count along, or were summed over."""
-        taint = self.taints.get(name)
-        return set() if taint is None else {*taint.along, *taint.summed}
-
     def numbers_read(self, index: int, node: NodeProto) -> Iterator[Place]:
         """The numbers of the file that a node reads, or that what it reads is computed of."""
         pending = [(index, node)]
@@ -199,6 +195,7 @@ class _ScalarSearch:
                 return True
         different = distinct(self.sizes, uses)
         loose = self._may_be_offset(node, uses, float(value)) or said not in (None, "follow")
+        loose |= bool(uses) and value == np.floor(value) and self._counts_alone(node, self.flow.nodes[meeting])
         if not different and taint.is_index and self._may_divide(node, float(value)):
             loose = True
         if (loose and said != "follow") or len(different) > 1:
@@ -210,6 +207,11 @@ class _ScalarSearch:
                 self.mixed.add(place)
             taint.is_share = taint.is_share or node.op_type in ("Div", "Reciprocal") or different[0].form in SHARES
         return bool(different)
+
+    def _counts_alone(self, node: NodeProto, meets: NodeProto) -> bool:
+        """Whether a number moves positions, or is compared with them, that no value of the image moves: none of these
+        lies beyond the map."""
+        return _DIVIDING.isdisjoint((node.op_type, meets.op_type)) and not any(map(self.flow.is_moving, meets.input))
 
     def _may_divide(self, node: NodeProto, number: float) -> bool:
         """Whether a number that divides indices is as long as an axis of a map, though none that they count along."""

@@ -21,7 +21,7 @@ from resizefix.document.document import Document
 from resizefix.document.scopes import node_label
 from resizefix.document.values import Dims, dims_of
 from resizefix.errors import RefusedError, UsageError
-from resizefix.input_sizes.input_axes import ImageInput, image_inputs
+from resizefix.input_sizes.input_axes import ImageInput, image_inputs, of_proportions
 from resizefix.input_sizes.questions import Question, proposal, questions
 from resizefix.input_sizes.refusal import Assumed, Choices, SizeRefusedError, readings_of
 from resizefix.interop import opened
@@ -29,7 +29,8 @@ from resizefix.library.bounded import operation
 from resizefix.library.inlining import never
 from resizefix.library.model_outcome import Demand
 from resizefix.library.result import Resolution, Result, failed, not_verified
-from resizefix.library.size_work import SizeWork
+from resizefix.library.size_work import SizeWork, joined_results
+from resizefix.outcome import Status
 from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError
 from resizefix.verification.compare import compare
 from resizefix.verification.conditions import ChangeOptions, Conditions, Unpack, conditions
@@ -110,7 +111,7 @@ def input_size(
     *,
     size: tuple[int, ...] | int | str | None = None,
     batch: int | str | None = None,
-    input: Sequence[str] = (),
+    input: Sequence[tuple[str, tuple[int, ...]]] = (),
     keep: Sequence[str] = (),
     follow_input: Sequence[str] = (),
     read: Sequence[tuple[str, str]] = (),
@@ -133,15 +134,22 @@ def input_size(
     switches these off. `interpolate_positions`: learned tables of positions are interpolated, as ViT and DINO do; those
     outcomes are not exact. `size`: depth, height and width, height and width, or a length; None: any, or where `batch`
     or `like` is given, as that says. `like`: the same network, exported at another size: the readings are solved from
-    it. `input` names the inputs, where not all images of one size are meant. `inline`: local functions are inlined
-    first. Raises UsageError for options that do not fit, VerificationFailedError where the verification fails.
+    it. `input` names the inputs, where not all images of one size are meant: `size` is that of the first, the others
+    keep their proportion to it. With a shape for each, as {"left": (1, 3, 192, 640)}, each gets its own. `inline`:
+    local functions are inlined first. Raises UsageError for options that do not fit, VerificationFailedError where the
+    verification fails.
     """
-    size = (size,) if isinstance(size, int) else ANY if size is None and batch is None and like is None else size
+    names, shapes = [name for name, _ in input], {name: shape for name, shape in input if shape}
+    if shapes and (len(shapes) < len(names) or not size is batch is like is None):
+        raise UsageError("library.input-size-shapes-alone")
+    size = (size,) if isinstance(size, int) else size
+    if size is batch is like is None and not shapes:
+        size = ANY
     other = None if like is None else opened(like)
     sizes = {} if other is None else size_of(other)
     if size is None and other is not None:
         size = tuple(sizes[name] for name in _SIDES if name in sizes)
-    asked = _asked(size, batch)
+    asked = {} if shapes else _asked(size, batch)
     resolution = Resolution(size, batch)
     choices = Choices(
         keep, follow_input, interpolate_positions, read, assume != "none", keeps_overridable=keep_overridable
@@ -149,11 +157,36 @@ def input_size(
     _require_nodes(document, choices)
     old = {} if was is None else dict(zip(("height", "width"), was, strict=True))
     if other is not None:
-        choices = _solved(document, input, choices, other, old, conditions(**run))
-    work = SizeWork(document, input, choices, asked, old)
-    _require_all_sides(size, image_inputs(document.proto, input))
+        choices = _solved(document, names, choices, other, old, conditions(**run))
+    rules = conditions(**run) if verify else None
+    if shapes:
+        return _in_turn(document, of_proportions(document.proto, shapes), choices, resolution, rules)
+    work = SizeWork(document, names, choices, asked, old)
+    _require_all_sides(size, image_inputs(document.proto, names))
     work.other = other if asked == {name: sizes.get(name) for name in asked} else None
-    return _done(work, resolution, conditions(**run) if verify else None)
+    return _done(work, resolution, rules)
+
+
+def _in_turn(
+    document: Document,
+    groups: Sequence[tuple[list[str], dict[str, int]]],
+    choices: Choices,
+    resolution: Resolution,
+    rules: Conditions | None,
+) -> Result[Document]:
+    """The model with another size of each group of inputs, one group after another."""
+    results: list[Result[Document]] = []
+    for names, asked in groups:
+        before = results[-1].model if results else document
+        result = _done(SizeWork(before, names, choices, {**asked}, {}), resolution, rules)
+        if any(outcome.status is Status.REFUSED for outcome in result.outcomes):
+            return replace(result, model=document)
+        results.append(result)
+    changed = [result for result in results if result.changed] or results[:1]
+    joined = changed[0]
+    for result in changed[1:]:
+        joined = joined_results(joined, result)
+    return replace(joined, model=results[-1].model)
 
 
 def _require_all_sides(size: tuple[int, ...] | str | None, images: Sequence[ImageInput]) -> None:

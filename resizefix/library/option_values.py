@@ -154,6 +154,14 @@ def _sides(value: Any) -> tuple[int, ...]:
     return sides
 
 
+def _images(value: Any) -> tuple[tuple[str, tuple[int, ...]], ...]:
+    """Names of inputs, each with its shape, empty where none is given."""
+    if isinstance(value, Mapping):
+        return tuple((_text(name), _each(_whole(1))(dims)) for name, dims in value.items())
+    pairs = (each if isinstance(each, tuple) else (each, ()) for each in ([value] if isinstance(value, str) else value))
+    return tuple((_text(name), _each(_whole(1))(dims)) for name, dims in pairs)
+
+
 def _pair(value: Any) -> tuple[str, str]:
     node, name = map(_text, value)
     return node, name
@@ -188,6 +196,15 @@ def _typed_shape(text: str) -> tuple[str, tuple[int, ...]]:
     dims = tuple(int(size) for size in sizes.strip("[] ").replace("x", ",").split(",") if size.strip())
     require(name and all(size >= 0 for size in dims))
     return name, dims
+
+
+def _typed_image(text: str) -> tuple[str, tuple[int, ...]]:
+    """A name with the shape that the input gets; without one, which has at least two numbers, the name alone."""
+    try:
+        name, dims = _typed_shape(text)
+    except ValueError:
+        return text, ()
+    return (name, dims) if len(dims) > 1 else (text, ())
 
 
 def _typed_shapes(text: str) -> dict[str, tuple[int, ...]]:
@@ -315,7 +332,6 @@ _LARGEST_WHOLE = (1 << 63) - 1
 FLAG = OptionKind(_flag, "True or False")
 FILE = OptionKind(_path, "a path", "FILE")
 NAME = OptionKind(_text, "a name: text, not empty, without control characters", "NAME")
-NAMES = OptionKind(_each(_text, (str,)), "the name of an input, or a list of them", "NAME")
 PATTERN = OptionKind(_each(_text, (str,)), 'a glob on names of nodes, or "#K", or a list of them', "PATTERN")
 NAME_PATTERN = OptionKind(_each(_text, (str,)), "a glob on names of nodes, or a list of them", "PATTERN")
 PATHS = OptionKind(_each(_path, (str, bytes, os.PathLike)), "a path, or a list of paths", "PATH")
@@ -347,6 +363,9 @@ SHAPE = OptionKind(_by_name(_each(_whole(0))), 'the sizes of inputs, as {"input"
 # `NAME:1x3x224x224,OTHER:2`, as trtexec writes shapes; `NAME:1,3,224,224` means the same.
 SHAPES = OptionKind(_by_name(_each(_whole(0))), "", "NAME:DxD…", _typed_shapes,
     ("cli.no-shape", {"example": "input:1x3x224x224"}))  # fmt: skip
+# `NAME`, or `NAME:1,3,192,640` for the shape that it gets; `input:0` is a name.
+IMAGES = OptionKind(_images, 'the name of an input, a list of them, or {"input": (1, 3, 192, 640)}', "NAME[:D,D,…]",
+    _typed_image)  # fmt: skip
 PROFILE = OptionKind(_by_name(_ranges), 'ranges as {"input": {"min": (1, 3, 8, 8), "opt": …, "max": …}}')
 # The numbers that an input is fed, laid out as its shape.
 VALUES = OptionKind(_by_name(_each(_number(-_LARGEST_FLOAT32, _LARGEST_FLOAT32))),

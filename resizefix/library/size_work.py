@@ -54,6 +54,24 @@ def _both(found: Verification, further: Verification) -> Verification:
     )
 
 
+def joined_results(one: Result[Document], other: Result[Document]) -> Result[Document]:
+    """Two steps as one: the weaker of what both verifications say."""
+    first, second = one.verification, other.verification
+    weaker = first if first.status is VerificationStatus.UNREFUTED else second
+    proof = replace(_both(weaker, second), runs=(*first.runs, *second.runs))
+    was, now = one.resolution, other.resolution
+    assert was is not None
+    assert now is not None
+    resolution = replace(
+        now,
+        inferred=(*was.inferred, *now.inferred),
+        assumed=(*was.assumed, *now.assumed),
+        approximate=(*was.approximate, *now.approximate),
+        shapes=(*was.shapes, *now.shapes),
+    )
+    return replace(other, outcomes=(*one.outcomes, *other.outcomes), verification=proof, resolution=resolution)
+
+
 class SizeWork:
     """The steps from a model to that of another size: what is open is fixed, what is fixed is changed, what shall be
     any is made so."""
@@ -164,16 +182,19 @@ class SizeWork:
         self, images: list[ImageInput], old: dict[str, int], moving: dict[str, int], wanted: dict[str, int]
     ) -> tuple[Following, Resized]:
         """The first that succeeds: a square that stays one, where it does not matter which size a number follows; both
-        sizes; those that change."""
+        sizes; those that change. Of a square, the question of both sizes is asked: it tells them apart."""
         square = all({"height", "width"} <= set(of) and of["height"] == of["width"] for of in (old, wanted))
         tries = [(old, True)] * square + [(old, False)] + [(moving, False)] * (moving != old)
+        first: SizeRefusedError | None = None
         for place, (symbols, tied) in enumerate(tries):
             try:
                 found = follow(self._view, images, symbols, self.choices, tied=tied)
                 return found, resized(self.document, found, {name: wanted[name] for name in symbols})
-            except SizeRefusedError:
+            except SizeRefusedError as error:
+                is_square = len(symbols) > 1 and len(set(symbols.values())) == 1
+                first = error if is_square and error.readings and not tied else first
                 if place == len(tries) - 1:
-                    raise
+                    raise (first if first is not None and error.readings else error) from None
         raise AssertionError("the last try returns or raises")
 
     def _release(self, images: list[ImageInput], free: dict[str, int]) -> None:
@@ -310,10 +331,10 @@ class SizeWork:
         pictures = {}
         for image in image_inputs(self._closed.proto, self.names):
             if {"height", "width"} <= set(image.axes) and None not in image.dims:
-                shape = list(image.dims)
+                shape: list[int | str | None] = list(image.dims)
                 for name, axis in image.axes.items():
-                    shape[axis] = sizes.get(name, shape[axis])
-                numbers = tuple(size or 1 for size in shape)
+                    shape[axis] = image.length(name, sizes[name]) if name in sizes else shape[axis]
+                numbers = tuple(size if isinstance(size, int) else 1 for size in shape)
                 pictures[image.name] = Picture((image.axes["height"], image.axes["width"]), numbers)
         return prove_on_images(self._closed, rules, self.document, pictures, self._is_decided)
 

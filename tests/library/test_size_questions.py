@@ -32,6 +32,50 @@ def pool_and_back(n, h, w):
     return n.Add(y, n.Resize(small, "", n.floats([1, 1, 4, 4]), mode="linear"))
 
 
+def columns_masked(n, h, w):
+    """Columns of a Range, fewer than their number: that is no mask, so the number is one of its own."""
+    columns = n.Range(n.floats(0), n.floats(w), n.floats(1))
+    return n.Where(n.Less(columns, n.floats(OLD[1])), n.conv("x", 3, 2), n.floats(0))
+
+
+def plain_temperature(n, h, w):
+    """Scores of rows, by sqrt(2 / height): a quarter at the old size."""
+    y = n.conv("x", 3, 2)
+    score = n.MatMul(n.Transpose(y, perm=[0, 1, 3, 2]), y)
+    return n.Mul(score, n.floats(np.sqrt(2 / h)))
+
+
+SQUARE = (32, 32)
+
+
+def square_list(n, h, w):
+    """A flow over the width and the height less one, with no positions near."""
+    return n.Div(n.Transpose(n.conv("x", 3, 2), perm=[0, 2, 3, 1]), n.floats([w - 1, h - 1]))
+
+
+def square_sides(n, h, w):
+    """Two numbers of one node each: the width and the height less one."""
+    column, row = n.conv("x", 3, 2), n.conv("x", 3, 2)
+    return n.Concat(n.Mul(column, n.floats(w - 1)), n.Mul(row, n.floats(h - 1)), axis=1)
+
+
+@pytest.mark.parametrize(
+    ("build", "old", "args"),
+    [
+        (columns_masked, OLD, ("--keep", "Less_1")),
+        (plain_temperature, OLD, ("--follow", "Mul_3")),
+        (square_list, SQUARE, ("--read", "Div_2=(width-1),(height-1)")),
+        (square_sides, SQUARE, ("--read", "Mul_2=(width-1)", "--read", "Mul_3=(height-1)")),
+    ],
+)
+def test_a_number_of_two_readings_is_asked_and_the_right_one_is_offered(build, old, args):
+    model = built(build, old)
+    asked = resizefix.input_size(model, size=NEW, on_refusal="return")
+    offered = {question.args(one.name) for question in asked.resolution.choices for one in question.readings}
+    assert offered >= set(zip(args[::2], args[1::2], strict=True))
+    np.testing.assert_allclose(run(called(model, args).model, NEW), run(built(build, NEW), NEW), rtol=1e-5)
+
+
 def test_equal_questions_are_one_and_all_are_asked_at_once():
     result = resizefix.input_size(built(two_roots, OLD), size=NEW, on_refusal="return")
     assert not bool(result)

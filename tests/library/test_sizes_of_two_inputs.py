@@ -7,6 +7,7 @@ import onnxruntime
 import pytest
 
 import resizefix
+from resizefix.cli import main
 from resizefix.library.result import VerificationFailedError
 
 # The state is handed on from image to image; before the first one it is a single number.
@@ -84,3 +85,75 @@ def test_the_profile_runs_at_its_ends(name, tmp_path):
             feeds[entry.name] = np.array(numbers, np.int64) if is_value else np.ones(numbers, np.float32)
         assert session.run(None, feeds)
     assert result.profile["src"].min[2:] < result.profile["src"].max[2:]
+
+
+# The previous frame comes at half the size, with numbers; the thumbnail meets neither.
+FIXED = """<ir_version: 8, opset_import: ["" : 13]>
+g (float[1, 3, 64, 96] src, float[1, 3, 32, 48] previous, float[1, 3, 20, 20] eye)
+=> (float[1, 3, 64, 96] out, float[1, 3, 1, 1] mean)
+<float[4] half = {1, 1, 0.5, 0.5}, int64[4] whole = {1, 3, 64, 96}>
+{
+   small = Resize <mode = "linear"> (src, "", half)
+   sum = Add (small, previous)
+   big = Resize <mode = "linear"> (sum, "", "", whole)
+   out = Add (big, src)
+   mean = AveragePool <kernel_shape = [20, 20]> (eye)
+}"""
+SHAPES = {"src": (1, 3, 96, 160), "previous": (1, 3, 48, 80), "eye": (1, 3, 30, 40)}
+
+
+def shapes_of(model):
+    return {one.name: tuple(dim.dim_value for dim in one.type.tensor_type.shape.dim) for one in model.graph.input}
+
+
+@pytest.mark.parametrize(
+    ("chosen", "size"), [(SHAPES, None), (["src", "previous"], (96, 160)), ({"eye": (1, 3, 30, 40)}, None)]
+)
+def test_each_input_gets_its_shape_and_named_ones_keep_their_proportion(chosen, size):
+    model = onnx.parser.parse_model(FIXED)
+    result = resizefix.input_size(model, size=size, input=chosen)
+    wanted = {name: SHAPES[name] for name in chosen}
+    assert shapes_of(result.model) == {**shapes_of(model), **wanted}
+    feeds = {
+        name: np.random.default_rng(0).random(shape, np.float32) for name, shape in shapes_of(result.model).items()
+    }
+    out, mean = onnxruntime.InferenceSession(result.model.SerializeToString()).run(None, feeds)
+    assert out.shape == feeds["src"].shape
+    assert np.allclose(mean[..., 0, 0], feeds["eye"].mean((2, 3)), atol=1e-6)
+
+
+def test_a_proportion_that_is_no_whole_number_is_refused():
+    model = onnx.parser.parse_model(FIXED)
+    result = resizefix.input_size(model, size=(97, 160), input=["src", "previous"], on_refusal="return")
+    assert "must be a multiple of 2; the nearest are 96 and 98" in result.outcomes[0].reason
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        ({"input": {"src": (1, 4, 96, 160)}}, "does not fit"),
+        ({"input": {"src": (96, 160)}}, "does not fit"),
+        ({"input": SHAPES, "size": (96, 160)}, "stand alone"),
+        ({"input": [("src", (1, 3, 96, 160)), "eye"]}, "stand alone"),
+    ],
+)
+def test_shapes_that_do_not_fit_are_usage_errors(options, why):
+    with pytest.raises(resizefix.UsageError, match=why):
+        resizefix.input_size(onnx.parser.parse_model(FIXED), **options)
+
+
+def test_shapes_are_typed_behind_the_names(tmp_path):
+    path = tmp_path / "model.onnx"
+    onnx.save(onnx.parser.parse_model(FIXED), path)
+    out = tmp_path / "out.onnx"
+    words = ["--input", "src:1,3,96,160", "--input", "previous:1,3,48,80"]
+    with pytest.raises(SystemExit, match=r"^0$"):
+        main(["input-size", str(path), str(out), *words])
+    assert shapes_of(onnx.load(out))["previous"] == (1, 3, 48, 80)
+
+
+def test_a_state_of_one_row_is_no_image():
+    head = '<ir_version: 8, opset_import: ["" : 13]>'
+    text = f"{head} g (float[2, 1, 128] state) => (float[2, 1, 128] y) {{ y = Relu (state) }}"
+    with pytest.raises(resizefix.RefusedError, match="no input has a height and a width"):
+        resizefix.input_size(onnx.parser.parse_model(text), size=(2, 256))

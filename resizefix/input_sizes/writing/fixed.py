@@ -78,7 +78,8 @@ def _set_axes(
         if value.name in named:
             dims = list(dims_of(value.type))
             for name, axis in named[value.name].axes.items():
-                dims[axis] = sizes[value.name].get(name, dims[axis])
+                if name in sizes[value.name]:
+                    dims[axis] = named[value.name].length(name, sizes[value.name][name])
             set_shape(value, dims)
             shapes[MAIN, value.name] = tuple(dims)
     return shapes

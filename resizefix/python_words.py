@@ -20,6 +20,7 @@ _SPECIAL = {
     "--set {name}: {values}": "set={{{name!r}: {values}}}",
     "--set {name}: it drives": "set: {name!r} drives",
     "input-size --input": "input",
+    "with --force": "with overwrite=True",
 }
 # Keywords that are not the option's own words: they are none in Python, or are shorter when typed.
 _KEYWORDS = {"for": "for_", "follow": "follow_input"}

@@ -10,6 +10,7 @@ from resizefix.cli.envelope import Answer, output_mode
 from resizefix.cli.options import model_argument, more_models, subcommand
 from resizefix.cli.report_files import pages, report_files_of
 from resizefix.cli.streams import shown
+from resizefix.diagnostics import Diagnostic
 from resizefix.errors import UsageError
 
 
@@ -32,7 +33,10 @@ def command(model: str, target: tuple[str, ...], **options: Any) -> Answer:
     view = ModelView(document)
     verdicts = check_all(view, target, profile=_profile(options), **asked)
     unanswered = list(dict.fromkeys(verdict.live_reason for verdict in verdicts if verdict.live_reason))
-    for reason in () if target else unanswered:  # of all targets, those that can be asked are
+    said = () if target else unanswered  # of all targets, those that can be asked are
+    if len(said) > 1 and not output_mode().verbose:
+        said = [Diagnostic("cli.not-asked", count=sum(verdict.live_reason is not None for verdict in verdicts))]
+    for reason in said:
         click.echo(f"resizefix check: {reason}", err=True)
     # one name for two lengths stops TensorRT's builder
     faults = known_faults(view, by_runs=any(one.target.runtime == "tensorrt" for one in verdicts if target))

@@ -29,6 +29,7 @@ from resizefix.cli.streams import DASH, PipedModel, shown, with_dash
 from resizefix.cli.target import require_apart
 from resizefix.diagnostics import Diagnostic, for_command_line
 from resizefix.errors import UsageError
+from resizefix.library.option_values import LEGACY_TARGET, TARGETS
 from resizefix.outcome import ModelOutcome
 from resizefix.pool import Answered, Pool
 from resizefix.printable import printable
@@ -176,7 +177,8 @@ def _report(context: click.Context, models: Sequence[ModelFile], calls: Sequence
     if for_person:
         if rows is not None:
             rows.close()
-        show_summary(invocation.document["summary"], params.get("output_dir") if invocation.wrote else None)
+        where = params.get("output_dir") if invocation.wrote else None
+        show_summary(command, invocation.document["summary"], where)
     if why is not None:
         show_error(f"resizefix {command}: {why}", None)
     raise click.exceptions.Exit(code)
@@ -237,6 +239,7 @@ def _envelope(command: str, code: int, error: str | None, answers: list[dict[str
 UNUSABLE = "unusable"
 _WORDS = (*(outcome.value for outcome in ModelOutcome), UNUSABLE)
 _STYLES = {"changed": "green", "refused": "yellow", "failed": "bold red", UNUSABLE: "red"}
+_ASKED_FOR_NO_CHANGE = {("inspect", ModelOutcome.ALREADY.value): "inspected"}  # what a person reads
 _HEAD = ("model", "outcome", "seconds", "reason")
 _MOST_COLUMNS = 60  # of the names: a longer one moves the rest of its row
 _MOST_NAMED = 3  # targets, each by its name
@@ -275,7 +278,7 @@ class Rows:
         """The row of a model that is done."""
         if self._progress is not None:
             self._progress.close()
-        outcome = outcome_of(answer)
+        outcome = _word(answer["command"], outcome_of(answer))
         styled: Part = (outcome, _STYLES[outcome]) if outcome in _STYLES else outcome
         took = f"{seconds:.2f}".rjust(len(_HEAD[2]))
         self._screen.row([_name(model), styled, took, printable(_reason(answer))], self._widths)
@@ -291,9 +294,15 @@ class Rows:
             self._progress.close()
 
 
-def show_summary(summary: Mapping[str, int], output_dir: str | None) -> None:
+def _word(command: str, outcome: str) -> str:
+    return _ASKED_FOR_NO_CHANGE.get((command, outcome), outcome)
+
+
+def show_summary(command: str, summary: Mapping[str, int], output_dir: str | None) -> None:
     """One line: how many models had which outcome."""
-    words = [(count, name.replace("_", " ")) for name, count in summary.items() if name != "models" and count]
+    words = [
+        (count, _word(command, name).replace("_", " ")) for name, count in summary.items() if name != "models" and count
+    ]
     counts = ", ".join(f"{count} {name}" for count, name in words) or "none was run"
     where = f"; results are in {printable(output_dir)}" if output_dir is not None else ""
     click.echo(f"{summary['models']} model{'s' * (summary['models'] != 1)}: {counts}{where}")
@@ -352,12 +361,17 @@ def _resizes(count: int) -> str:
 
 
 def _first_violation(answer: Mapping[str, Any]) -> str:
-    refusing = [name for name, verdict in answer["targets"].items() if not verdict["accepted"]]
+    targets = answer["targets"]
+    refusing = [name for name, verdict in targets.items() if not verdict["accepted"]]
     if not refusing:
-        return f"accepted by {_names(list(answer['targets']))}"
-    first, *others = _violations(answer) or ("",)
-    more = f" (and {len(others)} more, which -v lists)" if others else ""
-    return f"{_names(refusing)}: {first}{more}"
+        return f"accepted by {_names(list(targets))}"
+    if len(targets) == len(TARGETS):  # nobody named one: releases that few still run come last
+        refusing.sort(key=LEGACY_TARGET.choices.__contains__)
+    first = next(_each_violation({refusing[0]: targets[refusing[0]]}), "")
+    others = len(_violations(answer)) - 1
+    more = f" (and {others} more, which -v lists)" if others > 0 else ""
+    at = f"; {refusing[0]}" if len(refusing) > _MOST_NAMED else ""
+    return f"{_names(refusing)}{at}: {first}{more}"
 
 
 def _names(targets: Sequence[str]) -> str:

@@ -148,14 +148,23 @@ def write_result(
     if target.path == DASH:
         on_stdout = ModelOnStdout(model, as_json=as_json, as_external_data=as_external_data)
     require_whole(model)
-    reached = _reached(command, model, options, why_not, again)
+    from resizefix.library.result import VerificationFailedError
+
+    settings = {**options.get("settings", {}), **library_options(command, options)}
+    call = partial(getattr(resizefix, call_of(command)), model, progress=progress_line(), on_refusal="return")
+    try:
+        result = call(**settings)
+        while again is not None and (further_options := again(result)) is not None:
+            settings = _with_further(settings, further_options)
+            result = call(**settings)
+        why = None if result.outcome is ModelOutcome.CHANGED else _why_not(result, why_not)
+        reached = _Reached(result, result.outcome, why)
+    except VerificationFailedError as error:
+        why = NotChanged(Diagnostic("cli.nothing-written", why=str(error)))
+        reached = _Reached(error.result, ModelOutcome.FAILED, why)
     result, outcome, why = reached
     further = extra(result, target.path, why is None)
-    fields = {}
-    if as_json or why is not None:  # that somebody reads
-        fields = _fields(result, further)
-        if "lost_targets" not in fields:  # which promote-scales tells by itself
-            fields["lost_targets"] = [one.name for one in _moved(model, result)[-1].lost] if why is None else []
+    fields = _fields(model, reached, further) if as_json or why is not None else {}  # where somebody reads them
     show = partial(_show, model, command, options, reached, further, target.path, began)
     if why is None or (reached.is_already and options["copy_unchanged"]):
         process.note(outcome=outcome.value)
@@ -167,30 +176,6 @@ def write_result(
     if reached.is_already and not options["strict"]:
         return Answer(fields, show, outcome=outcome, reason=why.reason)
     return Answer(fields, show, error=why.reason, exit_code=1, outcome=outcome)
-
-
-def _reached(
-    command: str,
-    model: str,
-    options: Mapping[str, Any],
-    why_not: Callable[[Result], NotChanged],
-    again: Callable[[Result], Mapping[str, Any] | None] | None,
-) -> _Reached:
-    """Have the library's call make the result, with further options as long as `again` gives some."""
-    from resizefix.library.result import VerificationFailedError
-
-    settings = {**options.get("settings", {}), **library_options(command, dict(options))}
-    call = partial(getattr(resizefix, call_of(command)), model, progress=progress_line(), on_refusal="return")
-    try:
-        result = call(**settings)
-        while again is not None and (further_options := again(result)) is not None:
-            settings = _with_further(settings, further_options)
-            result = call(**settings)
-        why = None if result.outcome is ModelOutcome.CHANGED else _why_not(result, why_not)
-    except VerificationFailedError as error:
-        why = NotChanged(Diagnostic("cli.nothing-written", why=str(error)))
-        return _Reached(error.result, ModelOutcome.FAILED, why)
-    return _Reached(result, result.outcome, why)
 
 
 def _show(
@@ -293,11 +278,13 @@ def _made(model: str, result: Result, path: str | None, seconds: float) -> Made:
     return Made(before, after, moved, (file_bytes(model, before.document), written), seconds)
 
 
-def _fields(result: Result, further: ExtraOutput | None) -> dict[str, Any]:
+def _fields(model: str, reached: _Reached, further: ExtraOutput | None) -> dict[str, Any]:
+    """The fields of the JSON that all commands which write share, and those of this one."""
     from resizefix.reports.json import blocker_json, input_json, integer_input_json, outcome_json, verification_json
 
+    result = reached.result
     integers = {"integer_inputs": [integer_input_json(one) for one in result.integer_inputs]}
-    return {
+    fields = {
         "outcomes": [outcome_json(outcome) for outcome in result.outcomes],
         "inputs": [input_json(source) for source in result.inputs],
         **(integers if result.integer_inputs else {}),
@@ -305,6 +292,10 @@ def _fields(result: Result, further: ExtraOutput | None) -> dict[str, Any]:
         "blockers": [blocker_json(blocker) for blocker in result.blockers],
         **({} if further is None else further.fields),
     }
+    if "lost_targets" not in fields:  # which promote-scales tells by itself
+        lost = _moved(model, result)[-1].lost if reached.why is None else ()
+        fields["lost_targets"] = [one.name for one in lost]
+    return fields
 
 
 def why_not_changed(options: dict[str, Any], done: str, already: str) -> Callable[[Result], NotChanged]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from operator import attrgetter
 from pathlib import PurePath
@@ -11,7 +12,7 @@ from resizefix.difference import TensorDifference
 from resizefix.document.text import counted
 from resizefix.outcome import Outcome
 from resizefix.printable import printable
-from resizefix.reports.wording import times
+from resizefix.reports.wording import grouped, some_of, times
 from resizefix.verification.verification import ExpectedTensor, Run, SiteDrift, Verification, VerificationStatus
 
 HEADINGS = ("optimisation", "shapes", "fed", "result")
@@ -85,19 +86,27 @@ def _within(runs: Sequence[Run]) -> str:
 
 
 def rows(verification: Verification) -> list[tuple[str, str, str, str]]:
-    """A row for each run, as HEADINGS name its cells; all that comes from a file is printable."""
-    return [
+    """A row for each run, as HEADINGS name its cells; runs that are alike are one row, and counted. All that comes from
+    a file is printable."""
+    runs = Counter(
         ("default level" if run.optimized else "disabled", shapes_text(run.shapes), _fed(run), _result(run))
         for run in verification.runs
+    )
+    return [
+        (level, shapes, fed, result if count == 1 else f"{result}, in {count} runs")
+        for (level, shapes, fed, result), count in runs.items()
     ]
 
 
 def site_rows(verification: Verification) -> list[tuple[str, str, str, str]]:
-    """A row for each resize in another runtime, as SITE_HEADINGS name its cells: parts of the largest value."""
-    return [
-        (printable(site.node), _part(site.input_rel_diff), _part(site.max_rel_diff), _standing(site))
-        for site in verification.sites
-    ]
+    """A row for each resize in another runtime, as SITE_HEADINGS name its cells: parts of the largest value. Resizes of
+    which the same is said are one row."""
+    groups = grouped(verification.sites, _said_of)
+    return [(some_of([site.node for site in group]), *_said_of(group[0])) for group in groups]
+
+
+def _said_of(site: SiteDrift) -> tuple[str, str, str]:
+    return _part(site.input_rel_diff), _part(site.max_rel_diff), _standing(site)
 
 
 def tensor_rows(verification: Verification) -> list[tuple[str, str]]:

@@ -123,7 +123,12 @@ def test_without_a_target_those_are_asked_that_are_there(check, monkeypatch, tmp
     verdicts = json.loads(text)["targets"]
     assert code == (0 if all(one["accepted"] for one in verdicts.values()) else 1)
     assert verdicts["onnxruntime"]["live"]["accepted"]
-    assert "TensorRT" in err
+    missing = [one["live_reason"] for one in verdicts.values() if one["live_reason"]]
+    assert (
+        err == f"resizefix check: {len(missing)} targets have no runtime here and are checked with built-in "
+        "rules only; -v says why of each\n"
+    )
+    assert "TensorRT" in check(SRCNN, "--live", "--json", "-v")[2]
 
 
 def test_shapes_are_read_as_trtexec_writes_them(check, stand_in):

@@ -222,7 +222,7 @@ def test_external_data_goes_along_and_data_of_another_model_stays(zoo, answered,
 
 
 def test_quiet_prints_the_summary_alone_and_jsonl_a_line_for_each_model(zoo, call):
-    assert call("inspect", "zoo", "-q")[1] == "4 models: 4 already\n"
+    assert call("inspect", "zoo", "-q")[1] == "4 models: 4 inspected\n"
     code, out, err = call("inspect", "zoo", "--jsonl")
     assert (code, err) == (0, "")
     assert [json.loads(line)["model"] for line in out.splitlines()] == [

@@ -31,9 +31,9 @@ def test_for_a_person_there_is_a_line_for_each_and_one_for_all(call, tmp_path):
     code, out, _ = call("inspect", SRCNN, str(broken))
     first, second, last = out.splitlines()
     assert code == 2
-    assert re.fullmatch(rf"{SRCNN} +already +[\d.]+  1 resize node, 1 promotable", first)
+    assert re.fullmatch(rf"{SRCNN} +inspected +[\d.]+  1 resize node, 1 promotable", first)
     assert re.match(rf"{broken} +unusable +[\d.]+  ", second)
-    assert last == "2 models: 1 already, 1 unusable"
+    assert last == "2 models: 1 inspected, 1 unusable"
 
 
 def test_a_process_that_dies_is_that_models_failure(answered, monkeypatch):

@@ -17,6 +17,7 @@ SENTENCES = {
     "cli.one-model-only": "--{name} writes the report of one model; run the command for each model",
     "cli.ask-of-several": "--ask asks about one model; run the command for each model that leaves a choice",
     "cli.several-models": "more than two paths are given; to change several models, use --output-dir DIR",
+    "cli.not-asked": "{count} targets have no runtime here and are checked with built-in rules only; -v says why of each",
     "cli.html-needs-file": "--html needs a file name, such as --html report.html",
     "cli.reports-collide": "--html and --markdown cannot write to the same file ({files})",
     "cli.out-twice": "OUT is given twice, as {out} and as -o {option}; keep one of them",

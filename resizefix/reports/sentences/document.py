@@ -1,7 +1,7 @@
 """What is said of document."""
 
 SENTENCES = {
-    "document.file-exists": "{path}: exists already; name another file, or add --force.",
+    "document.file-exists": "{path}: exists already; name another file, or replace it with --force.",
     "document.cannot-write": "{path}: cannot be written: {strerror}. Nothing was changed.",
     "document.out-is-folder": "{path}: is a folder; name a file.",
     "document.out-is-no-file": "{path}: is not a regular file; name another.",

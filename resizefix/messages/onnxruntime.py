@@ -299,7 +299,7 @@ MESSAGES = (
         "onnxruntime takes no scales or sizes from an external file. Save the model with small tensors inside, as "
         "`onnx.save_model(model, path, save_as_external_data=True)` does.",
         "Cannot parse data from external tensors",
-        page="docs/verification.md",
+        page="docs/repair.md",
         fixes=(),
     ),
     _row(

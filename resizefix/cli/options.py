@@ -249,6 +249,8 @@ class TargetType(click.ParamType):  # type: ignore[type-arg]
         try:
             target = target_named(value)
         except UsageError as error:
+            if error.rule != "target":  # but what its file says
+                raise click.UsageError(str(error), ctx) from error
             self.fail(str(error), param, ctx)
         if self._only and target.name not in self._only:
             self.fail(Diagnostic("cli.no-such-target", value=repr(value), known=", ".join(self._only)), param, ctx)

@@ -138,12 +138,12 @@ _OF_THE_PROGRAM = ("version", "help")
 
 def after_usage_error(error: click.ClickException, typed: Sequence[str], commands: Sequence[str]) -> NextStep | None:
     """After what click refuses; nothing after an error in the file of a target, which names the place."""
+    reason = getattr(error.__cause__, "diagnostic", None)
+    if isinstance(reason, Diagnostic) and reason.code.startswith("targets.file-"):
+        return None
     context = getattr(error, "ctx", None)
     name = context.info_name if context is not None and context.parent is not None else None
     if isinstance(error, click.BadParameter) and error.param is not None and "--target" in error.param.opts:
-        reason = error.__context__
-        if isinstance(reason, UsageError) and reason.rule != "target":
-            return None
         return NextStep(_TARGETS.purpose, (str(name), "--target", "list"))
     if name is None and typed and typed[0] in commands:
         name = typed[0]

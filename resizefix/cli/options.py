@@ -250,6 +250,8 @@ class TargetType(click.ParamType):  # type: ignore[type-arg]
         try:
             target = target_named(value)
         except UsageError as error:
+            if error.rule != "target":  # but what its file says
+                raise click.UsageError(str(error), ctx) from error
             self.fail(str(error), param, ctx)
         if self._names is not kinds.TARGETS and target.name not in self._names:
             self.fail(Diagnostic("cli.no-such-target", value=repr(value), known=", ".join(self._names)), param, ctx)

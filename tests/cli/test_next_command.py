@@ -123,6 +123,10 @@ def test_what_has_no_next_command_has_none(folder, said):
     (folder / "text.onnx").write_text("no model\n")
     assert len(said("inspect text.onnx")[1].splitlines()) == 1
     assert len(said("inspect other.onnx")[1].splitlines()) == 1, "no name is close"
+    (folder / "mine.toml").write_text("mode = linear\n")
+    wrong = said("check srcnn_x3_opset11.onnx --target mine.toml")[1]
+    assert wrong.startswith("resizefix check: mine.toml is not valid TOML")
+    assert len(wrong.splitlines()) == 1
 
 
 def on_a_terminal(commands: Commands, *typed: str, **settings: str) -> str:

@@ -359,7 +359,8 @@ def _by_row(generator: Generator, table: Sequence[Draw], wanted: Wanted, row: Fe
         return table[1](generator, wanted)
     if row.mixed and len(table) > 1:
         choice = generator.integers(0, len(table), wanted.shape)
-        return np.asarray(np.choose(choice, [draw(generator, wanted) for draw in table]))
+        # Each as the type, for of large integers a mean of types has not all.
+        return np.asarray(np.choose(choice, [_cast(draw(generator, wanted), wanted.dtype) for draw in table]))
     return table[int(generator.integers(len(table)))](generator, wanted)
 
 

@@ -233,6 +233,7 @@ VAST = "(float[3] x) => (y) <float l = {-%s}, float h = {%s}> { y = Clip(x, l, h
 AT_NONE = """(float[n] x) => (y) <int64[1] none = {0}> { %s
     y = If(p) <then_branch = t () => (float[?] u) { u = Constant<value_floats = [%d.0]>() },
                else_branch = e () => (float[?] v) { v = Identity(x) }> }"""
+LENGTHS, NUMBERS = "s = Shape(x) p = Equal(s, none)", "s = Size(x) q = Cast<to = 9>(s) p = Not(q)"
 RARE = (
     ("(float[3] x) => (y) { y = Abs(x) }", "(float[3] x) => (y) { s = Mul(x, x) y = Sqrt(s) }"),  # beyond 1e19
     (VAST % ("3e30", "3e30"), VAST % ("2e30", "2e30")),
@@ -245,10 +246,10 @@ RARE = (
     (GREATER % (2**62 + 5), GREATER % (2**62 + 6)),
     (GREATER % (2**63 - 2), GREATER % (2**63 - 1)),
     (GREATER.replace("int64", "uint64") % (2**63 + 5), GREATER.replace("int64", "uint64") % (2**63 + 6)),
-    (AT_NONE % ("s = Shape(x) p = Equal(s, none)", 1), AT_NONE % ("s = Shape(x) p = Equal(s, none)", 2)),
+    (AT_NONE % (LENGTHS, 1), AT_NONE % (LENGTHS, 2)),
     (
-        AT_NONE % ("s = Size(x) q = Cast<to = 9>(s) p = Not(q)", 1),
-        AT_NONE % ("s = Size(x) q = Cast<to = 9>(s) p = Not(q)", 2),
+        AT_NONE % (NUMBERS, 1),
+        AT_NONE % (NUMBERS, 2),
     ),
     (LENGTH % 3, LENGTH % 6),
     (NARROWED % TensorProto.INT64, NARROWED % TensorProto.INT32),
@@ -259,6 +260,7 @@ RARE = (
 )
 
 
+@pytest.mark.filterwarnings("error::RuntimeWarning")
 @pytest.mark.parametrize(("before", "after"), RARE)
 @pytest.mark.parametrize("seed", range(3))
 def test_rare_values_that_the_model_names_are_tried(before, after, seed):

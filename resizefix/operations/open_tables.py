@@ -12,19 +12,21 @@ from weakref import WeakKeyDictionary
 
 from onnx import GraphProto, TensorShapeProto, ValueInfoProto
 
+from resizefix.dialects.resized_length import kernel_length
 from resizefix.document.scopes import bodies
 from resizefix.interpolation import Mode
 from resizefix.operations.written_resizes import WrittenResize, behind_computed_tables, written_resizes
 from resizefix.scope_path import Key
 from resizefix.shapes.stored_shapes import ModelView
 
-_TELLING = (19, 32, 41)
-"""No two factors that somebody types give the same lengths of all; an even one shows how a tie is rounded."""
+_TELLING = (19, 32, 42)
+"""No two factors that somebody types give the same lengths of all; an even one shows how a tie is rounded,
+and none is a multiple of 5, of which a tenth more or less in a float32 is a length."""
 _LEAST = 2  # of them show a place: at the other, its sizes may be those of the input
 _CHECKED = (*range(2, 13), 16, 21, 32, 47)
 """The lengths at which a table of indices is held against the resize that takes its place."""
 _CHECKED_WEIGHTS = (2, 3, 5, 8, 13, 21, 34)  # weights take a second each; runs compare these
-_STEP = 3  # between the axes of one input, so that no two have one length
+_STEP = 2  # between the axes of one input, so that no two have one length
 _SPATIAL = 2  # the axes before are batch and channels
 _READ: WeakKeyDictionary[ModelView, list[WrittenResize]] = WeakKeyDictionary()
 
@@ -82,7 +84,7 @@ def _shows_nothing(place: WrittenResize, pinned: ModelView) -> bool:
     whole = [size for size in sizes if isinstance(size, int)]
     if len(whole) < len(place.axes):
         return False
-    scaled = (int(size * scale) for size, scale in zip(whole, place.assumed.scales, strict=True))
+    scaled = (kernel_length(scale, size) for size, scale in zip(whole, place.assumed.scales, strict=True))
     lengths = list(scaled if place.assumed.is_by_scales else place.lengths)
     return lengths == whole or min(lengths) < _LEAST
 
@@ -90,11 +92,11 @@ def _shows_nothing(place: WrittenResize, pinned: ModelView) -> bool:
 def _fits(place: WrittenResize, one: WrittenResize) -> bool:
     """Whether the place's interpolation is among those that have the table at these sizes. An axis whose length stays
     is not resized there, and weights that are all 1 are those of a nearest, too."""
+    scales = dict(zip(place.axes, place.assumed.scales, strict=True)) if place.assumed.is_by_scales else {}
     lengths = dict(zip(place.axes, place.lengths, strict=True))
-    if not place.assumed.is_by_scales and any(
-        lengths.get(axis) != out for axis, out in zip(one.axes, one.lengths, strict=True)
-    ):
-        return False
+    for axis, size, out in zip(one.axes, one.sizes, one.lengths, strict=True):
+        if out != (kernel_length(scales[axis], size) if axis in scales else lengths.get(axis)):
+            return False
     wanted, modes = place.assumed.interpolation, {other.interpolation.mode for other in one.alternatives}
     is_one_hot = wanted.mode is not Mode.NEAREST and modes == {Mode.NEAREST}
     return is_one_hot or any(wanted == other.interpolation for other in one.alternatives)

@@ -29,7 +29,7 @@ from resizefix.library.bounded import operation
 from resizefix.library.inlining import never
 from resizefix.library.model_outcome import Demand
 from resizefix.library.result import Resolution, Result, failed, not_verified
-from resizefix.library.size_work import SizeWork, joined_results
+from resizefix.library.size_work import SizeWork
 from resizefix.outcome import Status
 from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError
 from resizefix.verification.compare import compare
@@ -185,7 +185,7 @@ def _in_turn(
     changed = [result for result in results if result.changed] or results[:1]
     joined = changed[0]
     for result in changed[1:]:
-        joined = joined_results(joined, result)
+        joined = _joined(joined, result)
     return replace(joined, model=results[-1].model)
 
 
@@ -328,3 +328,21 @@ def _require_nodes(document: Document, choices: Choices) -> None:
     for label in labels:
         if choices.of(label) == "keep" and follow_alone.of(label) == "follow":
             raise UsageError("library.input-size-both-choices", label=label)
+
+
+def _joined(one: Result[Document], other: Result[Document]) -> Result[Document]:
+    """Two steps as one: the weaker of what both verifications say."""
+    first, second = one.verification, other.verification
+    weaker = first if first.status is VerificationStatus.UNREFUTED else second
+    proof = replace(weaker.with_further(second), runs=(*first.runs, *second.runs))
+    was, now = one.resolution, other.resolution
+    assert was is not None
+    assert now is not None
+    resolution = replace(
+        now,
+        inferred=(*was.inferred, *now.inferred),
+        assumed=(*was.assumed, *now.assumed),
+        approximate=(*was.approximate, *now.approximate),
+        shapes=(*was.shapes, *now.shapes),
+    )
+    return replace(other, outcomes=(*one.outcomes, *other.outcomes), verification=proof, resolution=resolution)

@@ -108,7 +108,9 @@ def legalize(
     if denominator is not None and not shape_inputs:
         raise UsageError("library.denominator-without-shape-inputs", denominator=denominator)
     wanted = target_named("onnxruntime" if target is None else target)
-    start, allowance = _prepared(document, wanted, node, opset), Allowance(allow_inexact, lower)
+    view = ModelView(raised(document, opset))
+    start = _prepared(document, view, select(sites_in(view), node), wanted, node)
+    allowance = Allowance(allow_inexact, lower)
     work = _Rewriting(
         start, wanted, allowance, conditions(**run), verify, live, (runtime_python or {}).get(wanted.name)
     )
@@ -130,10 +132,11 @@ class _Prepared:
     pins: Pinned
 
 
-def _prepared(document: Document, target: Target, patterns: Sequence[str], opset: int | None) -> _Prepared:
-    base = raised(document, opset)
-    view = ModelView(base)
-    sites = select(sites_in(view), patterns)
+def _prepared(
+    document: Document, view: ModelView, sites: Sequence[Site], target: Target, patterns: Sequence[str]
+) -> _Prepared:
+    """What the target can judge of a document, of which `view` is the raised one and `sites` are selected."""
+    base = view.document
     chosen = {site.index for site in sites}
     by_size = quotient_sites(view, sites, target)
     if by_size:

@@ -387,21 +387,10 @@ SIZE_OR_ANY = OptionKind(
     ("cli.no-size-or-any", {}),
     ("any",),
 )
-BATCH = OptionKind(
-    _or_any(_whole(1)),
-    'a whole number from 1, or "any"',
-    "N|any",
-    _typed_or_any(_typed_positive),
-    ("cli.no-batch", {}),
-    ("any",),
-)
-READINGS = OptionKind(
-    _each(_pair),
-    'pairs of a glob on names of nodes and a reading, as [("Slice_4", "keep")]',
-    "NODE=READING",
-    _typed_reading,
-    ("cli.no-reading", {}),
-)
+BATCH = OptionKind(_or_any(_whole(1)), 'a whole number from 1, or "any"', "N|any", _typed_or_any(_typed_positive),
+    ("cli.no-batch", {}), ("any",))  # fmt: skip
+READINGS = OptionKind(_each(_pair), 'pairs of a glob on names of nodes and a reading, as [("Slice_4", "keep")]',
+    "NODE=READING", _typed_reading, ("cli.no-reading", {}))  # fmt: skip
 ANY_MODEL = OptionKind(lambda value: value, "a path or a model", "FILE")
 CALLBACK = OptionKind(_callable, "what can be called with three arguments")
 ON_REFUSAL = OptionKind(one_of("raise", "return").check, "'raise' or 'return'")

@@ -43,35 +43,6 @@ def _text(dims: Dims) -> str:
     return "×".join("?" if size is None else str(size) for size in dims)
 
 
-def _both(found: Verification, further: Verification) -> Verification:
-    """A verification with what further experiments looked at."""
-    return replace(
-        found,
-        sessions=further.sessions,
-        forward_passes=further.forward_passes,
-        tested=tuple(dict.fromkeys((*found.tested, *further.tested))),
-        not_tested=tuple(dict.fromkeys((*found.not_tested, *further.not_tested))),
-    )
-
-
-def joined_results(one: Result[Document], other: Result[Document]) -> Result[Document]:
-    """Two steps as one: the weaker of what both verifications say."""
-    first, second = one.verification, other.verification
-    weaker = first if first.status is VerificationStatus.UNREFUTED else second
-    proof = replace(_both(weaker, second), runs=(*first.runs, *second.runs))
-    was, now = one.resolution, other.resolution
-    assert was is not None
-    assert now is not None
-    resolution = replace(
-        now,
-        inferred=(*was.inferred, *now.inferred),
-        assumed=(*was.assumed, *now.assumed),
-        approximate=(*was.approximate, *now.approximate),
-        shapes=(*was.shapes, *now.shapes),
-    )
-    return replace(other, outcomes=(*one.outcomes, *other.outcomes), verification=proof, resolution=resolution)
-
-
 class SizeWork:
     """The steps from a model to that of another size: what is open is fixed, what is fixed is changed, what shall be
     any is made so."""
@@ -292,7 +263,7 @@ class SizeWork:
             further = experiment(rules)
             if further is not None and not further.passed:
                 return further
-            found = found if further is None else _both(found, further)
+            found = found if further is None else found.with_further(further)
         return self._rated(found)
 
     def _is_decided(self, label: str) -> bool:

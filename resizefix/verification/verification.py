@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
@@ -144,6 +144,16 @@ class Verification(InNotebook):
     not_tested: tuple[str, ...] = ()
     expected: str | None = None
     tensors: tuple[ExpectedTensor, ...] = ()
+
+    def with_further(self, further: Verification) -> Verification:
+        """This verification with what further experiments looked at."""
+        return replace(
+            self,
+            sessions=further.sessions,
+            forward_passes=further.forward_passes,
+            tested=tuple(dict.fromkeys((*self.tested, *further.tested))),
+            not_tested=tuple(dict.fromkeys((*self.not_tested, *further.not_tested))),
+        )
 
     def __repr__(self) -> str:
         largest = max((run.max_abs_diff for run in self.runs), default=0.0)

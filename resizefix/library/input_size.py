@@ -29,7 +29,7 @@ from resizefix.library.bounded import operation
 from resizefix.library.inlining import never
 from resizefix.library.model_outcome import Demand
 from resizefix.library.result import Resolution, Result, failed, not_verified
-from resizefix.library.size_work import SizeWork, joined_results
+from resizefix.library.size_work import SizeWork, both
 from resizefix.outcome import Status
 from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError
 from resizefix.verification.compare import compare
@@ -134,9 +134,8 @@ def input_size(
     switches these off. `interpolate_positions`: learned tables of positions are interpolated, as ViT and DINO do; those
     outcomes are not exact. `size`: depth, height and width, height and width, or a length; None: any, or where `batch`
     or `like` is given, as that says. `like`: the same network, exported at another size: the readings are solved from
-    it. `input` names the inputs, where not all images of one size are meant: `size` is that of the first, the others
-    keep their proportion to it. With a shape for each, as {"left": (1, 3, 192, 640)}, each gets its own. `inline`:
-    local functions are inlined first. Raises UsageError for options that do not fit, VerificationFailedError where the
+    it. `input` names the inputs, where not all images of one size are meant: others keep their proportion to the first;
+    {"left": (1, 3, 192, 640)} gives shapes. `inline`: local functions are inlined first. Raises UsageError for options that do not fit, VerificationFailedError where the
     verification fails.
     """
     names, shapes = [name for name, _ in input], {name: shape for name, shape in input if shape}
@@ -167,6 +166,24 @@ def input_size(
     return _done(work, resolution, rules)
 
 
+def _joined(one: Result[Document], other: Result[Document]) -> Result[Document]:
+    """Two steps as one: the weaker of what both verifications say."""
+    first, second = one.verification, other.verification
+    weaker = first if first.status is VerificationStatus.UNREFUTED else second
+    proof = replace(both(weaker, second), runs=(*first.runs, *second.runs))
+    was, now = one.resolution, other.resolution
+    assert was is not None
+    assert now is not None
+    resolution = replace(
+        now,
+        inferred=(*was.inferred, *now.inferred),
+        assumed=(*was.assumed, *now.assumed),
+        approximate=(*was.approximate, *now.approximate),
+        shapes=(*was.shapes, *now.shapes),
+    )
+    return replace(other, outcomes=(*one.outcomes, *other.outcomes), verification=proof, resolution=resolution)
+
+
 def _in_turn(
     document: Document,
     groups: Sequence[tuple[list[str], dict[str, int]]],
@@ -185,7 +202,7 @@ def _in_turn(
     changed = [result for result in results if result.changed] or results[:1]
     joined = changed[0]
     for result in changed[1:]:
-        joined = joined_results(joined, result)
+        joined = _joined(joined, result)
     return replace(joined, model=results[-1].model)
 
 

@@ -43,7 +43,7 @@ def _text(dims: Dims) -> str:
     return "×".join("?" if size is None else str(size) for size in dims)
 
 
-def _both(found: Verification, further: Verification) -> Verification:
+def both(found: Verification, further: Verification) -> Verification:
     """A verification with what further experiments looked at."""
     return replace(
         found,
@@ -52,24 +52,6 @@ def _both(found: Verification, further: Verification) -> Verification:
         tested=tuple(dict.fromkeys((*found.tested, *further.tested))),
         not_tested=tuple(dict.fromkeys((*found.not_tested, *further.not_tested))),
     )
-
-
-def joined_results(one: Result[Document], other: Result[Document]) -> Result[Document]:
-    """Two steps as one: the weaker of what both verifications say."""
-    first, second = one.verification, other.verification
-    weaker = first if first.status is VerificationStatus.UNREFUTED else second
-    proof = replace(_both(weaker, second), runs=(*first.runs, *second.runs))
-    was, now = one.resolution, other.resolution
-    assert was is not None
-    assert now is not None
-    resolution = replace(
-        now,
-        inferred=(*was.inferred, *now.inferred),
-        assumed=(*was.assumed, *now.assumed),
-        approximate=(*was.approximate, *now.approximate),
-        shapes=(*was.shapes, *now.shapes),
-    )
-    return replace(other, outcomes=(*one.outcomes, *other.outcomes), verification=proof, resolution=resolution)
 
 
 class SizeWork:
@@ -292,7 +274,7 @@ class SizeWork:
             further = experiment(rules)
             if further is not None and not further.passed:
                 return further
-            found = found if further is None else _both(found, further)
+            found = found if further is None else both(found, further)
         return self._rated(found)
 
     def _is_decided(self, label: str) -> bool:

@@ -135,8 +135,8 @@ def input_size(
     outcomes are not exact. `size`: depth, height and width, height and width, or a length; None: any, or where `batch`
     or `like` is given, as that says. `like`: the same network, exported at another size: the readings are solved from
     it. `input` names the inputs, where not all images of one size are meant: others keep their proportion to the first;
-    {"left": (1, 3, 192, 640)} gives shapes. `inline`: local functions are inlined first. Raises UsageError for options that do not fit, VerificationFailedError where the
-    verification fails.
+    {"left": (1, 3, 192, 640)} gives shapes. `inline`: local functions are inlined first. Raises UsageError for options
+    that do not fit, VerificationFailedError where the verification fails.
     """
     names, shapes = [name for name, _ in input], {name: shape for name, shape in input if shape}
     if shapes and (len(shapes) < len(names) or not size is batch is like is None):

@@ -134,10 +134,9 @@ def input_size(
     switches these off. `interpolate_positions`: learned tables of positions are interpolated, as ViT and DINO do; those
     outcomes are not exact. `size`: depth, height and width, height and width, or a length; None: any, or where `batch`
     or `like` is given, as that says. `like`: the same network, exported at another size: the readings are solved from
-    it. `input` names the inputs, where not all images of one size are meant: `size` is that of the first, the others
-    keep their proportion to it. With a shape for each, as {"left": (1, 3, 192, 640)}, each gets its own. `inline`:
-    local functions are inlined first. Raises UsageError for options that do not fit, VerificationFailedError where the
-    verification fails.
+    it. `input` names the inputs, where not all images of one size are meant: others keep their proportion to the first;
+    {"left": (1, 3, 192, 640)} gives shapes. `inline`: local functions are inlined first. Raises UsageError for options
+    that do not fit, VerificationFailedError where the verification fails.
     """
     names, shapes = [name for name, _ in input], {name: shape for name, shape in input if shape}
     if shapes and (len(shapes) < len(names) or not size is batch is like is None):
@@ -165,6 +164,24 @@ def input_size(
     _require_all_sides(size, image_inputs(document.proto, names))
     work.other = other if asked == {name: sizes.get(name) for name in asked} else None
     return _done(work, resolution, rules)
+
+
+def _joined(one: Result[Document], other: Result[Document]) -> Result[Document]:
+    """Two steps as one: the weaker of what both verifications say."""
+    first, second = one.verification, other.verification
+    weaker = first if first.status is VerificationStatus.UNREFUTED else second
+    proof = replace(weaker.with_further(second), runs=(*first.runs, *second.runs))
+    was, now = one.resolution, other.resolution
+    assert was is not None
+    assert now is not None
+    resolution = replace(
+        now,
+        inferred=(*was.inferred, *now.inferred),
+        assumed=(*was.assumed, *now.assumed),
+        approximate=(*was.approximate, *now.approximate),
+        shapes=(*was.shapes, *now.shapes),
+    )
+    return replace(other, outcomes=(*one.outcomes, *other.outcomes), verification=proof, resolution=resolution)
 
 
 def _in_turn(
@@ -328,21 +345,3 @@ def _require_nodes(document: Document, choices: Choices) -> None:
     for label in labels:
         if choices.of(label) == "keep" and follow_alone.of(label) == "follow":
             raise UsageError("library.input-size-both-choices", label=label)
-
-
-def _joined(one: Result[Document], other: Result[Document]) -> Result[Document]:
-    """Two steps as one: the weaker of what both verifications say."""
-    first, second = one.verification, other.verification
-    weaker = first if first.status is VerificationStatus.UNREFUTED else second
-    proof = replace(weaker.with_further(second), runs=(*first.runs, *second.runs))
-    was, now = one.resolution, other.resolution
-    assert was is not None
-    assert now is not None
-    resolution = replace(
-        now,
-        inferred=(*was.inferred, *now.inferred),
-        assumed=(*was.assumed, *now.assumed),
-        approximate=(*was.approximate, *now.approximate),
-        shapes=(*was.shapes, *now.shapes),
-    )
-    return replace(other, outcomes=(*one.outcomes, *other.outcomes), verification=proof, resolution=resolution)

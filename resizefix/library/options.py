@@ -152,7 +152,7 @@ OPTIONS: tuple[Option, ...] = (
     Option("size", kinds.SIZE_OR_ANY, ("input-size",), typed=()),
     Option("batch", kinds.BATCH, ("input-size",), "Also set the batch: a number, or any."),
     repeated("input", kinds.IMAGES, ("input-size",),
-        "Only these image inputs, in proportion to the first; with a shape, that shape (repeatable)."),
+        "Only these image inputs, in proportion or of these shapes (repeatable)."),
     repeated("keep", kinds.NAME_PATTERN, ("input-size",), "Keep the sizes in these nodes (repeatable)."),
     repeated("follow_input", kinds.NAME_PATTERN, ("input-size",),
         "Let the sizes in these nodes follow the input (repeatable).", typed=("--follow",)),

@@ -19,7 +19,7 @@ from resizefix import process
 from resizefix.cli.envelope import Invocation, why_unforeseen
 from resizefix.cli.misplaced import meant
 from resizefix.cli.model_files import ModelFile, models_of, names_several
-from resizefix.cli.next_command import after_error, show_error
+from resizefix.cli.next_command import after_error, show_error, with_options
 from resizefix.cli.progress import progress_line
 from resizefix.cli.rows import Rows, show_summary, summary_of
 from resizefix.cli.streams import DASH, PipedModel, shown, with_dash
@@ -28,6 +28,7 @@ from resizefix.diagnostics import Diagnostic, for_command_line
 from resizefix.errors import UsageError
 from resizefix.pool import Answered, Pool
 from resizefix.printable import printable
+from resizefix.reports.next_step import NextStep
 from resizefix.version import __version__
 from resizefix.worker import WorkerEndedError
 
@@ -144,20 +145,23 @@ def _report(context: click.Context, models: Sequence[ModelFile], calls: Sequence
     params, command = context.params, str(context.info_name)
     answers: dict[int, dict[str, Any]] = {}
     for_person = not (params["as_json"] or params["jsonl"])
-    rows = None
+    rows, existing = None, 0
     if for_person and not params["quiet"]:
         names = [model.path for model in models]
         rows = Rows(names, verbose=params["verbose"], progress=progress_line(command))
 
     def take(answered: Answered) -> None:
+        nonlocal existing
         answer = _document(command, calls[answered.number], answered)
+        exists = _is_in_the_way(calls[answered.number], answer)
+        existing += exists
         answers[answered.number] = answer
         if answer["output"]:
             process.note(placed=True)
         if params["jsonl"]:
             click.echo(json.dumps(answer, ensure_ascii=True, allow_nan=False))
         elif rows is not None:
-            rows.add(models[answered.number].path, answer, answered.seconds)
+            rows.add(models[answered.number].path, answer, answered.seconds, exists=exists)
 
     is_whole = _answered(command, calls, params, take)
     in_order = [answers[number] for number in sorted(answers)]
@@ -169,13 +173,22 @@ def _report(context: click.Context, models: Sequence[ModelFile], calls: Sequence
     invocation.document = _envelope(command, code, why, in_order, len(models))
     invocation.wrote = any(answer["output"] for answer in in_order)
     if for_person:
+        where = params.get("output_dir") if invocation.wrote else None
         if rows is not None:
             rows.close()
-        where = params.get("output_dir") if invocation.wrote else None
-        show_summary(command, invocation.document["summary"], where)
+        step = None
+        if existing and rows is not None and invocation.typed:
+            step = NextStep("replace what exists", with_options(invocation.typed, ("--force",)))
+        show_summary(command, invocation.document["summary"], where, existing, step)
     if why is not None:
         show_error(f"resizefix {command}: {why}", None)
     raise click.exceptions.Exit(code)
+
+
+def _is_in_the_way(call: dict[str, Any], answer: dict[str, Any]) -> bool:
+    """Whether the file that this call would have written exists."""
+    out = call.get("output_option")
+    return answer["outcome"] is None and out is not None and not call["force"] and os.path.isfile(out)
 
 
 def _answered(

@@ -16,16 +16,19 @@ from resizefix.diagnostics import Diagnostic
 from resizefix.library.option_values import LEGACY_TARGET, TARGETS
 from resizefix.outcome import ModelOutcome
 from resizefix.printable import printable
+from resizefix.reports.next_step import NextStep
 from resizefix.reports.screen import Part, screen
 
 UNUSABLE = "unusable"
 _WORDS = (*(outcome.value for outcome in ModelOutcome), UNUSABLE)
-_STYLES = {"changed": "green", "refused": "yellow", "failed": "bold red", UNUSABLE: "red"}
+_EXISTS = "exists"  # what a person reads of a result that stands in the way
+_STYLES = {"changed": "green", "refused": "yellow", "failed": "bold red", UNUSABLE: "red", _EXISTS: "red"}
 _ASKED_FOR_NO_CHANGE = {("inspect", ModelOutcome.ALREADY.value): "inspected"}  # what a person reads
 _HEAD = ("model", "outcome", "seconds", "reason")
 _MOST_COLUMNS = 60  # of the names: a longer one moves the rest of its row
 _MOST_NAMED = 3  # targets, each by its name
 _WITH_ITS_MODEL = 3  # a third of a terminal for the names
+_LONGEST_REASON = 350  # characters, of what -v says whole
 
 
 def outcome_of(answer: Mapping[str, Any]) -> str:
@@ -56,14 +59,15 @@ class Rows:
         if self._screen.is_styled:
             self._screen.row([(word, "dim") for word in _HEAD], self._widths)
 
-    def add(self, model: str, answer: Mapping[str, Any], seconds: float) -> None:
-        """The row of a model that is done."""
+    def add(self, model: str, answer: Mapping[str, Any], seconds: float, *, exists: bool) -> None:
+        """The row of a model that is done; `exists`: so does a result, which stands in the way."""
         if self._progress is not None:
             self._progress.close()
-        outcome = _word(answer["command"], outcome_of(answer))
+        outcome = _EXISTS if exists else _word(answer["command"], outcome_of(answer))
         styled: Part = (outcome, _STYLES[outcome]) if outcome in _STYLES else outcome
         took = f"{seconds:.2f}".rjust(len(_HEAD[2]))
-        self._screen.row([_name(model), styled, took, printable(_reason(answer))], self._widths)
+        reason = _reason(answer) if self._verbose else _first_of(_reason(answer))
+        self._screen.row([_name(model), styled, took, printable(reason)], self._widths)
         for line in _violations(answer) if self._verbose else ():
             self._screen.wrapped(printable(line), indent=4)
         self._done += 1
@@ -80,14 +84,23 @@ def _word(command: str, outcome: str) -> str:
     return _ASKED_FOR_NO_CHANGE.get((command, outcome), outcome)
 
 
-def show_summary(command: str, summary: Mapping[str, int], output_dir: str | None) -> None:
-    """One line: how many models had which outcome."""
+def show_summary(
+    command: str, summary: Mapping[str, int], output_dir: str | None, existing: int, step: NextStep | None
+) -> None:
+    """One line: how many models had which outcome, and of how many a result exists, which stands in the way. Below it
+    what to type next."""
+    by_outcome = {**summary, UNUSABLE: summary[UNUSABLE] - existing}
     words = [
-        (count, _word(command, name).replace("_", " ")) for name, count in summary.items() if name != "models" and count
+        (count, _word(command, name).replace("_", " "))
+        for name, count in by_outcome.items()
+        if name != "models" and count
     ]
+    words += [(existing, _EXISTS if existing == 1 else "exist")] if existing else []
     counts = ", ".join(f"{count} {name}" for count, name in words) or "none was run"
     where = f"; results are in {printable(output_dir)}" if output_dir is not None else ""
     click.echo(f"{summary['models']} model{'s' * (summary['models'] != 1)}: {counts}{where}")
+    if step is not None:
+        click.echo(f"next, to {step.purpose}:\n  {step.command}")
 
 
 def _name(model: str) -> str:
@@ -122,6 +135,14 @@ def _reason(answer: Mapping[str, Any]) -> str:
     if not outcomes:
         return whole or "changed, and no node of it by itself"
     return f"{whole or 'changed'}; {nodes}" if whole or not changed else nodes
+
+
+def _first_of(reason: str) -> str:
+    """The first clauses of a long reason, as one that says of each replacement why it is none."""
+    end = max(reason.rfind(mark, 0, _LONGEST_REASON) for mark in ("; ", ". "))
+    if len(reason) <= _LONGEST_REASON or end < 0:
+        return reason
+    return f"{reason[:end]} (and more, which -v says)"
 
 
 def _whole(answer: Mapping[str, Any]) -> str:

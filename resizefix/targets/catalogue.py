@@ -6,7 +6,6 @@ import copyreg
 import difflib
 import os
 import re
-from itertools import chain
 
 from resizefix.addresses import page_address
 from resizefix.errors import UsageError
@@ -120,14 +119,13 @@ def near_names(wanted: str) -> list[str]:
     close = [runtime] if runtime in families else difflib.get_close_matches(runtime, families, 2, 0.75)
     meant = [_OTHER_NAMES.get(family, family) for family in close]
     tail = f"-{version.strip('-')}" if version else ""
-    covering = [
-        [name for name in names if tail and name.startswith(f"{family}{tail}.")] or [row_named(f"{family}{tail}")]
-        for family in meant
-    ]
+    versions = f"{meant[0]}{tail}" if meant and tail else ""
+    covering: list[str | None] = [name for name in names if versions and name.startswith(f"{versions}.")]
+    covering = covering or [row_named(versions)]
     newest = [row_named(family) for family in meant]
-    alike = [target.name for target in TARGETS if target.runtime in meant] or names
+    alike = [name for name in names if any(f"{name}-".startswith(f"{family}-") for family in meant)] or names
     begun = [name for name in names if name.startswith(f"{wanted}-")]
-    near = [*chain(*covering[:1]), *begun, *newest, *difflib.get_close_matches(wanted, alike, 3)]
+    near = [*covering, *begun, *newest, *difflib.get_close_matches(wanted, alike, 3)]
     return list(dict.fromkeys(name for name in near if name is not None))[:3]
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import html
 import re
 from functools import cache
 from importlib import resources
@@ -79,9 +80,9 @@ def _shown(value: Any) -> Any:
 
 def _coded(text: str) -> Markup:
     """The text, with what stands between two backquotes as code."""
-    from markupsafe import Markup, escape  # which Jinja brings
+    from markupsafe import Markup  # which Jinja brings
 
-    return Markup(_CODE.sub(r"<code>\1</code>", escape(printable(text))))
+    return Markup(_CODE.sub(r"<code>\1</code>", html.escape(printable(text))))
 
 
 def _text(name: str) -> str:

@@ -91,11 +91,11 @@ def after_refused_opset(
         raised_to(document, opset)
     except RefusedError as error:
         refused = getattr(error.diagnostic, "arguments", {}).get("opset", 0)
-        if code_of(error.diagnostic) == "opsets.raise-refused" and current < refused - 1:
-            if why_not_raised(document, refused - 1) is None:
-                place = len(typed) - 1 - typed[::-1].index(str(opset))
-                words = (*typed[:place], str(refused - 1), *typed[place + 1 :])
-                return NextStep("raise the model as far as it can be", words)
+        is_later = code_of(error.diagnostic) == "opsets.raise-refused" and current < refused - 1
+        if is_later and why_not_raised(document, refused - 1) is None:
+            place = len(typed) - 1 - typed[::-1].index(str(opset))
+            words = (*typed[:place], str(refused - 1), *typed[place + 1 :])
+            return NextStep("raise the model as far as it can be", words)
     return None
 
 

@@ -90,9 +90,7 @@ def _broken(document: Document, sites: Sequence[Site]) -> tuple[Outcome, ...]:
     if not why:
         return ()
     return tuple(
-        site.outcome(
-            Status.REFUSED, Diagnostic("operations.repair-before-opset", why=why[site.index]), instead=_REPAIR
-        )
+        site.outcome(Status.REFUSED, Diagnostic("operations.repair-before-opset", why=why[site.index]), instead=_REPAIR)
         if site.index in why
         else site.outcome(Status.UNCHANGED, Diagnostic("library.nothing-converted"))
         for site in sites

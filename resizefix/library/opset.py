@@ -22,6 +22,7 @@ from resizefix.library.result import Result, failed, measured, not_done, not_ver
 from resizefix.library.rewrite import INEXACT_BOUND, LOWERED_BOUND, bounds_of
 from resizefix.operations.change_opset import lowered_to
 from resizefix.operations.change_opset import raised_to as raised
+from resizefix.operations.repair import why_resizes_refused
 from resizefix.operations.rewriter import Rewritten
 from resizefix.operations.site import ReadSite, Site
 from resizefix.operations.sites import find_sites
@@ -82,15 +83,17 @@ def _broken(document: Document, sites: Sequence[Site]) -> tuple[Outcome, ...]:
     """The outcomes where a resize keeps onnxruntime from loading the model, so that nothing shows what it computes:
     `repair` comes first. None where it loads as far as is known."""
     view = ModelView(document)
-    why: dict[int, str | None] = {}
+    why: dict[int, Diagnostic] = {}
     for site, faults in zip(sites, faults_in(view), strict=True):
         stopping = next((fault.because for fault in faults if fault.stops_loading), None)
         if stopping is not None or not isinstance(site, ReadSite):
-            why[site.index] = stopping or site.reason
+            loads = stopping is None and why_resizes_refused(document) is None
+            code = "operations.repair-before-opset" if loads else "operations.repair-before-loading"
+            why[site.index] = Diagnostic(code, why=stopping or site.reason)
     if not why:
         return ()
     return tuple(
-        site.outcome(Status.REFUSED, Diagnostic("operations.repair-before-opset", why=why[site.index]), instead=_REPAIR)
+        site.outcome(Status.REFUSED, why[site.index], instead=_REPAIR)
         if site.index in why
         else site.outcome(Status.UNCHANGED, Diagnostic("library.nothing-converted"))
         for site in sites

@@ -117,11 +117,14 @@ Handed = tuple[Document, Document, Plan]
 
 
 class _Through:
-    """Stands at the seam: keeps what passes, and puts an edit into one of the candidates."""
+    """Stands at the seam: keeps what passes, and puts an edit into one of the candidates.
+
+    `is_replaced`: another candidate for the same nodes of the same model followed the edited one, which was refuted.
+    """
 
     def __init__(self, at: int | None = None, edit: Callable[[ModelProto], None] | None = None) -> None:
         self.handed: list[Handed] = []
-        self.edited: Document | None = None
+        self.is_replaced = False
         self._at, self._edit = at, edit
 
     def __enter__(self) -> _Through:
@@ -133,10 +136,13 @@ class _Through:
         seam.submitted = self._submitted
 
     def _pass(self, before: Document, candidate: Document, plan: Plan) -> Document:
-        if len(self.handed) == self._at and self._edit is not None:
+        at = self._at
+        if at is not None and len(self.handed) > at:
+            edited = self.handed[at]
+            self.is_replaced |= edited[0] is before and edited[2].nodes == plan.nodes
+        if len(self.handed) == at and self._edit is not None:
             candidate = candidate.copy()
             self._edit(candidate.proto)
-            self.edited = candidate
         self.handed.append((before, candidate, plan))
         return self._submitted(before, candidate, plan)
 
@@ -217,11 +223,13 @@ def _tried(
         is_error = judge.differs(whole) or (family.kind == "shapes" and judge.is_stored_wrong(whole))
         if not is_error:
             return Mutant(*about, "equivalent", "", time.perf_counter() - start)
-    with _Through(at, edit):
+    with _Through(at, edit) as through:
         result = call(command, path)
     if isinstance(result, ResizefixError):
         by = "plan" if "no change of it was planned" in str(result) else "proof"
         return Mutant(*about, "caught", by, time.perf_counter() - start)
+    if through.is_replaced:
+        return Mutant(*about, "caught", "proof", time.perf_counter() - start)
     verdict = "survived" if result.changed else "caught"
     return Mutant(*about, verdict, "" if result.changed else "refused", time.perf_counter() - start)
 

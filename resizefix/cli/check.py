@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,6 +13,9 @@ from resizefix.cli.report_files import pages, report_files_of
 from resizefix.cli.streams import shown
 from resizefix.diagnostics import Diagnostic
 from resizefix.errors import UsageError
+
+if TYPE_CHECKING:
+    from resizefix.reports.next_step import NextStep
 
 
 @subcommand("check", model_argument(), more_models(), example="resizefix check x3.onnx --target tensorrt-8.0")
@@ -41,8 +45,14 @@ def command(model: str, target: tuple[str, ...], **options: Any) -> Answer:
     # one name for two lengths stops TensorRT's builder
     faults = known_faults(view, by_runs=any(one.target.runtime == "tensorrt" for one in verdicts if target))
 
-    def show() -> None:
+    @cache
+    def step() -> NextStep | None:
         from resizefix.reports.next_step import after_check
+
+        is_asked = bool(target) or output_mode().verbose
+        return after_check(shown(model), document, verdicts, [fault for _, fault in faults]) if is_asked else None
+
+    def show() -> None:
         from resizefix.reports.terminal import show_step
         from resizefix.reports.text import show_families, show_faults, show_optional_faults, show_verdicts
 
@@ -50,14 +60,14 @@ def command(model: str, target: tuple[str, ...], **options: Any) -> Answer:
         show_optional_faults(faults)
         if target or output_mode().verbose:
             show_verdicts(verdicts, chosen=None)
-            show_step(after_check(shown(model), document, verdicts, [fault for _, fault in faults]))
+            show_step(step())
         else:
             show_families(verdicts, every=options["all"])
 
     def rows() -> tuple[Any, ...]:
         from resizefix.reports.matrix import rows_of
 
-        return shown(model), rows_of(document, verdicts), verdicts
+        return shown(model), rows_of(document, verdicts), verdicts, step()
 
     files = reports.write(*pages("matrix.matrix_page", "matrix.matrix_markdown", rows))
     fields = {

@@ -39,6 +39,13 @@ def listed(words: Iterable[str]) -> str:
     return f"{', '.join(first)} and {last}" if first else last
 
 
+def number_text(number: float) -> str:
+    """`2.4`, `2`: a number as short as float32 allows, as numpy prints it; of others nine digits."""
+    with np.errstate(all="ignore"):
+        single = np.float32(number)
+    return str(single).removesuffix(".0") if float(single) == number else f"{number:.9g}"
+
+
 def numbers_text(values: np.ndarray[Any, Any]) -> str:
     """`[1.0, 1.0, 0.6, 0.5]`: the numbers of a tensor, each as short as its type allows."""
     shown = [str(value) for value in values.reshape(-1)]

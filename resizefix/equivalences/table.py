@@ -18,7 +18,7 @@ from resizefix.interpolation import Interpolation
 
 @dataclass(frozen=True)
 class Equivalence:
-    """A numbered fact: under `condition` two spellings compute the same, `because`.
+    """A numbered fact: under `condition` two spellings compute the same, `because`. `name` says it in a few words.
 
     `exact`: bit for bit in onnxruntime. Otherwise `error_bound.spelling_bound` says how far two spellings lie apart.
     """
@@ -68,23 +68,23 @@ EQUIVALENCES: tuple[Equivalence, ...] = (
     # Legacy nearest where an axis grows.
     AxisEquivalence(
         2,
-        "simple is floor",
+        "without nearest_mode, axes that grow round down",
         "nearest, asymmetric, s ≥ 1: {simple, floor}",
-        "the rounding without an attribute truncates where the scale is at least 1",
+        "it truncates where the scale is at least 1",
         alike=axis_forms.family(axis_forms.GROWING, lambda axis: axis.scale is not None and axis.scale >= 1),
     ),
     # Legacy nearest where an axis shrinks; so a node that does both has no Resize-11 form by these two alone.
     AxisEquivalence(
         3,
-        "simple is ceil",
+        "without nearest_mode, axes that shrink round up",
         "nearest, asymmetric, s < 1: {simple, ceil}",
-        "the rounding without an attribute is ceil where the scale is below 1",
+        "it is ceil where the scale is below 1",
         alike=axis_forms.family(axis_forms.SHRINKING, lambda axis: axis.scale is not None and axis.scale < 1),
     ),
     # Batch and channel of nearly every node.
     AxisEquivalence(
         4,
-        "an unscaled axis",
+        "an unscaled axis is copied",
         "s = 1: every form but tf_half_pixel_for_nn, and that too with floor or round_prefer_floor",
         "each formula gives x itself; onnxruntime skips it",
         alike=axis_forms.unscaled,
@@ -92,7 +92,7 @@ EQUIVALENCES: tuple[Equivalence, ...] = (
     # Why nearly every 2x nearest upsample can be said in every dialect.
     _Bounded(
         5,
-        "repeat",
+        "each sample is repeated",
         "nearest, s an integer in 2…4096: {half_pixel, pytorch_half_pixel, half_pixel_symmetric} × "
         "{round_prefer_floor, round_prefer_ceil}; asymmetric + {floor, simple}; tf_half_pixel_for_nn + floor",
         "each repeats every sample s times: no coordinate comes within 1/2s of the edge where it would round away",
@@ -101,7 +101,7 @@ EQUIVALENCES: tuple[Equivalence, ...] = (
     # A factor of two puts the odd outputs of asymmetric exactly on a tie.
     _Bounded(
         6,
-        "double",
+        "each sample is doubled",
         "nearest, s = 2: those of E5 and asymmetric + round_prefer_floor",
         "x/2 is exact, and its tie goes to the floor",
         alike=axis_forms.family(axis_forms.DOUBLES, lambda axis: axis_forms.factor(axis) == 2),
@@ -118,7 +118,7 @@ EQUIVALENCES: tuple[Equivalence, ...] = (
     # Taking every k-th sample.
     _Bounded(
         8,
-        "stride",
+        "every k-th sample is taken",
         "nearest, asymmetric, s = float32(1/k), k an integer in 2…4096: {round_prefer_floor, round_prefer_ceil}; "
         "with {ceil, simple} if float32(1/k)·k ≥ 1, with floor if ≤ 1 (both for a power of two)",
         "the coordinate is k·x up to the error of float32(1/k), which ceil and floor forgive on one side only",
@@ -127,7 +127,7 @@ EQUIVALENCES: tuple[Equivalence, ...] = (
     # Taking the middle one of every k samples.
     _Bounded(
         9,
-        "middle of an odd stride",
+        "the middle of k samples is taken",
         "nearest, s = float32(1/k), k an odd integer in 3…4095: half_pixel + {round_prefer_floor, round_prefer_ceil}; "
         "tf_half_pixel_for_nn + floor",
         "the coordinate k·x + (k-1)/2 is a whole number, so no rounding is near its edge",
@@ -161,7 +161,7 @@ EQUIVALENCES: tuple[Equivalence, ...] = (
     # Everything else that can be proven by computing it: align_corners, lengths of 1, mixed scales.
     AxisEquivalence(
         13,
-        "the same samples",
+        "the same samples are taken",
         "the input's length is known: all forms whose samples, computed as onnxruntime does, are equal",
         "the rest of the kernel is shared; nearest must agree under the tie rules of older and newer versions",
         alike=axis_forms.same_samples,
@@ -169,23 +169,23 @@ EQUIVALENCES: tuple[Equivalence, ...] = (
     # Resize-18's axes say nothing new.
     NodeEquivalence(
         14,
-        "list all axes",
+        "an axis left out has scale 1",
         "the rank is known (for sizes: the length of the axes left out), no aspect policy, no roi",
-        "an axis left out has scale 1, and the order of the list is free",
+        "the order of the list is free",
         rewrite=node_rewrites.list_all_axes,
     ),
     # The way back, for targets that want few axes and for inputs with a dynamic batch.
     NodeEquivalence(
         15,
-        "list the resized axes",
+        "an axis of scale 1 may be left out",
         "an axis has scale 1 and another has not, no aspect policy, no roi",
-        "an axis left out has scale 1",
+        "as E14",
         rewrite=node_rewrites.list_resized_axes,
     ),
     # Sizes pin what a scale leaves to the runtime's output-size rule.
     NodeEquivalence(
         16,
-        "scales to sizes",
+        "scales give these sizes",
         "the input's lengths are known, and float32(out)/float32(in) is the scale or reads the same samples with it "
         "(as align_corners without antialias always does); no roi",
         "sizes are sampled by float32(out)/float32(in)",
@@ -194,7 +194,7 @@ EQUIVALENCES: tuple[Equivalence, ...] = (
     # The way to the dialects and targets without sizes.
     NodeEquivalence(
         17,
-        "sizes to scales",
+        "sizes give these scales",
         "the input's lengths are known. A float32 scale within 8 ulp of out/in has the right length under every "
         "output-size rule and reads the same samples; no aspect policy, no roi",
         "sizes are sampled by float32(out)/float32(in)",
@@ -203,7 +203,7 @@ EQUIVALENCES: tuple[Equivalence, ...] = (
     # TensorRT refuses the policy.
     NodeEquivalence(
         18,
-        "drop the aspect policy",
+        "the aspect policy gives these lengths",
         "the input's lengths are known, no axis counts from the end, no roi. The one scale of the policy gives its "
         "lengths under every rule (then scales), or is sampled as they are (then sizes)",
         "the policy replaces every scale by the smallest or largest of them and rounds the lengths",
@@ -212,7 +212,7 @@ EQUIVALENCES: tuple[Equivalence, ...] = (
     # Exporters write antialias=1 whatever the scale; TensorRT refuses it.
     NodeEquivalence(
         19,
-        "drop antialias",
+        "antialias changes only axes that shrink",
         "every s is 1 or makes its axis longer (s ≥ 2 always does); a floating-point tensor; not tf_half_pixel_for_nn",
         "the filter is stretched where an axis shrinks; here it is the plain one, its weights normalised once more",
         exact=False,
@@ -241,7 +241,7 @@ EQUIVALENCES: tuple[Equivalence, ...] = (
     # Where E17 finds no scale: half of all linear and cubic sizes.
     NodeEquivalence(
         22,
-        "sizes to the nearest safe scales",
+        "sizes give these scales within one ulp",
         "linear or cubic, a floating-point tensor, the input's lengths are known; no aspect policy, no roi",
         "float32(out)/float32(in) may be one pixel short in some runtime; one ulp more is not, and moves "
         "coordinates by one too",

@@ -203,7 +203,7 @@ def _typed_image(text: str) -> tuple[str, tuple[int, ...]]:
     try:
         name, dims = _typed_shape(text)
     except ValueError:
-        return text, ()
+        return _text(text), ()
     return (name, dims) if len(dims) > 1 else (text, ())
 
 
@@ -365,7 +365,7 @@ SHAPES = OptionKind(_by_name(_each(_whole(0))), "", "NAME:DxD…", _typed_shapes
     ("cli.no-shape", {"example": "input:1x3x224x224"}))  # fmt: skip
 # `NAME`, or `NAME:1,3,192,640` for the shape that it gets; `input:0` is a name.
 IMAGES = OptionKind(_images, 'the name of an input, a list of them, or {"input": (1, 3, 192, 640)}', "NAME[:D,D,…]",
-    _typed_image)  # fmt: skip
+    _typed_image, ("cli.empty-option", {}))  # fmt: skip
 PROFILE = OptionKind(_by_name(_ranges), 'ranges as {"input": {"min": (1, 3, 8, 8), "opt": …, "max": …}}')
 # The numbers that an input is fed, laid out as its shape.
 VALUES = OptionKind(_by_name(_each(_number(-_LARGEST_FLOAT32, _LARGEST_FLOAT32))),

@@ -39,8 +39,8 @@ _LEAST_IN_A_LINE = 18  # letters of a row that one of many lines must have
 def messages_in(pasted: str) -> list[Message]:
     """The messages that a text holds, the one with the longest wording first: it says most.
 
-    One that names the operator alone is left out beside one that says why. Where it holds none whole, those of which it is a piece: the text was cut off at its beginning or its end, or has
-    `…` or `...` where words were left out.
+    One that names the operator alone is left out where another says why. Where it holds none whole, those of which it
+    is a piece: the text was cut off at its beginning or its end, or has `…` or `...` where words were left out.
     """
     for text in (pasted, without_prefix(pasted)):
         letters = plain(text)

@@ -141,7 +141,7 @@ def chain_replacement(
     inexact = [(before, step.subject) for before, step in zip(befores, chain, strict=False) if not step.exact]
     bounds, stated = zip(*(spelling_bound(*pair) for pair in inexact), strict=True) if inexact else ((), ())
     bound = None if None in bounds else sum(bounds)
-    names = [f"{equivalence.label} {equivalence.name}" for step in chain for equivalence in step.equivalences]
+    names = [equivalence.name for step in chain for equivalence in step.equivalences]
     how = Diagnostic("operations.written-otherwise")
     if names:
         how = Diagnostic("operations.written-otherwise-by", names=", ".join(names))

@@ -218,7 +218,7 @@ def _kept(site: ReadSite, wanted: Interpolation) -> _Kept:
 
 
 def _by(step: AxisStep, before: ResizeSpec, after: ResizeSpec) -> _Kept:
-    names = ", ".join(f"{row.label} {row.name}" for row in step.equivalences)
+    names = ", ".join(row.name for row in step.equivalences)
     bound, condition = (0.0, "") if step.exact else spelling_bound(before, after)
     conditions = (*lengths([step]), *([condition] if condition else []))
     return _Kept(True, step.exact, bound, Diagnostic("operations.same-at-this-size", names=names), conditions)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from resizefix.document.text import counted, listed
+from resizefix.document.text import counted, listed, number_text
 from resizefix.interpolation import ExtentKind
 from resizefix.operations.site import Extent
 from resizefix.origins.classify import OriginKind
@@ -53,8 +53,8 @@ def scale_of(extent: Extent) -> str | None:
         return times(extent.values[2:] or extent.values)
     scaled = [value for value in extent.values if value != 1]
     if len(set(scaled)) <= 1:
-        return f"×{scaled[0]:g}" if scaled else "×1"
-    return " by ".join(f"×{value:g}" for value in scaled)
+        return f"×{number_text(scaled[0])}" if scaled else "×1"
+    return " by ".join(f"×{number_text(value)}" for value in scaled)
 
 
 def accepting(survey: Survey) -> str:

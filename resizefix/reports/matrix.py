@@ -12,6 +12,7 @@ from resizefix.library.verdict import Verdict
 from resizefix.reports.families import newest_first
 from resizefix.reports.headline import Headline
 from resizefix.reports.markdown import code, prose, rule_line, table
+from resizefix.reports.next_step import NextStep
 from resizefix.reports.page import page
 from resizefix.reports.survey import Broken, Survey, broken_rules
 from resizefix.reports.wording import MARKS, live_verdict, titled
@@ -44,8 +45,11 @@ def rows_of(document: Document, verdicts: Sequence[Verdict]) -> list[MatrixRow]:
     ]
 
 
-def matrix_page(model: str, rows: Sequence[MatrixRow], verdicts: Sequence[Verdict]) -> str:
-    """The page; `model` is how the user named the file. A rule is said once, with the nodes that break it."""
+def matrix_page(
+    model: str, rows: Sequence[MatrixRow], verdicts: Sequence[Verdict], step: NextStep | None = None
+) -> str:
+    """The page; `model` is how the user named the file, `step` what to type next. A rule is said once, with
+    the nodes that break it."""
     shown, old = newest_first(verdicts)
     nodes: dict[Broken, list[str]] = {}
     for row in rows:
@@ -64,6 +68,7 @@ def matrix_page(model: str, rows: Sequence[MatrixRow], verdicts: Sequence[Verdic
         nodes_of=list(nodes.values()),
         all_verdicts=[each for row in rows for each in row.verdicts],
         live=_live(verdicts),
+        step=step,
     )
 
 
@@ -80,7 +85,9 @@ def _columns(rows: Sequence[MatrixRow], verdicts: Sequence[Verdict], some: Seque
     return _Columns(("node", *(one.target.name for one in some)), cells)
 
 
-def matrix_markdown(model: str, rows: Sequence[MatrixRow], verdicts: Sequence[Verdict]) -> str:
+def matrix_markdown(
+    model: str, rows: Sequence[MatrixRow], verdicts: Sequence[Verdict], step: NextStep | None = None
+) -> str:
     """The same for a pull request."""
     parts = [f"### {code(PurePath(model).name)}: {counted(len(rows), 'node')}, {_accepted(verdicts)}"]
     if rows:
@@ -88,7 +95,10 @@ def matrix_markdown(model: str, rows: Sequence[MatrixRow], verdicts: Sequence[Ve
         cells = [[code(row.title), *(MARKS[one.word] for one in row.verdicts)] for row in rows]
         parts.append(table(headings, cells))
     lines = [rule_line(broken, f"{code(row.title)}: ") for row in rows for broken in row.broken]
-    return "\n\n".join([*parts, *(["\n".join(lines)] if lines else []), *map(prose, _live(verdicts))]) + "\n"
+    following = [] if step is None else [f"To {step.purpose}: {code(step.command)}"]
+    return (
+        "\n\n".join([*parts, *(["\n".join(lines)] if lines else []), *map(prose, _live(verdicts)), *following]) + "\n"
+    )
 
 
 def _accepted(verdicts: Sequence[Verdict]) -> str:

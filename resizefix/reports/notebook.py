@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from resizefix.document.text import counted
+from resizefix.document.text import counted, number_text
 from resizefix.library.inspect import Sites
 from resizefix.library.result import Result
 from resizefix.library.verdict import Verdict, Verdicts
@@ -37,7 +37,7 @@ def html_of(shown: object) -> str:
 def _result(result: Result) -> _Shown:
     rows = [(one.node, one.status.value, one.reason or "") for one in result.outcomes]
     inputs = [
-        f"input {one.name}: {one.elem_type}{list(one.shape)}; feed {[float(f'{number:g}') for number in one.value]} to "
+        f"input {one.name}: {one.elem_type}{list(one.shape)}; feed [{', '.join(map(number_text, one.value))}] to "
         "get the original behaviour"
         for one in result.inputs
     ]

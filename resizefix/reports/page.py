@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import html
+import re
 from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any
@@ -24,6 +26,9 @@ from resizefix.version import __version__
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+    from markupsafe import Markup
+
+_CODE = re.compile("`([^`]+)`")
 
 
 def page(template: str, headline: Headline | None, line: str, **values: Any) -> str:
@@ -57,6 +62,7 @@ def _templates() -> Environment:
     )
     templates.filters |= {
         "badge": badge_of,
+        "coded": _coded,
         "counted": counted,
         "difference": difference_text,
         "legend": legend,
@@ -70,6 +76,13 @@ def _templates() -> Environment:
 def _shown(value: Any) -> Any:
     """A text as it is shown; what a template has made is markup already."""
     return value if hasattr(value, "__html__") else "" if value is None else printable(str(value))
+
+
+def _coded(text: str) -> Markup:
+    """The text, with what stands between two backquotes as code."""
+    from markupsafe import Markup  # which Jinja brings
+
+    return Markup(_CODE.sub(r"<code>\1</code>", html.escape(printable(text))))
 
 
 def _text(name: str) -> str:

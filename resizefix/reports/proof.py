@@ -9,7 +9,7 @@ from operator import attrgetter
 from pathlib import PurePath
 
 from resizefix.difference import TensorDifference
-from resizefix.document.text import counted
+from resizefix.document.text import counted, number_text
 from resizefix.outcome import Outcome
 from resizefix.printable import printable
 from resizefix.reports.wording import grouped, some_of, times
@@ -150,7 +150,9 @@ def shapes_text(shapes: Mapping[str, Sequence[int]]) -> str:
 def _fed(run: Run) -> str:
     values = [f"{name} = {PurePath(path).name}" for name, path in run.files.items()]
     for name, given in run.values.items():
-        shown = ", ".join(f"{value:g}" if isinstance(value, float) else str(value) for value in given[:_MOST_VALUES])
+        shown = ", ".join(
+            number_text(value) if isinstance(value, float) else str(value) for value in given[:_MOST_VALUES]
+        )
         values.append(f"{name} = {shown}{', …' if len(given) > _MOST_VALUES else ''}")
     return printable("; ".join(values)) or "random values"
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from onnx import ModelProto, TensorProto, TypeProto
 
+from resizefix.document.text import number_text
 from resizefix.document.values import dims_in, numbers_in
 from resizefix.library.result import Result
 
@@ -63,7 +64,7 @@ def _shape(declared: TypeProto.Tensor, verified: Sequence[int] | None) -> tuple[
 @lru_cache(maxsize=64)
 def _array(values: tuple[float, ...], dtype: str) -> str:
     """An array in Python; most of a thousand inputs get the same values."""
-    numbers = (f"{value:.9g}" if isinstance(value, float) else str(value) for value in values)
+    numbers = (number_text(value) if isinstance(value, float) else str(value) for value in values)
     return f"np.array([{', '.join(numbers)}], np.{dtype})"
 
 

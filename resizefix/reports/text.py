@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.dialect import RESIZES
-from resizefix.document.text import listed
+from resizefix.document.text import listed, number_text
 from resizefix.library.result import Result
 from resizefix.outcome import Outcome, Status
 from resizefix.printable import printable
@@ -94,7 +94,7 @@ def _show_outcomes(out: Screen, result: Result, *, texts: bool, refused: Outcome
 def _show_inputs(out: Screen, result: Result) -> None:
     """The new inputs with their old values, those that are integers now, and a warning of scales that must stay."""
     for source in result.inputs:
-        value = ",".join(f"{number:g}" for number in source.value)
+        value = ",".join(map(number_text, source.value))
         kind = "optional input" if source.optional else "new input"
         tensor = f"{source.elem_type}{list(source.shape)}"
         out.wrapped(f"{kind} {printable(source.name)}: {tensor}; feed [{value}] to get the original behaviour", hang=4)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from onnx import TensorProto
 
+from resizefix.document.text import number_text
 from resizefix.document.values import Dims
 from resizefix.interpolation import Interpolation
 from resizefix.operations.site import Extent, Site
@@ -163,7 +164,7 @@ def times(values: Sequence[float | int | str | None]) -> str:
 
 def numbers(values: Sequence[object]) -> str:
     """Values of a constant with commas between; floats as short as float32 allows."""
-    return ", ".join(f"{value:.9g}" if isinstance(value, float) else printable(str(value)) for value in values)
+    return ", ".join(number_text(value) if isinstance(value, float) else printable(str(value)) for value in values)
 
 
 def some_of(names: Sequence[str]) -> str:
@@ -271,9 +272,11 @@ def is_named(size: float | int | str | None) -> bool:
 
 
 def _size(value: float | int | str | None) -> str:
-    if not is_named(value):
+    if value is None or not is_named(value):
         return "?"
-    return printable(value) if isinstance(value, str) else f"{value:.9g}"
+    if isinstance(value, str):
+        return printable(value)
+    return str(value) if isinstance(value, int) else number_text(value)
 
 
 def _elem_type_name(elem_type: int) -> str:

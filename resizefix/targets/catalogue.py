@@ -71,7 +71,7 @@ def target_named(name: str | os.PathLike[str]) -> Target:
 
     A runtime's name alone is its newest numbered row, and a version between two rows is the older one's:
     `tensorrt-8.6` is `tensorrt-8.5`, and `tensorrt-8`, which is 8.0, is `tensorrt-8.0`. Raises UsageError, which
-    proposes the three nearest names and the page that has all, or says what is wrong with the file.
+    proposes up to three near names and the page that has all, or says what is wrong with the file.
     """
     typed = os.fspath(name) if isinstance(name, (str, os.PathLike)) else ""
     if typed.lower().endswith(FILE):
@@ -80,7 +80,7 @@ def target_named(name: str | os.PathLike[str]) -> Target:
     row_name = row_named(typed.strip().lower())
     if row_name is None:
         near = near_names(typed.strip().lower())
-        proposal = f"the nearest names are {', '.join(near[:-1])} and {near[-1]}. " if near else ""
+        proposal = f"did you mean {' or '.join(near)}? " if near else ""
         if os.path.isfile(f"{typed}{FILE}"):
             proposal = f"did you mean {typed}{FILE}? "
         page = page_address(_PAGE) or _PAGE
@@ -108,19 +108,25 @@ def row_named(wanted: str) -> str | None:
 
 
 def near_names(wanted: str) -> list[str]:
-    """Three names that somebody who typed this may mean, the nearest first; none where nothing was typed."""
+    """At most three targets that somebody who typed this may mean, the nearest first."""
     if not wanted:
         return []
     parts = re.fullmatch(rf"(?P<runtime>.*?)(?P<version>-?{_VERSION})?", wanted)
     runtime, version = (parts["runtime"], parts["version"]) if parts else (wanted, None)
     names = [target.name for target in TARGETS]
     families = list(dict.fromkeys([*(target.runtime for target in TARGETS), *_OTHER_NAMES]))
-    close = difflib.get_close_matches(runtime.strip("-_ "), families, 2, 0.75)
-    tails = [f"-{version.strip('-')}", ""] if version else [""]
-    proposed = [f"{_OTHER_NAMES.get(family, family)}{tail}" for family in close for tail in tails]
+    runtime = runtime.strip("-_ ")
+    close = [runtime] if runtime in families else difflib.get_close_matches(runtime, families, 2, 0.75)
+    meant = [_OTHER_NAMES.get(family, family) for family in close]
+    tail = f"-{version.strip('-')}" if version else ""
+    versions = f"{meant[0]}{tail}" if meant and tail else ""
+    covering: list[str | None] = [name for name in names if versions and name.startswith(f"{versions}.")]
+    covering = covering or [row_named(versions)]
+    newest = [row_named(family) for family in meant]
+    alike = [name for name in names if any(f"{name}-".startswith(f"{family}-") for family in meant)] or names
     begun = [name for name in names if name.startswith(f"{wanted}-")]
-    near = [name for name in proposed if row_named(name) is not None]
-    return list(dict.fromkeys([*near[:1], *begun, *difflib.get_close_matches(wanted, names, 3, 0.0)]))[:3]
+    near = [*covering, *begun, *newest, *difflib.get_close_matches(wanted, alike, 3)]
+    return list(dict.fromkeys(name for name in near if name is not None))[:3]
 
 
 # By name: rules hold functions, which cannot be pickled.

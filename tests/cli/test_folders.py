@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
 from pathlib import Path
 
@@ -124,7 +125,7 @@ def test_a_folder_inside_the_folder_of_results_is_read(zoo, answered):
         (["check", "zoo", "--json", "--jsonl"], "give one of them"),
         (["opset", "zoo", "17"], "name a folder for the results with --output-dir DIR"),
         (["opset", "zoo", "--output-dir", "new"], "Missing argument 'N'"),
-        (["opset", "zoo/a.onnx", "zoo/b.onnx", "--output-dir", "new"], "'zoo/b.onnx' is not a valid integer"),
+        (["opset", "zoo/a.onnx", "zoo/b.onnx", "--output-dir", "new"], "Missing argument 'N'"),
         (["opset", "zoo/a.onnx", "zoo/b.onnx", "zoo/sub/b.onnx", "17"], "more than two paths are given"),
         (["input-size", "zoo", "--output-dir", "new"], "Missing argument 'SIZE'"),
         (["input-size", "zoo", "8x8", "--output-dir", "new", "--ask"], "--ask asks about one model"),
@@ -284,3 +285,28 @@ def test_a_real_network_is_promoted_as_it_is_alone(zoo, answered):
     answered("promote-scales", "zoo", "--output-dir", "new")
     answered("promote-scales", "zoo/s.onnx", "alone.onnx")
     assert Path("new/s.onnx").read_bytes() == Path("alone.onnx").read_bytes()
+
+
+def test_results_that_exist_are_said_to_exist_with_the_command_that_replaces_them(zoo, call):
+    command = ("repair", "zoo/sub", "--output-dir", "new", *FREE)
+    call(*command)
+    shutil.rmtree("new/deep")
+    code, out, _ = call(*command)
+    rows = out.splitlines()
+    assert code == 2
+    assert [row.split()[1] for row in rows[:2]] == ["exists", "already"]
+    assert rows[2:4] == ["2 models: 1 already, 1 exists; results are in new", "next, to replace what exists:"]
+    code, out, _ = call(*shlex.split(rows[4])[1:])
+    assert (code, out.splitlines()[-1]) == (0, "2 models: 2 already; results are in new")
+
+
+def test_a_row_says_the_first_of_many_reasons_and_verbosely_all(zoo, call):
+    text = """(float[1,1,h,w] x) => (float[1,1,a,b] y) <float[4] s = {1, 1, 2, 2}>
+        { [up] y = Resize <mode = "linear", coordinate_transformation_mode = "align_corners"> (x, , s) }"""
+    put(zoo / "sub" / "deep" / "c.onnx", text)
+    command = ("trt-legacy", "zoo/sub/deep", "--output-dir", "new", *FREE)
+    (short, *_), (long, *_) = (call(*command, *more)[1].splitlines() for more in ((), ("-v",)))
+    first, more, nothing = short.partition(" (and more, which -v says)")
+    assert (bool(more), nothing) == (True, "")
+    assert first.split("refused")[1].split(maxsplit=1)[1] in long
+    assert len(first) < 450 < 900 < len(long)

@@ -4,7 +4,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
-from resizefix.document.text import counted, node_text
+from resizefix.document.text import counted, node_text, number_text
 
 
 def test_a_node_is_one_line_of_onnx_text():
@@ -35,3 +35,11 @@ def test_a_node_that_onnx_cannot_print_is_reported_without_its_attributes(attrib
 def test_one_of_a_thing_is_no_plural():
     assert [counted(number, "axis", "axes") for number in (0, 1, 2)] == ["0 axes", "1 axis", "2 axes"]
     assert [counted(number, "value") for number in (1, 2)] == ["1 value", "2 values"]
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [(2.4000000953674316, "2.4"), (2.0, "2"), (2.4, "2.4"), (1e300, "1e+300"), (7 / 3, "2.33333333"), (-0.0, "-0")],
+)
+def test_a_number_is_as_short_as_float32_allows(number, text):
+    assert number_text(number) == text

@@ -13,6 +13,7 @@ def test_the_rows_are_numbered_from_one_without_a_gap():
 
 def test_every_row_says_its_condition_and_its_reason():
     assert len({equivalence.name for equivalence in EQUIVALENCES}) == len(EQUIVALENCES)
+    assert all(len(equivalence.name.split()) > 2 for equivalence in EQUIVALENCES)
     assert all(equivalence.condition and equivalence.because for equivalence in EQUIVALENCES)
 
 

@@ -2,6 +2,7 @@ import numpy as np
 import onnx
 import onnx.printer
 import pytest
+from fixture_models import FIXTURES
 from onnx_text import document, model
 from ort_runs import run
 from resize_texts import BY_2, ONE, in_another_file, inputs, operators, refusal, resizing, statuses
@@ -346,3 +347,12 @@ def test_what_reads_an_input_that_stays_is_named():
     made = frozen(Document.from_proto(before), s=[1, 3, 16, 16])
     assert inputs(made) == ["x", "s"]
     assert "the input 's' stays, because the node 'else' (Neg) reads it too" in made.outcomes[0].reason
+
+
+@pytest.mark.parametrize("name", ["computed_scales_opset10", "computed_sizes_opset13"])
+def test_a_refusal_of_a_computed_scale_is_short_and_ends_with_what_to_type(name):
+    result = resizefix.freeze_scales(FIXTURES / f"{name}.onnx", on_refusal="return", verify=False)
+    (outcome,) = result.outcomes
+    assert (outcome.status, len(outcome.retry_args)) == (Status.REFUSED, 2)
+    assert "its height floor(1.5 × the input's)" in outcome.reason
+    assert len(outcome.reason) < 150

@@ -1,3 +1,5 @@
+import re
+
 import onnx
 import pytest
 from fixture_models import FIXTURES
@@ -225,3 +227,9 @@ def test_what_the_target_does_not_take_as_upsample_7_is_lowered_or_not_written(n
 def test_a_newer_target_is_the_callers_mistake():
     with pytest.raises(resizefix.UsageError, match="not for tensorrt-8"):
         resizefix.trt_legacy(resizing(ONE, BY_2), target="tensorrt-8.0")
+
+
+def test_what_is_equal_to_what_is_said_in_words_and_not_by_a_number():
+    (outcome,) = resizefix.trt_legacy(resizing(ONE, BY_2), verify=False).outcomes
+    assert "the same node, written in another form (" in outcome.reason
+    assert re.search(r"\bE\d", outcome.reason) is None

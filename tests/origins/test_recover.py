@@ -85,8 +85,8 @@ RECOVERED = [
     (sized(FIXED, "float[n,3,32,40] x", HW),
      {"says": "height is 480, width is 640", "kind": ExtentKind.SCALES, "values": (1, 1, 15, 16)}),
     (sized(FIXED, extra=HW),
-     {**NO_MULTIPLE, "reason": "make its height 480 whatever the size of its input, which the file does not fix: "
-                               "no constant scale does that. Fix the sizes of the model's input first"}),
+     {**NO_MULTIPLE, "reason": "make its height 480 at every size of its input, "
+                               "as no constant scale does. Fix the sizes of the model's input first"}),
     *((sized(both(steps), extra="int64 one = {1}, float c = {1.5}"),
        {**NO_MULTIPLE, "says": f"height and width are {formula}",
         "reason": f"make its height {formula}, which is no constant multiple of the input's size"})
@@ -142,7 +142,7 @@ def test_an_aspect_ratio_policy_makes_sizes_mean_something_else():
 @pytest.mark.parametrize(
     ("width", "reason"),
     [
-        ("w", "make its width the input's, and at 32, say, onnxruntime samples by 32/32"),
+        ("w", "make its width the input's: at 32, onnxruntime samples by 32/32"),
         ("4", "make 1 into 1, and tf_crop_and_resize reads scales otherwise than sizes"),
     ],
 )

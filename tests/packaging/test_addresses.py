@@ -1,11 +1,11 @@
 """The project's addresses stand in pyproject.toml alone, and everything that shows one follows them."""
 
+import importlib.metadata
 import re
 from pathlib import Path
 
 import pytest
 
-from resizefix import addresses
 from resizefix.addresses import address, page_address
 
 ROOT = Path(__file__).parents[2]
@@ -28,11 +28,11 @@ class Metadata:
 @pytest.fixture
 def published(monkeypatch):
     rows = ("Documentation, https://docs.example/resizefix/", "Issues, https://issues.example/")
-    monkeypatch.setattr(addresses, "metadata", lambda name: Metadata(*rows))
+    monkeypatch.setattr(importlib.metadata, "metadata", lambda name: Metadata(*rows))
 
 
 def test_without_a_setting_no_address_is_invented(monkeypatch, call):
-    monkeypatch.setattr(addresses, "metadata", lambda name: Metadata())
+    monkeypatch.setattr(importlib.metadata, "metadata", lambda name: Metadata())
     assert address("Issues") is None
     assert page_address("docs/index.md") is None
     assert "docs/index.md in the repository" in call("--help")[1]

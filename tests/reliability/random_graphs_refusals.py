@@ -111,7 +111,7 @@ TRUTHS = (
     ("no float32 scale is", _no_scale),
     ("tf_crop_and_resize", lambda case, output: _placed(case, output).spelling.roi is not None),
     ("has no input for sizes", lambda case, output: _placed(case, output).spelling.opset < 11),
-    ("whatever the size of its input", lambda case, output: not _static(case, output)),
+    ("at every size of its input", lambda case, output: not _static(case, output)),
     ("floor\\(", lambda case, output: not _static(case, output)),
     ("onnxruntime samples by", lambda case, output: not _static(case, output)),
     ("no scales say", lambda case, output: _placed(case, output).spelling.kind == "sizes"),

@@ -4,14 +4,11 @@ from fixture_models import FIXTURES
 
 # One of each kind of export and of each place that a scale may have.
 KINDS = (
-    "bisenet_x8_nearest_opset9",
-    "computed_scales_opset9",
     "computed_sizes_dynamo18",
     "computed_sizes_opset13",
     "handmade/every_kind_of_metadata",
     "handmade/function_scales_argument",
     "handmade/loop_body",
-    "handmade/scales_graph_input",
     "handmade/unsorted_nodes",
     "srcnn_x3_opset11_dynamic",
     "unet_nearest_opset11",

@@ -7,6 +7,8 @@ import onnx
 import pytest
 from fixture_models import FIXTURES, SRCNN, UNET
 
+from resizefix.reports.page import _templates
+
 BISENET_11 = FIXTURES / "bisenet_x8_linear_opset11.onnx"
 COMMANDS = (["inspect", SRCNN], ["diff", SRCNN, UNET], ["check", SRCNN])
 
@@ -100,6 +102,20 @@ def test_the_page_of_one_target_has_no_matrix_and_says_each_rule_once_with_its_n
     rules = re.findall(r"<li><p><code>([\w-]+)</code>", text)
     assert len(rules) == len(set(rules)) > 0
     assert "3 nodes: " in text
+
+
+def test_the_page_of_check_names_the_command_that_the_terminal_prints(call, tmp_path):
+    html, markdown = tmp_path / "r.html", tmp_path / "r.md"
+    _, out, _ = call("check", UNET, "--target", "tensorrt-6.0", "--html", html, "--markdown", markdown)
+    command = out.split("next, to ")[1].splitlines()[1].strip()
+    assert f"`{command}`" in markdown.read_text(encoding="utf-8")
+    code = html.read_text(encoding="utf-8").split("<h2>Next</h2>")[1].split("</pre>")[0]
+    assert " ".join(re.findall(r"<span>([^<]*)</span>", code)) == command
+
+
+def test_what_stands_between_backquotes_is_code_and_a_name_is_no_markup():
+    template = _templates().from_string("{{ text | coded }}")
+    assert template.render(text="a `<b>` of `c` `") == "a <code>&lt;b&gt;</code> of <code>c</code> `"
 
 
 def test_the_newest_tensorrt_comes_first_and_old_ones_are_folded(call, tmp_path):

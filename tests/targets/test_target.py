@@ -100,8 +100,8 @@ def test_the_targets_have_the_names_that_the_command_line_promises():
     assert all(target_named(target.name) is target for target in TARGETS)
 
 
-def test_an_unknown_target_is_a_usage_error_that_names_the_nearest_three_and_the_page_of_all():
-    nearest = r"the nearest names are tensorrt, tensorrt-8\.4 and tensorrt-9\."
+def test_an_unknown_target_is_a_usage_error_that_names_near_ones_and_the_page_of_all():
+    nearest = r"did you mean tensorrt-10 or tensorrt-8\.4 or tensorrt-9\?"
     said = rf"'tensorrt-4'; {nearest} \S*docs/reference/targets\.md has all$"
     with pytest.raises(UsageError, match=said):
         target_named("tensorrt-4")

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import importlib
 
-_TABLES = "resizefix.reports.notebook"
-
 
 class InNotebook:
     """What Jupyter shows as HTML."""
@@ -16,5 +14,5 @@ class InNotebook:
     __slots__ = ()
 
     def _repr_html_(self) -> str:
-        html: str = importlib.import_module(_TABLES).html_of(self)
+        html: str = importlib.import_module("resizefix.reports.notebook").html_of(self)
         return html

@@ -14,7 +14,14 @@ import click
 
 from resizefix import process
 from resizefix.cli.misplaced import alone, meant
-from resizefix.cli.next_command import after_error, after_refusal, after_refused_size, after_usage_error, show_error
+from resizefix.cli.next_command import (
+    after_error,
+    after_refusal,
+    after_refused_opset,
+    after_refused_size,
+    after_usage_error,
+    show_error,
+)
 from resizefix.cli.progress import close_progress
 from resizefix.cli.streams import DASH, as_typed, shown
 from resizefix.diagnostics import Diagnostic
@@ -40,6 +47,8 @@ class Answer:
     exit_code: int = 0
     outcome: ModelOutcome | None = None
     reason: str | None = None
+    next_step: Callable[[Sequence[str]], NextStep | None] | None = None
+    """What to type after a no, of the words that were typed."""
 
 
 @dataclass
@@ -138,15 +147,21 @@ class Reply:
     def _step(self, mode: OutputMode) -> NextStep | None:
         """What to type after an answer that is no."""
         outcomes = self.answer.fields.get("outcomes")
-        if self.answer.exit_code != 1 or not outcomes or mode.as_json or mode.quiet:
-            return None
         command = str(self._context.info_name)
+        if self.answer.exit_code != 1 or mode.as_json or mode.quiet:
+            return None
+        if self.answer.next_step is not None:
+            return self.answer.next_step(self._typed)
+        if not outcomes:
+            return None
         already = self.answer.outcome is ModelOutcome.ALREADY
         if command == "input-size" and not already:
             from resizefix.library.options import library_options
 
             settings = {"size": self._values["size"], **library_options(command, dict(self._values))}
             return after_refused_size(self._model, settings)
+        if command == "opset" and not already:
+            return after_refused_opset(self._model, outcomes, self._values["opset"], self._typed)
         return after_refusal(command, self._model, outcomes, self._typed, already=already)
 
 

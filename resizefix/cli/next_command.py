@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from resizefix.diagnostics import Diagnostic
-from resizefix.errors import ResizefixError, UnreadableModelError, UsageError
+from resizefix.diagnostics import Diagnostic, code_of
+from resizefix.errors import RefusedError, ResizefixError, UnreadableModelError, UsageError
 from resizefix.near_words import nearest
 from resizefix.reports.next_step import NextStep, repairing
 from resizefix.shell_words import operand, reads_and_writes
+
+if TYPE_CHECKING:
+    from resizefix.verification.verification import Run
 
 _TARGETS = NextStep("see the names of all targets", ("check", "--target", "list"))
 _WITH_TARGETS = frozenset({"check", "legalize", "trt-legacy"})
@@ -68,6 +72,33 @@ def after_refusal(
     return NextStep("see every resize", ("inspect", operand(model), "-v"))
 
 
+def after_refused_opset(
+    model: str, outcomes: Sequence[Mapping[str, Any]], opset: int, typed: Sequence[str]
+) -> NextStep | None:
+    """`repair`, where a resize keeps the model from loading; else the same call with the opset before the first that an
+    operator in the way cannot be raised to."""
+    if any(outcome["instead"] for outcome in outcomes):
+        return repairing(model) if _repair_helps(model, outcomes) else None
+    if not os.path.isfile(model) or str(opset) not in typed:  # of stdin nothing is left to read
+        return None
+    from resizefix.document.scopes import default_opset
+    from resizefix.interop import opened
+    from resizefix.opsets.raising import raised_to, why_not_raised
+
+    document = opened(model)
+    current = default_opset(document.proto.opset_import, fallback=1)
+    try:
+        raised_to(document, opset)
+    except RefusedError as error:
+        refused = getattr(error.diagnostic, "arguments", {}).get("opset", 0)
+        is_later = code_of(error.diagnostic) == "opsets.raise-refused" and current < refused - 1
+        if is_later and why_not_raised(document, refused - 1) is None:
+            place = len(typed) - 1 - typed[::-1].index(str(opset))
+            words = (*typed[:place], str(refused - 1), *typed[place + 1 :])
+            return NextStep("raise the model as far as it can be", words)
+    return None
+
+
 def _has_type_without_kernel(model: str) -> bool:
     """Whether a resize is of a type, as bfloat16, that onnxruntime has no kernel of and legalize casts."""
     if not os.path.isfile(model):  # of stdin nothing is left to read
@@ -100,6 +131,28 @@ def after_refused_size(model: str, options: Mapping[str, Any]) -> NextStep | Non
         return None
     words = (*reads_and_writes("set", model), "sizes=partner")
     return NextStep("let each resize take the size of the tensor that it meets, before input-size", words)
+
+
+_ROUNDING = 1e-5  # the largest difference that rounding alone explains, as a part of an output's largest value
+
+
+def after_small_difference(
+    models: Sequence[str], settings: Mapping[str, Any], runs: Sequence[Run], typed: Sequence[str]
+) -> NextStep | None:
+    """After two models that differ by rounding alone: the same call with the tolerance of one digit above what was
+    measured, for each number or for all, with which it passes."""
+    relative = max((run.max_rel_diff for run in runs), default=0.0)
+    if not 0 < relative <= _ROUNDING or not typed or not all(map(os.path.isfile, models)):
+        return None
+    import resizefix
+
+    for option, largest in (("rtol", relative), ("atol", max(run.max_abs_diff for run in runs))):
+        tolerance = f"1e{math.floor(math.log10(largest)) + 1}"
+        allowed = {**settings, option: float(tolerance)}
+        if allowed[option] > settings[option] and resizefix.verify(*models, **allowed).passed:
+            words = with_options(typed, (f"--{option}", tolerance))
+            return NextStep("allow the difference that was measured, which is one of rounding", words)
+    return None
 
 
 def with_options(typed: Sequence[str], options: Sequence[str]) -> tuple[str, ...]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from resizefix.cli.envelope import Answer
+from resizefix.cli.next_command import after_small_difference
 from resizefix.cli.options import model_argument, subcommand
 from resizefix.cli.progress import progress_line
 from resizefix.cli.report_files import pages, pages_of_two, report_files_of
@@ -31,7 +33,8 @@ def command(before: str, after: str | None, **options: Any) -> Answer:
     from resizefix.library.verify import verify
     from resizefix.reports.json import drift_json, tensor_json, verification_json
 
-    verification = verify(before, after, **library_options("verify", options), progress=progress_line())
+    settings = library_options("verify", options)
+    verification = verify(before, after, **settings, progress=progress_line())
 
     if after is None:
         wanted = pages("html.runtime_page", "markdown.runtime_markdown", lambda: (shown(before), verification))
@@ -54,4 +57,7 @@ def command(before: str, after: str | None, **options: Any) -> Answer:
         fields |= {"runtime": verification.runtime, "sites": [drift_json(site) for site in verification.sites]}
     if not verification.speaks_against:
         return Answer(fields, reports.announcing(show))
-    return Answer(fields, reports.announcing(show), error=verification.reason, exit_code=1)
+    answer = Answer(fields, reports.announcing(show), error=verification.reason, exit_code=1)
+    if after is not None and options["runtime"] is None:
+        answer.next_step = partial(after_small_difference, (before, after), settings, verification.runs)
+    return answer

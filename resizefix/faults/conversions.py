@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 from copy import deepcopy
+from operator import lt
 
 import numpy as np
 from onnx import NodeProto, TensorProto
@@ -92,7 +93,8 @@ def _before_quantising(node: ResizeNode, name: str) -> str:
 def duplicate_output(node: ResizeNode, _: Preferences) -> Fault | None:
     """Names written by several nodes: a converter that names its Casts after nodes without a name.
 
-    Where each name has as many readers as writers, the k-th writer and the k-th reader belong together.
+    Where each name has as many readers as writers, the k-th writer and the k-th reader belong together. A Cast that was
+    written twice keeps its readers, wherever it stands.
     """
     body = node.scope.body
     if not node.scope.disputed:
@@ -101,18 +103,20 @@ def duplicate_output(node: ResizeNode, _: Preferences) -> Fault | None:
     casts = {out for link in body.node if link.op_type == "Cast" for out in link.output}
     written = Counter(name for link in body.node for name in link.output if name)
     double = {name for name, count in written.items() if count > 1}
-    if not own & double:
+    writers_of = {name: [index for index, link in enumerate(body.node) if name in link.output] for name in double}
+    twice = {name for name, found in writers_of.items() if len({_bytes(body.node[index]) for index in found}) == 1}
+    if not own & double and not (node.is_first and double and double <= twice & casts):
         return None
-    because = Diagnostic("faults.output-twice", name=min(own & double))
+    because = Diagnostic("faults.output-twice", name=min(own & double or double))
     outside = {value if isinstance(value, str) else value.name for value in body.output}
     others: dict[int, NodeProto] = {}
     parted: list[str] = []
     for name in sorted(double):
-        writers = [index for index, link in enumerate(body.node) if name in link.output]
+        writers, alike = writers_of[name], name in twice
         readers = [index for index, link in enumerate(body.node) for read in link.input if read == name]
-        alike = all(body.node[index] == body.node[writers[0]] for index in writers)
         near = all(name in casts or is_resize(body.node[index]) for index in writers)
         paired = len(writers) == len(readers) and name not in outside
+        paired &= not alike or all(map(lt, writers, readers))
         if not near or not (paired or alike):
             return Fault(DUPLICATE_OUTPUT, because, Diagnostic("faults.readers-unpaired"), stops_loading=True)
         for place, writer in enumerate(writers[1:], start=1):
@@ -127,8 +131,13 @@ def duplicate_output(node: ResizeNode, _: Preferences) -> Fault | None:
         if names[link.name] > 1 and link.op_type == "Cast":
             link.name = node.names.fresh(link.name)
         others[index] = link
-    fix = Diagnostic("faults.writers-renamed")
+    fix = Diagnostic("faults.writers-renamed" if own & double else "faults.copies-renamed")
     return Fault(DUPLICATE_OUTPUT, because, fix, NodeEdit(others=others, forgotten=parted), stops_loading=True)
+
+
+def _bytes(node: NodeProto) -> bytes:
+    text: bytes = node.SerializeToString(deterministic=True)
+    return text
 
 
 def _behind_its_inputs(node: ResizeNode) -> set[str]:

@@ -298,6 +298,12 @@ class ResizeNode:
             if node.op_type not in ("Shape", "Size", "Constant"):
                 pending.extend(filter(None, node.input))
 
+    @property
+    def is_first(self) -> bool:
+        """Whether no other resize stands before it in its graph, body or function: it tells the faults of that."""
+        first = next(index for scope, index in self.surroundings.view.resizes if scope is self.scope)
+        return first == self.index
+
     # What changes are made of
 
     def rewritten(

@@ -24,10 +24,15 @@ class BrokenSizeRule(NamedTuple):
 
 
 class SizeRule(NamedTuple):
-    """For each symbol, after how many sizes the fitting ones recur (1: all fit, 0: never), and the rule as text."""
+    """For each symbol, after how many sizes the fitting ones recur (1: all fit, 0: never), and the rule as text.
+
+    `multiples`: by the symbol the step, above 1, of which every multiple fits; `alone`: nothing else fits.
+    """
 
     steps: Mapping[str, int]
     text: str
+    multiples: Mapping[str, int]
+    alone: bool
 
 
 class _Condition(NamedTuple):
@@ -132,7 +137,9 @@ def broken_at(flow: Flow, symbols: Mapping[str, int]) -> BrokenSizeRule | None:
 def rule_of(flow: Flow, symbols: Mapping[str, int]) -> SizeRule:
     """The sizes that fit around a wished one, each symbol by itself with the others as they are in the file."""
     steps: dict[str, int] = {}
+    multiples: dict[str, int] = {}
     said: list[str] = []
+    alone = True
     for name, wished in symbols.items():
         around = np.arange(max(1, wished - _AROUND), wished + _AROUND + 1, dtype=np.int64)
         sizes = {other: np.full(around.shape, flow.sizes.symbols[other], np.int64) for other in symbols}
@@ -140,17 +147,21 @@ def rule_of(flow: Flow, symbols: Mapping[str, int]) -> SizeRule:
         fits = np.ones(around.shape, bool)
         for _, _, holds in _looked_at(flow, sizes):
             fits &= holds
-        good = [int(size) for size in around[fits]]
-        below = [size for size in good if size <= wished][-1:]
-        above = [size for size in good if size >= wished][:1]
-        fitting = list(dict.fromkeys([*below, *above]))
-        steps[name] = _period(fits[around >= wished])  # below, a map may be too small for the network
+        # below the wished size, a map may be too small for the network
+        step = steps[name] = _period(fits[around >= wished])
+        good, code = around[fits], "origins.input-size-nearest"
+        if step > 1 and fits[(around >= wished) & (around % step == 0)].all():
+            whole = good[good % step == 0]
+            code = "origins.input-size-rule" if len(whole) == len(good) else "origins.input-size-multiples"
+            alone &= len(whole) == len(good)
+            multiples[name] = step
+            good = good if wished in good else whole
+        below, above = good[good <= wished][-1:], good[good >= wished][:1]
+        fitting = list(dict.fromkeys([*below.tolist(), *above.tolist()]))
         if fitting != [wished]:
-            nearest = " and ".join(str(size) for size in fitting) or "none"
-            whole = steps[name] > 1 and all(size % steps[name] == 0 for size in good)
-            code = "origins.input-size-rule" if whole else "origins.input-size-nearest"
-            said.append(Diagnostic(code, symbol=name, step=steps[name], nearest=nearest))
-    return SizeRule(steps, ". ".join(said) or Diagnostic("origins.input-size-no-rule"))
+            nearest = " and ".join(map(str, fitting)) or "none"
+            said.append(Diagnostic(code, symbol=name, step=step, nearest=nearest))
+    return SizeRule(steps, ". ".join(said) or Diagnostic("origins.input-size-no-rule"), multiples, alone)
 
 
 def _period(fits: npt.NDArray[np.bool_]) -> int:

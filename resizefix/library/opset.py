@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from onnx import TensorProto
@@ -12,6 +13,7 @@ from resizefix.document.scopes import default_opset
 from resizefix.document.structure import why_invalid
 from resizefix.error_bound import ErrorBound
 from resizefix.errors import UsageError
+from resizefix.faults.table import faults_in
 from resizefix.library import seam
 from resizefix.library.bounded import operation
 from resizefix.library.inlining import never
@@ -20,9 +22,11 @@ from resizefix.library.result import Result, failed, measured, not_done, not_ver
 from resizefix.library.rewrite import INEXACT_BOUND, LOWERED_BOUND, bounds_of
 from resizefix.operations.change_opset import lowered_to
 from resizefix.operations.change_opset import raised_to as raised
+from resizefix.operations.repair import why_resizes_refused
 from resizefix.operations.rewriter import Rewritten
+from resizefix.operations.site import ReadSite, Site
 from resizefix.operations.sites import find_sites
-from resizefix.outcome import Status
+from resizefix.outcome import Outcome, Status
 from resizefix.shapes.stored_shapes import ModelView
 from resizefix.verification.bounds import half_units
 from resizefix.verification.conditions import ChangeOptions, Conditions, Unpack, conditions
@@ -30,6 +34,7 @@ from resizefix.verification.plan import Plan
 from resizefix.verification.verification import Verification, VerificationStatus
 
 HAS_IT = Diagnostic("library.has-this-opset")
+_REPAIR = ("repair", "IN", "OUT")
 
 
 @operation(Demand(every=True), inlines=never)
@@ -56,6 +61,9 @@ def opset(
     if opset == current:
         outcomes = tuple(site.outcome(Status.UNCHANGED, HAS_IT) for site in sites)
         return Result(document, outcomes, (), Verification(VerificationStatus.SKIPPED, HAS_IT))
+    broken = _broken(document, sites)
+    if broken:
+        return Result(document, broken, (), skipped("library.nothing-converted"))
     if opset > current:
         changed = raised(document, opset, allow_inexact=allow_inexact)
     else:
@@ -69,6 +77,27 @@ def opset(
     if not verify:
         return Result(candidate, changed.outcomes, (), not_verified(), steps=changed.steps)
     return _proven(document, changed.with_document(candidate), opset, conditions(**run))
+
+
+def _broken(document: Document, sites: Sequence[Site]) -> tuple[Outcome, ...]:
+    """The outcomes where a resize keeps onnxruntime from loading the model, so that nothing shows what it computes:
+    `repair` comes first. None where it loads as far as is known."""
+    view = ModelView(document)
+    why: dict[int, Diagnostic] = {}
+    for site, faults in zip(sites, faults_in(view), strict=True):
+        stopping = next((fault.because for fault in faults if fault.stops_loading), None)
+        if stopping is not None or not isinstance(site, ReadSite):
+            loads = stopping is None and why_resizes_refused(document) is None
+            code = "operations.repair-before-opset" if loads else "operations.repair-before-loading"
+            why[site.index] = Diagnostic(code, why=stopping or site.reason)
+    if not why:
+        return ()
+    return tuple(
+        site.outcome(Status.REFUSED, why[site.index], instead=_REPAIR)
+        if site.index in why
+        else site.outcome(Status.UNCHANGED, Diagnostic("library.nothing-converted"))
+        for site in sites
+    )
 
 
 def _proven(document: Document, made: Rewritten, opset: int, rules: Conditions) -> Result[Document]:

@@ -174,8 +174,11 @@ class SizeWork:
         self._name_as_before(made.document)
         self._free, self._start = found, self.document
         rule = found.rule(free)
-        steps = [f"{step} ({name})" for name, step in rule.steps.items() if step > 1]
-        self.rule = Diagnostic("library.input-size-rule", steps=" and ".join(steps)) if steps else ""
+        steps = {name: step for name, step in rule.steps.items() if step > 1}
+        code = "library.input-size-rule" if rule.alone else "library.input-size-multiples"
+        code = code if rule.multiples == steps else "library.input-size-from-old"
+        listed_steps = " and ".join(f"{step} ({name})" for name, step in steps.items())
+        self.rule = Diagnostic(code, steps=listed_steps) if steps else ""
         self._keep(found, made, dict.fromkeys(free))
 
     def _name_as_before(self, made: Document) -> None:

@@ -90,7 +90,7 @@ def _renamed(op_type: str) -> Rewrite:
     return rewrite
 
 
-def _refused(code: str = "opsets.raise-changed-meaning") -> Rewrite:
+def _refused(code: str) -> Rewrite:
     def rewrite(raised: Raised) -> None:
         raise RefusedError(code)
 
@@ -100,6 +100,12 @@ def _refused(code: str = "opsets.raise-changed-meaning") -> Rewrite:
 def _batch_normalization_9(raised: Raised) -> None:
     if raised.take("spatial", 1) != 1:
         raise RefusedError("opsets.raise-spatial")
+
+
+def _batch_normalization_14(raised: Raised) -> None:
+    """With more than one output the old node trained, which the attribute training_mode says from here on."""
+    if len(raised.node.output) > 1:
+        raise RefusedError("opsets.raise-training")
 
 
 def _resize_11(raised: Raised) -> None:
@@ -154,7 +160,7 @@ def _dropout_10(raised: Raised) -> None:
     for scope in raised.view.scopes.all if masks else ():
         read = {name for node in scope.body.node for name in node.input}
         if masks & (read | {value if isinstance(value, str) else value.name for value in scope.body.output}):
-            raise RefusedError("opsets.raise-changed-meaning")
+            raise RefusedError("opsets.raise-mask")
 
 
 def _dropout_12(raised: Raised) -> None:
@@ -188,7 +194,7 @@ def _floats_13(raised: Raised) -> None:
     """Erf-9 took integers too."""
     elem_type = raised.view.elem_type(raised.scope, raised.node.input[0])
     if elem_type is not None and np.dtype(helper.tensor_dtype_to_np_dtype(elem_type)).kind in "iu":
-        raise RefusedError("opsets.raise-changed-meaning")
+        raise RefusedError("opsets.raise-integers")
 
 
 def _split_18(raised: Raised) -> None:
@@ -213,7 +219,7 @@ ROWS: dict[int, dict[str, Rewrite]] = {
     9: {
         "Upsample": _to_inputs("scales", dtype=np.float32),
         "BatchNormalization": _batch_normalization_9,
-        "Scan": _refused(),
+        "Scan": _refused("opsets.raise-batch-of-scan"),
     },
     10: {
         "Upsample": _renamed("Resize"),
@@ -235,15 +241,13 @@ ROWS: dict[int, dict[str, Rewrite]] = {
         "Resize": _resize_13,
         "Erf": _floats_13,
     },
-    # training_mode: with more than one output the old node trained
-    14: {"BatchNormalization": lambda raised: _refused()(raised) if len(raised.node.output) > 1 else None},
+    14: {"BatchNormalization": _batch_normalization_14},
     16: {"RoiAlign": lambda raised: raised.put("coordinate_transformation_mode", "output_half_pixel")},
     18: {**dict.fromkeys(_REDUCTIONS_18, _to_inputs("axes")), "Split": _split_18},
     # not in ONNX, but in onnxruntime: the last bit of a mean differs
     19: {"AveragePool": _refused(ROUNDS_OTHERWISE)},
-    20: {"GridSample": _grid_sample_20, "DFT": _refused()},
-    # scale and bias per channel instead of per group
-    21: {"GroupNormalization": _refused()},
+    20: {"GridSample": _grid_sample_20, "DFT": _refused("opsets.raise-axis-of-dft")},
+    21: {"GroupNormalization": _refused("opsets.raise-groups")},
     # onnxruntime 1.32 computes them by other operators: the last bits differ
     28: dict.fromkeys(("ReduceLogSum", "ReduceLogSumExp"), _refused(ROUNDS_OTHERWISE)),
 }

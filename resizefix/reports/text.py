@@ -68,7 +68,8 @@ def _show_outcomes(out: Screen, result: Result, *, texts: bool, refused: Outcome
     told = [outcome for outcome in result.outcomes if outcome is not refused]
     for group in grouped(told, lambda outcome: outcome.index if texts else _looks(outcome)):
         outcome = group[0]
-        why = reason(outcome)
+        is_tried = outcome.status is Status.CHANGED and not kept
+        why = outcome.fault if is_tried and outcome.fault and not texts else reason(outcome)
         first = reasons.setdefault(why, outcome.node)
         if len(why) > _SHORT and first != outcome.node:
             why = f"for the same reason as {first}"
@@ -78,7 +79,7 @@ def _show_outcomes(out: Screen, result: Result, *, texts: bool, refused: Outcome
         if outcome.max_abs_diff and not outcome.node_diffs:
             shapes = {name: shape for name, shape in (outcome.measured_at or {}).items() if name not in new}
             measured = f" (measured difference {outcome.max_abs_diff:.2g} at {proof.shapes_text(shapes)})"
-        word = "tried" if outcome.status is Status.CHANGED and not kept else outcome.status.value
+        word = "tried" if is_tried else outcome.status.value
         out.wrapped((f"{word:<9} ", _STYLES[outcome.status]), f"{text}{measured}", hang=4)
         for line in proof.measured_lines(outcome):
             out.below(line)

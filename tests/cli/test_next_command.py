@@ -202,3 +202,48 @@ def test_a_type_that_onnxruntime_has_no_kernel_of_is_cast_first_and_then_the_com
     assert words[:2] == ["resizefix", "legalize"], err
     assert call(*words[1:])[0] == 0
     assert call(typed[0], words[3], "out.onnx", *typed[1:])[0] == 0
+
+
+ROUNDED = {"rtol": "y = Mul (x, c)", "atol": "s = Add (x, c) y = Sub (s, one)"}
+
+
+@pytest.mark.parametrize(("option", "more", "tolerance"), [
+    ("rtol", 4e-7, "1e-6"), ("rtol", 4e-6, "1e-5"), ("atol", 4e-6, "1e-5"),
+    ("rtol", 1e-4, None), ("atol", 1e-2, None),
+])  # fmt: skip
+def test_verify_of_models_that_differ_by_rounding_names_the_tolerance_that_passes(
+    tmp_path, monkeypatch, said, option, more, tolerance
+):
+    monkeypatch.chdir(tmp_path)
+    for name, number in (("a.onnx", 1.0), ("b.onnx", 1 + more)):
+        constants = f"<float[1] c = {{{number}}}, float[1] one = {{1}}>"
+        onnx.save(model(f"(float[1,8] x) => (float[1,8] y) {constants} {{ {ROUNDED[option]} }}", 17), name)
+    code, text = said("verify a.onnx b.onnx")
+    assert code == 1
+    if tolerance is None:
+        assert "next" not in text
+        return
+    typed = text.splitlines()[-1].partition("resizefix ")[2]
+    assert typed == f"verify a.onnx b.onnx --{option} {tolerance}"
+    assert said(typed)[0] == 0
+
+
+RAISED = "(float[1,3,8,8] x) => (float[1,3,16,16] y) <float[3] w = {1, 1, 1}, float[4] s = {1, 1, 2, 2}{more}>"
+TRAINED = "n, m, v, m2, v2 = BatchNormalization (x, w, w, w, w) "
+UP = 'y = Resize <mode = "nearest", nearest_mode = "floor", coordinate_transformation_mode = "asymmetric"> '
+
+
+@pytest.mark.parametrize(("opset", "more", "nodes", "to", "next_words"), [
+    (12, ", float[0] roi = {}", f"{TRAINED} {UP} (n, roi, s)", 18, "opset m.onnx o.onnx 13"),
+    (13, ", float[0] roi = {}", f"{TRAINED} {UP} (n, roi, s)", 18, None),
+    (13, ", int64[4] z = {1, 3, 16, 16}", f'{UP} (x, "", s, z)', 18, "repair m.onnx m.repaired.onnx"),
+])  # fmt: skip
+def test_a_refused_opset_ends_with_what_works(tmp_path, monkeypatch, said, opset, more, nodes, to, next_words):
+    monkeypatch.chdir(tmp_path)
+    onnx.save(model(RAISED.replace("{more}", more) + f" {{ {nodes} }}", opset), "m.onnx")
+    code, text = said(f"opset m.onnx o.onnx {to}")
+    assert (code, "model.eval()" in text) == (1, "Batch" in text)
+    assert ("onnxruntime does not load the model" in text) == (next_words is not None and "repair" in next_words)
+    assert (text.splitlines()[-1].partition("resizefix ")[2] if "next" in text else None) == next_words
+    if next_words is not None:
+        assert said(next_words)[0] == 0

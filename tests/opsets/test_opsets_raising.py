@@ -5,13 +5,14 @@ import onnx
 import onnx_text
 import onnxruntime as ort
 import pytest
+from onnx import helper
 from opset_pair import run, same_bits
 
 from resizefix.document.document import Document
 from resizefix.errors import RefusedError
 from resizefix.opsets.newest import NEWEST_RAISED as NEWEST
 from resizefix.opsets.raising import BODY_OPSETS, raised_to, why_not_raised
-from resizefix.opsets.raising_rows import ROWS
+from resizefix.opsets.raising_rows import ROWS, Raised
 
 X = np.random.default_rng(0).standard_normal((2, 3, 4, 6)).astype(np.float32)
 IN = "float[2,3,4,6] x"
@@ -165,6 +166,16 @@ def test_an_attribute_that_is_an_argument_of_its_function_is_refused():
 def test_every_row_has_a_case_or_is_a_refusal():
     rows = {(opset, name) for opset, found in ROWS.items() for name in found}
     assert rows == {*CASES, *REFUSED}
+
+
+@pytest.mark.parametrize(("opset", "operator", "why"), [
+    (9, "Scan", "runs over a batch"), (14, "BatchNormalization", "in training mode, .* model.eval()"),
+    (20, "DFT", "its axis became an input"), (21, "GroupNormalization", "scale and bias are of each group"),
+])  # fmt: skip
+def test_a_refusal_says_what_the_opset_changed(opset, operator, why):
+    row = Raised(helper.make_node(operator, ["x"], ["y", "m", "v"]), *[None] * 4)
+    with pytest.raises(RefusedError, match=why):
+        ROWS[opset][operator](row)
 
 
 def test_what_is_not_said_in_the_later_opset_is_refused_with_the_node():

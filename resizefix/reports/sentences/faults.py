@@ -51,6 +51,9 @@ SENTENCES = {
     "faults.output-twice": "the tensor '{name}' is written by several nodes, which ONNX forbids",
     "faults.readers-unpaired": "which reader belongs to which is not certain; convert the model again",
     "faults.writers-renamed": "each writer gets a name of its own; the first reader belongs to the first writer, and so on",
+    "faults.copies-renamed": "all are the same Cast, and each gets a name of its own",
+    "faults.node-name-twice": "several nodes have the name {name!r}, which onnxruntime does not load",
+    "faults.nodes-renamed": "the first keeps the name; each other node gets one of its own",
     "faults.scales-quantised": "its scales are quantised, which makes them {scales}",
     "faults.factor-unknown": "each is within {half:.3g} of what was meant, and no stored shape says which factor that is",
     # scales and sizes

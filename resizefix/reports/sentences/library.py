@@ -124,6 +124,8 @@ SENTENCES = {
     "library.message-is-text": "the message must be a text that is not empty, not {value}; paste what the runtime printed",
     "library.input-size-positions": "its constant {name!r} of shape {shape} is a learned or unknown table of positions: --interpolate-positions interpolates it, which is an approximation",
     "library.input-size-rule": "the new size must be a multiple of {steps}",
+    "library.input-size-multiples": "the new size may be any multiple of {steps}; not every other size works",
+    "library.input-size-from-old": "the new size may be the old one plus or minus a multiple of {steps}",
     "library.node-alone-has-other-numbers": "{runtime} takes the node alone and computes something else: {why}",
     "library.node-alone-has-other-shape": "{runtime} takes the node alone and gives another shape: {why}",
     "library.nothing-to-compare-with": "nothing was compared: {why}",

@@ -57,6 +57,7 @@ SENTENCES = {
     "origins.input-size-empty": "its output would be {length} long",
     "origins.input-size-remainder": "{whole} is no multiple of {divisor}",
     "origins.input-size-rule": "The {symbol} must be a multiple of {step}; the nearest are {nearest}",
+    "origins.input-size-multiples": "Every multiple of {step} works as {symbol}; the nearest are {nearest}",
     "origins.input-size-nearest": "Nearest values of {symbol} that work: {nearest}",
     "origins.input-size-no-rule": "No single size explains it",
     "origins.input-size-table": "its constant {name!r} of shape {shape} has numbers for each position that follow no formula: a learned or unknown table",

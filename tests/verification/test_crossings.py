@@ -61,7 +61,7 @@ def values(between: str, feeds: list[np.ndarray]) -> list[np.ndarray]:
     return [session.run({"x": one})["y"] for one in feeds]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.integers(0, 2**31), st.sampled_from(BETWEEN), st.sampled_from(THRESHOLDS), st.sampled_from([0.02, 0.3]))
 def test_a_threshold_behind_what_hands_on_no_number_is_told_from_one_that_is_a_little_further(
     seed, between, threshold, part
@@ -101,7 +101,7 @@ SUMS = (
 )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.integers(0, 2**31), st.sampled_from(sorted(HOLDING)), st.sampled_from(SUMS))
 @example(8768525, "a function", SUMS[2])  # the nearest feed beyond the threshold is of numbers near 1e38
 def test_a_threshold_in_a_body_is_told_from_one_that_is_a_little_further(seed, holding, between):

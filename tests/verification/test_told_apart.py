@@ -81,7 +81,7 @@ BRANCHES = """(float[2] x, float c) => (y) <float k = {%s}> {
     y = If(p) <then_branch = t () => (float[2] u) { u = %s(x) }, else_branch = e () => (float[2] v) { v = %s(x) }> }"""
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(SEEDS, st.floats(-1e3, 1e3, width=32), st.booleans(), st.booleans())
 def test_both_branches_are_compared_whatever_decides_between_them(seed, limit, other_then, other_else):
     before = BRANCHES % (float(limit), "Neg", "Neg")
@@ -117,7 +117,7 @@ CUT = """(float[n] x) => (y) <int64[1] k = {%d}, int64[2] pads = {%d, 0}, int64[
     int64 unit = {1}, float half = {0.5}, int64[1] last = {9223372036854775807}> { %s }"""
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(SEEDS, st.integers(1, 3000), st.integers(1, 40), st.sampled_from(CUTTING))
 @example(0, 5, 1, CUTTING[4])
 @example(1, 12, 1, CUTTING[4])
@@ -138,7 +138,7 @@ AT_ONCE = (
 PASSED_AT_ONCE = "(float[%d] x, float[%d] w) => (y) <float k = {%s}, float k2 = {%s}> { %s }"
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(SEEDS, st.integers(-1000, -20), st.integers(1, 6), st.sampled_from(AT_ONCE))
 def test_a_limit_that_all_numbers_must_pass_at_once_is_seen(seed, limit, length, nodes):
     before = PASSED_AT_ONCE % (length, length, float(limit), float(limit), nodes)
@@ -159,7 +159,7 @@ def test_a_model_of_these_is_no_other_one_than_itself(text):
     assert found.passed, found.reason
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(SEEDS, st.floats(0.015625, 8, width=32), st.integers(0, 255), st.sampled_from(["scale", "zero", "type"]))
 def test_a_quantisation_is_seen_where_it_saturates_and_about_its_zeros(seed, scale, zero, other):
     text = """(float[3] x) => (y) <float s = {%s}, %s z = {%d}> {
@@ -172,7 +172,7 @@ def test_a_quantisation_is_seen_where_it_saturates_and_about_its_zeros(seed, sca
     assert not verified(before, after, seed).passed
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(SEEDS, st.integers(0, 12), st.booleans())
 def test_a_model_that_refuses_the_usual_feeds_is_fed_others(seed, position, is_sequence):
     taken = f"(seq(float[2]) x) => (y) <int64 i = {{{position}}}> {{ y = SequenceAt(x, i) }}"

@@ -56,8 +56,8 @@ def line_within(most: int, made: int, total: int, took: float, what: str) -> str
     words = printable(what)
     room = min(most - len(bar) - len(figures), _LABEL)
     if room < _BAR:
-        beside = most - len(figures) - 2
-        return f"{figures}  {shortened(words, beside)}" if beside > 0 else figures[:most]
+        room = most - len(figures) - 2
+        return f"{figures}  {shortened(words, room)}" if room > 0 else figures[:most]
     words = shortened(words, room)
     return f"{words}{' ' * (room - columns(words))}{bar}{figures}"
 

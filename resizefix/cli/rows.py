@@ -116,7 +116,7 @@ def _columns(text: str) -> int:
 
 
 def _reason(answer: Mapping[str, Any]) -> str:
-    """What a row says of a model beside its outcome."""
+    """What a row says of a model after its outcome."""
     if answer["error"]:
         return str(answer["error"]).removeprefix(f"{answer['model']}: ")
     if "sites" in answer:

@@ -220,9 +220,9 @@ class ModelOnStdout:
 
     def save(self, model: Document) -> None:
         """Write the whole model to a temporary file, and then to stdout. Raises UsageError if data lie beside it."""
-        beside = model.data_files()
-        if beside:
-            raise UsageError("cli.stdout-without-data", file=beside[0])
+        data_files = model.data_files()
+        if data_files:
+            raise UsageError("cli.stdout-without-data", file=data_files[0])
         path = os.path.join(_folder(self._context), "stdout.onnx")
         model.save(path)
         try:

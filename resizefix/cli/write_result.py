@@ -43,7 +43,7 @@ class NotChanged(NamedTuple):
 
 
 class ExtraOutput(NamedTuple):
-    """What a command tells beside the outcomes: fields for --json, and how to show them to a person; `show_last` shows
+    """What a command adds to the outcomes: fields for --json, and how to show them to a person; `show_last` shows
     what stands behind the warnings."""
 
     fields: dict[str, Any]

@@ -57,7 +57,7 @@ def diff(before: Document, after: Document, *, meaning_only: bool = False) -> li
     """All differences between two models, the model's own fields first, then scope by scope.
 
     `meaning_only` leaves out what no runtime reads to compute: texts, metadata, who made the model, how a tensor is
-    stored, another valid order of the nodes.
+    stored, another order of what is looked up by name, another valid order of the nodes.
     """
     return list(_Models(before, after, meaning_only).changes())
 
@@ -107,8 +107,8 @@ class _Models:
                 yield Change(what, _name(row), *self._texts(row), path)
             elif what != "function" and not isinstance(before, str):
                 yield from self._of_entry(what, row, path)
-        if moved is not None and not (self._meaning_only and what == "node" and _runs(old) and _runs(new)):
-            yield Change(f"order of {what}s", moved[0], *moved, path)
+        if moved is not None and not (self._meaning_only and _means_the_same_in_order(pair)):
+            yield Change(f"order of {what.removesuffix('s')}s", moved[0], *moved, path)
 
     def _of_entry(self, what: str, row: MessagePair, path: ScopePath) -> Iterator[Change]:
         _, old, new = row
@@ -163,6 +163,13 @@ def _with_parts(text: str | None, differences: list[Difference]) -> tuple[str, s
 
 def _in(path: tuple[str, ...], text: str | None) -> str | None:
     return text if text is None or not path else f"{'.'.join(path)}: {text}"
+
+
+def _means_the_same_in_order(pair: FieldPair) -> bool:
+    """Whether two orders of one list compute the same: of entries looked up by name, of nodes that run in both."""
+    if not MATCHED[pair.kind, pair.field.name].is_ordered:
+        return True
+    return pair.field.name == "node" and all(_runs(nodes) for nodes in pair.values)
 
 
 def _runs(nodes: Sequence[NodeProto]) -> bool:

@@ -35,7 +35,7 @@ from resizefix.scope_path import FunctionName
 
 
 class Matched(NamedTuple):
-    """A list whose entries are matched by `key`. Where not `is_ordered`, their order says nothing."""
+    """A list whose entries are matched by `key`. Where not `is_ordered`, no runtime reads their order."""
 
     key: Callable[[Any], str]
     is_ordered: bool = False
@@ -122,12 +122,10 @@ def pairs(
 ) -> tuple[list[MessagePair], tuple[str, str] | None]:
     """The entries of two lists in pairs: by name, the second of a name with the second; by position where None matches.
 
-    Then, if their order counts, the first entry that stands where another stood, and that one.
+    Then, if the order is another, the first entry that stands where another stood, and that one.
     """
     old, new = numbered(matched, before), numbered(matched, after)
     rows = [(_shown(key), old.get(key), new.get(key)) for key in dict.fromkeys((*old, *new))]
-    if matched is None or not matched.is_ordered:
-        return rows, None
     was, now = [key for key in old if key in new], [key for key in new if key in old]
     return rows, next(((_shown(a), _shown(b)) for a, b in zip(was, now, strict=True) if a != b), None)
 
@@ -152,7 +150,8 @@ def _shown(key: tuple[str, int]) -> str:
 
 UNKNOWN = "unknown fields"
 # What no runtime reads, beside the fields of UNREAD: how a tensor is stored, "" or "ai.onnx", a default that is stated.
-STORAGE, DOMAIN, DEFAULT = "storage", "domain", "default value"
+# The order of a list that is looked up by name.
+STORAGE, DOMAIN, DEFAULT, ORDER = "storage", "domain", "default value", "order"
 
 
 class Difference(NamedTuple):
@@ -231,7 +230,7 @@ class MessageComparison:
         self._documents = before, after
 
     def differences(self, before: Message, after: Message, path: tuple[str, ...] = ()) -> Iterator[Difference]:
-        """Every field in which two messages of one kind differ; lists in an order that says nothing are the same."""
+        """Every field in which two messages of one kind differ."""
         if settled(before, after):
             return
         if isinstance(before, TensorProto) and isinstance(after, TensorProto):
@@ -276,7 +275,8 @@ class MessageComparison:
             elif not isinstance(before, str):
                 yield from self.differences(before, after, place)
         if moved is not None:
-            yield Difference((*path, f"order of {name}s"), *moved)
+            is_read = matched is None or matched.is_ordered
+            yield Difference((*path, f"order of {name.removesuffix('s')}s"), *moved, None if is_read else ORDER)
 
     def _of_tensors(self, before: TensorProto, after: TensorProto, path: tuple[str, ...]) -> Iterator[Difference]:
         old, new = (stored(document, tensor) for document, tensor in zip(self._documents, (before, after), strict=True))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 from resizefix.cli.envelope import Answer
+from resizefix.cli.misplaced import meant
 from resizefix.cli.streams import shown
 from resizefix.cli.write_result import (
     ExtraOutput,
@@ -27,6 +29,9 @@ if TYPE_CHECKING:
 def command(model: str, **options: Any) -> Answer:
     """Rewrite those Upsample/Resize nodes of IN that TARGET refuses into ones it accepts, which compute the same."""
     if options["target"] is None:
+        form = None if os.path.exists(model) else meant("legalize", [model])
+        if form is not None:
+            raise UsageError("cli.misplaced", word=model, form=form)
         if not options["fastest"]:
             raise UsageError("cli.no-target", rule="target")
         options = {**options, "target": "onnxruntime"}

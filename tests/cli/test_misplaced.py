@@ -18,6 +18,7 @@ from fixture_models import SRCNN
         ("legalize m.onnx o.onnx tensorrt-8.0", "--target tensorrt-8.0"),
         ("freeze-scales m.onnx o.onnx scales=1,1,4,4", "--set scales=1,1,4,4"),
         ("legalize tensorrt-8.0 m.onnx o.onnx", "--target tensorrt-8.0"),
+        ("legalize tensorrt-8.0 m.onnx", "a target is given by --target tensorrt-8.0"),
         ("check tensorrt-8.0 m.onnx", "--target tensorrt-8.0"),
         ("check m.onnx --target tensorrt 8.6", "--target tensorrt-8.6"),
         ("input-size 40x48 m.onnx o.onnx", "SIZE is the last argument: write m.onnx o.onnx 40x48"),

@@ -20,14 +20,13 @@ from resizefix.scope_path import ScopePath
 from resizefix.verification.arms import Watched
 from resizefix.verification.crossings import Crossings, half_way, largest, mean_size, moved, numbers_fed, numbers_of
 from resizefix.verification.draws import SMALL, Drawer
-from resizefix.verification.feed_rows import ROWS_OF_A_TURN, FeedRow, looking_row, row
+from resizefix.verification.feed_rows import ROWS_OF_A_TURN, SPECIAL_NUMBERS, FeedRow, SpecialNumbers, looking_row, row
 from resizefix.verification.feeds import Feeder
 from resizefix.verification.fitting import Fitted
 from resizefix.verification.memory_budget import MemoryBudget
 from resizefix.verification.plan import LIGHT, TellingValues
 from resizefix.verification.scale_points import ScalePoint
 from resizefix.verification.sizing import SIZINGS, SMALL_SIZINGS
-from resizefix.verification.special_numbers import SPECIAL_NUMBERS, SpecialNumbers
 
 # How many further feeds a model gets by the numbers that it holds, is fed and gives: a run takes about so long.
 OF_LIGHT = (

@@ -23,6 +23,7 @@ from resizefix.verification.bounds import allows, moved_by_noise, reported, wide
 from resizefix.verification.compare import compare
 from resizefix.verification.crossings import crossings_of
 from resizefix.verification.engine import DifferenceError, Engine, run_of
+from resizefix.verification.feed_rows import SpecialNumbers, asks_for_special
 from resizefix.verification.feeds import Feeder
 from resizefix.verification.fitting import Fitted, fit_feeds, with_shapes_to_give
 from resizefix.verification.further_feeds import FurtherFeeds, drawn_first, tells
@@ -30,7 +31,6 @@ from resizefix.verification.jumps import agree_before_jumps, require_agreement_b
 from resizefix.verification.memory_budget import MemoryBudget, OverBudgetError
 from resizefix.verification.plan import TellingValues
 from resizefix.verification.signatures import Feeding, NotComparableError, common_inputs, output_names, require_types
-from resizefix.verification.special_numbers import SpecialNumbers, asks_for_special
 from resizefix.verification.trial import AtDefault, Outputs, Point, Side, Trial
 from resizefix.verification.verification import Verification
 from resizefix.verification.views import PlaneView, views_of

@@ -24,8 +24,8 @@ from resizefix.verification.bounds import relative_bounds, within
 from resizefix.verification.compare import compare
 from resizefix.verification.engine import DifferenceError, run_of
 from resizefix.verification.jumps import agree_before_jumps
-from resizefix.verification.probe import Prober
 from resizefix.verification.promoted_runs import (
+    Prober,
     PromotedPoint,
     PromotedRuns,
     follow_whole_sizes,

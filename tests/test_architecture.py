@@ -30,7 +30,6 @@ WORDS = {
     "addresses",
     "diagnostics",
     "difference",
-    "error_bound",
     "errors",
     "interpolation",
     "near_words",

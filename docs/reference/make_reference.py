@@ -24,7 +24,7 @@ from resizefix.equivalences.error_bound import GROWS, spelling_bound
 from resizefix.equivalences.resize_spec import ResizeSpec
 from resizefix.equivalences.table import EQUIVALENCES
 from resizefix.interpolation import CoordinateTransformationMode, ExtentKind, Interpolation, Mode
-from resizefix.library.model_outcome import RULES
+from resizefix.library.result import RULES
 from resizefix.targets.described import PROPERTIES, QUOTED
 from resizefix.targets.described_conditions import CONDITIONS
 from resizefix.targets.described_schema import schema as file_schema

@@ -84,7 +84,7 @@ def command(model: str, **options: Any) -> Answer:
     answer = write_result(model, {**options, "settings": settings}, why_not, extra=extra)
     if page.html is None or answer.outcome is not ModelOutcome.CHANGED:
         return answer
-    from resizefix.reports.set_page import set_page
+    from resizefix.reports.html import set_page
 
     page.write(lambda: set_page(shown(model), answer.output, options["settings"], results[-1]), lambda: "")
     return replace(answer, fields={**answer.fields, "html": page.html}, show=page.announcing(answer.show))

@@ -23,9 +23,9 @@ from resizefix.outcome import ModelOutcome, Status
 from resizefix.shell_words import joined
 
 if TYPE_CHECKING:
-    from resizefix.library.lost_targets import TargetsMoved
     from resizefix.library.result import Result
     from resizefix.library.tensorrt_profile import Range
+    from resizefix.library.verdict import TargetsMoved
     from resizefix.outcome import Outcome
     from resizefix.reports.result_table import Made
     from resizefix.shapes.stored_shapes import ModelView
@@ -261,7 +261,7 @@ def show_profile_of(result: Result, fields: Mapping[str, Any], out: str) -> None
 def _moved(model: str, result: Result) -> tuple[ModelView, ModelView, TargetsMoved]:
     """The old model, the new one, and which targets accept the resizes of each."""
     from resizefix.document.document import Document
-    from resizefix.library.lost_targets import targets_moved
+    from resizefix.library.verdict import targets_moved
     from resizefix.shapes.stored_shapes import ModelView
 
     before, after = result.seen or (ModelView(Document.open(model)), ModelView(result.model))

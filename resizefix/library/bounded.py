@@ -25,11 +25,10 @@ from resizefix.document.document import Document
 from resizefix.errors import RefusedError
 from resizefix.interop import Model, OfAnotherPackage, opened, returned
 from resizefix.library.advice import AskedCall, Candidates, advise, with_inlining
-from resizefix.library.inlining import Asks, inlining_first
-from resizefix.library.model_outcome import Demand
 from resizefix.library.option_values import SIZE
 from resizefix.library.options import checked_options, checks_of, command_of
-from resizefix.library.result import Result, failed, refusal_of, settled, skipped
+from resizefix.library.preparation import Asks, inlining_first
+from resizefix.library.result import Demand, Result, failed, refusal_of, settled, skipped
 from resizefix.operations.sites import find_sites, select
 from resizefix.outcome import ModelOutcome, Status
 from resizefix.verification.conditions import DEFAULTS, RunOptions

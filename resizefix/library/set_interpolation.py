@@ -23,11 +23,9 @@ from resizefix.library import seam
 from resizefix.library.advice import AskedCall, Words
 from resizefix.library.bounded import operation
 from resizefix.library.coupling import SizeInquiry
-from resizefix.library.inlining import never
-from resizefix.library.model_outcome import Demand
 from resizefix.library.plans import runs_in
-from resizefix.library.raising import raised, require_raised_alike
-from resizefix.library.result import Result, failed, measured, not_verified, skipped
+from resizefix.library.preparation import never, raised, require_raised_alike
+from resizefix.library.result import Demand, Result, failed, measured, not_verified, skipped
 from resizefix.operations.new_extent import NewExtents, set_constant_extent
 from resizefix.operations.set_interpolation import Changed
 from resizefix.operations.set_interpolation import set_interpolation as make

@@ -10,8 +10,8 @@ from dataclasses import replace
 from os import PathLike
 from typing import cast
 
+from resizefix.difference import ErrorBound
 from resizefix.document.document import Document
-from resizefix.error_bound import ErrorBound
 from resizefix.errors import UsageError
 from resizefix.interop import Model, opened
 from resizefix.interop.feed_file import read_feeds

@@ -16,11 +16,11 @@ from functools import partial, reduce
 import numpy as np
 
 from resizefix.diagnostics import Diagnostic
+from resizefix.difference import ErrorBound
 from resizefix.document.node_builder import NodeBuilder
 from resizefix.equivalences.error_bound import cubic_coefficients
 from resizefix.equivalences.index_map import Floats, coordinates, nearest_indices
 from resizefix.equivalences.resize_spec import Axis, ResizeSpec
-from resizefix.error_bound import ErrorBound
 from resizefix.interpolation import Interpolation, Mode
 from resizefix.lowerings.lowering import FINITE, Lowering, rounding, why_not_static, why_too_large
 

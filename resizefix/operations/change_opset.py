@@ -6,11 +6,11 @@ from onnx import FunctionProto, ModelProto
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.dialect import RESIZES
+from resizefix.difference import ErrorBound
 from resizefix.document.document import Document
 from resizefix.document.edits import set_default_opset
 from resizefix.document.scopes import DEFAULT_DOMAINS, bodies, default_opset, in_order, node_label
 from resizefix.document.text import node_text
-from resizefix.error_bound import ErrorBound
 from resizefix.operations.resizes_in_opset import resizes_in
 from resizefix.operations.rewriter import Rewritten
 from resizefix.operations.site import Site
@@ -23,8 +23,8 @@ from resizefix.opsets.value_info_map import ValueInfoMap
 from resizefix.opsets.verdict import Blocker, OpsetStep
 from resizefix.outcome import Outcome, Status
 from resizefix.scope_path import Key
-from resizefix.shapes.signatures import since_version
 from resizefix.shapes.stored_shapes import ModelView
+from resizefix.shapes.table import since_version
 
 _ROUNDED = ErrorBound(exact=False, bound=2e-7)  # of sums in another order, which onnxruntime makes
 

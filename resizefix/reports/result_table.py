@@ -26,8 +26,8 @@ from resizefix.shapes.stored_shapes import ModelView
 
 if TYPE_CHECKING:
     from resizefix.document.document import Document
-    from resizefix.library.lost_targets import TargetsMoved
     from resizefix.library.result import Result
+    from resizefix.library.verdict import TargetsMoved
 
 
 _MOST_GROUPS = 4

@@ -15,7 +15,7 @@ from resizefix.document.document import Document
 from resizefix.document.scopes import DEFAULT_DOMAINS, Scope, Scopes, is_operator, node_label
 from resizefix.document.view import View
 from resizefix.scope_path import MAIN, FunctionName
-from resizefix.shapes.signatures import schema_of, since_version
+from resizefix.shapes.table import schema_of, since_version
 from resizefix.verification.other_values import other_values
 from resizefix.verification.plan import Plan, Seen, bare, made_by, same_field, same_message, unplanned
 

@@ -10,9 +10,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.difference import Differences
+from resizefix.difference import Differences, ErrorBound
 from resizefix.document.document import Document
-from resizefix.error_bound import ErrorBound
 from resizefix.runtimes.inputs import Feeds
 from resizefix.runtimes.limits import BrokenOffError
 from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError, Session

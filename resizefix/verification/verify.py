@@ -14,8 +14,8 @@ from dataclasses import replace
 from onnx import NodeProto
 
 from resizefix.diagnostics import Diagnostic
+from resizefix.difference import ErrorBound
 from resizefix.document.document import Document
-from resizefix.error_bound import ErrorBound
 from resizefix.errors import UsageError
 from resizefix.runtimes.limits import BrokenOffError
 from resizefix.runtimes.ort_session import (

@@ -35,7 +35,7 @@ WITH_TEXTS = (
     "equivalences/table.py",
     "faults/torch_call.py",  # a pattern of what torch writes
     "library/keywords.py",  # TypeErrors, of how a call is written
-    "library/model_outcome.py",  # rows, for the reference
+    "library/result.py",  # rows, for the reference
     "library/option_values.py",
     "library/options.py",
     "operations/settings.py",

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from resizefix.cli.envelope import Answer
+from resizefix.cli.model_files import default_out
 from resizefix.cli.options import Subcommand
 from resizefix.cli.report_files import ReportFiles
 from resizefix.cli.streams import ModelArgument, shown
-from resizefix.cli.target import default_out
 from resizefix.cli.write_result import ExtraOutput, why_not_changed, write_result, writing_command
 from resizefix.diagnostics import Diagnostic
 from resizefix.errors import UsageError

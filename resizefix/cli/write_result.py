@@ -13,10 +13,9 @@ import click
 import resizefix
 from resizefix import process
 from resizefix.cli.envelope import Answer, output_mode
+from resizefix.cli.model_files import default_out, target_file_of
 from resizefix.cli.options import Subcommand, model_argument, subcommand
-from resizefix.cli.progress import progress_line
-from resizefix.cli.streams import DASH, ModelOnStdout, require_whole
-from resizefix.cli.target import default_out, target_file_of
+from resizefix.cli.streams import DASH, ModelOnStdout, progress_line, require_whole
 from resizefix.diagnostics import Diagnostic
 from resizefix.library.options import call_of, library_options
 from resizefix.outcome import ModelOutcome, Status

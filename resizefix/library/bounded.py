@@ -33,7 +33,6 @@ from resizefix.operations.sites import find_sites, select
 from resizefix.outcome import ModelOutcome, Status
 from resizefix.verification.conditions import DEFAULTS, RunOptions
 from resizefix.verification.verification import Verification, VerificationStatus
-from resizefix.worker import Worker, WorkerEndedError
 
 P = ParamSpec("P")
 F = TypeVar("F", bound=Callable[..., Any])
@@ -238,6 +237,8 @@ def _needs_process(options: Mapping[str, Any]) -> bool:
 def _ask(function: Callable[..., Any], documents: list[Document], options: Mapping[str, Any]) -> Any:
     """What the call gave in a process of its own, or as text why it gave nothing. Raises the error that it raised."""
     sent = {name: value for name, value in options.items() if name != "progress"}
+    from resizefix.worker import Worker, WorkerEndedError  # most calls have no limits
+
     request = (function.__module__, function.__name__, documents, sent, is_for_command_line())
     tell, timeout = options.get("progress"), options.get("timeout")
     seconds = None if timeout is None else timeout + process.GRACE

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple
 from resizefix.diagnostics import Diagnostic
 from resizefix.document.values import Dims
 from resizefix.errors import RefusedError, ResizefixError
-from resizefix.notebook import InNotebook
 from resizefix.outcome import ModelOutcome, Outcome, Status
-from resizefix.printable import summary
+from resizefix.printable import InNotebook, summary
 from resizefix.promotion import PromotedInput
 from resizefix.shapes.stored_shapes import ModelView
 from resizefix.verification.verification import Run, Verification, VerificationStatus

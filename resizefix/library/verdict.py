@@ -15,11 +15,10 @@ from onnx import GraphProto, ModelProto, TensorProto, helper
 from resizefix.document.document import Document
 from resizefix.document.node_builder import FreshNames
 from resizefix.document.scopes import DEFAULT_DOMAINS, default_opset, names_in
-from resizefix.notebook import InNotebook
 from resizefix.operations.site import Site
 from resizefix.operations.sites import sites_in
 from resizefix.outcome import Outcome, Status
-from resizefix.printable import summary
+from resizefix.printable import InNotebook, summary
 from resizefix.promotion import Integers, NewInputs, PromotedInput
 from resizefix.scope_path import MAIN, Key
 from resizefix.shapes.stored_shapes import ModelView

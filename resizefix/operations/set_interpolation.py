@@ -39,8 +39,8 @@ from resizefix.operations.replacement import (
     subject_of,
 )
 from resizefix.operations.rewriter import Operation, broken_rules, rewrite
-from resizefix.operations.scan_ranks import store_scan_ranks
 from resizefix.operations.settings import AXES, SCALES, SIZES, Settings
+from resizefix.operations.shapes_after import store_scan_ranks
 from resizefix.operations.site import ReadSite, Site
 from resizefix.opsets.raising import why_not_raised
 from resizefix.origins.classify import OriginKind

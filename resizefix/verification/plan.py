@@ -21,7 +21,6 @@ from resizefix.document.values import Array, Dims
 from resizefix.document.view import View
 from resizefix.runtimes.inputs import Value, shapes_of
 from resizefix.scope_path import MAIN, Key
-from resizefix.shapes.critical_sizes import OpenAxis, critical_sizes
 from resizefix.shapes.dependents import Dependents
 from resizefix.shapes.stored_shapes import ModelView
 from resizefix.verification.edges import Edges, edges
@@ -129,6 +128,8 @@ class TellingValues:
     def critical_shapes(self, feeder: Feeder, first: Mapping[str, Value]) -> list[dict[str, Shape]]:
         """Shapes of all inputs that are those of a feed but for one open axis: with the sizes of that at which one of
         the models begins to do something else, and with the sizes just below, which come last."""
+        from resizefix.shapes.critical_sizes import OpenAxis, critical_sizes, with_size  # of models with open sizes
+
         shapes = shapes_of(first)
         pairs: dict[tuple[OpenAxis, int, int], None] = {}
         axes = feeder.open_axes(shapes)
@@ -138,7 +139,7 @@ class TellingValues:
                 critical = critical_sizes(view, shapes, axis, LIGHT)
                 pairs.update(((axis, *sizes), None) for sizes in islice(critical, _CRITICAL_SIZES))
         sizes = {(axis, high): None for axis, _, high in pairs} | {(axis, low): None for axis, low, _ in pairs}
-        return [axis.at(shapes, size) for axis, size in islice(sizes, _CRITICAL_SIZES)]
+        return [with_size(shapes, axis, size) for axis, size in islice(sizes, _CRITICAL_SIZES)]
 
 
 def weight(document: Document) -> int:

@@ -22,7 +22,6 @@ from resizefix.verification.arms import bodies_behind
 from resizefix.verification.bounds import relative_bounds, within
 from resizefix.verification.compare import compare
 from resizefix.verification.engine import DifferenceError, run_of
-from resizefix.verification.jumps import agree_before_jumps
 from resizefix.verification.promoted_runs import (
     Prober,
     PromotedPoint,
@@ -277,6 +276,8 @@ class PromotionComparison(PromotedRuns):
 
     def _only_jumps(self, point: PromotedPoint) -> bool:
         """Whether the two differ, optimised, in what operators that jump make of the same; a note says so."""
+        from resizefix.verification.jumps import agree_before_jumps  # most agree
+
         promoted = self._promoted
 
         def opened(side: Side, optimized: bool, names: Sequence[str]) -> Session:

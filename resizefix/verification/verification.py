@@ -9,8 +9,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from resizefix.difference import Differences, TensorDifference
-from resizefix.notebook import InNotebook
-from resizefix.printable import summary
+from resizefix.printable import InNotebook, summary
 from resizefix.promotion import Coupling, Freedom
 from resizefix.scope_path import Key
 

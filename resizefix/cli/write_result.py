@@ -19,7 +19,7 @@ from resizefix.cli.streams import DASH, ModelOnStdout, progress_line, require_wh
 from resizefix.diagnostics import Diagnostic
 from resizefix.library.options import call_of, library_options
 from resizefix.outcome import ModelOutcome, Status
-from resizefix.shell_words import joined
+from resizefix.words import joined
 
 if TYPE_CHECKING:
     from resizefix.library.result import Result
@@ -245,7 +245,7 @@ def profile_fields(profile: Mapping[str, Range], out: str) -> dict[str, Any]:
 def show_profile_of(result: Result, fields: Mapping[str, Any], out: str) -> None:
     """The command of trtexec, for the file OUT; and `repair`, where the profile gives one name two lengths."""
     from resizefix.document.document import Document
-    from resizefix.faults.dimension_names import clashing_names
+    from resizefix.faults.names import clashing_names
     from resizefix.reports.next_step import repairing
     from resizefix.reports.terminal import show_step
     from resizefix.reports.text import show_profile

@@ -112,8 +112,6 @@ def live_verdicts(
             answers[target] = asked if isinstance(asked, LiveUnavailable) else replace(asked, parser=called)
         elif target in RUNTIMES:
             python = (pythons or {}).get(target)
-            from resizefix.library.live import runtime_verdict
-
             answers[target] = runtime_verdict(
                 document, RUNTIMES[target], Conditions(), python=python, time_limit=time_limit
             )

@@ -54,8 +54,8 @@ class Plans:
     def repairs(self) -> bool:
         """Whether `repair` changes a site, or names of dimensions, and leaves a model that loads; what is broken
         elsewhere it does not fix."""
-        from resizefix.faults.dimension_names import known_names
         from resizefix.faults.fault import Preferences
+        from resizefix.faults.names import known_names
         from resizefix.operations.repair import repair, why_not_loaded
         from resizefix.outcome import Status
 

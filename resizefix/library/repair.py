@@ -15,14 +15,14 @@ from resizefix.document.document import Document
 from resizefix.document.scopes import default_opset
 from resizefix.document.text import node_text, value_text
 from resizefix.errors import RefusedError, ResizefixError
-from resizefix.faults.dimension_names import (
+from resizefix.faults.fault import Fault, Preferences
+from resizefix.faults.names import (
     REUSED,
     ReusedName,
     are_images_alike,
     known_names,
     with_names_apart,
 )
-from resizefix.faults.fault import Fault, Preferences
 from resizefix.faults.table import faults_in, named_faults
 from resizefix.interop import Model, opened
 from resizefix.library import seam

@@ -114,12 +114,7 @@ def verify(
     entries = {entry.name: entry for document in reversed(documents) for entry in model_inputs(document.proto)}
     fed = read_feeds(given, tuple(entries.values()))
 
-    def examples() -> Mapping[str, Sequence[float]]:
-        from resizefix.library.verify import old_values
-
-        return old_values(*documents)
-
-    feeding = Feeding(fed.values, fed.paths, examples, runs)
+    feeding = Feeding(fed.values, fed.paths, lambda: old_values(*documents), runs)
     if runtime is None:
         verification = run_both(*documents, rules, allowed, feeding)
     else:

@@ -15,9 +15,9 @@ from resizefix.dialects.intended import IntendedNode
 from resizefix.document.document import Document
 from resizefix.document.node_builder import FreshNames
 from resizefix.document.scopes import names_in
-from resizefix.equivalences.chain import AxisStep, reasons, rewrites
 from resizefix.equivalences.error_bound import spelling_bound
 from resizefix.equivalences.resize_spec import ResizeSpec
+from resizefix.equivalences.table import AxisStep, reasons, rewrites
 from resizefix.errors import RefusedError
 from resizefix.interpolation import ExtentKind, Interpolation
 from resizefix.lowerings.copies import REPEAT

@@ -45,8 +45,8 @@ def test_the_rule_is_broken_by_three_dimensions_and_kept_by_four(helpers):
 
 
 def test_the_equivalence_says_what_the_table_says_in_its_place():
-    from resizefix.equivalences.axis_forms import forms_of
     from resizefix.equivalences.resize_spec import Axis
+    from resizefix.equivalences.rules import forms_of
     from resizefix.equivalences.table import EQUIVALENCES
     from resizefix.interpolation import CoordinateTransformationMode, Interpolation, Mode, NearestMode
 

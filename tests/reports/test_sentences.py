@@ -33,7 +33,7 @@ WITH_TEXTS = (
     "document/foreign_formats.py",
     "document/text.py",
     "equivalences/table.py",
-    "faults/torch_call.py",  # a pattern of what torch writes
+    "faults/framework.py",  # a pattern of what torch writes
     "library/keywords.py",  # TypeErrors, of how a call is written
     "library/result.py",  # rows, for the reference
     "library/option_values.py",

@@ -108,6 +108,8 @@ def operation(
         with_size = _after_size(with_inputs) if _SIZE_FIRST in checks_of(name).values() else with_inputs
         command = command_of(name)
 
+        advised = _advising(with_size, command, advice, inlines, tells_why=tells_why)
+
         @functools.wraps(function)
         @np.errstate(all="ignore")  # as `bounded`
         def call(*models: Any, **options: Any) -> Result:
@@ -132,15 +134,7 @@ def operation(
                 except RefusedError as error:
                     result = _refused_as_a_whole(document, options.get("node", ()), error)
                 else:
-                    if advice is not None:
-                        asked = AskedCall(document, options, result)
-                        advised = advise(with_size, command, asked, advice, tells_why=tells_why)
-                        result = replace(result, outcomes=advised)
-                    if inlines is not None and document.proto.functions and not options.get("inline"):
-                        again = inlining_first(with_size, inlines)
-                        result = replace(
-                            result, outcomes=with_inlining(again, command, AskedCall(document, options, result))
-                        )
+                    result = advised(AskedCall(document, options, result))
                 made = result.model
                 is_other = made is not document and (result.changed or made.light_bytes() != document.light_bytes())
                 asked_for = demand.of_named() if options.get("node") else demand
@@ -154,6 +148,23 @@ def operation(
         return call
 
     return decorate
+
+
+def _advising(
+    call: Callable[..., Result], command: str, advice: Candidates | None, inlines: Asks | None, *, tells_why: bool
+) -> Callable[[AskedCall], Result]:
+    """Gives the result of a call, whose refused outcomes say which options help."""
+
+    def advised(asked: AskedCall) -> Result:
+        if advice is not None:
+            outcomes = advise(call, command, asked, advice, tells_why=tells_why)
+            asked = asked._replace(result=replace(asked.result, outcomes=outcomes))
+        if inlines is None or not asked.document.proto.functions or asked.options.get("inline"):
+            return asked.result
+        outcomes = with_inlining(inlining_first(call, inlines), command, asked)
+        return replace(asked.result, outcomes=outcomes)
+
+    return advised
 
 
 def _after_size(function: Callable[..., Result]) -> Callable[..., Result]:

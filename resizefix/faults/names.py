@@ -24,7 +24,6 @@ from resizefix.faults.conversions import DUPLICATE_OUTPUT
 from resizefix.faults.fault import Fault, Preferences
 from resizefix.faults.resize_node import ResizeNode
 from resizefix.shapes.stored_shapes import ModelView
-from resizefix.shapes.walk import OldSizesError, SizeFlow
 
 REUSED = "dimension-name-reused"
 Shapes = Mapping[str, tuple[int, ...]]
@@ -189,6 +188,8 @@ def followed_by_name(document: Document, shared: Sequence[SharedName]) -> Shapes
     """The shapes of inputs in which equal names are equal sizes, and of the outputs as far as they follow from these;
     None where the model does not take such inputs."""
     shapes = shapes_by_name(document.proto)
+    from resizefix.shapes.walk import OldSizesError, SizeFlow  # few models use a name twice
+
     flow = SizeFlow(ModelView(document), shapes)
     names = dict.fromkeys(axis.tensor for one in shared for axis in one.outputs)
     try:

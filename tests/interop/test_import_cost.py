@@ -116,8 +116,8 @@ def test_inspect_imports_only_what_it_needs(words):
     assert heavy == {"click", "google.protobuf", "numpy", "onnx"}
 
 
-# How many files of the package a command enters, at most, for a model of one constant scale. Somebody who follows a line
-# has to open each of them: write a small function into the file of its subject, and import late what few models need.
+# How many files of the package a command enters, at most, for a model of one constant scale. Who follows a line has to
+# open each of them: write a small function into the file of its subject, and import late what few models need.
 ENTERED = {"inspect": 106, "promote-scales": 123, "legalize": 155, "trt-legacy": 165}
 
 # What a command that writes does not use stays unloaded: rooms, or modules of them.

@@ -25,8 +25,8 @@ from onnx import TensorProto, helper, numpy_helper
 
 from resizefix.dialects.dialect import Operands, dialect_of
 from resizefix.dialects.write import write
+from resizefix.difference import ErrorBound
 from resizefix.document.node_builder import NodeBuilder
-from resizefix.error_bound import ErrorBound
 from resizefix.interpolation import CoordinateTransformationMode, ExtentKind, Interpolation, Mode, NearestMode
 from resizefix.lowerings import LOWERINGS, Lowered, ResizeSpec
 

@@ -46,7 +46,7 @@ def _sentence(code: str, types: bool) -> str:
     sentence = template(code)
     if types or code.startswith(_OF_PROGRAM) or "--" not in sentence:
         return sentence
-    from resizefix.python_words import in_python  # which a command does not need
+    from resizefix.words import in_python  # which a command does not need
 
     return in_python(sentence)
 
@@ -70,7 +70,7 @@ def option(typed: str) -> str:
     """An option, as `--timeout`, in the words of who reads the sentence."""
     if _reader.types:
         return typed
-    from resizefix.python_words import keyword_of
+    from resizefix.words import keyword_of
 
     return keyword_of(typed.removeprefix("--"))
 
@@ -79,7 +79,7 @@ def for_reader(text: str) -> str:
     """A sentence that was written for the command line, in the words of who reads it."""
     if _reader.types:
         return text
-    from resizefix.python_words import in_python
+    from resizefix.words import in_python
 
     return in_python(text)
 

@@ -1,6 +1,12 @@
-"""Text out of a model file made safe to show: no line breaks, no terminal escape codes, no invisible directions."""
+"""What objects show: text out of a model file made safe (no line breaks, no terminal escape codes, no invisible
+directions), and a small table in a notebook.
+
+The tables stand in `resizefix.reports`, above everything that they show; so they are looked up when a notebook asks.
+"""
 
 from __future__ import annotations
+
+import importlib
 
 MOST_SHOWN = 80  # characters of a name or a reason in the repr of an object
 
@@ -30,3 +36,13 @@ def summary(name: str, *parts: str | None) -> str:
     shown = [printable(part) for part in parts if part]
     lines = [line if len(line) <= MOST_SHOWN else f"{line[: MOST_SHOWN - 1]}…" for line in shown]
     return f"<{name}: {f'{chr(10)}  '.join(lines)}>"
+
+
+class InNotebook:
+    """What Jupyter shows as HTML."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        html: str = importlib.import_module("resizefix.reports.notebook").html_of(self)
+        return html

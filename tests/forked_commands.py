@@ -29,10 +29,7 @@ LOADED = (
         for name in ("check", "diff", "freeze_scales", "legalize", "plans", "promote_scales", "rewrite")
     ),
     *(f"resizefix.operations.{name}" for name in ("legalize", "promote_scales", "repair", "sites", "trt_legacy")),
-    *(
-        f"resizefix.reports.{name}"
-        for name in ("html", "json", "markdown", "python_lines", "survey", "terminal", "text")
-    ),
+    *(f"resizefix.reports.{name}" for name in ("html", "json", "markdown", "survey", "terminal", "text")),
 )
 MODEL = str(Path(__file__).parents[1] / "fixtures" / "srcnn_x3_opset11.onnx")
 UNVERIFIED = ("--dry-run", "--no-verify")

@@ -30,19 +30,15 @@ WORDS = {
     "addresses",
     "diagnostics",
     "difference",
-    "error_bound",
     "errors",
     "interpolation",
-    "near_words",
-    "notebook",
     "outcome",
     "pool",
     "printable",
     "process",
     "promotion",
-    "python_words",
     "scope_path",
-    "shell_words",
+    "words",
     "version",
     "worker",
 }
@@ -79,7 +75,7 @@ ABROAD = (
 
 LATE = ("import_module", "find_spec")
 # The one import upward: what Jupyter shows is made above everything that is shown, when a notebook asks.
-UPWARD = {("notebook.py", "resizefix.reports.notebook")}
+UPWARD = {("printable.py", "resizefix.reports.notebook")}
 # Who imports by a computed name: a module of its own room or below, an adapter, or what another process calls.
 BY_NAME = {
     "__init__.py",

@@ -5,6 +5,11 @@ import numpy as np
 from size_blocks.net import Map, Net, block, length, row, same
 
 
+def plus(n: Net, x: Map, values: np.ndarray, axis: int) -> Map:
+    """The map plus a number for each place along an axis."""
+    return same(x, n.add("Add", x.name, row(n, x, values, axis)))
+
+
 @block
 def pixel_shuffle(n: Net, x: Map) -> Map:
     if x.c % 4:
@@ -76,26 +81,26 @@ def class_token(n: Net, x: Map) -> Map:
 @block
 def ramp(n: Net, x: Map) -> Map:
     axis = n.pick(2, 3)
-    return same(x, n.add("Add", x.name, row(n, x, np.arange(length(x, axis)), axis)))
+    return plus(n, x, np.arange(length(x, axis)), axis)
 
 
 @block
 def ramp_down(n: Net, x: Map) -> Map:
     axis = n.pick(2, 3)
-    return same(x, n.add("Add", x.name, row(n, x, np.arange(length(x, axis))[::-1], axis)))
+    return plus(n, x, np.arange(length(x, axis))[::-1], axis)
 
 
 @block
 def ramp_centred(n: Net, x: Map) -> Map:
     axis = n.pick(2, 3)
     size = length(x, axis)
-    return same(x, n.add("Add", x.name, row(n, x, np.arange(size) - n.pick((size - 1) / 2, size // 2), axis)))
+    return plus(n, x, np.arange(size) - n.pick((size - 1) / 2, size // 2), axis)
 
 
 @block
 def ramp_in_pixels(n: Net, x: Map) -> Map:
     stride = n.width // x.w
-    return same(x, n.add("Add", x.name, row(n, x, (np.arange(x.w) + 0.5) * stride, 3)))
+    return plus(n, x, (np.arange(x.w) + 0.5) * stride, 3)
 
 
 @block
@@ -104,7 +109,7 @@ def unit_ramp(n: Net, x: Map) -> Map:
     made = n.pick(
         np.linspace(0, 1, size), (np.arange(size) + 0.5) / size, np.arange(size) / size, np.linspace(-1, 1, size)
     )
-    return same(x, n.add("Add", x.name, row(n, x, made, 2)))
+    return plus(n, x, made, 2)
 
 
 @block
@@ -117,7 +122,7 @@ def coordinates(n: Net, x: Map) -> Map:
 def sines(n: Net, x: Map) -> Map:
     i = np.arange(x.w)
     made = n.pick(np.sin(i / 10), np.sin(2 * np.pi * i / x.w), np.cos(np.pi * (i + 0.5) / x.w))
-    return same(x, n.add("Add", x.name, row(n, x, made, 3)))
+    return plus(n, x, made, 3)
 
 
 @block

@@ -19,12 +19,11 @@ from onnx import TensorProto
 
 import resizefix
 from resizefix.cli import group
-from resizefix.equivalences.chain import rewrites
 from resizefix.equivalences.error_bound import GROWS, spelling_bound
 from resizefix.equivalences.resize_spec import ResizeSpec
-from resizefix.equivalences.table import EQUIVALENCES
+from resizefix.equivalences.table import EQUIVALENCES, rewrites
 from resizefix.interpolation import CoordinateTransformationMode, ExtentKind, Interpolation, Mode
-from resizefix.library.model_outcome import RULES
+from resizefix.library.result import RULES
 from resizefix.targets.described import PROPERTIES, QUOTED
 from resizefix.targets.described_conditions import CONDITIONS
 from resizefix.targets.described_schema import schema as file_schema

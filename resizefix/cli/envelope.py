@@ -13,7 +13,6 @@ from typing import Any, NamedTuple, NoReturn
 import click
 
 from resizefix import process
-from resizefix.cli.misplaced import alone, meant
 from resizefix.cli.next_command import (
     after_error,
     after_refusal,
@@ -22,8 +21,7 @@ from resizefix.cli.next_command import (
     after_usage_error,
     show_error,
 )
-from resizefix.cli.progress import close_progress
-from resizefix.cli.streams import DASH, as_typed, shown
+from resizefix.cli.streams import DASH, as_typed, close_progress, shown
 from resizefix.diagnostics import Diagnostic
 from resizefix.errors import ResizefixError
 from resizefix.outcome import ModelOutcome
@@ -202,6 +200,8 @@ def emit_usage_error(error: click.ClickException, invocation: Invocation, comman
     step: NextStep | None = None if invocation.as_json else after_usage_error(error, invocation.typed, commands)
     context = getattr(error, "ctx", None)
     command = str(context.info_name) if context is not None else ""
+    from resizefix.cli.misplaced import alone, meant  # few words are misplaced
+
     form = meant(command, alone(invocation.typed[1:]))
     said = error.format_message() if form is None else f"{form.arguments['word']}: {form}"
     return emit_error(invocation, said, error.exit_code, context and context.command_path, step)

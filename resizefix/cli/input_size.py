@@ -98,7 +98,7 @@ def _extra(result: Result, path: str | None, is_changed: bool) -> ExtraOutput | 
     if resolution is None:
         return None
     from resizefix.reports.json import fields
-    from resizefix.shell_words import joined
+    from resizefix.words import joined
 
     def show() -> None:
         from resizefix.reports.wording import times

@@ -14,7 +14,7 @@ from resizefix.diagnostics import Diagnostic
 
 class Misplaced(NamedTuple):
     """`word`: what the typed word looks like, with its parts; `commands`: where (empty: in any); `meant`: how it is
-    typed, of those parts."""
+    typed, of those parts. A part `key` is a key of `set`."""
 
     word: re.Pattern[str]
     commands: tuple[str, ...]
@@ -29,16 +29,10 @@ MISPLACED = (
     Misplaced(re.compile(rf"{_SIZE}[,;: ](?P<width>[1-9]\d*)"), ("input-size",), "cli.meant-size"),
     Misplaced(re.compile(rf"\d+x\d+x{_SIZE}x(?P<width>[1-9]\d*)"), ("input-size",), "cli.meant-size"),
     # The keys of `set` are no options, and its words no options of others.
-    Misplaced(
-        re.compile(
-            r"--(?P<key>mode|coordinates|nearest_mode|cubic_coeff_a|antialias|exclude_outside|form|scales?|sizes)"
-        ),
-        ("set",),
-        "cli.meant-key",
-    ),
+    Misplaced(re.compile(r"--(?P<key>[a-z_]+)"), ("set",), "cli.meant-key"),
     Misplaced(re.compile(r"(?P<name>[^=/]+)=(?P<value>[\d.,]+)"), ("freeze-scales",), "cli.meant-set"),
     Misplaced(
-        re.compile(r"(?P<key>mode|coordinates|scales?|sizes|antialias|form)=(?P<value>.+)"),
+        re.compile(r"(?P<key>[a-z_]+)=(?P<value>.+)"),
         ("promote-scales", "legalize", "trt-legacy", "repair"),
         "cli.meant-command-set",
     ),
@@ -71,8 +65,13 @@ def meant(command: str, words: Sequence[str]) -> Diagnostic | None:
     for word in words:
         for row in MISPLACED:
             match = row.word.fullmatch(word) if not row.commands or command in row.commands else None
-            if match is not None:
-                return Diagnostic(
-                    row.meant, word=word, **{name: part or "" for name, part in match.groupdict().items()}
-                )
+            parts = {} if match is None else match.groupdict(default="")
+            if match is not None and ("key" not in parts or _is_key(parts["key"])):
+                return Diagnostic(row.meant, word=word, **parts)
     return None
+
+
+def _is_key(word: str) -> bool:
+    from resizefix.operations.settings import READERS  # with onnx, which few words need
+
+    return word in READERS

@@ -12,9 +12,8 @@ import click
 
 from resizefix.diagnostics import Diagnostic, code_of
 from resizefix.errors import RefusedError, ResizefixError, UnreadableModelError, UsageError
-from resizefix.near_words import nearest
 from resizefix.reports.next_step import NextStep, repairing
-from resizefix.shell_words import operand, reads_and_writes
+from resizefix.words import nearest, operand, reads_and_writes
 
 if TYPE_CHECKING:
     from resizefix.verification.verification import Run

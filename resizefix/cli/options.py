@@ -20,8 +20,8 @@ from resizefix.errors import ResizefixError, UsageError
 from resizefix.library import option_values as kinds
 from resizefix.library.option_values import OptionKind
 from resizefix.library.options import Option, options_of
-from resizefix.near_words import nearest, proposal
 from resizefix.version import __version__
+from resizefix.words import nearest, proposal
 
 _EXPLAIN_ALL = "resizefix.explain_all_options"
 

@@ -39,7 +39,7 @@ def command(model: str, **options: Any) -> Answer:
 
         def show_last() -> None:
             from resizefix.document.document import Document
-            from resizefix.reports.python_lines import python_lines
+            from resizefix.reports.result_table import python_lines
             from resizefix.reports.text import show_python
 
             if is_changed and path is not None and isinstance(result.model, Document):

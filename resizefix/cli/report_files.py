@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from resizefix.cli.envelope import output_mode
+from resizefix.cli.model_files import require_free
 from resizefix.cli.streams import shown
-from resizefix.cli.target import require_free
 from resizefix.diagnostics import Diagnostic
 from resizefix.errors import UsageError
 

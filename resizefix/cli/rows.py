@@ -10,8 +10,7 @@ from typing import Any
 
 import click
 
-from resizefix.cli.progress import ProgressLine
-from resizefix.cli.streams import shown
+from resizefix.cli.streams import ProgressLine, shown
 from resizefix.diagnostics import Diagnostic
 from resizefix.library.option_values import LEGACY_TARGET, TARGETS
 from resizefix.outcome import ModelOutcome

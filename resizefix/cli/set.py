@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from resizefix.cli.envelope import Answer
+from resizefix.cli.model_files import default_out
 from resizefix.cli.options import Subcommand
 from resizefix.cli.report_files import ReportFiles
 from resizefix.cli.streams import ModelArgument, shown
-from resizefix.cli.target import default_out
 from resizefix.cli.write_result import ExtraOutput, why_not_changed, write_result, writing_command
 from resizefix.diagnostics import Diagnostic
 from resizefix.errors import UsageError
@@ -84,7 +84,7 @@ def command(model: str, **options: Any) -> Answer:
     answer = write_result(model, {**options, "settings": settings}, why_not, extra=extra)
     if page.html is None or answer.outcome is not ModelOutcome.CHANGED:
         return answer
-    from resizefix.reports.set_page import set_page
+    from resizefix.reports.html import set_page
 
     page.write(lambda: set_page(shown(model), answer.output, options["settings"], results[-1]), lambda: "")
     return replace(answer, fields={**answer.fields, "html": page.html}, show=page.announcing(answer.show))

@@ -8,9 +8,8 @@ from typing import Any
 from resizefix.cli.envelope import Answer
 from resizefix.cli.next_command import after_small_difference
 from resizefix.cli.options import model_argument, subcommand
-from resizefix.cli.progress import progress_line
 from resizefix.cli.report_files import pages, pages_of_two, report_files_of
-from resizefix.cli.streams import require_whole, shown
+from resizefix.cli.streams import progress_line, require_whole, shown
 from resizefix.library.options import library_options
 
 

@@ -13,19 +13,18 @@ import click
 import resizefix
 from resizefix import process
 from resizefix.cli.envelope import Answer, output_mode
+from resizefix.cli.model_files import default_out, target_file_of
 from resizefix.cli.options import Subcommand, model_argument, subcommand
-from resizefix.cli.progress import progress_line
-from resizefix.cli.streams import DASH, ModelOnStdout, require_whole
-from resizefix.cli.target import default_out, target_file_of
+from resizefix.cli.streams import DASH, ModelOnStdout, progress_line, require_whole
 from resizefix.diagnostics import Diagnostic
 from resizefix.library.options import call_of, library_options
 from resizefix.outcome import ModelOutcome, Status
-from resizefix.shell_words import joined
+from resizefix.words import joined
 
 if TYPE_CHECKING:
-    from resizefix.library.lost_targets import TargetsMoved
     from resizefix.library.result import Result
     from resizefix.library.tensorrt_profile import Range
+    from resizefix.library.verdict import TargetsMoved
     from resizefix.outcome import Outcome
     from resizefix.reports.result_table import Made
     from resizefix.shapes.stored_shapes import ModelView
@@ -246,7 +245,7 @@ def profile_fields(profile: Mapping[str, Range], out: str) -> dict[str, Any]:
 def show_profile_of(result: Result, fields: Mapping[str, Any], out: str) -> None:
     """The command of trtexec, for the file OUT; and `repair`, where the profile gives one name two lengths."""
     from resizefix.document.document import Document
-    from resizefix.faults.dimension_names import clashing_names
+    from resizefix.faults.names import clashing_names
     from resizefix.reports.next_step import repairing
     from resizefix.reports.terminal import show_step
     from resizefix.reports.text import show_profile
@@ -261,7 +260,7 @@ def show_profile_of(result: Result, fields: Mapping[str, Any], out: str) -> None
 def _moved(model: str, result: Result) -> tuple[ModelView, ModelView, TargetsMoved]:
     """The old model, the new one, and which targets accept the resizes of each."""
     from resizefix.document.document import Document
-    from resizefix.library.lost_targets import targets_moved
+    from resizefix.library.verdict import targets_moved
     from resizefix.shapes.stored_shapes import ModelView
 
     before, after = result.seen or (ModelView(Document.open(model)), ModelView(result.model))

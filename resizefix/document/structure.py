@@ -33,7 +33,6 @@ from onnx import (
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.document.edits import set_default_opset
-from resizefix.document.ranks import MOST_AXES, node_of_many_axes
 from resizefix.document.scopes import (
     DEFAULT_DOMAINS,
     Scope,
@@ -45,7 +44,7 @@ from resizefix.document.scopes import (
     subgraphs,
 )
 from resizefix.document.text import amount, counted
-from resizefix.document.values import has_negative_size, stored_values
+from resizefix.document.values import MOST_AXES, has_negative_size, node_of_many_axes, stored_values
 from resizefix.document.view import View
 from resizefix.errors import UnreadableModelError
 from resizefix.scope_path import FunctionName, ScopePath

@@ -13,7 +13,7 @@ from resizefix.faults import (
     extents,
     framework,
     half_arithmetic,
-    node_names,
+    names,
     operators,
     types,
 )
@@ -37,7 +37,7 @@ class FaultRow(NamedTuple):
 
 ROWS: tuple[FaultRow, ...] = (
     FaultRow(conversions.duplicate_output, (conversions.DUPLICATE_OUTPUT,)),
-    FaultRow(node_names.duplicate_name, (conversions.DUPLICATE_OUTPUT,)),
+    FaultRow(names.duplicate_name, (conversions.DUPLICATE_OUTPUT,)),
     # the spelling of attributes, which the others read
     FaultRow(attributes.wrong_type, (attributes.TYPE,), of_attributes=True),
     FaultRow(attributes.align_corners, (attributes.UNKNOWN,), of_attributes=True),

@@ -19,10 +19,9 @@ from resizefix.scope_path import MAIN
 from resizefix.shapes.expression import Dim
 from resizefix.shapes.operand import MISFITS, attribute_of, value_of_node
 from resizefix.shapes.reading import DimList, Notes, UnknownRankError, axis_of
-from resizefix.shapes.signatures import why_incomplete
 from resizefix.shapes.sizes import Sizes
 from resizefix.shapes.stored_shapes import ModelView
-from resizefix.shapes.table import OPERATORS
+from resizefix.shapes.table import OPERATORS, why_incomplete
 
 _DOMAINS = (*DEFAULT_DOMAINS, "com.microsoft")
 _BY_LISTS = frozenset({"Resize", "Upsample", "Reshape", "Expand", "Tile", "ConstantOfShape", "Range"})

@@ -25,16 +25,14 @@ from resizefix.document.document import Document
 from resizefix.errors import RefusedError
 from resizefix.interop import Model, OfAnotherPackage, opened, returned
 from resizefix.library.advice import AskedCall, Candidates, advise, with_inlining
-from resizefix.library.inlining import Asks, inlining_first
-from resizefix.library.model_outcome import Demand
 from resizefix.library.option_values import SIZE
 from resizefix.library.options import checked_options, checks_of, command_of
-from resizefix.library.result import Result, failed, refusal_of, settled, skipped
+from resizefix.library.preparation import Asks, inlining_first
+from resizefix.library.result import Demand, Result, failed, refusal_of, settled, skipped
 from resizefix.operations.sites import find_sites, select
 from resizefix.outcome import ModelOutcome, Status
 from resizefix.verification.conditions import DEFAULTS, RunOptions
 from resizefix.verification.verification import Verification, VerificationStatus
-from resizefix.worker import Worker, WorkerEndedError
 
 P = ParamSpec("P")
 F = TypeVar("F", bound=Callable[..., Any])
@@ -110,6 +108,8 @@ def operation(
         with_size = _after_size(with_inputs) if _SIZE_FIRST in checks_of(name).values() else with_inputs
         command = command_of(name)
 
+        advised = _advising(with_size, command, advice, inlines, tells_why=tells_why)
+
         @functools.wraps(function)
         @np.errstate(all="ignore")  # as `bounded`
         def call(*models: Any, **options: Any) -> Result:
@@ -134,15 +134,7 @@ def operation(
                 except RefusedError as error:
                     result = _refused_as_a_whole(document, options.get("node", ()), error)
                 else:
-                    if advice is not None:
-                        asked = AskedCall(document, options, result)
-                        advised = advise(with_size, command, asked, advice, tells_why=tells_why)
-                        result = replace(result, outcomes=advised)
-                    if inlines is not None and document.proto.functions and not options.get("inline"):
-                        again = inlining_first(with_size, inlines)
-                        result = replace(
-                            result, outcomes=with_inlining(again, command, AskedCall(document, options, result))
-                        )
+                    result = advised(AskedCall(document, options, result))
                 made = result.model
                 is_other = made is not document and (result.changed or made.light_bytes() != document.light_bytes())
                 asked_for = demand.of_named() if options.get("node") else demand
@@ -156,6 +148,23 @@ def operation(
         return call
 
     return decorate
+
+
+def _advising(
+    call: Callable[..., Result], command: str, advice: Candidates | None, inlines: Asks | None, *, tells_why: bool
+) -> Callable[[AskedCall], Result]:
+    """Gives the result of a call, whose refused outcomes say which options help."""
+
+    def advised(asked: AskedCall) -> Result:
+        if advice is not None:
+            outcomes = advise(call, command, asked, advice, tells_why=tells_why)
+            asked = asked._replace(result=replace(asked.result, outcomes=outcomes))
+        if inlines is None or not asked.document.proto.functions or asked.options.get("inline"):
+            return asked.result
+        outcomes = with_inlining(inlining_first(call, inlines), command, asked)
+        return replace(asked.result, outcomes=outcomes)
+
+    return advised
 
 
 def _after_size(function: Callable[..., Result]) -> Callable[..., Result]:
@@ -239,6 +248,8 @@ def _needs_process(options: Mapping[str, Any]) -> bool:
 def _ask(function: Callable[..., Any], documents: list[Document], options: Mapping[str, Any]) -> Any:
     """What the call gave in a process of its own, or as text why it gave nothing. Raises the error that it raised."""
     sent = {name: value for name, value in options.items() if name != "progress"}
+    from resizefix.worker import Worker, WorkerEndedError  # most calls have no limits
+
     request = (function.__module__, function.__name__, documents, sent, is_for_command_line())
     tell, timeout = options.get("progress"), options.get("timeout")
     seconds = None if timeout is None else timeout + process.GRACE

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from resizefix.diagnostics import Diagnostic
+from resizefix.difference import ErrorBound
 from resizefix.document.document import Document
-from resizefix.error_bound import ErrorBound
 from resizefix.errors import UsageError
 from resizefix.faults.framework import DIFFERS
 from resizefix.faults.table import faults_of, resize_nodes

@@ -27,8 +27,8 @@ from resizefix.messages.fed_sizes import FedSizes, fed_sizes
 from resizefix.messages.message import ANY_SIZE, FED, FED_SIZE, RELEASES, REPAIR, RUNTIMES, Fix, Message
 from resizefix.messages.pasted_text import plain, speaker
 from resizefix.messages.table import messages_in, near_miss, nearest_to
-from resizefix.shell_words import beside, operand, quoted
 from resizefix.targets.catalogue import releases_with, row_named, target_named
+from resizefix.words import beside, operand, quoted
 
 _TARGETS = {name: target for target, name in reversed(RUNTIMES.items())}
 _TARGETS |= {"TensorRT": "tensorrt", "onnxruntime": "onnxruntime", "CoreML and NNAPI": "nnapi"}

@@ -16,7 +16,7 @@ from typing import Any
 from resizefix.diagnostics import Diagnostic
 from resizefix.document.document import Document
 from resizefix.errors import ResizefixError
-from resizefix.faults.dimension_names import REUSED, known_names
+from resizefix.faults.names import REUSED, known_names
 from resizefix.faults.table import faults_in
 from resizefix.input_sizes.input_axes import ImageInput, image_inputs
 from resizefix.interop import Model, opened

@@ -26,9 +26,8 @@ from resizefix.input_sizes.questions import Question, proposal, questions
 from resizefix.input_sizes.refusal import Assumed, Choices, SizeRefusedError, readings_of
 from resizefix.interop import opened
 from resizefix.library.bounded import operation
-from resizefix.library.inlining import never
-from resizefix.library.model_outcome import Demand
-from resizefix.library.result import Resolution, Result, failed, not_verified
+from resizefix.library.preparation import never
+from resizefix.library.result import Demand, Resolution, Result, failed, not_verified
 from resizefix.library.size_work import SizeWork
 from resizefix.outcome import Status
 from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError

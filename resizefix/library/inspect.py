@@ -5,8 +5,8 @@ from __future__ import annotations
 from resizefix.interop import Model, opened
 from resizefix.library.bounded import checked
 from resizefix.library.coupling import sites_with_coupling
-from resizefix.notebook import InNotebook
 from resizefix.operations.site import Site
+from resizefix.printable import InNotebook
 from resizefix.shapes.stored_shapes import ModelView
 
 

@@ -15,14 +15,12 @@ from resizefix.errors import UsageError
 from resizefix.library import seam
 from resizefix.library.advice import AskedCall, Words, with_size
 from resizefix.library.bounded import operation
-from resizefix.library.model_outcome import Demand
-from resizefix.library.raising import raised, require_raised_alike, with_raised
-from resizefix.library.result import Result, VerificationFailedError, failed
+from resizefix.library.preparation import raised, require_raised_alike, with_raised
+from resizefix.library.result import Demand, Result, VerificationFailedError, failed
 from resizefix.library.rewrite import INEXACT_BOUND, LOWERED_BOUND, proven
 from resizefix.operations.integer_inputs import deciding_floats, shape_input_options, violations_of_the_whole
 from resizefix.operations.legalize import legalize as make_legal
-from resizefix.operations.pinned_lengths import Pinned, pinned
-from resizefix.operations.quotient_sizes import Dividends, quotient_sites, with_sizes_read
+from resizefix.operations.quotient_sizes import Dividends, Pinned, pinned, quotient_sites, with_sizes_read
 from resizefix.operations.replacement import Allowance
 from resizefix.operations.rewriter import Rewritten
 from resizefix.operations.site import Site

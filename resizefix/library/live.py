@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from onnx import NodeProto
 
 from resizefix.diagnostics import Diagnostic
+from resizefix.difference import ErrorBound
 from resizefix.document.document import Document
 from resizefix.document.scopes import bodies, node_label
-from resizefix.error_bound import ErrorBound
 from resizefix.errors import UsageError
 from resizefix.library.tensorrt_profile import Profile, ProfilePlan, checked, planned
 from resizefix.operations.site import Site
@@ -33,8 +33,7 @@ from resizefix.targets.tensorrt import SPEAKS_FOR
 from resizefix.verification.conditions import Conditions
 from resizefix.verification.in_runtime import RIGHT_WITHIN, nodes_in_runtime, verify_in_runtime, with_bodies
 from resizefix.verification.signatures import Feeding
-from resizefix.verification.site_drifts import ResizePlace
-from resizefix.verification.verification import SiteDrift, Verification
+from resizefix.verification.verification import ResizePlace, SiteDrift, Verification
 
 _MOST_ABOVE = 24  # tensors above a node in which a resize that feeds it is looked for
 _SECONDS = 60.0  # for a parser that is asked about a rewrite
@@ -113,8 +112,6 @@ def live_verdicts(
             answers[target] = asked if isinstance(asked, LiveUnavailable) else replace(asked, parser=called)
         elif target in RUNTIMES:
             python = (pythons or {}).get(target)
-            from resizefix.library.live import runtime_verdict
-
             answers[target] = runtime_verdict(
                 document, RUNTIMES[target], Conditions(), python=python, time_limit=time_limit
             )

@@ -8,17 +8,16 @@ from dataclasses import replace
 from onnx import TensorProto
 
 from resizefix.diagnostics import Diagnostic
+from resizefix.difference import ErrorBound
 from resizefix.document.document import Document
 from resizefix.document.scopes import default_opset
 from resizefix.document.structure import why_invalid
-from resizefix.error_bound import ErrorBound
 from resizefix.errors import UsageError
 from resizefix.faults.table import faults_in
 from resizefix.library import seam
 from resizefix.library.bounded import operation
-from resizefix.library.inlining import never
-from resizefix.library.model_outcome import Demand
-from resizefix.library.result import Result, failed, measured, not_done, not_verified, skipped
+from resizefix.library.preparation import never
+from resizefix.library.result import Demand, Result, failed, measured, not_done, not_verified, skipped
 from resizefix.library.rewrite import INEXACT_BOUND, LOWERED_BOUND, bounds_of
 from resizefix.operations.change_opset import lowered_to
 from resizefix.operations.change_opset import raised_to as raised

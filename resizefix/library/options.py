@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 from resizefix.errors import UsageError
 from resizefix.library import option_values as kinds
 from resizefix.library.option_values import OptionKind, pairs_once
-from resizefix.near_words import nearest
 from resizefix.process import DEFAULT_TIMEOUT
+from resizefix.words import nearest
 
 # What the name of OUT ends with where none is given: IN's name without .onnx goes before it. {opset} is the argument N.
 OUT_ENDINGS = {

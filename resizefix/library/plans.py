@@ -19,8 +19,8 @@ from resizefix.operations.site import ReadSite, Site
 from resizefix.origins.classify import OriginKind
 from resizefix.promotion import Form, Freedom
 from resizefix.shapes.operand import attribute_of
-from resizefix.shapes.signatures import pairs, schema_of
 from resizefix.shapes.stored_shapes import ModelView
+from resizefix.shapes.table import pairs, schema_of
 from resizefix.targets.collect_facts import facts_in
 from resizefix.targets.facts import DENOMINATOR
 from resizefix.targets.onnxruntime_target import ONNXRUNTIME
@@ -54,8 +54,8 @@ class Plans:
     def repairs(self) -> bool:
         """Whether `repair` changes a site, or names of dimensions, and leaves a model that loads; what is broken
         elsewhere it does not fix."""
-        from resizefix.faults.dimension_names import known_names
         from resizefix.faults.fault import Preferences
+        from resizefix.faults.names import known_names
         from resizefix.operations.repair import repair, why_not_loaded
         from resizefix.outcome import Status
 
@@ -196,8 +196,7 @@ class Plans:
 def _read_otherwise(view: ModelView, sites: Sequence[Site], target: Target) -> frozenset[int]:
     """The sites that the target accepts once they read the size that their scales aim at, or once what reads them
     sees their length; `legalize` does both first."""
-    from resizefix.operations.pinned_lengths import pinned
-    from resizefix.operations.quotient_sizes import quotient_sites, with_sizes_read
+    from resizefix.operations.quotient_sizes import pinned, quotient_sites, with_sizes_read
     from resizefix.operations.sites import sites_in
 
     by_size = quotient_sites(view, sites, target)

@@ -15,9 +15,9 @@ from resizefix.library import seam
 from resizefix.library.advice import proposed
 from resizefix.library.bounded import operation
 from resizefix.library.coupling import SizeInquiry, couplings_of, named_in_original, without_coupled
-from resizefix.library.inlining import never
-from resizefix.library.model_outcome import Demand
+from resizefix.library.preparation import never
 from resizefix.library.result import (
+    Demand,
     Result,
     VerificationFailedError,
     failed,
@@ -91,7 +91,7 @@ def promote_scales(
             "library.denominator-without-tensorrt", retry_args=("--for", "tensorrt"), denominator=denominator
         )
     if opset is not None:
-        from resizefix.library.raising import is_later  # few models are raised
+        from resizefix.library.preparation import is_later  # few models are raised
 
         is_later(document, opset)  # or else an error
     view = ModelView(document)
@@ -143,7 +143,7 @@ class _Call:
             return self._result(candidate, replace(_NOTHING, coupling=tuple(coupling.values())), {})
         base, candidate = _submitted(document, candidate)
         if base is not document:
-            from resizefix.library.raising import require_raised_alike
+            from resizefix.library.preparation import require_raised_alike
 
             require_raised_alike(document, base, candidate.outcomes, conditions((), **run))
         verification = prover().prove(candidate.after, candidate.inputs, coupling)

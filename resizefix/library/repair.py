@@ -15,23 +15,21 @@ from resizefix.document.document import Document
 from resizefix.document.scopes import default_opset
 from resizefix.document.text import node_text, value_text
 from resizefix.errors import RefusedError, ResizefixError
-from resizefix.faults.dimension_names import (
+from resizefix.faults.fault import Fault, Preferences
+from resizefix.faults.names import (
     REUSED,
     ReusedName,
     are_images_alike,
     known_names,
     with_names_apart,
 )
-from resizefix.faults.fault import Fault, Preferences
 from resizefix.faults.table import faults_in, named_faults
 from resizefix.interop import Model, opened
 from resizefix.library import seam
 from resizefix.library.bounded import operation
-from resizefix.library.inlining import never
-from resizefix.library.model_outcome import ANYTHING
 from resizefix.library.option_values import COORDINATES, EXTENTS, FRAMEWORKS
-from resizefix.library.raising import is_later, raised, require_raised_alike, with_raised
-from resizefix.library.result import Result, VerificationFailedError, failed, not_verified, skipped
+from resizefix.library.preparation import is_later, never, raised, require_raised_alike, with_raised
+from resizefix.library.result import ANYTHING, Result, VerificationFailedError, failed, not_verified, skipped
 from resizefix.library.unrepaired import MOST_NAMED, as_it_is, left_broken, loaded, why_refused
 from resizefix.operations.repair import repair as make_repair
 from resizefix.operations.site import Site

@@ -6,14 +6,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from resizefix.diagnostics import Diagnostic
+from resizefix.difference import ErrorBound
 from resizefix.document.document import Document
-from resizefix.error_bound import ErrorBound
 from resizefix.errors import UsageError
 from resizefix.library import seam
 from resizefix.library.advice import with_size
 from resizefix.library.bounded import operation
-from resizefix.library.model_outcome import Demand
-from resizefix.library.result import Result, failed, measured, not_done, not_verified, skipped
+from resizefix.library.result import Demand, Result, failed, measured, not_done, not_verified, skipped
 from resizefix.operations.replacement import Allowance
 from resizefix.operations.rewriter import Rewritten
 from resizefix.operations.site import Site

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.document.document import Document
@@ -23,16 +23,14 @@ from resizefix.library import seam
 from resizefix.library.advice import AskedCall, Words
 from resizefix.library.bounded import operation
 from resizefix.library.coupling import SizeInquiry
-from resizefix.library.inlining import never
-from resizefix.library.model_outcome import Demand
 from resizefix.library.plans import runs_in
-from resizefix.library.raising import raised, require_raised_alike
-from resizefix.library.result import Result, failed, measured, not_verified, skipped
+from resizefix.library.preparation import never, raised, require_raised_alike
+from resizefix.library.result import Demand, Result, failed, measured, not_verified, skipped
 from resizefix.operations.new_extent import NewExtents, set_constant_extent
 from resizefix.operations.set_interpolation import Changed
 from resizefix.operations.set_interpolation import set_interpolation as make
 from resizefix.operations.set_partner import set_partner_sizes
-from resizefix.operations.settings import PARTNER, RESIZE, Settings, settings_of
+from resizefix.operations.settings import ALIASES, PARTNER, READERS, RESIZE, Settings, settings_of
 from resizefix.operations.site import Refusal, Site
 from resizefix.operations.sites import find_sites, select, sites_in
 from resizefix.outcome import Outcome, Status
@@ -50,38 +48,39 @@ if TYPE_CHECKING:
 _FITS = "library.sizes-must-fit"
 
 
-def set_extent(
-    document: Document,
-    settings: Settings,
-    node: Sequence[str],
-    opset: int | None,
-    feed: Mapping[str, object] | None,
-    run: ChangeOptions,
-    *,
-    verify: bool,
-    allow_inexact: bool,
-) -> Result[Document]:
+class _Request(NamedTuple):
+    """What a call asks besides its settings, as `set_interpolation` takes it."""
+
+    node: Sequence[str]
+    opset: int | None
+    feed: Mapping[str, object]
+    run: ChangeOptions
+    verify: bool
+    allow_inexact: bool
+
+
+def _set_extent(document: Document, settings: Settings, asked: _Request) -> Result[Document]:
     """The selected nodes with the extent of `settings`. Raises UsageError, VerificationFailedError."""
     given = find_sites(document)
-    indices = {site.index for site in select(given, node)}
-    base = raised(document, opset)
+    indices = {site.index for site in select(given, asked.node)}
+    base = raised(document, asked.opset)
     view = ModelView(base)
     sites = [site for site in sites_in(view) if site.index in indices]
-    fed = read_feeds(feed or {}, model_inputs(document.proto))
+    fed = read_feeds(asked.feed, model_inputs(document.proto))
     if fed.paths:
         raise UsageError("library.extent-measures-nothing")
-    rules = conditions(**run)
+    rules = conditions(**asked.run)
     if settings.sizes == PARTNER:
-        made = set_partner_sizes(view, sites, allow_inexact=allow_inexact, named=bool(node))
+        made = set_partner_sizes(view, sites, allow_inexact=asked.allow_inexact, named=bool(asked.node))
     else:
-        made = _fitting(view, sites, settings, rules if verify else None)
+        made = _fitting(view, sites, settings, rules if asked.verify else None)
     before = {site.index: node_text(site.node) for site in given}
     outcomes = tuple(replace(one, before=before[one.index]) for one in made.outcomes)
     if not made.changed:
         return Result(document, outcomes, (), skipped("library.nothing-changed"))
     made = replace(made, outcomes=outcomes)
     compared, made = _submitted(base, made)
-    if not verify:
+    if not asked.verify:
         return Result(made.after.document, outcomes, (), not_verified())
     if compared is not document:
         require_raised_alike(document, compared, outcomes, rules, fed.numbers)
@@ -241,11 +240,10 @@ def set_interpolation(
     Values are those of the ONNX specification ("linear", "half_pixel", …); `form` is "scales", "sizes", "axes", or a
     lowering by name ("gather", "matmul", "conv-transpose", …). The form "resize" writes other operators as Resize. A
     change that keeps what a node computes at its sizes is verified bit for bit, or within the bound that its outcome
-    states. For any other change, each outcome says how far
-    the node is from what it was (`max_abs_diff`, `node_diffs`), and how far the outputs are (`output_diffs`). They are
-    measured on random values and on those of `feed`: for each input an array, numbers, or the path of a .npy file or a
-    picture. `result.views` holds planes of the tensors to look at. `opset` raises the model first; `inline`
-    inlines its local functions before that.
+    states. For any other change, each outcome says how far the node is from what it was (`max_abs_diff`,
+    `node_diffs`), and how far the outputs are (`output_diffs`). They are measured on random values and on those of
+    `feed`: for each input an array, numbers, or the path of a .npy file or a picture. `result.views` holds planes of
+    the tensors to look at. `opset` raises the model first; `inline` inlines its local functions before that.
 
     `scale`, `scales` or `sizes`, set in a call of their own, give the nodes another constant extent. `sizes="partner"`
     gives them, at run time, the sizes of the tensor that the result meets at Add, Sub, Mul, Concat or Where. Each
@@ -255,53 +253,32 @@ def set_interpolation(
     Raises UsageError for values that there are not, VerificationFailedError where a changed node does not compute what
     was asked for.
     """
-    settings = settings_of(
-        {
-            "mode": mode,
-            "coordinates": coordinates,
-            "coordinate_transformation_mode": coordinate_transformation_mode,
-            "nearest_mode": nearest_mode,
-            "cubic_coeff_a": cubic_coeff_a,
-            "antialias": antialias,
-            "exclude_outside": exclude_outside,
-            "form": form,
-            "scale": scale,
-            "scales": scales,
-            "sizes": sizes,
-        }
-    )
+    keywords = locals()
+    settings = settings_of({key: keywords[key] for key in (*READERS, *ALIASES)})
+    asked = _Request(node, opset, feed or {}, run, verify, allow_inexact)
     if settings.is_extent:
-        return set_extent(document, settings, node, opset, feed, run, verify=verify, allow_inexact=allow_inexact)
+        return _set_extent(document, settings, asked)
     if settings.form == RESIZE:
         from resizefix.library.set_resize import set_resize  # of nodes that are no resizes
 
         if len([value for value in vars(settings).values() if value is not None]) > 1:
             raise UsageError("operations.set-extent-alone", key="form=resize")
         return set_resize(document, node, opset, run, verify=verify)
-    return _set_in_place(document, settings, node, opset, feed, run, verify=verify)
+    return _set_in_place(document, settings, asked)
 
 
-def _set_in_place(
-    document: Document,
-    settings: Settings,
-    node: Sequence[str],
-    opset: int | None,
-    feed: Mapping[str, object] | None,
-    run: ChangeOptions,
-    *,
-    verify: bool,
-) -> Result[Document]:
+def _set_in_place(document: Document, settings: Settings, asked: _Request) -> Result[Document]:
     """The selected nodes with another interpolation or form, measured. Raises UsageError, VerificationFailedError."""
-    base, made = _made(document, settings, node, opset)
-    fed = read_feeds(feed or {}, model_inputs(document.proto))
+    base, made = _made(document, settings, asked.node, asked.opset)
+    fed = read_feeds(asked.feed, model_inputs(document.proto))
     if not made.intended:
         return Result(document, made.outcomes, (), skipped("library.nothing-changed"))
     made = replace(
         made, document=seam.submitted(base, made.document, Plan(frozenset(one.key for one in made.intended)))
     )
-    if not verify:
+    if not asked.verify:
         return Result(made.document, made.outcomes, (), not_verified())
-    rules = conditions(**run)
+    rules = conditions(**asked.run)
     if base is not document:
         require_raised_alike(document, base, made.outcomes, rules, fed.numbers)
     # onnxruntime is imported where it runs

@@ -8,12 +8,12 @@ from resizefix.diagnostics import Diagnostic
 from resizefix.document.document import Document
 from resizefix.errors import RefusedError, UsageError
 from resizefix.library import seam
-from resizefix.library.raising import raised
+from resizefix.library.preparation import raised
 from resizefix.library.result import Result, failed, not_verified, skipped
 from resizefix.library.rewrite import LOWERED_BOUND
 from resizefix.operations.as_resize import write_as_resize
-from resizefix.operations.open_tables import resizes_at_one_size, size_to_fix
 from resizefix.operations.sites import find_sites
+from resizefix.operations.written_resizes import resizes_at_one_size, size_to_fix
 from resizefix.outcome import Status
 from resizefix.shapes.stored_shapes import ModelView
 from resizefix.verification.conditions import ChangeOptions, conditions

@@ -1,16 +1,35 @@
-"""What a target says to the resizes of a model."""
+"""What a target says to the resizes of a model; and which targets accept them, and no longer those of what became of
+it.
+
+A large model is not promoted for TensorRT as well just to say so: mostly one node of each kind, by itself, tells."""
 
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NamedTuple
 
-from resizefix.notebook import InNotebook
-from resizefix.printable import summary
-from resizefix.targets.target import Target, Violation, accepted, taken
+from onnx import GraphProto, ModelProto, TensorProto, helper
 
-if TYPE_CHECKING:  # a parser of its own process is asked by few
+from resizefix.document.document import Document
+from resizefix.document.node_builder import FreshNames
+from resizefix.document.scopes import DEFAULT_DOMAINS, default_opset, names_in
+from resizefix.operations.site import Site
+from resizefix.operations.sites import sites_in
+from resizefix.outcome import Outcome, Status
+from resizefix.printable import InNotebook, summary
+from resizefix.promotion import Integers, NewInputs, PromotedInput
+from resizefix.scope_path import MAIN, Key
+from resizefix.shapes.stored_shapes import ModelView
+from resizefix.targets.catalogue import TARGETS
+from resizefix.targets.collect_facts import facts_in, kinds_in
+from resizefix.targets.facts import SiteFacts
+from resizefix.targets.target import Target, Violation, accepted, judge, taken
+from resizefix.targets.tensorrt import TENSORRT_TARGETS
+
+if TYPE_CHECKING:
+    from resizefix.operations.promote_scales import Promotion
     from resizefix.runtimes.tensorrt import LiveVerdict
 
 
@@ -63,3 +82,164 @@ class Verdicts(InNotebook, tuple[Verdict, ...]):
     def accepted(self) -> bool:
         """Whether every target accepts it."""
         return all(verdict.accepted for verdict in self)
+
+
+class TargetsMoved(NamedTuple):
+    """The targets whose rules accept every resize before a change, and those that do after it."""
+
+    before: list[Target]
+    after: list[Target]
+    kinds: _Kinds | None = None
+
+    @property
+    def lost(self) -> list[Target]:
+        """Those that accepted them before, and do not now."""
+        return [target for target in self.before if target not in self.after]
+
+    @property
+    def gained(self) -> list[Target]:
+        """Those that accept them now, and did not before."""
+        return [target for target in self.after if target not in self.before]
+
+    @property
+    def kept_by_integers(self) -> list[Target] | None:
+        """Of the lost ones those that accept the model where the changed sites are promoted for TensorRT instead; None
+        where nothing was promoted."""
+        if self.kinds is None:
+            return None
+        return self.kinds.accepting(self.lost, Integers()) if self.lost else []
+
+
+def targets_moved(
+    before: ModelView, after: ModelView, outcomes: Sequence[Outcome] = (), inputs: Sequence[PromotedInput] = ()
+) -> TargetsMoved:
+    """What the targets say before and after, whatever was done; of a promotion, its `inputs` are given."""
+    if inputs:
+        kinds = _Kinds(before, after, outcomes, inputs)
+        return TargetsMoved(_accepting(kinds.before, TARGETS), kinds.accepting(TARGETS, kinds.integers), kinds)
+    was, now = (_accepting([facts for facts, _ in kinds_in(view)], TARGETS) for view in (before, after))
+    return TargetsMoved(was, now)
+
+
+class _Kinds:
+    """The nodes of a model that differ in more than their names, one of each kind, and what a promotion makes of them.
+
+    What becomes of one becomes of all that differ from it in their names alone.
+    """
+
+    def __init__(
+        self, before: ModelView, after: ModelView, outcomes: Sequence[Outcome], inputs: Sequence[PromotedInput]
+    ) -> None:
+        self._before, self._after = before, after
+        changed = {outcome.index for outcome in outcomes if outcome.status is Status.CHANGED}
+        self._changed: set[Key] = set()
+        self._keys: list[Key] = []
+        self.before: list[SiteFacts] = []
+        for facts, places in kinds_in(before):
+            promoted = [key for place, key in places.items() if place in changed]
+            others = [key for place, key in places.items() if place not in changed]
+            self._changed.update(promoted)
+            self._keys += [keys[0] for keys in (promoted, others) if keys]
+            self.before += [facts for keys in (promoted, others) if keys]
+        first = inputs[0].sites[0]
+        self.integers = None if first.denominator is None else Integers(first.denominator)
+        self._made = NewInputs(first.form if self.integers is None else None, keep_default=inputs[0].optional)
+
+    def accepting(self, targets: Sequence[Target], integers: Integers | None) -> list[Target]:
+        """Of the targets those that accept every node after the promotion, or after one with these `integers`.
+
+        A node's sizes may have become open by the promotion of another: where that counts, the whole model is looked
+        at.
+        """
+        found = [self._alone(integers, open_sizes=opened) for opened in (False, True)]
+        said = [_accepting(facts, targets) for facts in found if facts is not None]
+        if len(said) == len(found) and said[0] == said[1]:
+            return said[0]
+        after = self._after
+        if integers != self.integers:
+            sites = [site for site in sites_in(self._before) if site.key in self._changed]
+            made = self._promoted(self._before, sites, integers)
+            if not made.inputs:
+                return []
+            after = made.after
+        return _accepting([facts for facts, _ in kinds_in(after)], targets)
+
+    def _promoted(self, view: ModelView, sites: Sequence[Site], integers: Integers | None) -> Promotion:
+        from resizefix.operations.promote_scales import promote_scales  # other changes have no inputs
+
+        if integers is not None:
+            wanted = NewInputs(integers=integers)
+            return promote_scales(view.document, sites, wanted, target=TENSORRT_TARGETS[-1], view=view)
+        return promote_scales(view.document, sites, self._made, view=view)
+
+    def _alone(self, integers: Integers | None, *, open_sizes: bool) -> list[SiteFacts] | None:
+        """The facts of one node of each kind, promoted apart from the model; None where more of the model counts."""
+        model = self._after.model
+        few = _apart(self._before, self._keys, open_sizes=open_sizes)
+        if few is None or self._before.scopes.main.opset != default_opset(model.opset_import, fallback=1):
+            return None
+        view = ModelView(few)
+        if not open_sizes and self._in_model(facts_in(view)) != self.before:
+            return None
+        chosen = zip(sites_in(view), self._keys, strict=True)
+        made = self._promoted(view, [site for site, key in chosen if key in self._changed], integers)
+        if any(outcome.status is not Status.CHANGED for outcome in made.outcomes):
+            return None
+        main = self._after.scopes.main
+        listed = main.initializers.keys() <= main.inputs
+        return [replace(facts, initializers_are_inputs=listed) for facts in self._in_model(facts_in(made.after))]
+
+    def _in_model(self, found: Sequence[SiteFacts]) -> list[SiteFacts]:
+        """With the facts that are about the nodes around these, and about other constants."""
+        fields = "node", "casts_behind", "is_at_the_edges", "initializers_are_inputs"
+        pairs = zip(found, self.before, strict=True)
+        return [replace(facts, **{name: getattr(known, name) for name in fields}) for facts, known in pairs]
+
+
+def _accepting(kinds: Sequence[SiteFacts], targets: Sequence[Target]) -> list[Target]:
+    return [target for target in targets if all(accepted(judge(target, facts)) for facts in kinds)]
+
+
+def _apart(view: ModelView, keys: Sequence[Key], *, open_sizes: bool) -> Document | None:
+    """A model of these nodes beside each other, which resize an input each; None where one is not in the main graph or
+    reads what other nodes compute."""
+    main, proto = view.scopes.main, view.model
+    model = ModelProto(ir_version=proto.ir_version, producer_name=proto.producer_name)
+    model.opset_import.extend(proto.opset_import)
+    graph = model.graph
+    there: set[str] = set()
+    for path, output in keys:
+        data = view.scopes.definition(main, output) if path == MAIN and output not in main.disputed else None
+        if data is None or data.node is None or not data.node.input:
+            return None
+        for name in data.node.input[1:]:
+            if name and name not in there and not _take_operand(view, graph, name):
+                return None
+            there.add(name)
+        graph.node.add().CopyFrom(data.node)
+        graph.output.add(name=output)
+    names = FreshNames(names_in(model))
+    for node in graph.node:
+        if node.op_type == "Constant":
+            continue
+        dims, elem_type = view.dims(main, node.input[0]), view.elem_type(main, node.input[0])
+        dims = dims if dims is None or not open_sizes else (None,) * len(dims)
+        node.input[0] = names.fresh("data")
+        graph.input.append(helper.make_tensor_value_info(node.input[0], elem_type or TensorProto.UNDEFINED, dims))
+    return Document.of_part(model, view.document)
+
+
+def _take_operand(view: ModelView, graph: GraphProto, name: str) -> bool:
+    """Let the graph have a constant or an input of the model, too; False for what is neither."""
+    main = view.scopes.main
+    definition = view.scopes.definition(main, name)
+    if definition is None or (definition.node is not None and definition.node.op_type != "Constant"):
+        return False
+    if definition.node is not None:
+        graph.node.add().CopyFrom(definition.node)
+        return definition.node.domain in DEFAULT_DOMAINS
+    if definition.tensor is not None:
+        graph.initializer.add().CopyFrom(definition.tensor)
+    if name in main.inputs:
+        graph.input.extend(value for value in view.model.graph.input if value.name == name)
+    return True

@@ -10,8 +10,8 @@ from dataclasses import replace
 from os import PathLike
 from typing import cast
 
+from resizefix.difference import ErrorBound
 from resizefix.document.document import Document
-from resizefix.error_bound import ErrorBound
 from resizefix.errors import UsageError
 from resizefix.interop import Model, opened
 from resizefix.interop.feed_file import read_feeds
@@ -114,12 +114,7 @@ def verify(
     entries = {entry.name: entry for document in reversed(documents) for entry in model_inputs(document.proto)}
     fed = read_feeds(given, tuple(entries.values()))
 
-    def examples() -> Mapping[str, Sequence[float]]:
-        from resizefix.library.verify import old_values
-
-        return old_values(*documents)
-
-    feeding = Feeding(fed.values, fed.paths, examples, runs)
+    feeding = Feeding(fed.values, fed.paths, lambda: old_values(*documents), runs)
     if runtime is None:
         verification = run_both(*documents, rules, allowed, feeding)
     else:

@@ -9,11 +9,11 @@ from functools import reduce
 import numpy as np
 
 from resizefix.diagnostics import Diagnostic
+from resizefix.difference import ErrorBound
 from resizefix.document.node_builder import TO_THE_END, NodeBuilder
 from resizefix.equivalences.error_bound import cubic_coefficients, gain, noise, slope
 from resizefix.equivalences.index_map import Floats
 from resizefix.equivalences.resize_spec import Axis, ResizeSpec
-from resizefix.error_bound import ErrorBound
 from resizefix.interpolation import CoordinateTransformationMode, Interpolation, Mode
 from resizefix.lowerings.copies import LONGEST_REPEATED, why_not_repeated
 from resizefix.lowerings.lowering import (

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from resizefix.diagnostics import Diagnostic
+from resizefix.difference import ErrorBound
 from resizefix.document.node_builder import TO_THE_END, NodeBuilder
-from resizefix.equivalences.axis_forms import DOUBLES, REPEATS
 from resizefix.equivalences.index_map import TIE_TOLERANCES, Indices, nearest_indices
 from resizefix.equivalences.resize_spec import Axis, ResizeSpec
-from resizefix.error_bound import ErrorBound
+from resizefix.equivalences.rules import DOUBLES, REPEATS
 from resizefix.interpolation import CoordinateTransformationMode, Interpolation, Mode
 from resizefix.lowerings.lowering import (
     LONGEST_CHECKED,

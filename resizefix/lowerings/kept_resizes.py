@@ -12,11 +12,11 @@ from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.dialect import Operands, dialect_of
 from resizefix.dialects.resized_length import kernel_length
 from resizefix.dialects.write import write
+from resizefix.difference import ErrorBound
 from resizefix.document.node_builder import NodeBuilder
-from resizefix.equivalences.axis_forms import THREE_HALF_PIXELS
 from resizefix.equivalences.error_bound import slope
 from resizefix.equivalences.resize_spec import Axis, ResizeSpec
-from resizefix.error_bound import ErrorBound
+from resizefix.equivalences.rules import THREE_HALF_PIXELS
 from resizefix.interpolation import CoordinateTransformationMode, ExtentKind, Interpolation, Mode
 from resizefix.lowerings.copies import copied
 from resizefix.lowerings.lowering import (

@@ -17,11 +17,11 @@ import numpy as np
 from onnx import NodeProto, TensorProto
 
 from resizefix.diagnostics import Diagnostic
+from resizefix.difference import ErrorBound
 from resizefix.document.node_builder import NodeBuilder
 from resizefix.equivalences.error_bound import DYNAMIC_SIZE, GROWS, UNIT, half_step, native_roundings
 from resizefix.equivalences.index_map import coordinates
 from resizefix.equivalences.resize_spec import Axis, ResizeSpec
-from resizefix.error_bound import ErrorBound
 from resizefix.interpolation import CoordinateTransformationMode, ExtentKind, Interpolation, Mode
 from resizefix.targets.onnxruntime_target import runs_on_axes
 

@@ -38,7 +38,7 @@ from resizefix.operations.replacement import (
     why_unverifiable,
 )
 from resizefix.operations.rewriter import Operation, Rewritten, broken_rules, rewrite
-from resizefix.operations.scan_ranks import store_scan_ranks
+from resizefix.operations.shapes_after import store_scan_ranks
 from resizefix.operations.site import Site
 from resizefix.outcome import Outcome, Status
 from resizefix.scope_path import Key

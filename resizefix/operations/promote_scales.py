@@ -26,9 +26,8 @@ from resizefix.document.view import View
 from resizefix.errors import RefusedError, UsageError
 from resizefix.interpolation import ExtentKind, NearestMode
 from resizefix.operations.forms import InputSubgraph, SubgraphPlace, bind_input, bind_integer_input, retry_args
-from resizefix.operations.promoted_sizes import kept_dims
 from resizefix.operations.rewriter import Operation, broken_rules, rewrite
-from resizefix.operations.scan_ranks import store_scan_ranks
+from resizefix.operations.shapes_after import kept_dims, store_scan_ranks
 from resizefix.operations.site import ReadSite, Refusal, Site, read_instead
 from resizefix.operations.sites import FIRST_OPSET_WITH_SCALES_INPUT, find_sites
 from resizefix.origins.classify import OriginKind

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from onnx import TensorProto, helper
@@ -35,6 +35,7 @@ from resizefix.targets.onnxruntime_target import ONNXRUNTIME, as_proven
 from resizefix.targets.target import judge, taken
 
 _MOST_ROUNDS = 24  # no node has as many faults behind each other as there are rows
+_Shown = tuple[int, ResizeNode, Fault]  # a site, its node, and the fault of it that is fixed
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -55,75 +56,98 @@ def repair(document: Document, sites: Sequence[Site], preferences: Preferences) 
     A site keeps its place among the resizes of the file, since no fix adds or removes one: it identifies the site.
     """
     selected = {site.index: site for site in sites}
-    fixed: dict[int, list[Fault]] = {index: [] for index in selected}
-    current = document
-    removed = 0
-    resized: set[int] = set()
-    touched: set[Key] = set()
-    types: set[Key] = set()
-    opset: int | None = None
-    meanings = Meanings(ModelView(document))
-    unseen: dict[int, str | None] = {}  # of what is sound as far as it is known
+    rounds = _Rounds(document, selected, preferences)
     for _ in range(_MOST_ROUNDS):
-        view = ModelView(current)
-        left: dict[int, Fault] = {}  # that may be wanted as they are
-        refused: dict[int, Fault] = {}  # of this round: the fix of a node can tell the sizes that another one's needs
-        shown: list[tuple[int, ResizeNode, Fault]] = []
-        for index, node in enumerate(resize_nodes(view)):
-            fault = first_fault(node, preferences) if index in selected else None
-            if fault is not None and fault.change is None:
-                (left if fault.is_optional else refused)[index] = fault
-            elif fault is not None:
-                shown.append((index, node, fault))
-            elif index in selected and not fixed[index]:
-                unseen[index] = unknown_count(node)
+        shown = rounds.look()
         if not shown:
             break
-        # What you decided may contradict the stored shapes.
-        decided = {index for index, node, fault in shown if preferences.extent and _is_decided(node, fault)}
-        for index, node, fault in shown:
-            meanings.add(index, node, fault)
-            touched |= _edited(node, fault)
-            types |= {(node.scope.path, name) for name in fault.change.types} if fault.change is not None else set()
-            opset = (fault.change.opset if fault.change is not None else None) or opset
-        current = _applied(current, shown)
-        for index, _, fault in shown:
-            fixed[index].append(fault)
-            if fault.change is not None and (fault.change.resized or index in decided):
-                resized.add(index)
-        removed += sum(fault.name == "identity" for *_, fault in shown)
-        if removed:
+        rounds.fix(shown)
+        if rounds.has_removed:
             break  # an Identity is no site: it comes last, and the count of sites changes with it
-    after = sites_in(ModelView(current)) if not removed else []
+    fixed, resized = rounds.fixed, rounds.resized
+    after = sites_in(ModelView(rounds.current)) if not rounds.has_removed else []
     others = [index for index in fixed if fixed[index] and index not in resized and index < len(after)]
-    current, rederived = _with_true_shapes(current, [index for index in sorted(resized) if index < len(after)], others)
+    current, rederived = _with_true_shapes(
+        rounds.current, [index for index in sorted(resized) if index < len(after)], others
+    )
     outcomes = tuple(
         _outcome(
             site,
             fixed[index],
-            refused.get(index),
+            rounds.refused.get(index),
             after[index] if index < len(after) else None,
-            unseen.get(index),
-            left.get(index),
+            rounds.unseen.get(index),
+            rounds.left.get(index),
         )
         for index, site in selected.items()
     )
     changed = {outcome.index for outcome in outcomes if outcome.status is Status.CHANGED}
     intended = [
-        _intended(site, meanings.of(site.index))
+        _intended(site, rounds.meanings.of(site.index))
         for site in after
         if site.index in changed and isinstance(site, ReadSite)
     ]
-    repaired = ModelView(current)
     return Repaired(
-        repaired,
+        ModelView(current),
         outcomes,
-        touched=frozenset(touched),
-        types=frozenset(types),
-        opset=opset,
+        touched=frozenset(rounds.touched),
+        types=frozenset(rounds.types),
+        opset=rounds.opset,
         intended=tuple(intended),
         rederived=rederived,
     )
+
+
+class _Rounds:
+    """The rounds of one repair: in each, the first fault of every selected node is fixed.
+
+    `current` is the document so far, `fixed` the faults of each site that are gone. Of the last look: `refused` have a
+    fault that cannot be fixed (the fix of a node can tell the sizes that another one's needs, in the next round),
+    `left` one that may be wanted as it is; `unseen` says what is not known of a site that is sound otherwise.
+    """
+
+    def __init__(self, document: Document, selected: Collection[int], preferences: Preferences) -> None:
+        self.current = document
+        self.fixed: dict[int, list[Fault]] = {index: [] for index in selected}
+        self.left: dict[int, Fault] = {}
+        self.refused: dict[int, Fault] = {}
+        self.unseen: dict[int, str | None] = {}
+        self.resized: set[int] = set()
+        self.touched: set[Key] = set()
+        self.types: set[Key] = set()
+        self.opset: int | None = None
+        self.has_removed = False
+        self.meanings = Meanings(ModelView(document))
+        self._preferences = preferences
+
+    def look(self) -> list[_Shown]:
+        """The first fault of each selected site that can be fixed."""
+        self.left, self.refused = {}, {}
+        shown: list[_Shown] = []
+        for index, node in enumerate(resize_nodes(ModelView(self.current))):
+            fault = first_fault(node, self._preferences) if index in self.fixed else None
+            if fault is not None and fault.change is None:
+                (self.left if fault.is_optional else self.refused)[index] = fault
+            elif fault is not None:
+                shown.append((index, node, fault))
+            elif index in self.fixed and not self.fixed[index]:
+                self.unseen[index] = unknown_count(node)
+        return shown
+
+    def fix(self, shown: Sequence[_Shown]) -> None:
+        """Fixes what was shown, all in one copy."""
+        for index, node, fault in shown:
+            assert fault.change is not None
+            # What you decided may contradict the stored shapes.
+            if fault.change.resized or (self._preferences.extent and _is_decided(node, fault)):
+                self.resized.add(index)
+            self.meanings.add(index, node, fault)
+            self.touched |= _edited(node, fault)
+            self.types |= {(node.scope.path, name) for name in fault.change.types}
+            self.opset = fault.change.opset or self.opset
+            self.fixed[index].append(fault)
+            self.has_removed |= fault.name == "identity"
+        self.current = _applied(self.current, shown)
 
 
 def _is_decided(node: ResizeNode, fault: Fault) -> bool:
@@ -186,7 +210,7 @@ def has_operators_of_others(document: Document) -> bool:
     return any(not domain.startswith(("ai.onnx", "com.microsoft", "com.ms")) for domain in domains)
 
 
-def _applied(document: Document, found: Sequence[tuple[int, ResizeNode, Fault]]) -> Document:
+def _applied(document: Document, shown: Sequence[_Shown]) -> Document:
     """A copy of the document with the changes made, and without what nothing reads afterwards."""
     repaired = document.copy()
     edited = ModelView(repaired)
@@ -195,7 +219,7 @@ def _applied(document: Document, found: Sequence[tuple[int, ResizeNode, Fault]])
     opset = None
     touched: set[tuple[object, int]] = set()
     # Behind first, so that positions before stay true.
-    for _, node, fault in sorted(found, key=lambda item: (item[1].scope.order, item[1].index), reverse=True):
+    for _, node, fault in sorted(shown, key=lambda item: (item[1].scope.order, item[1].index), reverse=True):
         change = fault.change
         assert change is not None
         places = {(node.scope.path, node.index), *((node.scope.path, index) for index in change.others)}

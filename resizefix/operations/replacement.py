@@ -18,15 +18,14 @@ from resizefix.document.structure import why_invalid
 from resizefix.document.text import node_text
 from resizefix.document.values import numbers_in
 from resizefix.document.view import View
-from resizefix.equivalences.chain import AxisStep, smallest_chain
 from resizefix.equivalences.error_bound import spelling_bound
 from resizefix.equivalences.resize_spec import ResizeSpec
-from resizefix.equivalences.table import AxisEquivalence
+from resizefix.equivalences.table import AxisEquivalence, AxisStep, smallest_chain
 from resizefix.errors import RefusedError
 from resizefix.interpolation import CoordinateTransformationMode, ExtentKind, Interpolation, Mode
-from resizefix.lowerings.crops import OPERATORS as CROP_OPERATORS
-from resizefix.lowerings.crops import crops, lower_crop
 from resizefix.lowerings.lowering import Lowered, Lowering
+from resizefix.lowerings.matmul import OPERATORS as CROP_OPERATORS
+from resizefix.lowerings.matmul import crops, lower_crop
 from resizefix.lowerings.table import in_words, lower, lowerings_for
 from resizefix.operations.site import Site
 from resizefix.origins.classify import OriginKind

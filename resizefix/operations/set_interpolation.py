@@ -15,9 +15,9 @@ from resizefix.dialects.intended import IntendedNode
 from resizefix.document.document import Document
 from resizefix.document.node_builder import FreshNames
 from resizefix.document.scopes import names_in
-from resizefix.equivalences.chain import AxisStep, reasons, rewrites
 from resizefix.equivalences.error_bound import spelling_bound
 from resizefix.equivalences.resize_spec import ResizeSpec
+from resizefix.equivalences.table import AxisStep, reasons, rewrites
 from resizefix.errors import RefusedError
 from resizefix.interpolation import ExtentKind, Interpolation
 from resizefix.lowerings.copies import REPEAT
@@ -39,8 +39,8 @@ from resizefix.operations.replacement import (
     subject_of,
 )
 from resizefix.operations.rewriter import Operation, broken_rules, rewrite
-from resizefix.operations.scan_ranks import store_scan_ranks
 from resizefix.operations.settings import AXES, SCALES, SIZES, Settings
+from resizefix.operations.shapes_after import store_scan_ranks
 from resizefix.operations.site import ReadSite, Site
 from resizefix.opsets.raising import why_not_raised
 from resizefix.origins.classify import OriginKind

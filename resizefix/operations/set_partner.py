@@ -24,7 +24,7 @@ from resizefix.document.view import View
 from resizefix.errors import RefusedError
 from resizefix.interpolation import CoordinateTransformationMode, ExtentKind
 from resizefix.operations.new_extent import NewExtents
-from resizefix.operations.scan_ranks import store_scan_ranks
+from resizefix.operations.shapes_after import store_scan_ranks
 from resizefix.operations.site import ReadSite, Site, read_instead
 from resizefix.origins.classify import OriginKind
 from resizefix.outcome import Outcome, Status

@@ -14,7 +14,7 @@ import numpy as np
 from resizefix.errors import UsageError
 from resizefix.interpolation import CoordinateTransformationMode, Mode, NearestMode
 from resizefix.lowerings.table import BY_NAME
-from resizefix.near_words import nearest, proposal
+from resizefix.words import nearest, proposal
 
 SCALES, SIZES, AXES = "scales", "sizes", "axes"
 RESIZE = "resize"

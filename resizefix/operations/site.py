@@ -18,9 +18,8 @@ from resizefix.document.text import node_text
 from resizefix.document.values import Dims
 from resizefix.errors import RefusedError
 from resizefix.interpolation import ExtentKind, Interpolation
-from resizefix.notebook import InNotebook
 from resizefix.origins.classify import Origin
-from resizefix.printable import summary
+from resizefix.printable import InNotebook, summary
 from resizefix.promotion import Coupling, Freedom
 from resizefix.scope_path import Key
 

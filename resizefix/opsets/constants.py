@@ -29,7 +29,7 @@ from resizefix.opsets.value_info_map import ValueInfoMap
 from resizefix.opsets.verdict import Blocked, OpsetStep
 from resizefix.shapes.inference import ValueOf
 from resizefix.shapes.operand import spelled_value
-from resizefix.shapes.signatures import since_version
+from resizefix.shapes.table import since_version
 
 _MOST_ELEMENTS = 1 << 28  # a gigabyte of float32: what a file that protobuf can read may hold
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from onnx import TensorProto, helper
 
-from resizefix.error_bound import ErrorBound
+from resizefix.difference import ErrorBound
 from resizefix.opsets.site import OpsetRow, OpsetSite, only, without
 from resizefix.opsets.verdict import OLDER_EXPORT, Blocked
 

@@ -11,11 +11,11 @@ import onnx
 from onnx import GraphProto, ModelProto, TensorProto, TypeProto, helper
 
 from resizefix.diagnostics import Diagnostic
+from resizefix.difference import ErrorBound
 from resizefix.document.node_builder import FreshNames
 from resizefix.document.scopes import bodies, names_in, subgraphs
 from resizefix.document.text import counted
 from resizefix.document.view import View
-from resizefix.error_bound import ErrorBound
 from resizefix.opsets.verdict import Blocker, Downgrade, OpsetStep
 
 IR3 = 3

@@ -5,7 +5,7 @@ the others from means, as the specification defines them.
 import numpy as np
 from onnx import TensorProto
 
-from resizefix.error_bound import ErrorBound
+from resizefix.difference import ErrorBound
 from resizefix.opsets.site import OpsetRow, OpsetSite
 from resizefix.opsets.verdict import FIX_SHAPES, OLDER_EXPORT, Blocked
 

@@ -17,10 +17,10 @@ import onnx
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, helper, inliner
 
 from resizefix.diagnostics import Diagnostic
+from resizefix.difference import ErrorBound
 from resizefix.document.edits import add_initializer, insert_nodes
 from resizefix.document.node_builder import FreshNames
 from resizefix.document.scopes import DEFAULT_DOMAINS, Scope, bodies, default_opset, in_order, names_in
-from resizefix.error_bound import ErrorBound
 from resizefix.opsets.constants import Unread, constants_to_initializers, fold, replace_nodes
 from resizefix.opsets.ir3 import IR3, to_ir3
 from resizefix.opsets.site import Draft, OpsetRow, OpsetSite
@@ -30,7 +30,7 @@ from resizefix.opsets.verdict import BITWISE, Blocked, Blocker, Downgrade, Opset
 from resizefix.scope_path import FunctionName, Key
 from resizefix.shapes.inference import ValueOf, upsample_scales
 from resizefix.shapes.operand import MISFITS
-from resizefix.shapes.signatures import schema_of, since_version, violation
+from resizefix.shapes.table import schema_of, since_version, violation
 
 _OTHER_TYPE = "opsets.fix-other-type"
 _INLINE = "opsets.fix-inline-option"  # of a function no types are known

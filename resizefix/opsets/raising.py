@@ -22,8 +22,8 @@ from resizefix.opsets.newest import NEWEST_RAISED
 from resizefix.opsets.raising_rows import ROUNDS_OTHERWISE, ROWS, Raised
 from resizefix.scope_path import FunctionName, Key
 from resizefix.shapes.operand import MISFITS
-from resizefix.shapes.signatures import since_version, violation, why_incomplete
 from resizefix.shapes.stored_shapes import ModelView
+from resizefix.shapes.table import since_version, violation, why_incomplete
 
 _FIRST_IR_WITH_OPSETS = 3
 _FROM_18_ON = range(18, 1000)

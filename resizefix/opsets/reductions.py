@@ -9,7 +9,7 @@ from typing import Any
 
 from onnx import TensorProto
 
-from resizefix.error_bound import ErrorBound
+from resizefix.difference import ErrorBound
 from resizefix.opsets.site import OpsetRow, OpsetSite
 from resizefix.opsets.verdict import OLDER_EXPORT, Blocked
 

@@ -7,8 +7,8 @@ import numpy as np
 from onnx import TensorProto, numpy_helper
 
 from resizefix.diagnostics import Diagnostic
+from resizefix.difference import ErrorBound
 from resizefix.document.text import counted
-from resizefix.error_bound import ErrorBound
 from resizefix.opsets.site import OpsetRow, OpsetSite, only
 from resizefix.opsets.verdict import FIX_SHAPES, MAKE_CONSTANT, Blocked
 from resizefix.shapes.moving_values import slice_positions

@@ -6,12 +6,12 @@ from typing import Any
 from onnx import ModelProto
 
 from resizefix.diagnostics import Diagnostic, diagnosed
+from resizefix.difference import ErrorBound
 from resizefix.document.scopes import node_label
 from resizefix.document.view import View
-from resizefix.error_bound import ErrorBound
 from resizefix.errors import RefusedError
 from resizefix.scope_path import Key
-from resizefix.shapes.signatures import why_incomplete
+from resizefix.shapes.table import why_incomplete
 
 BITWISE = ErrorBound()
 EQUAL = ErrorBound(exact=False, note=Diagnostic("opsets.equal-as-numbers"))

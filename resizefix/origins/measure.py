@@ -18,8 +18,8 @@ from resizefix.document.values import Array
 from resizefix.scope_path import Key
 from resizefix.shapes.expression import Expression, Size, UntraceableError, evaluate, sizes_in
 from resizefix.shapes.operand import SHAPE_READERS, SIZED_BY, Known, operands_first
-from resizefix.shapes.signatures import why_incomplete
 from resizefix.shapes.stored_shapes import ModelView
+from resizefix.shapes.table import why_incomplete
 from resizefix.shapes.values import Values
 
 if TYPE_CHECKING:

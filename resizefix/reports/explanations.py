@@ -10,8 +10,8 @@ from resizefix.diagnostics import Diagnostic
 from resizefix.messages.pasted_text import speaker
 from resizefix.printable import printable
 from resizefix.reports.screen import Screen, screen
-from resizefix.shell_words import operand, quoted
 from resizefix.version import __version__
+from resizefix.words import operand, quoted
 
 if TYPE_CHECKING:
     from resizefix.library.explain import Explanation

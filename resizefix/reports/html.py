@@ -1,4 +1,5 @@
-"""`inspect --html`, `diff --html`, `verify --html`: every site drawn, with what each target says to it, in one file."""
+"""`inspect --html`, `diff --html`, `verify --html`: every site drawn, with what each target says to it, in one file;
+and `set --html`: what each change of an interpolation costs, in numbers and in pictures: before, after, difference."""
 
 from __future__ import annotations
 
@@ -7,16 +8,18 @@ from pathlib import PurePath
 from typing import Any
 
 from resizefix.document.text import counted, listed
+from resizefix.library.result import Result
 from resizefix.library.verdict import Verdict
+from resizefix.outcome import Outcome, Status
 from resizefix.printable import printable
 from resizefix.reports import proof
 from resizefix.reports.comparison import Comparison, Fate, SitePair, labelled, sizes_after
 from resizefix.reports.drawing import Drawing, drawing
-from resizefix.reports.families import newest_first
-from resizefix.reports.headline import Headline, headline, scale_of
+from resizefix.reports.families import Headline, headline, newest_first, scale_of
 from resizefix.reports.next_step import next_step, steps_of
 from resizefix.reports.page import page
-from resizefix.reports.pictures import pictures
+from resizefix.reports.pictures import Compared, pictures
+from resizefix.reports.proof import difference_text
 from resizefix.reports.site_facts import Words, facts, row
 from resizefix.reports.surroundings import Neighbourhood
 from resizefix.reports.survey import Survey, Surveyed
@@ -33,6 +36,7 @@ from resizefix.reports.wording import (
 )
 from resizefix.targets.catalogue import TARGETS
 from resizefix.verification.verification import Verification, VerificationStatus
+from resizefix.verification.views import PlaneView
 
 _TONES = {
     VerificationStatus.PASSED: "yes",
@@ -67,7 +71,7 @@ def diff_page(before: str, after: str, comparison: Comparison, verification: Ver
     open_ones = sum(group[0][1].is_touched for group in groups) <= _MOST_OPEN
     return page(
         "diff",
-        _verdict(comparison, verification),
+        _diff_headline(comparison, verification),
         f"{command}, what is not listed below {is_the_same(comparison.meaning_only)}",
         names=(PurePath(before).name, PurePath(after).name),
         command=command,
@@ -90,7 +94,7 @@ def _lists(kinds: Mapping[str, str], surveys: Mapping[str, Survey]) -> dict[str,
     return {"kinds": kinds, "all_targets": TARGETS, "targets": _targets(surveys) if has_sites else None}
 
 
-def _verdict(comparison: Comparison, verification: Verification | None) -> Headline:
+def _diff_headline(comparison: Comparison, verification: Verification | None) -> Headline:
     changes, pairs = comparison.changes, comparison.pairs
     touched = sum(pair.is_touched for pair in pairs)
     sized = sum(pair.fate is Fate.SIZED for pair in pairs)
@@ -324,3 +328,53 @@ def _moved(pair: SitePair) -> list[tuple[Words, ...]]:
     if len(rows) == 1 or rows[0] == rows[1]:
         return rows[0]
     return [old if old == new else (*old, Words(" → "), *new) for old, new in zip(*rows, strict=True)]
+
+
+_MOST_NODES = 12  # with pictures; a page of more would not be read
+
+
+def set_page(model: str, out: str | None, settings: Sequence[str], result: Result) -> str:
+    """The page of one call; `model` and `out` are how the user named the files."""
+    changed = [outcome for outcome in result.outcomes if outcome.status is Status.CHANGED]
+    views = list(reversed(result.views))  # pictures before random values
+    of_outputs = [view for view in views if view.node is None]
+    return page(
+        "set",
+        _set_headline(changed, result),
+        f"resizefix set · {' '.join(settings)}",
+        names=(PurePath(model).name, PurePath(out).name if out is not None else None),
+        outputs=changed[0].output_diffs if changed else (),  # all nodes were changed together
+        output_views=list(map(pictures, of_outputs)),
+        nodes=[{"outcome": outcome, "views": _views_of(outcome, views)} for outcome in changed],
+        left=[outcome for outcome in result.outcomes if outcome.status is not Status.CHANGED],
+        verification=proof_of(result.verification, _FED),
+    )
+
+
+# Each run is that of one changed node, beside a model of what was asked for, or that of the model.
+_FED = "to each changed node alone, or to the whole model, in onnxruntime"
+
+
+def _set_headline(changed: Sequence[Outcome], result: Result) -> Headline:
+    what = f"{len(changed)} of {counted(len(result.outcomes), 'resize')} changed"
+    outputs = [found for outcome in changed[:1] for found in outcome.output_diffs]
+    if not outputs:
+        return Headline((what, "the outputs were not compared"), "care")
+    if all(found.max_abs_diff == 0 for found in outputs):
+        return Headline((what, "the outputs are the same"), "yes")
+    last = [found for found in outputs if found.feed == outputs[-1].feed]  # files come after random values
+    farthest = max(last, key=lambda found: found.max_abs_diff)
+    difference = f"'{printable(farthest.tensor)}' {difference_text(farthest)} ({printable(farthest.feed)})"
+    return Headline((what, difference), "care")
+
+
+def _views_of(outcome: Outcome, views: Sequence[PlaneView]) -> list[Compared]:
+    """The pictures of a node, but of tensors that are shown as outputs of the model."""
+    mine = {(found.feed, found.tensor) for found in outcome.node_diffs}
+    mine -= {_key(view) for view in views if view.node is None}
+    shown = [view for view in views if view.node is not None and _key(view) in mine]
+    return list(map(pictures, shown)) if outcome.index < _MOST_NODES else []
+
+
+def _key(view: PlaneView) -> tuple[str, str]:
+    return view.difference.feed, view.difference.tensor

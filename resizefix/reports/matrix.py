@@ -9,8 +9,7 @@ from typing import NamedTuple
 from resizefix.document.document import Document
 from resizefix.document.text import counted
 from resizefix.library.verdict import Verdict
-from resizefix.reports.families import newest_first
-from resizefix.reports.headline import Headline
+from resizefix.reports.families import Headline, newest_first
 from resizefix.reports.markdown import code, prose, rule_line, table
 from resizefix.reports.next_step import NextStep
 from resizefix.reports.page import page

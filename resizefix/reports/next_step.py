@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from resizefix.shell_words import operand, quoted, reads_and_writes
+from resizefix.words import operand, quoted, reads_and_writes
 
 if TYPE_CHECKING:
     from resizefix.document.document import Document
@@ -80,7 +80,7 @@ def after_check(
     `model` is how the user named the document, `faults` are what is wrong with it. Names of dimensions come first: with
     them, no profile of a rewritten model builds.
     """
-    from resizefix.faults.dimension_names import REUSED
+    from resizefix.faults.names import REUSED
 
     if any(fault.name == REUSED for fault in faults) and any(one.target.runtime == "tensorrt" for one in verdicts):
         return repairing(model)

@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from resizefix.document.text import counted
 from resizefix.printable import printable
-from resizefix.reports.families import newest_first
-from resizefix.reports.headline import Headline
+from resizefix.reports.families import Headline, newest_first
 from resizefix.reports.proof import difference_text
 from resizefix.reports.site_facts import badge_of, legend, rule_of
 from resizefix.reports.wording import reason

@@ -18,7 +18,7 @@ from resizefix.reports.wording import Standing, extent, meaning, operator, origi
 from resizefix.shapes.stored_shapes import ModelView
 
 if TYPE_CHECKING:  # not every report has verdicts, or pictures
-    from resizefix.faults.dimension_names import ReusedName
+    from resizefix.faults.names import ReusedName
     from resizefix.library.plans import Plans
     from resizefix.library.resolution import InputResolution
     from resizefix.library.verdict import Verdict
@@ -152,7 +152,7 @@ class Survey:
     @cached_property
     def reused_names(self) -> list[ReusedName]:
         """The names of dimensions that stand for several lengths: a fault of the model, not of a site."""
-        from resizefix.faults.dimension_names import known_names
+        from resizefix.faults.names import known_names
 
         return known_names(self._view.document)
 

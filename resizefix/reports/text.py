@@ -16,8 +16,8 @@ from resizefix.promotion import Freedom
 from resizefix.reports import proof
 from resizefix.reports.screen import Part, Screen, screen
 from resizefix.reports.wording import grouped, live_verdict, reason, runs_of_targets, some_of
-from resizefix.shell_words import quoted
 from resizefix.verification.verification import Verification, VerificationStatus
+from resizefix.words import quoted
 
 if TYPE_CHECKING:
     from resizefix.faults.fault import Fault

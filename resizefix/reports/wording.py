@@ -16,7 +16,7 @@ from resizefix.operations.site import Extent, Site
 from resizefix.origins.classify import Origin, OriginKind
 from resizefix.printable import printable
 from resizefix.shapes.stored_shapes import is_invented
-from resizefix.shell_words import joined
+from resizefix.words import joined
 
 if TYPE_CHECKING:  # not every report has faults, outcomes, or live answers
     from resizefix.faults.fault import Fault

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from resizefix.errors import UsageError
-from resizefix.near_words import nearest, proposal
+from resizefix.words import nearest, proposal
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,9 @@
 """The copy of a model that onnxruntime opens: it computes the same, and is easier to ask questions of.
 
-Three things differ from the file: tensors to look at are added as outputs; nodes without a name get the label that our
+Four things differ from the file: tensors to look at are added as outputs; nodes without a name get the label that our
 reports use, so that onnxruntime's errors can name them; random nodes without a seed get one, so that two versions of a
-model draw the same numbers.
+model draw the same numbers. Resizes of bfloat16, of which onnxruntime has no kernel, are run as their float32 result,
+rounded once.
 """
 
 from __future__ import annotations
@@ -15,10 +16,15 @@ from functools import cached_property
 
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, helper
 
+from resizefix.dialects.dialect import RESIZES
 from resizefix.document.document import Document
-from resizefix.document.scopes import DEFAULT_DOMAINS, bodies, names_in, node_label
+from resizefix.document.node_builder import FreshNames
+from resizefix.document.scopes import DEFAULT_DOMAINS, bodies, is_operator, names_in, node_label
+from resizefix.document.view import View
 from resizefix.runtimes.inputs import TensorInput, model_inputs
 from resizefix.runtimes.ort_error import Forecast
+from resizefix.scope_path import Key
+from resizefix.shapes.stored_shapes import ModelView
 
 # Operators with a `seed` attribute and the type of a seed. Without one, onnxruntime seeds each node with its position
 # in the graph (core/providers/cpu/generator/random.h), which every edit moves.
@@ -158,3 +164,64 @@ def _name_nodes(graph: GraphProto) -> None:
     for index, node in enumerate(graph.node):
         if not node.name and (label := node_label(node, index)) not in taken:  # onnxruntime refuses two of one name
             node.name = label
+
+
+_FIRST_CAST = 13  # of bfloat16; no resize before takes it, either
+_MAKERS = frozenset({"Cast", "Constant", "ConstantOfShape"})
+
+
+def in_float32(prepared: PreparedModel, document: Document) -> PreparedModel:
+    """What was prepared of the document, with its resizes of bfloat16 between Casts to float32 and back; the same where
+    there are none.
+
+    It is made by plain edits of the protobuf messages, and shares no code with the operations that a proof judges.
+    """
+    wanted = _resizes_of_bfloat16(document)
+    if not wanted:
+        return prepared
+    model = ModelProto()
+    model.CopyFrom(prepared.model)
+    fresh = FreshNames(names_in(model)).fresh
+    for scope in View(model).scopes.all:
+        nodes: list[NodeProto] = []
+        for node in scope.body.node:
+            inner = NodeProto.FromString(node.SerializeToString())
+            if not node.output or (scope.path, node.output[0]) not in wanted:
+                nodes.append(inner)
+                continue
+            inner.input[0], inner.output[0] = fresh("float32_x"), fresh("float32_y")
+            before = helper.make_node("Cast", [node.input[0]], [inner.input[0]], to=TensorProto.FLOAT)
+            back = helper.make_node("Cast", [inner.output[0]], [node.output[0]], to=TensorProto.BFLOAT16)
+            nodes += [before, inner, back]
+        del scope.body.node[:]
+        scope.body.node.extend(nodes)
+    return prepared.with_constants(model)
+
+
+def _resizes_of_bfloat16(document: Document) -> set[Key]:
+    if not _has_bfloat16(document.proto):
+        return set()
+    view = ModelView(document)
+    return {
+        (scope.path, node.output[0])
+        for scope in view.scopes.all
+        if scope.opset >= _FIRST_CAST
+        for node in scope.body.node
+        if is_operator(node, *RESIZES) and view.elem_type(scope, node.output[0]) == TensorProto.BFLOAT16
+    }
+
+
+def _has_bfloat16(model: ModelProto) -> bool:
+    """Whether a tensor of the type comes into the model or is made in it."""
+    for _, body in bodies(model):
+        inputs = [value.type.tensor_type.elem_type for value in body.input if not isinstance(value, str)]
+        if TensorProto.BFLOAT16 in inputs:
+            return True
+        if any(one.data_type == TensorProto.BFLOAT16 for one in getattr(body, "initializer", ())):
+            return True
+        for node in body.node:
+            if node.op_type in _MAKERS and any(
+                TensorProto.BFLOAT16 in (one.i, one.t.data_type) for one in node.attribute
+            ):
+                return True
+    return False

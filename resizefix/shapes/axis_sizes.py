@@ -19,9 +19,9 @@ from resizefix.shapes.expression import Dim, Expression, Number, Size, Untraceab
 from resizefix.shapes.operand import MISFITS, attribute_of, stated_attribute
 from resizefix.shapes.output_size import BROADCASTING, KEEPING
 from resizefix.shapes.reading import DimList, NodeSizes, Notes, UnknownRankError
-from resizefix.shapes.signatures import why_incomplete
 from resizefix.shapes.sizes import Sizes
 from resizefix.shapes.stored_shapes import ModelView
+from resizefix.shapes.table import why_incomplete
 from resizefix.shapes.values import Values
 
 # Their rows hold for every input; those of others say what an image of another size would most probably give.

@@ -15,7 +15,6 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import pairwise, zip_longest
-from typing import NamedTuple
 
 import numpy as np
 from onnx import NodeProto
@@ -34,17 +33,16 @@ _PROBES = (0, 1, 2, 3, 5, 9, 17, 33, 65, 129, 257, 513, 1025, 2049, 4097, 8193, 
 _MOST_PASSES = 160  # through the model, for one axis
 
 
-class OpenAxis(NamedTuple):
-    """Axes of inputs that the file leaves open and that have one size: each by its input and position."""
+OpenAxis = tuple[tuple[str, int], ...]
+"""Axes of inputs that the file leaves open and that have one size: each by its input and position."""
 
-    places: tuple[tuple[str, int], ...]
 
-    def at(self, shapes: Mapping[str, Dims], size: int) -> dict[str, Dims]:
-        """The shapes with another size of it."""
-        moved = dict(shapes)
-        for name, axis in self.places:
-            moved[name] = (*moved[name][:axis], size, *moved[name][axis + 1 :])
-        return moved
+def with_size(shapes: Mapping[str, Dims], axis: OpenAxis, size: int) -> dict[str, Dims]:
+    """The shapes with another size of the axis."""
+    moved = dict(shapes)
+    for name, position in axis:
+        moved[name] = (*moved[name][:position], size, *moved[name][position + 1 :])
+    return moved
 
 
 def critical_sizes(
@@ -52,7 +50,7 @@ def critical_sizes(
 ) -> Iterator[tuple[int, int]]:
     """Pairs of sizes of an open axis, one apart, between which the model begins to do something else; as large as
     inputs of so many elements allow. Other axes have the sizes of `shapes`."""
-    one = max(math.prod(shapes[name]) // max(shapes[name][at], 1) for name, at in axis.places)
+    one = max(math.prod(shapes[name]) // max(shapes[name][at], 1) for name, at in axis)
     largest = most_elements // max(one, 1)
     probes = _Probes(view, shapes, axis)
     sizes = [size for size in _PROBES if size <= largest]
@@ -92,7 +90,7 @@ class _Probes:
         if size not in self._known and len(self._known) < _MOST_PASSES:
             distances: dict[Place, float] = {}
             with suppress(OldSizesError, ArithmeticError, ValueError, IndexError):  # else it does not run at it
-                _Measuring(self._view, self._axis.at(self._shapes, size), distances).work_out_all()
+                _Measuring(self._view, with_size(self._shapes, self._axis, size), distances).work_out_all()
             self._known[size] = distances
         return self._known.get(size, {})
 

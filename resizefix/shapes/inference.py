@@ -37,7 +37,7 @@ from resizefix.document.scopes import DEFAULT_DOMAINS, bodies
 from resizefix.document.structure import open_negative_sizes
 from resizefix.document.values import Array, has_negative_size, known_types
 from resizefix.shapes.operand import MISFITS, attribute_of
-from resizefix.shapes.signatures import TypeOf, output_types, why_incomplete
+from resizefix.shapes.table import TypeOf, output_types, why_incomplete
 from resizefix.shapes.vectors import FOLLOWED, Place, Vectors, node_at, places_of
 
 Dims = tuple["int | None", ...]

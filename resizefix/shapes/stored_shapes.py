@@ -180,12 +180,7 @@ def rederive(model: ModelProto, seeds: Mapping[Key, Dims | None], *, names_hold:
     scopes = View(model).scopes
     dependents = Dependents(scopes)
     dependents.add(seeds)
-    stored: list[tuple[Key, TypeProto.Tensor, TensorShapeProto]] = []
-    for key, tensor in shaped:
-        if key in dependents.resized:
-            old = TensorShapeProto()
-            old.CopyFrom(tensor.shape)
-            stored.append((key, tensor, old))
+    stored = [(key, tensor, _copied(tensor.shape)) for key, tensor in shaped if key in dependents.resized]
     if not stored:
         return
     from resizefix.shapes.kept_names import KeptNames  # who only looks at a model derives nothing again
@@ -220,6 +215,12 @@ def rederive(model: ModelProto, seeds: Mapping[Key, Dims | None], *, names_hold:
             named.append(size)
         tensor.shape.CopyFrom(old)
         write_dims(tensor.shape, named)
+
+
+def _copied(shape: TensorShapeProto) -> TensorShapeProto:
+    copy = TensorShapeProto()
+    copy.CopyFrom(shape)
+    return copy
 
 
 def _derive_from(model: ModelProto, seeds: Mapping[Key, Dims | None]) -> Shapes:

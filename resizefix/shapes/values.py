@@ -30,8 +30,7 @@ from resizefix.shapes.operand import (
     sizes_read,
     spelled_value,
 )
-from resizefix.shapes.signatures import why_incomplete
-from resizefix.shapes.table import apply, has_row
+from resizefix.shapes.table import apply, has_row, why_incomplete
 
 SizesOf = Callable[[Definition], Sequence[Expression]]
 """The sizes of a tensor. Raises UntraceableError where it is not known how many there are."""

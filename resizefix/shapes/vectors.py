@@ -12,9 +12,8 @@ from dataclasses import dataclass, field
 
 from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, TensorProto, TypeProto
 
-from resizefix.document.ranks import MOST_AXES
 from resizefix.document.scopes import DEFAULT_DOMAINS, bodies, subgraphs
-from resizefix.document.values import known_types
+from resizefix.document.values import MOST_AXES, known_types
 from resizefix.scope_path import FunctionName
 from resizefix.shapes.output_size import BROADCASTING, KEEPING
 

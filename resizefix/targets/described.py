@@ -23,12 +23,12 @@ import onnx.defs
 
 from resizefix.errors import UsageError
 from resizefix.interpolation import CoordinateTransformationMode, NearestMode
-from resizefix.near_words import nearest
 from resizefix.targets.described_conditions import CONDITIONS, FLAG, NUMBER, TYPES, ConditionKind, all_of, any_of
 from resizefix.targets.deviations import BY_LENGTHS, EXACT_ROUNDINGS, by_ratio, symmetric_ties, without_antialias
 from resizefix.targets.facts import SiteFacts
 from resizefix.targets.sampling import Deviation, Sampling, by, resized, samples_alike
 from resizefix.targets.target import Effect, OperatorLimit, Rule, Target
+from resizefix.words import nearest
 
 _SYMMETRIC = CoordinateTransformationMode.HALF_PIXEL_SYMMETRIC
 _OFF = FLAG._replace(takes="false")

@@ -19,10 +19,10 @@ from resizefix.document.values import Array
 from resizefix.runtimes.inputs import Value, shapes_of
 from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError, Session
 from resizefix.scope_path import MAIN, Key
+from resizefix.verification.arms import ELEMENTS, InnerTensors, with_inner_tensors
 from resizefix.verification.edges import edges
 from resizefix.verification.engine import Engine
 from resizefix.verification.fitting import Fitted
-from resizefix.verification.inner_tensors import ELEMENTS, InnerTensors, with_inner_tensors
 
 _MOST_TARGETS = 24  # tensors of one model
 _MOST_FEEDS = 64  # that are looked at for two to begin with

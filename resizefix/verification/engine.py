@@ -14,10 +14,9 @@ from resizefix.document.text import listed
 from resizefix.errors import DiagnosedError, ResizefixError, UsageError
 from resizefix.runtimes.inputs import Feeds, TensorInput, Value, shapes_of
 from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError, Session, open_session
-from resizefix.runtimes.prepared_model import PreparedModel, prepare_for_ort
+from resizefix.runtimes.prepared_model import PreparedModel, in_float32, prepare_for_ort
 from resizefix.scope_path import Key
 from resizefix.verification.arms import Watched, watched_copy
-from resizefix.verification.bfloat16_resizes import in_float32
 from resizefix.verification.compare import compare
 from resizefix.verification.conditions import Conditions, Progress
 from resizefix.verification.feeds import Feeder

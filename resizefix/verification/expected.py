@@ -14,9 +14,8 @@ from decimal import ROUND_CEILING, Context
 import numpy as np
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.difference import TensorDifference
+from resizefix.difference import ErrorBound, TensorDifference
 from resizefix.document.document import Document
-from resizefix.error_bound import ErrorBound
 from resizefix.runtimes.inputs import Feeds, Value, as_stored
 from resizefix.runtimes.limits import BrokenOffError
 from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError
@@ -27,8 +26,7 @@ from resizefix.verification.engine import Engine, run_of
 from resizefix.verification.in_runtime import is_right
 from resizefix.verification.memory_budget import MemoryBudget
 from resizefix.verification.signatures import Feeding
-from resizefix.verification.site_drifts import ResizePlace, site_drifts
-from resizefix.verification.verification import ExpectedTensor, SiteDrift, Verification
+from resizefix.verification.verification import ExpectedTensor, ResizePlace, SiteDrift, Verification, site_drifts
 from resizefix.verification.views import views_of
 
 _SIDES = Sides("expected", "computed")

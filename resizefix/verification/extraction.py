@@ -1,19 +1,28 @@
-"""Models of a few nodes alone, extracted from one that onnxruntime does not run as a whole, or runs without them."""
+"""Models of a few nodes alone, extracted from one that onnxruntime does not run as a whole, or runs without them; and
+such nodes of two models compared."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import cached_property
 from typing import cast
 
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, TypeProto, ValueInfoProto, helper, numpy_helper
 
+from resizefix.diagnostics import Diagnostic
 from resizefix.document.document import Document
 from resizefix.document.scopes import Definition, DefinitionKind, Scope
 from resizefix.document.values import Dims, dims_of
+from resizefix.errors import UsageError
+from resizefix.runtimes.limits import BrokenOffError
+from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError
 from resizefix.scope_path import MAIN, Key, ScopePath
 from resizefix.shapes.stored_shapes import ModelView
+from resizefix.verification.conditions import Conditions
+from resizefix.verification.engine import Engine
+from resizefix.verification.verification import Verification, VerificationStatus
 
 _MOST_INLINE_ELEMENTS = 4096
 _MOST_KEPT = 8  # a size up to this one is a batch or colours, and stays where sizes are opened
@@ -252,3 +261,28 @@ def _least_rank(node: NodeProto) -> int:
     """How many axes a tensor has at least that has those which the node names."""
     axes = next((attribute.ints for attribute in node.attribute if attribute.name == "axes"), ())
     return max((axis + 1 if axis >= 0 else -axis for axis in axes), default=0)
+
+
+def compare_alone(
+    extraction: Extraction,
+    data: Mapping[Key, str],
+    conditions: Conditions,
+    proof: Callable[[Document, Document, Engine], Verification],
+    *,
+    open_sizes: bool = False,
+    sizes_stay: bool = False,
+) -> Verification:
+    """What the proof of two models comes to that consist of these nodes (`Extraction.extract`); skipped with the reason
+    where they cannot be extracted from both, or do not run alone.
+
+    The engine counts their runs as the part of the original that they are. Shapes that the user gave are not theirs.
+    """
+    for path, output in data:
+        if not extraction.is_common((path, output)):
+            return Verification(VerificationStatus.SKIPPED, Diagnostic("verification.node-left-out", key=output))
+    try:
+        conditions.limits.left()
+        before, after = extraction.extract(data, open_sizes=open_sizes, sizes_stay=sizes_stay)
+        return proof(before, after, Engine(replace(conditions, shapes={}), part=extraction.part_of(before)))
+    except (CannotLoadError, CannotRunError, BrokenOffError, UsageError) as error:
+        return Verification(VerificationStatus.SKIPPED, str(error))

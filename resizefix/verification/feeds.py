@@ -21,7 +21,6 @@ from resizefix.document.values import Array
 from resizefix.errors import RefusedError, ResizefixError, UsageError
 from resizefix.process import free_memory
 from resizefix.runtimes.inputs import InputKind, TensorInput, Value, shapes_of
-from resizefix.shapes.critical_sizes import OpenAxis
 from resizefix.verification.sizing import (
     FACTORS,
     OTHER_SIZES,
@@ -115,8 +114,9 @@ class Feeder:
         """The inputs with a size that neither the file nor the user fixes: `candidates` choose it."""
         return [entry.name for entry in self._inputs if not entry.is_static and entry.name not in self._fixed]
 
-    def open_axes(self, shapes: Mapping[str, Shape]) -> list[OpenAxis]:
-        """The axes whose size neither the file nor the user fixes; those of one name are one."""
+    def open_axes(self, shapes: Mapping[str, Shape]) -> list[tuple[tuple[str, int], ...]]:
+        """The axes whose size neither the file nor the user fixes, each by its inputs and positions; one name is one
+        axis."""
         axes: dict[object, list[tuple[str, int]]] = {}
         for entry in self._inputs:
             if entry.name not in self.chosen_sizes or entry.name not in shapes or entry.kind.is_list:
@@ -125,7 +125,7 @@ class Feeder:
             for at, dim in enumerate(dims):
                 if not isinstance(dim, int):
                     axes.setdefault(dim if dim is not None else (entry.name, at), []).append((entry.name, at))
-        return [OpenAxis(tuple(places)) for places in axes.values()]
+        return [tuple(places) for places in axes.values()]
 
     @property
     def must_be_equal(self) -> tuple[str, ...]:

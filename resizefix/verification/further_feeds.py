@@ -6,7 +6,7 @@ an image with every small input at random, and where there is a small input the 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -14,20 +14,30 @@ from itertools import islice
 
 import numpy as np
 
+from resizefix.document.document import Document
 from resizefix.runtimes.inputs import InputKind, TensorInput, Value, shapes_of
 from resizefix.runtimes.ort_session import CannotRunError
 from resizefix.scope_path import ScopePath
 from resizefix.verification.arms import Watched
-from resizefix.verification.crossings import Crossings, half_way, largest, mean_size, moved, numbers_fed, numbers_of
+from resizefix.verification.crossings import (
+    Crossings,
+    crossings_of,
+    half_way,
+    largest,
+    mean_size,
+    moved,
+    numbers_fed,
+    numbers_of,
+)
 from resizefix.verification.draws import SMALL, Drawer
-from resizefix.verification.feed_rows import ROWS_OF_A_TURN, FeedRow, looking_row, row
+from resizefix.verification.engine import Engine
+from resizefix.verification.feed_rows import ROWS_OF_A_TURN, SPECIAL_NUMBERS, FeedRow, SpecialNumbers, looking_row, row
 from resizefix.verification.feeds import Feeder
 from resizefix.verification.fitting import Fitted
 from resizefix.verification.memory_budget import MemoryBudget
 from resizefix.verification.plan import LIGHT, TellingValues
 from resizefix.verification.scale_points import ScalePoint
 from resizefix.verification.sizing import SIZINGS, SMALL_SIZINGS
-from resizefix.verification.special_numbers import SPECIAL_NUMBERS, SpecialNumbers
 
 # How many further feeds a model gets by the numbers that it holds, is fed and gives: a run takes about so long.
 OF_LIGHT = (
@@ -213,6 +223,14 @@ class FurtherFeeds:
         """With a number added to all that decides no size and no count: that of a loop's turns stays modest."""
         free = {name: value for name, value in feeds.items() if name not in self.origin.deciding}
         return {**feeds, **moved(free, by)}
+
+    def at_crossings(self, engine: Engine, documents: Sequence[Document], *, brief: bool) -> list[Fitted]:
+        """Feeds at which a tensor inside a model passes a number that the model names."""
+        fitted: list[Fitted] = []
+        for document in documents if self.is_light else ():
+            crossings = crossings_of(engine, document, self.computed_per_number, brief=brief)
+            fitted += [] if crossings is None else self.crossing(crossings)
+        return fitted
 
     def crossing(self, crossings: Crossings) -> list[Fitted]:
         """Feeds next to each other between which a tensor inside one of the models passes a number that it names."""

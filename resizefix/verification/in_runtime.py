@@ -14,10 +14,9 @@ import numpy as np
 from onnx import ModelProto, helper
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.difference import Differences, TensorDifference
+from resizefix.difference import Differences, ErrorBound, TensorDifference
 from resizefix.document.document import Document
 from resizefix.document.edits import set_shape
-from resizefix.error_bound import ErrorBound
 from resizefix.runtimes.inputs import Feeds, TensorInput, Value, model_inputs
 from resizefix.runtimes.limits import BrokenOffError
 from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError
@@ -32,9 +31,8 @@ from resizefix.verification.extraction import Extraction
 from resizefix.verification.fitting import Fitted, fit_feeds
 from resizefix.verification.memory_budget import MemoryBudget
 from resizefix.verification.signatures import Feeding, NotComparableError, common_inputs, output_names
-from resizefix.verification.site_drifts import ResizePlace, site_drifts
 from resizefix.verification.trial import Outputs, Point, Side, Trial
-from resizefix.verification.verification import SiteDrift, Verification, VerificationStatus
+from resizefix.verification.verification import ResizePlace, SiteDrift, Verification, VerificationStatus, site_drifts
 from resizefix.verification.views import PlaneView, views_of
 
 RIGHT_WITHIN = 1e-4

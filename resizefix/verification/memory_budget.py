@@ -15,10 +15,9 @@ from resizefix.runtimes.inputs import Value, shapes_of
 from resizefix.runtimes.limits import Footprint, Limits, footprint, in_words
 from resizefix.runtimes.ort_session import CannotRunError
 from resizefix.scope_path import Key
-from resizefix.verification.dependence import Dependence
 from resizefix.verification.reference_model import ReferenceModels
 from resizefix.verification.scale_points import ScalePoint
-from resizefix.verification.upstream import fed_back
+from resizefix.verification.upstream import Dependence, fed_back
 
 _REMEMBERED = 4
 _FEW = 200  # nodes

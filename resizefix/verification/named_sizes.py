@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from resizefix.document.document import Document
-from resizefix.faults.dimension_names import (
+from resizefix.faults.names import (
     NamedAxis,
     ReusedName,
     Shapes,

@@ -12,7 +12,7 @@ from resizefix.document.edits import FIRST_IR_WITH_DEFAULTS
 from resizefix.document.scopes import Scope
 from resizefix.document.values import Dims, dims_of, tensor_of
 from resizefix.scope_path import MAIN, Key
-from resizefix.verification.seen_change import Seen, same_message, unplanned
+from resizefix.verification.plan import Seen, same_message, unplanned
 
 
 def other_values(seen: Seen, old: Scope, new: Scope) -> Iterator[Diagnostic]:

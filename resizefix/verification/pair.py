@@ -8,11 +8,11 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.difference import Differences
+from resizefix.difference import Differences, ErrorBound
 from resizefix.document.document import Document
-from resizefix.error_bound import ErrorBound
 from resizefix.runtimes.inputs import Feeds
 from resizefix.runtimes.limits import BrokenOffError
 from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError, Session
@@ -21,19 +21,18 @@ from resizefix.shapes.stored_shapes import Shapes
 from resizefix.verification.arms import Watched, are_held_alike
 from resizefix.verification.bounds import allows, moved_by_noise, reported, widest, within
 from resizefix.verification.compare import compare
-from resizefix.verification.crossings import crossings_of
 from resizefix.verification.engine import DifferenceError, Engine, run_of
 from resizefix.verification.feeds import Feeder
 from resizefix.verification.fitting import Fitted, fit_feeds, with_shapes_to_give
-from resizefix.verification.further_feeds import FurtherFeeds, drawn_first, tells
 from resizefix.verification.jumps import agree_before_jumps, require_agreement_before
 from resizefix.verification.memory_budget import MemoryBudget, OverBudgetError
 from resizefix.verification.plan import TellingValues
 from resizefix.verification.signatures import Feeding, NotComparableError, common_inputs, output_names, require_types
-from resizefix.verification.special_numbers import SpecialNumbers, asks_for_special
 from resizefix.verification.trial import AtDefault, Outputs, Point, Side, Trial
 from resizefix.verification.verification import Verification
-from resizefix.verification.views import PlaneView, views_of
+
+if TYPE_CHECKING:
+    from resizefix.verification.views import PlaneView
 
 _MOST_NAMED = 4
 _RUNS = 4  # of each feed: two models at two levels
@@ -115,6 +114,8 @@ class ModelPair:
             return [first, *self._of_other_sizes(session, first, budget)]
         if self.feeding.runs == 1:
             return [first]
+        from resizefix.verification.further_feeds import FurtherFeeds, tells  # who looks further
+
         self._origin = self._named_by_both
         further = FurtherFeeds(session, feeder, first, self._origin, budget)
         self._is_brief = session.session.brief = further.is_brief
@@ -133,20 +134,12 @@ class ModelPair:
         fitted += further.reaching(self._unseen[Side.BEFORE] - further.ran)
         if self.exact and self.feeding.runs is None:
             fitted += further.borders()
-            fitted += self._at_crossings(further)
+            fitted += further.at_crossings(self.engine, (self.before, self.after), brief=self._is_brief)
             special = further.special() if further.is_light else []
             self._special = [Point(one.feeds, numbers, before={False: one.outputs}) for numbers, one in special]
         self._unseen[Side.BEFORE] -= further.ran
         self.engine.progress.done("running the model before", further.tried)
         self.engine.progress.expect(3 * (len(fitted) - 1))
-        return fitted
-
-    def _at_crossings(self, further: FurtherFeeds) -> list[Fitted]:
-        """Feeds at which a tensor inside either model passes a number that the model names."""
-        fitted: list[Fitted] = []
-        for document in (self.before, self.after) if further.is_light else ():
-            crossings = crossings_of(self.engine, document, further.computed_per_number, brief=self._is_brief)
-            fitted += [] if crossings is None else further.crossing(crossings)
         return fitted
 
     def _fitted_first(self, session: Watched, feeder: Feeder, budget: MemoryBudget) -> Fitted:
@@ -161,10 +154,14 @@ class ModelPair:
         except CannotRunError:
             if not self.looks:
                 raise
+            from resizefix.verification.further_feeds import drawn_first  # few models refuse the likeliest feeds
+
             drawn = drawn_first(session, feeder, self._named_by_both, budget)
             if drawn is None:
                 raise
             return drawn
+        from resizefix.verification.further_feeds import drawn_first
+
         return drawn_first(session, feeder, self._named_by_both, budget) or usual
 
     @cached_property
@@ -239,6 +236,8 @@ class ModelPair:
             self._judge_optimised(point, plain, before, after, allowed)
             return
         if self.feeding.files and point is self._first:
+            from resizefix.verification.views import views_of  # of what somebody gave to look at
+
             self.views = views_of(", ".join(self.feeding.files.values()), before, after)
         comparison = compare(before, after)
         bound = self._reported(allowed, before, comparison)
@@ -273,6 +272,8 @@ class ModelPair:
         Raises DifferenceError where they differ, if the numbers are finite or a node asks for them; else a note says
         it. One NaN is as good as another.
         """
+        from resizefix.verification.feed_rows import SpecialNumbers, asks_for_special
+
         special, before, after = point.reference, *self._outputs(point, optimized)
         assert isinstance(special, SpecialNumbers)
         comparison = compare(before, after)
@@ -345,6 +346,8 @@ class ModelPair:
         if not (self.looks and unseen and self._origin is not None and self._feeder is not None):
             return []
         budget = MemoryBudget(self.after, self.engine.conditions.limits)
+        from resizefix.verification.further_feeds import FurtherFeeds
+
         further = FurtherFeeds(after, self._feeder, first, self._origin, budget)
         drawn = further.reaching(unseen)
         if not drawn:

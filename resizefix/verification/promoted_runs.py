@@ -1,22 +1,23 @@
 """An original and its promotion, run at points of a trial; a session stays open as long as it is needed.
 
-Sizes at which a fractional scale makes no whole number: fed sizes, a runtime samples other points there.
-
-A promotion that feeds sizes is exact only where the product is whole; other sizes are tried to measure by how much.
-"""
+Where sizes alone do not say whether a site is free, the promoted model is run with one input moved. A promotion that
+feeds sizes is exact only where scale times size is whole; other sizes are tried to measure by how much it is not."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import islice
 
 import numpy as np
+from onnx import ModelProto
 
+from resizefix.diagnostics import Diagnostic
 from resizefix.document.document import Document
 from resizefix.document.edits import set_shape
 from resizefix.document.values import Dims, dims_of
-from resizefix.promotion import InputBinding, PromotedInput
+from resizefix.promotion import Coupling, Freedom, InputBinding, PromotedInput
 from resizefix.runtimes.inputs import Feeds, Value
 from resizefix.runtimes.ort_session import CannotRunError, Session
 from resizefix.runtimes.prepared_model import PreparedModel, prepare_for_ort
@@ -24,12 +25,14 @@ from resizefix.scope_path import Key, ScopePath
 from resizefix.shapes.stored_shapes import ModelView, Shapes
 from resizefix.verification.arms import Watched
 from resizefix.verification.bounds import half_units
+from resizefix.verification.conditions import Progress
 from resizefix.verification.engine import Engine
 from resizefix.verification.fitting import Runner
 from resizefix.verification.memory_budget import MemoryBudget
 from resizefix.verification.reference_model import Operand
-from resizefix.verification.scale_points import ScalePoint, at_old_values, moved_points
+from resizefix.verification.scale_points import ScalePoint, at_old_values, even_value, moved_points, other_values
 from resizefix.verification.trial import Answer, Point, Side, Trial
+from resizefix.verification.upstream import Dependence
 
 _MOST_SAID = 8
 
@@ -244,3 +247,78 @@ def _makes_no_whole(driven: InputBinding, dims: Dims | None) -> bool:
         if isinstance(size, int) and size * round(driven.base[position] * over) % over:
             return True
     return False
+
+
+_MOST_COST = 1.5  # forward passes of a run
+_FINDING = Diagnostic("verification.finding-free")
+
+
+@dataclass
+class Prober:
+    """Moves the inputs of one promoted `model`.
+
+    `breaks_at` runs it at a scale point, not optimized, and says where it breaks; `fits` says of a scale point whether
+    the machine has the memory for it, `cost` how many forward passes it takes. What does not move keeps its old value.
+    Where `affords` no longer holds, what is left is unknown.
+    """
+
+    model: ModelProto
+    breaks_at: Callable[[ScalePoint], str | None]
+    inputs: Sequence[PromotedInput]
+    fits: Callable[[ScalePoint], bool]
+    cost: Callable[[ScalePoint], float | None]
+    progress: Progress
+    affords: Callable[[], bool] = lambda: True
+
+    @cached_property
+    def _dependence(self) -> Dependence:
+        return Dependence(self.model)
+
+    def probe(self) -> dict[Key, Coupling]:
+        """The verdict for every site; those that share an input share it."""
+        self.progress.expect(len(self.inputs))
+        couplings: dict[Key, Coupling] = {}
+        pending = [list(self.inputs)] if self.inputs else []
+        while pending:
+            group = pending.pop()
+            if not self.affords():
+                couplings.update(_verdicts(group, Freedom.UNKNOWN, None))
+                self.progress.done(_FINDING, len(group))
+                continue
+            broken = self._broken(group)
+            if broken is None or len(group) == 1:
+                couplings.update(_verdicts(group, Freedom.FREE if broken is None else Freedom.COUPLED, broken))
+                self.progress.done(_FINDING, len(group))
+                continue
+            guilty = self._only_one_above(broken, group)
+            if guilty is not None:
+                couplings.update(_verdicts([guilty], Freedom.COUPLED, broken))
+                self.progress.done(_FINDING)
+                pending.append([source for source in group if source is not guilty])
+            else:
+                pending += [group[len(group) // 2 :], group[: len(group) // 2]]
+        return couplings
+
+    def _broken(self, group: Sequence[PromotedInput]) -> str | None:
+        """Where the model breaks when all of them move, in two ways; of one alone, where it breaks at a whole step too,
+        which keeps sizes even. None: nowhere."""
+        points = moved_points(group, self.fits, self.cost)
+        if len(group) == 1:
+            values = other_values(group[0], self.fits)[:1], even_value(group[0])
+            steps, smaller = ([ScalePoint(((group[0], value),)) for value in each] for each in values)
+            if smaller and any((self.cost(point) or 0.0) > _MOST_COST for point in steps):
+                steps = smaller
+            return next(filter(None, map(self.breaks_at, steps)), None)
+        return next((broken for point in points if (broken := self.breaks_at(point)) is not None), None)
+
+    def _only_one_above(self, node: str, group: Sequence[PromotedInput]) -> PromotedInput | None:
+        """The one input of the group that the node depends on: alone it breaks the model there too."""
+        above = self._dependence.above(node, [driven.key for source in group for driven in source.sites])
+        if above is None:
+            return None
+        guilty = [source for source in group if any(driven.key in above for driven in source.sites)]
+        return guilty[0] if len(guilty) == 1 else None
+
+
+def _verdicts(sources: Sequence[PromotedInput], verdict: Freedom, breaks_at: str | None) -> dict[Key, Coupling]:
+    return {driven.key: Coupling(driven.label, verdict, breaks_at) for source in sources for driven in source.sites}

@@ -11,10 +11,9 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.difference import Differences
+from resizefix.difference import Differences, ErrorBound
 from resizefix.document.document import Document
 from resizefix.document.text import counted, listed
-from resizefix.error_bound import ErrorBound
 from resizefix.promotion import Coupling, Freedom, PromotedInput
 from resizefix.runtimes.inputs import Value, shapes_of
 from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError, Session
@@ -23,9 +22,8 @@ from resizefix.verification.arms import bodies_behind
 from resizefix.verification.bounds import relative_bounds, within
 from resizefix.verification.compare import compare
 from resizefix.verification.engine import DifferenceError, run_of
-from resizefix.verification.jumps import agree_before_jumps
-from resizefix.verification.probe import Prober
 from resizefix.verification.promoted_runs import (
+    Prober,
     PromotedPoint,
     PromotedRuns,
     follow_whole_sizes,
@@ -278,6 +276,8 @@ class PromotionComparison(PromotedRuns):
 
     def _only_jumps(self, point: PromotedPoint) -> bool:
         """Whether the two differ, optimised, in what operators that jump make of the same; a note says so."""
+        from resizefix.verification.jumps import agree_before_jumps  # most agree
+
         promoted = self._promoted
 
         def opened(side: Side, optimized: bool, names: Sequence[str]) -> Session:

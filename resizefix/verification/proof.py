@@ -20,12 +20,11 @@ from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError
 from resizefix.scope_path import Key, ScopePath
 from resizefix.shapes.stored_shapes import ModelView
 from resizefix.verification.conditions import Conditions, Progress
-from resizefix.verification.dependence import Dependence
 from resizefix.verification.engine import DifferenceError, Engine
-from resizefix.verification.extraction import Extraction
-from resizefix.verification.nodes_alone import compare_alone
+from resizefix.verification.extraction import Extraction, compare_alone
 from resizefix.verification.promotion_comparison import PromotionComparison
 from resizefix.verification.scale_points import asked_points, at_old_values, moved_points
+from resizefix.verification.upstream import Dependence
 from resizefix.verification.verification import Verification, VerificationStatus
 
 _MOST_TOGETHER = 256  # nodes that are compared in one model: more cost no less each

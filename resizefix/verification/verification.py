@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from resizefix.difference import Differences, TensorDifference
-from resizefix.notebook import InNotebook
-from resizefix.printable import summary
+from resizefix.printable import InNotebook, summary
 from resizefix.promotion import Coupling, Freedom
 from resizefix.scope_path import Key
 
 if TYPE_CHECKING:
+    from resizefix.document.document import Document
     from resizefix.verification.views import PlaneView
 
 
@@ -178,3 +178,45 @@ class Verification(InNotebook):
     def speaks_against(self) -> bool:
         """Whether something speaks against the result: exit code 1."""
         return self.status is VerificationStatus.FAILED
+
+
+Compared = Callable[[str], tuple[Sequence[TensorDifference], bool]]
+"""How a tensor differs, on each feed on which both sides have it, and whether it is right on all."""
+
+
+@dataclass(frozen=True)
+class ResizePlace:
+    """One resize: what reports call it, its scope path and output, and the tensor that it resizes."""
+
+    label: str
+    key: Key
+    data: str
+
+
+def site_drifts(
+    document: Document,
+    places: Sequence[ResizePlace],
+    compared_tensors: Container[str],
+    compared: Compared,
+    standing_for: Callable[[str], Sequence[str]] = lambda name: (name,),
+) -> tuple[SiteDrift, ...]:
+    """A drift for each resize of the main graph whose output is in `compared_tensors`, in the order of the nodes.
+
+    The first that differs while its input agrees is marked. Of an input that is not known, the tensors that stand for
+    it are compared; where there are none it is what both were fed, and agrees.
+    """
+    drifts = []
+    for place in places:
+        output = place.key[1]
+        if place.key[0].steps or output not in compared_tensors:
+            continue
+        differences, right = compared(output)
+        given = [compared(name) for name in standing_for(place.data)]
+        worst = max(differences, key=lambda difference: difference.max_rel_diff)
+        of_input = max((each.max_rel_diff for differences, _ in given for each in differences), default=0.0)
+        may_be_first = not right and all(entered for _, entered in given)
+        drifts.append(SiteDrift(place.label, worst._replace(tensor=output), of_input, not right, first=may_be_first))
+    order = {name: at for at, node in enumerate(document.proto.graph.node) for name in node.output}
+    drifts.sort(key=lambda drift: order.get(drift.output, -1))
+    begun = next((at for at, drift in enumerate(drifts) if drift.first), None)
+    return tuple(replace(drift, first=at == begun) for at, drift in enumerate(drifts))

@@ -14,8 +14,8 @@ from dataclasses import replace
 from onnx import NodeProto
 
 from resizefix.diagnostics import Diagnostic
+from resizefix.difference import ErrorBound
 from resizefix.document.document import Document
-from resizefix.error_bound import ErrorBound
 from resizefix.errors import UsageError
 from resizefix.runtimes.limits import BrokenOffError
 from resizefix.runtimes.ort_session import (
@@ -27,10 +27,9 @@ from resizefix.shapes.stored_shapes import ModelView
 from resizefix.verification.compare import compare
 from resizefix.verification.conditions import Conditions
 from resizefix.verification.engine import Engine
-from resizefix.verification.extraction import Extraction, may_be_passed_over
+from resizefix.verification.extraction import Extraction, compare_alone, may_be_passed_over
 from resizefix.verification.fitting import Fitted
 from resizefix.verification.memory_budget import OverBudgetError
-from resizefix.verification.nodes_alone import compare_alone
 from resizefix.verification.pair import ModelPair
 from resizefix.verification.signatures import Feeding, NotComparableError
 from resizefix.verification.stored_shapes import feeds_from_declared_shapes

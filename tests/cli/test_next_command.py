@@ -11,7 +11,7 @@ from fixture_models import FIXTURES
 from forked_commands import Commands, Terminal
 from onnx_text import model
 
-AT_ONCE = "from resizefix.cli import progress; progress._QUIET_FOR = 0"
+AT_ONCE = "from resizefix.cli import streams; streams._QUIET_FOR = 0"
 
 
 @pytest.fixture

@@ -8,10 +8,10 @@ import pytest
 from fixture_models import SRCNN
 from forked_commands import Commands, Terminal
 
-from resizefix.cli.progress import line_within
+from resizefix.cli.streams import line_within
 from resizefix.reports.wording import columns
 
-AT_ONCE = "from resizefix.cli import progress; progress._QUIET_FOR = 0"
+AT_ONCE = "from resizefix.cli import streams; streams._QUIET_FOR = 0"
 
 
 def on_a_terminal(commands: Commands, *arguments: str, columns: int = 80) -> str:

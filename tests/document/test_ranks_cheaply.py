@@ -6,9 +6,9 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
-from resizefix.document import ranks
-from resizefix.document.ranks import node_of_many_axes
+from resizefix.document import values
 from resizefix.document.scopes import Scopes
+from resizefix.document.values import node_of_many_axes
 from resizefix.document.view import View
 
 
@@ -26,7 +26,7 @@ def constant(name: str, count: int) -> onnx.NodeProto:
 
 
 def test_many_constants_and_few_growing_nodes_are_not_followed(monkeypatch):
-    monkeypatch.setattr(ranks, "_Ranks", None)  # what would follow
+    monkeypatch.setattr(values, "_Ranks", None)  # what would follow
     constants = [constant(f"c{index}", 4) for index in range(1000)]
     grown = [helper.make_node("Unsqueeze", ["x"], [f"u{index}"], axes=[0]) for index in range(50)]
     assert node_of_many_axes(scopes(*constants, *grown)) is None

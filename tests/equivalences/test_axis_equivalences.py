@@ -12,7 +12,9 @@ from resize_runs import count_up, interpolate, nearest, noise, open_quietly, run
 
 from resizefix.dialects.dialect import DIALECTS
 from resizefix.dialects.resized_length import kernel_length
-from resizefix.equivalences.axis_forms import (
+from resizefix.equivalences.index_map import TIE_TOLERANCES, nearest_indices, samples
+from resizefix.equivalences.resize_spec import Axis
+from resizefix.equivalences.rules import (
     ASYMMETRIC,
     CEIL,
     FLOOR,
@@ -26,8 +28,6 @@ from resizefix.equivalences.axis_forms import (
     TF_HALF_PIXEL_FOR_NN,
     forms_of,
 )
-from resizefix.equivalences.index_map import TIE_TOLERANCES, nearest_indices, samples
-from resizefix.equivalences.resize_spec import Axis
 from resizefix.equivalences.table import EQUIVALENCES, AxisEquivalence
 from resizefix.interpolation import CoordinateTransformationMode, Interpolation, Mode
 

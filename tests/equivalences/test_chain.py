@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from onnx import TensorProto
 from resize_runs import interpolate, nearest, noise, run, same_bits, scaled, sized
 
-from resizefix.equivalences.axis_forms import (
+from resizefix.equivalences.resize_spec import ResizeSpec
+from resizefix.equivalences.rules import (
     ASYMMETRIC,
     CEIL,
     FLOOR,
@@ -21,8 +22,7 @@ from resizefix.equivalences.axis_forms import (
     TF_HALF_PIXEL_FOR_NN,
     forms_of,
 )
-from resizefix.equivalences.chain import reasons, rewrites, smallest_chain
-from resizefix.equivalences.resize_spec import ResizeSpec
+from resizefix.equivalences.table import reasons, rewrites, smallest_chain
 from resizefix.interpolation import ExtentKind, Interpolation, KeepAspectRatioPolicy, Mode
 
 PYTORCH_LINEAR = interpolate(Mode.LINEAR, (PYTORCH_HALF_PIXEL, None))

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from onnx import TensorProto
 from resize_runs import interpolate, run, scaled, sized
 
-from resizefix.equivalences.axis_forms import HALF_PIXEL, HALF_PIXEL_SYMMETRIC, forms_of
-from resizefix.equivalences.chain import rewrites
 from resizefix.equivalences.error_bound import DYNAMIC_SIZE, GROWS, spelling_bound
 from resizefix.equivalences.resize_spec import ResizeSpec
+from resizefix.equivalences.rules import HALF_PIXEL, HALF_PIXEL_SYMMETRIC, forms_of
+from resizefix.equivalences.table import rewrites
 from resizefix.interpolation import ExtentKind, Mode
 
 MODES = st.sampled_from([Mode.LINEAR, Mode.CUBIC])

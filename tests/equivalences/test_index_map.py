@@ -5,8 +5,8 @@ import pytest
 from resize_runs import count_up, nearest, run, scaled
 
 from resizefix.dialects.resized_length import kernel_length
-from resizefix.equivalences.axis_forms import forms_of
 from resizefix.equivalences.index_map import TIE_TOLERANCES, coordinates, nearest_indices, samples
+from resizefix.equivalences.rules import forms_of
 from resizefix.interpolation import CoordinateTransformationMode, Mode, NearestMode
 
 FORMS = forms_of(Mode.NEAREST)

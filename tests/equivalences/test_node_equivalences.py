@@ -11,7 +11,8 @@ from resize_runs import count_up, interpolate, noise, run, same_bits, scaled, si
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.resized_length import kernel_length
-from resizefix.equivalences.axis_forms import (
+from resizefix.equivalences.resize_spec import ResizeSpec
+from resizefix.equivalences.rules import (
     ASYMMETRIC,
     CEIL,
     FLOOR,
@@ -21,7 +22,6 @@ from resizefix.equivalences.axis_forms import (
     TF_HALF_PIXEL_FOR_NN,
     forms_of,
 )
-from resizefix.equivalences.resize_spec import ResizeSpec
 from resizefix.equivalences.table import EQUIVALENCES
 from resizefix.interpolation import CoordinateTransformationMode, ExtentKind, KeepAspectRatioPolicy, Mode, NearestMode
 

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from resize_runs import interpolate, nearest, noise, run, sized
 
-from resizefix.equivalences.axis_forms import ASYMMETRIC, FLOOR, HALF_PIXEL
 from resizefix.equivalences.resize_spec import Axis, ResizeSpec
+from resizefix.equivalences.rules import ASYMMETRIC, FLOOR, HALF_PIXEL
 from resizefix.interpolation import ExtentKind, Interpolation, KeepAspectRatioPolicy, Mode
 
 NEAREST = nearest((ASYMMETRIC, FLOOR))

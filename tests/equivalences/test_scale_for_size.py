@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from resize_runs import count_up, nearest, run, scaled, sized
 
 from resizefix.dialects.resized_length import every_rule_gives, robust_scale, sampled_scale
-from resizefix.equivalences.axis_forms import forms_of
 from resizefix.equivalences.index_map import nearest_indices, samples, scale_for_size
+from resizefix.equivalences.rules import forms_of
 from resizefix.interpolation import CoordinateTransformationMode, Mode, NearestMode
 
 NEAREST = forms_of(Mode.NEAREST)

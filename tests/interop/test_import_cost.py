@@ -58,7 +58,7 @@ FOR_INSPECT = {
     "origins": {"classify"},
     "runtimes": {"inputs"},
     "shapes": {"kept_names", "sizes", "number_reading", "dependents", "reading", "table", "walk"}
-    | {"values", "inference", "stored_shapes", "output_size", "signatures", "size_rules", "vectors"}
+    | {"values", "inference", "stored_shapes", "output_size", "size_rules", "vectors"}
     | {"expression", "moving_values", "operand", "arithmetic_values"}
     | {"cutting_rows", "elementwise_rows", "moving_rows", "reshape_row", "window_rows"},
     "targets": {"catalogue", "facts", "collect_facts", "onnxruntime_target", "target", "tensorrt"}
@@ -72,19 +72,41 @@ FOR_INSPECT = {
 NOT_FOR_JSON = {"library.plans", "library.verdict", "reports.terminal", "reports.screen"}
 
 
+COUNTED = """
+import contextlib, io, os, sys, threading
+entered = set()
+def profile(frame, event, _):
+    if event == "call" and frame.f_code.co_name != "<module>":
+        entered.add(frame.f_code.co_filename)
+threading.setprofile(profile)
+sys.setprofile(profile)
+from resizefix.cli import main
+with contextlib.suppress(SystemExit), contextlib.redirect_stdout(io.StringIO()):
+    main({words!r})
+sys.setprofile(None)
+import resizefix
+home = os.path.dirname(resizefix.__file__)
+print(sum(os.path.commonpath([home, file]) == home for file in entered if os.path.isabs(file)), *sys.modules)
+"""
+
+
 def modules_of(*words: str) -> tuple[set[str], set[str]]:
     """What a command imports: modules of the package, and heavy packages."""
-    names = modules_after(
-        "import contextlib, io\nfrom resizefix.cli import main\n"
-        f"with contextlib.suppress(SystemExit), contextlib.redirect_stdout(io.StringIO()): main({list(words)!r})"
-    )
+    own, heavy, _ = walk_of(*words)
+    return own, heavy
+
+
+def walk_of(*words: str) -> tuple[set[str], set[str], int]:
+    """What a command imports, and how many files of the package it enters: a function or a class body of them runs."""
+    entered, *names = printed("-c", COUNTED.format(words=list(words))).split()
     own = {name.removeprefix("resizefix.") for name in names if name.startswith("resizefix.")}
-    return own, names & HEAVY
+    return own, HEAVY.intersection(names), int(entered)
 
 
 @pytest.mark.parametrize("words", [(), ("--json",)])
 def test_inspect_imports_only_what_it_needs(words):
-    own, heavy = modules_of("inspect", str(SRCNN), *words)
+    own, heavy, entered = walk_of("inspect", str(SRCNN), *words)
+    assert entered <= ENTERED["inspect"]
     assert "shapes.walk" in own  # the command has run
     for room, needed in FOR_INSPECT.items():
         found = {name.partition(".")[2] for name in own if name.startswith(f"{room}.")}
@@ -93,6 +115,10 @@ def test_inspect_imports_only_what_it_needs(words):
     assert not (words and own & {*NOT_FOR_JSON, "targets"}), "not for --json"
     assert heavy == {"click", "google.protobuf", "numpy", "onnx"}
 
+
+# How many files of the package a command enters, at most, for a model of one constant scale. Who follows a line has to
+# open each of them: write a small function into the file of its subject, and import late what few models need.
+ENTERED = {"inspect": 106, "promote-scales": 123, "legalize": 155, "trt-legacy": 165}
 
 # What a command that writes does not use stays unloaded: rooms, or modules of them.
 UNUSED = {
@@ -105,7 +131,8 @@ UNUSED = {
 @pytest.mark.parametrize("command", UNUSED)
 def test_a_command_that_writes_loads_only_what_it_uses(command, tmp_path):
     more = ("--target", "tensorrt-8.0") if command == "legalize" else ()
-    own, _ = modules_of(command, str(SRCNN), str(tmp_path / "out.onnx"), *more)
+    own, _, entered = walk_of(command, str(SRCNN), str(tmp_path / "out.onnx"), *more)
+    assert entered <= ENTERED[command]
     assert "runtimes.ort_session" in own  # the result is verified
     unused = (*UNUSED[command], "input_sizes", "interop.graphsurgeon_graph", "interop.ir_model")
     assert [name for name in sorted(own) if f"{name}.".startswith(tuple(f"{prefix}." for prefix in unused))] == []

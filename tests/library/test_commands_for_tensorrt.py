@@ -15,7 +15,7 @@ from shape_input_models import depth_anything, mask_decoder, matting
 
 import resizefix
 from resizefix.document.document import Document
-from resizefix.faults.dimension_names import clashing_names
+from resizefix.faults.names import clashing_names
 from resizefix.library.explain import explain
 from resizefix.operations.integer_inputs import deciding_floats
 from resizefix.runtimes.tensorrt import LiveParser

@@ -15,8 +15,8 @@ from models_of_messages import MODELS, OTHERS, WITHOUT, S, text_model
 import resizefix
 from resizefix.library.fix_trials import FixTrials
 from resizefix.messages.table import MESSAGES
-from resizefix.shell_words import quoted
 from resizefix.targets.catalogue import TARGETS
+from resizefix.words import quoted
 
 TARGET_NAMES = {target.name for target in TARGETS}
 

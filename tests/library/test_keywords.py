@@ -10,7 +10,7 @@ from fixture_models import BISENET, SRCNN
 import resizefix
 from resizefix.diagnostics import Diagnostic, for_command_line
 from resizefix.library.options import OPTIONS
-from resizefix.python_words import in_python, keyword_of
+from resizefix.words import in_python, keyword_of
 
 ROOMS = (
     "dialects", "document", "equivalences", "faults", "interop", "library", "lowerings", "operations", "opsets",

@@ -6,7 +6,7 @@ from onnx import TensorProto, helper
 import resizefix
 from benchmarks.independent_resizes import independent_resizes
 from resizefix.document.document import Document
-from resizefix.library.lost_targets import targets_moved
+from resizefix.library.verdict import targets_moved
 from resizefix.operations.promote_scales import promote_scales
 from resizefix.operations.sites import sites_in
 from resizefix.outcome import Status

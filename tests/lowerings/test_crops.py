@@ -15,8 +15,8 @@ import resizefix
 from resizefix.equivalences.resize_spec import ResizeSpec
 from resizefix.errors import RefusedError
 from resizefix.interpolation import CoordinateTransformationMode, ExtentKind, Interpolation, Mode, NearestMode
-from resizefix.lowerings.crops import lower_crop
 from resizefix.lowerings.lowering import Lowered
+from resizefix.lowerings.matmul import lower_crop
 
 REGIONS = [(0.25, 0.25, 0.75, 0.75), (0, 0, 1, 1), (0.1, 0.6, 0.9, 0.2), (-0.2, 0, 0.5, 1.3), (0.5, 0.5, 0.5, 0.5)]
 SIZES = [((32, 32), (14, 14)), ((7, 9), (3, 1)), ((16, 5), (50, 11)), ((8, 12), (20, 12))]

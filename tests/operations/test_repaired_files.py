@@ -15,7 +15,7 @@ from ort_runs import opened
 
 import resizefix
 from resizefix.document.document import Document
-from resizefix.faults import dimension_names, extents, framework
+from resizefix.faults import extents, framework, names
 from resizefix.faults.table import ROWS
 from resizefix.library.plans import Plans, repair_helps
 from resizefix.library.result import Result
@@ -156,7 +156,7 @@ def test_what_is_not_the_resizes_is_byte_for_byte_what_it_was(name):
     assert list(before.metadata_props) == list(after.metadata_props)
 
 
-ALL_FAULTS = {dimension_names.REUSED, *(name for row in ROWS for name in row.names)}
+ALL_FAULTS = {names.REUSED, *(name for row in ROWS for name in row.names)}
 ON_REQUEST = {extents.IDENTITY, framework.DIFFERS, framework.MAY_DIFFER}  # the file computes what it says
 
 
@@ -201,7 +201,7 @@ def test_repair_is_suggested_where_it_succeeds_and_nowhere_else(name):
     succeeds = is_repaired_without_a_preference(name)
     sites = sites_in(view)
     assert Plans(view, sites).repairs == succeeds
-    stands_in_the_way = faults_fixed(name) != {dimension_names.REUSED}  # of names no node depends
+    stands_in_the_way = faults_fixed(name) != {names.REUSED}  # of names no node depends
     assert repair_helps(path, {site.index for site in sites}) == (succeeds and stands_in_the_way)
 
 

@@ -5,7 +5,7 @@ from onnx import defs
 from resizefix.opsets.raising_rows import NOTHING_TO_DO
 from resizefix.opsets.raising_rows import ROWS as UP
 from resizefix.opsets.table import ABSENT, DOWN, ROOMS
-from resizefix.shapes.signatures import since_version
+from resizefix.shapes.table import since_version
 
 OLDEST = 7
 SCHEMAS = [schema for schema in defs.get_all_schemas_with_history() if schema.domain == ""]

@@ -45,8 +45,8 @@ def test_the_rule_is_broken_by_three_dimensions_and_kept_by_four(helpers):
 
 
 def test_the_equivalence_says_what_the_table_says_in_its_place():
-    from resizefix.equivalences.axis_forms import forms_of
     from resizefix.equivalences.resize_spec import Axis
+    from resizefix.equivalences.rules import forms_of
     from resizefix.equivalences.table import EQUIVALENCES
     from resizefix.interpolation import CoordinateTransformationMode, Interpolation, Mode, NearestMode
 
@@ -67,6 +67,40 @@ def test_the_lowering_gives_the_bits_of_the_node_and_refuses_what_it_does_not(he
     x = sample(subject, (1, 3, 4, 5))
     assert difference(*run(shuffle, subject, x, 13), native(subject, x)) is None
     assert shuffle.applies(by_scales(nearest(), (1, 3, 4, 5), 2, 3), 13) is not None
+
+
+def test_the_fault_is_found_and_its_edit_removes_it(monkeypatch):
+    import onnx
+
+    from resizefix.document.document import Document
+    from resizefix.faults.fault import Preferences
+    from resizefix.faults.table import resize_nodes
+    from resizefix.reports.sentences import _sentences
+    from resizefix.shapes.stored_shapes import ModelView
+
+    monkeypatch.setitem(_sentences("faults"), "faults.idle-antialias", "mode nearest does not read antialias")
+    row = example("Add a fault")["IDLE_ANTIALIAS"]
+    text = """<ir_version: 8, opset_import: ["" : 18]> g (float[1,1,4,4] x) => (float[?,?,?,?] y)
+        <float[4] s = {1, 1, 2, 2}> { y = Resize <mode = "MODE", antialias = 1> (x, "", s) }"""
+    for mode, is_wrong in (("nearest", True), ("linear", False)):
+        model = onnx.parser.parse_model(text.replace("MODE", mode))
+        (node,) = resize_nodes(ModelView(Document(model)))
+        fault = row.find(node, Preferences())
+        assert (fault is not None) == is_wrong
+        if is_wrong:
+            assert fault.name in row.names
+            assert [attribute.name for attribute in fault.change.node.attribute] == ["mode"]
+
+
+def test_the_key_of_set_is_read_and_an_error_says_what_it_takes(monkeypatch):
+    from resizefix.errors import UsageError
+    from resizefix.operations import settings
+
+    row = example("Add a key of `set`")["EXTRAPOLATION_VALUE"]
+    monkeypatch.setitem(settings.READERS, "extrapolation_value", row)
+    assert settings.read("extrapolation_value", "0.5") == 0.5
+    with pytest.raises(UsageError, match="a number, as 0 or"):
+        settings.read("extrapolation_value", "half")
 
 
 def test_the_option_is_typed_checked_and_explained(monkeypatch):

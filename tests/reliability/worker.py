@@ -24,7 +24,7 @@ from watching import tell_what_is_touched
 HERE = Path(__file__).parent
 PROVING = (
     *("numpy.random", "resizefix.library.repair", "resizefix.library.verify", "resizefix.runtimes.limits"),
-    *(f"resizefix.verification.{name}" for name in ("probe", "proof", "verify")),
+    *(f"resizefix.verification.{name}" for name in ("promoted_runs", "proof", "verify")),
 )
 sys.path.append(str(HERE.parent))
 

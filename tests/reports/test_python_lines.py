@@ -5,7 +5,7 @@ import onnx_text
 import pytest
 
 import resizefix
-from resizefix.reports.python_lines import python_lines
+from resizefix.reports.result_table import python_lines
 
 
 @pytest.mark.parametrize("sites", [2, 40])

@@ -33,9 +33,9 @@ WITH_TEXTS = (
     "document/foreign_formats.py",
     "document/text.py",
     "equivalences/table.py",
-    "faults/torch_call.py",  # a pattern of what torch writes
+    "faults/framework.py",  # a pattern of what torch writes
     "library/keywords.py",  # TypeErrors, of how a call is written
-    "library/model_outcome.py",  # rows, for the reference
+    "library/result.py",  # rows, for the reference
     "library/option_values.py",
     "library/options.py",
     "operations/settings.py",

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from onnx_text import document
 
-from resizefix.shapes.critical_sizes import OpenAxis, critical_sizes
+from resizefix.shapes.critical_sizes import critical_sizes
 from resizefix.shapes.stored_shapes import ModelView
 
 # What makes the axis that is compared, and the first size of the input at which it is at least `c`.
@@ -35,7 +35,7 @@ GRAPH = """(float[1,1,n] x) => (y) <int64[1] k = {%d}, int64[1] zero = {0}, int6
 @given(st.integers(2, 2000), st.sampled_from(sorted(BEFORE)), st.sampled_from(COMPARING))
 def test_a_number_that_is_compared_with_a_size_has_the_size_at_which_it_is_met(c, before, comparing):
     model = document(GRAPH % (c, before, comparing), 18)
-    axis = OpenAxis((("x", 2),))
+    axis = (("x", 2),)
     found = list(critical_sizes(ModelView(model), {"x": (1, 1, 48)}, axis, 2**18))
     wanted = {BEFORE[before](c), BEFORE[before](c + 1)}
     # Beyond: the first size at which more than c are there. Mod and Min begin at c itself.
@@ -45,7 +45,7 @@ def test_a_number_that_is_compared_with_a_size_has_the_size_at_which_it_is_met(c
 
 def test_without_any_such_number_there_is_none_and_sizes_stay_within_what_inputs_may_hold():
     model = document("(float[n,3] x) => (y) { y = Neg(x) }", 18)
-    axis = OpenAxis((("x", 0),))
+    axis = (("x", 0),)
     assert not list(critical_sizes(ModelView(model), {"x": (5, 3)}, axis, 2**18))
     cut = document("(float[n,3] x) => (y) <int64[1] z = {0}, int64[1] e = {1000}> { y = Slice(x, z, e) }", 18)
     assert max(high for _, high in critical_sizes(ModelView(cut), {"x": (5, 3)}, axis, 2**18)) == 1001
@@ -58,5 +58,5 @@ def test_a_chain_of_many_cuts_is_followed_in_bounded_time(count):
     text = """(float[n] x) => (y) <int64[1] one = {1}, int64[1] last = {9223372036854775807}, int64[1] e = {77},
         int64[1] z = {0}> { t0 = Identity(x) %s y = Slice(t%d, z, e) }"""
     model = document(text % (nodes, count), 18)
-    found = list(critical_sizes(ModelView(model), {"x": (48,)}, OpenAxis((("x", 0),)), 2**18))
+    found = list(critical_sizes(ModelView(model), {"x": (48,)}, (("x", 0),), 2**18))
     assert (77 + count, 78 + count) in found

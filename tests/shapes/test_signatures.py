@@ -1,7 +1,7 @@
 import pytest
 from onnx import AttributeProto, helper
 
-from resizefix.shapes.signatures import why_incomplete
+from resizefix.shapes.table import why_incomplete
 
 node = helper.make_node
 

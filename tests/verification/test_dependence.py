@@ -4,7 +4,7 @@ import pytest
 from onnx_text import model
 
 from resizefix.scope_path import FunctionName, ScopePath
-from resizefix.verification.dependence import Dependence
+from resizefix.verification.upstream import Dependence
 
 TWO_BRANCHES = """(float[1,1,8,8] x) => (float[1,1,"h","w"] y) <float[4] s = {1, 1, 2, 2}> {
         [up_a] a = Resize (x, , s)

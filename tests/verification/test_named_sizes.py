@@ -9,7 +9,7 @@ from onnx_text import model
 
 import resizefix
 from resizefix.document.document import Document
-from resizefix.faults.dimension_names import REUSED, known_names
+from resizefix.faults.names import REUSED, known_names
 from resizefix.outcome import Status
 from resizefix.runtimes.tensorrt import LiveParser
 

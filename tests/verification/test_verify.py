@@ -8,8 +8,8 @@ import numpy as np
 import onnx_text
 import pytest
 
+from resizefix.difference import ErrorBound
 from resizefix.document.document import Document
-from resizefix.error_bound import ErrorBound
 from resizefix.errors import UsageError
 from resizefix.verification.conditions import Conditions
 from resizefix.verification.signatures import Feeding

@@ -1,25 +1,29 @@
-"""One name of a dimension for axes of different lengths: which axes of a model's inputs and outputs truly share one.
+"""Names that stand for two things. One name of a dimension for axes of different lengths: which axes of a model's
+inputs and outputs truly share one. And two nodes of one name: onnxruntime loads no graph with them, though the name of
+a node changes no number.
 
 Exporters give "height" to every image of a model. TensorRT takes one name for one length, and refuses a profile that
-gives two.
-"""
+gives two."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 from itertools import combinations
 
-from onnx import ModelProto, ValueInfoProto
+from onnx import ModelProto, NodeProto, ValueInfoProto
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.document.document import Document
 from resizefix.document.edits import NodeEdit
 from resizefix.document.node_builder import FreshNames
+from resizefix.document.scopes import is_operator
 from resizefix.document.values import tensor_of
-from resizefix.faults.fault import Fault
+from resizefix.faults.conversions import DUPLICATE_OUTPUT
+from resizefix.faults.fault import Fault, Preferences
+from resizefix.faults.resize_node import ResizeNode
 from resizefix.shapes.stored_shapes import ModelView
-from resizefix.shapes.walk import OldSizesError, SizeFlow
 
 REUSED = "dimension-name-reused"
 Shapes = Mapping[str, tuple[int, ...]]
@@ -184,6 +188,8 @@ def followed_by_name(document: Document, shared: Sequence[SharedName]) -> Shapes
     """The shapes of inputs in which equal names are equal sizes, and of the outputs as far as they follow from these;
     None where the model does not take such inputs."""
     shapes = shapes_by_name(document.proto)
+    from resizefix.shapes.walk import OldSizesError, SizeFlow  # few models use a name twice
+
     flow = SizeFlow(ModelView(document), shapes)
     names = dict.fromkeys(axis.tensor for one in shared for axis in one.outputs)
     try:
@@ -230,3 +236,28 @@ def with_names_apart(document: Document, reused: Sequence[ReusedName]) -> Docume
                 assert tensor is not None
                 tensor.shape.dim[axis.position].dim_param = name
     return renamed
+
+
+def duplicate_name(node: ResizeNode, _: Preferences) -> Fault | None:
+    """Names that several nodes of a graph, a body or a function have; told at the first resize that stands there.
+
+    A node of a body may be called as one outside it, and Constant nodes as any other: onnxruntime 1.32.0 makes
+    initializers of them before it looks.
+    """
+    if not node.is_first:
+        return None
+    seen: set[str] = set()
+    others: dict[int, NodeProto] = {}
+    for index, one in enumerate(node.scope.body.node):
+        if not one.name or is_operator(one, "Constant"):
+            continue
+        if one.name in seen:
+            others[index] = deepcopy(one)
+            others[index].name = node.names.fresh(one.name)
+        seen.add(one.name)
+    if not others:
+        return None
+    because = Diagnostic("faults.node-name-twice", name=node.scope.body.node[min(others)].name)
+    return Fault(
+        DUPLICATE_OUTPUT, because, Diagnostic("faults.nodes-renamed"), NodeEdit(others=others), stops_loading=True
+    )

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from resizefix.shell_words import joined, quoted
+from resizefix.words import joined, quoted
 
 WORDS = [
     "m.onnx",

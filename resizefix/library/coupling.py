@@ -1,4 +1,4 @@
-"""Which sites go ahead: those whose scale can move alone, beside what the refused ones do in the original.
+"""Which sites go ahead: those whose scale can move alone, while the refused ones do what they do in the original.
 
 As far as sizes say it, without running the model: each site is given another scale and followed.
 """
@@ -51,7 +51,7 @@ def without_coupled(
     """The promotion of the free sites alone, and the verdict for each.
 
     A node that keeps its sizes (given, computed at run time, or fed: `as_sizes`) takes whatever comes, so that refusing
-    it can set free those before it, and bind others beside it. So of coupled ones the last is refused first, and the
+    it can set free those before it, and bind others. So of coupled ones the last is refused first, and the
     rest asked anew. A refused node with constant scales computes what it did as a promoted one that is fed scales: that
     decides nothing.
     `probe` says what breaks, nothing where nothing is promoted;

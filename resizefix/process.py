@@ -23,7 +23,7 @@ from typing import Any, NamedTuple, NoReturn
 DEFAULT_TIMEOUT = 600.0
 """Seconds that a command may take unless `--timeout` says otherwise."""
 GRACE = 10.0
-"""Seconds beside the timeout, for the node that runs when time is up to come to its end."""
+"""Seconds on top of the timeout, for the node that runs when time is up to come to its end."""
 _UNTIL_KILLED = 0.3  # seconds that a process has to remove what it has not finished writing
 # Beside the tensors that --memory-limit is about: what the interpreter and onnxruntime take themselves; and results are
 # kept and compared beside those of the run.
@@ -285,7 +285,7 @@ def free_memory() -> int:
 
 
 def _left_to_container() -> int:
-    """What cgroup v2 allows beside what is in use, caches of files aside; no limit: more than there is."""
+    """What cgroup v2 allows besides what is in use, caches of files aside; no limit: more than there is."""
     folder = "/sys/fs/cgroup/memory."
     try:
         with open(f"{folder}max", encoding="ascii") as most, open(f"{folder}stat", encoding="ascii") as used:

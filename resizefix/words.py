@@ -50,10 +50,10 @@ def operand(name: str) -> str:
 
 def reads_and_writes(command: str, model: str, target: str | None = None) -> tuple[str, str, str]:
     """The words of a command that writes a file: its name, the model, and a name for what it writes."""
-    return command, operand(model), beside(model, command, target)
+    return command, operand(model), out_name(model, command, target)
 
 
-def beside(model: str, command: str, target: str | None = None) -> str:
+def out_name(model: str, command: str, target: str | None = None) -> str:
     """A name for what a command writes, for `target` if for one, in the working folder; no file has it."""
     word = target or _WORDS[command]
     name = PurePath(model).name if model != "-" else ""

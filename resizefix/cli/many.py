@@ -31,7 +31,7 @@ from resizefix.version import __version__
 from resizefix.worker import WorkerEndedError
 
 WORKER = "resizefix.cli.many:work"
-_SECONDS_BESIDE = 5.0  # beside what a process may take by its own clock
+_SECONDS_BESIDE = 5.0  # on top of what a process may take by its own clock
 _UNTIL_KILLED = 3.0  # seconds for what was done to be reported after Ctrl-C
 _INTERRUPTED = 130
 

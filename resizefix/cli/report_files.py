@@ -1,4 +1,4 @@
-"""`--html FILE` and `--markdown [FILE]`: reports to keep, beside what a command prints."""
+"""`--html FILE` and `--markdown [FILE]`: reports to keep, in addition to what a command prints."""
 
 from __future__ import annotations
 

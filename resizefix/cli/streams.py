@@ -222,7 +222,7 @@ class ModelOnStdout:
         self._context.with_resource(contextlib.redirect_stdout(sys.stderr))
 
     def save(self, model: Document) -> None:
-        """Write the whole model to a temporary file, and then to stdout. Raises UsageError if data lie beside it."""
+        """Write the whole model to a temporary file, and then to stdout. Raises UsageError if data lie next to it."""
         data_files = model.data_files()
         if data_files:
             raise UsageError("cli.stdout-without-data", file=data_files[0])

@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all: written beside their target under another name, then renamed.
+"""Files that appear whole or not at all: written next to their target under another name, then renamed.
 
 Several files of one result are all written before the first is renamed, in the order they were staged.
 """

@@ -184,7 +184,7 @@ class Document:
             write.commit()
 
     def data_files(self) -> list[str]:
-        """The files beside the model that hold data of it, as the model names them."""
+        """The files next to the model that hold data of it, as the model names them."""
         return sorted({reference.location for reference in self._own_references(self._canonical())})
 
     def require_apart(self, path: str | os.PathLike[str]) -> None:

@@ -106,7 +106,7 @@ def replace_nodes(body: GraphProto | FunctionProto, instead: Mapping[str, Sequen
 class NodeEdit(NamedTuple):
     """An edit around one node. Every part is optional.
 
-    `node` takes the place of the node; `before` and `after` are put beside it. `initializers` are added to the main
+    `node` takes the place of the node; `before` and `after` are put around it. `initializers` are added to the main
     graph. `others` replaces nodes of the same scope, by the position in its list. `types` sets the stored element type
     of tensors of the same scope; what is stored of those `forgotten` goes. `opset` is the version of ai.onnx that the
     model imports afterwards. `resized`: the output may be of another size than the file states.

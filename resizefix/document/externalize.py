@@ -1,4 +1,4 @@
-"""Moves the large payloads of a model into one data file beside it (`--save-as-external-data`)."""
+"""Moves the large payloads of a model into one data file next to it (`--save-as-external-data`)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ALIGNMENT = 4096
 
 
 class DataFile:
-    """The data file being laid out: `pieces` make it, `location` is its name beside the model."""
+    """The data file being laid out: `pieces` make it, `location` is its name next to the model."""
 
     def __init__(self, location: str) -> None:
         try:

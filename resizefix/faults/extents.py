@@ -17,7 +17,7 @@ from resizefix.document.text import numbers_text
 from resizefix.document.values import Array, dims_of
 from resizefix.faults.fault import Fault, Preferences
 from resizefix.faults.operators import integers, left_out, sizes_of_input
-from resizefix.faults.output_sizes import met
+from resizefix.faults.output_sizes import met_sizes
 from resizefix.faults.resize_node import Operand, ResizeNode
 from resizefix.faults.types import stored_pair
 
@@ -268,7 +268,7 @@ def lost_pixel(node: ResizeNode, preferences: Preferences) -> Fault | None:
         # One pixel and no more: the scale must be the quotient of those sizes but for its last digits.
         is_short = not float(scale * size).is_integer() and abs(scale * size - out - 1) <= 1e-3 * (out + 1)
         if wanted == out and is_short:
-            here = next((one.label for one in met(node) if one.sizes.get(axis) == out + 1), None)
+            here = next((label for sizes, label in met_sizes(node) if sizes.get(axis) == out + 1), None)
             wanted, meets = out + (here is not None), meets or here
         if wanted == out and scale == sampled_scale(size, out + 1):
             if preferences.extent is None:

@@ -249,16 +249,10 @@ def _case(node: ResizeNode) -> _Case | None:
     return _nearest(node, said, fixed)
 
 
-class _Factors(NamedTuple):
-    """The scale_factor of the call, and the scales that write it; None where they make another length."""
-
-    factor: float
-    scales: Array | None
-
-
-def _factors_of_call(node: ResizeNode) -> _Factors | bool | None:
-    """What the exporter names of the factor by which PyTorch samples; None: by the sizes, as the node does, and False
-    where nothing is named, or the node has another extent since."""
+def _factors_of_call(node: ResizeNode) -> tuple[float, Array | None] | bool | None:
+    """What the exporter names of the factor by which PyTorch samples: the scale_factor of the call, and the scales that
+    write it, None where they make another length. None: by the sizes, as the node does, and False where nothing is
+    named, or the node has another extent since."""
     call = torch_call(node.node)
     lengths, operand = lengths_of(node), node.extents[1]
     several = [lengths] if lengths is not None else [one for n in LENGTHS if (one := lengths_of(node, n)) is not None]
@@ -283,7 +277,7 @@ def _factors_of_call(node: ResizeNode) -> _Factors | bool | None:
         for axes in several
         for scale, axis in zip(scales.tolist(), axes, strict=True)
     )
-    return _Factors(factors[0], scales if fits else None)
+    return factors[0], scales if fits else None
 
 
 def _antialiased(node: ResizeNode, said: dict[str, Any], mode: str) -> _Case | None:
@@ -295,17 +289,18 @@ def _antialiased(node: ResizeNode, said: dict[str, Any], mode: str) -> _Case | N
         put |= {"exclude_outside": 1, "cubic_coeff_a": -0.5}
     named = _factors_of_call(node)
     if put:
-        scales = named.scales if isinstance(named, _Factors) else None
+        scales = named[1] if isinstance(named, tuple) else None
         return _Case(Diagnostic("faults.torch-antialias"), put, scales)
-    if isinstance(named, _Factors):
-        why = Diagnostic("faults.torch-factor-named", factor=named.factor)
-        instead = None if named.scales is not None else Diagnostic("faults.factor-of-other-lengths")
-        return _Case(why, {}, named.scales, instead)
-    factor = lost_factor(node) if named is False else None
-    if factor is None:
+    if isinstance(named, tuple):
+        factor, scales = named
+        why = Diagnostic("faults.torch-factor-named", factor=factor)
+        instead = None if scales is not None else Diagnostic("faults.factor-of-other-lengths")
+        return _Case(why, {}, scales, instead)
+    lost = lost_factor(node) if named is False else None
+    if lost is None:
         return None
-    why = Diagnostic("faults.torch-factor-lost", factor=factor)
-    return _Case(why, {}, instead=Diagnostic("faults.set-scale", factor=factor), name=MAY_DIFFER)
+    why = Diagnostic("faults.torch-factor-lost", factor=lost)
+    return _Case(why, {}, instead=Diagnostic("faults.set-scale", factor=lost), name=MAY_DIFFER)
 
 
 # ---- nearest ----

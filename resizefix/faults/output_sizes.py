@@ -1,7 +1,7 @@
 """What a file says of the sizes that a node was meant to make: the shapes that it stores, and the tensors it meets."""
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from onnx import NodeProto
 
@@ -20,13 +20,6 @@ _MOST_FOLLOWED = 64  # tensors behind a node, and in front of what it meets
 Axes = tuple[int, ...] | None  # which axis of the node's output each axis of a tensor is; None: the same one
 
 
-class Met(NamedTuple):
-    """The sizes of a tensor that the output of a node is combined with, by the output's axes, and where."""
-
-    sizes: dict[int, int]
-    label: str
-
-
 def stored_dims(node: "ResizeNode") -> Dims | None:
     """The sizes as the file states them: what the exporter saw. None where it states none.
 
@@ -42,8 +35,9 @@ def stored_dims(node: "ResizeNode") -> Dims | None:
     return None
 
 
-def met(node: "ResizeNode") -> Iterator[Met]:
-    """What the output meets at an Add, a Concat and their like: with any other sizes the model does not run.
+def met_sizes(node: "ResizeNode") -> Iterator[tuple[dict[int, int], str]]:
+    """The sizes, by the output's axes, of what the output meets at an Add, a Concat and their like, and the label of
+    that node: with any other sizes the model does not run.
 
     A size of 1 says nothing, for it is repeated; nor does the axis along which tensors are joined.
     """
@@ -63,7 +57,7 @@ def met(node: "ResizeNode") -> Iterator[Met]:
                     if isinstance(size, int) and size > 1 and axis != joined
                 }
                 if sizes:
-                    yield Met(sizes, reader.name or reader.output[0])
+                    yield sizes, reader.name or reader.output[0]
 
 
 def _carried(node: "ResizeNode") -> Iterator[tuple[str, Axes]]:

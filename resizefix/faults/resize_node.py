@@ -191,7 +191,7 @@ class ResizeNode:
 
     @property
     def scales_alone(self) -> Array | None:
-        """Constant scales, where no sizes stand beside them."""
+        """Constant scales, where no sizes stand next to them."""
         scales, sizes = self.extents
         return None if scales is None or sizes is not None else scales.value
 

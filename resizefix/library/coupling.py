@@ -1,4 +1,4 @@
-"""Which sites go ahead: those whose scale can move alone, beside what the refused ones do in the original.
+"""Which sites go ahead: those whose scale can move alone, while the refused ones do what they do in the original.
 
 As far as sizes say it, without running the model: each site is given another scale and followed.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.document.document import Document
@@ -31,15 +31,8 @@ if TYPE_CHECKING:
     from resizefix.shapes.walk import Moved, WalkEnded
 
 
-class Candidate(Protocol):
-    """A promotion, made or only thought of."""
-
-    @property
-    def inputs(self) -> Collection[object]:
-        """The new inputs; empty where nothing is promoted."""
-
-
-C = TypeVar("C", bound=Candidate)
+C = TypeVar("C")
+"""A promotion, made or only thought of."""
 _MOST_ROUNDS = 16  # each probes the model; of more coupled nodes with sizes all that are left are refused at once
 _MOST_SIZINGS = 6
 
@@ -58,25 +51,27 @@ def without_coupled(
     """The promotion of the free sites alone, and the verdict for each.
 
     A node that keeps its sizes (given, computed at run time, or fed: `as_sizes`) takes whatever comes, so that refusing
-    it can set free those before it, and bind others beside it. So of coupled ones the last is refused first, and the
+    it can set free those before it, and bind others. So of coupled ones the last is refused first, and the
     rest asked anew. A refused node with constant scales computes what it did as a promoted one that is fed scales: that
     decides nothing.
+    `probe` says what breaks, nothing where nothing is promoted;
     `retry_args` are the options that help once a site is refused, `by_sizes` what sizes alone say of the sites.
     """
     verdicts: dict[Key, Coupling] = {}
     refused: dict[int, Refusal] = {}
     by_index = {site.index: site for site in sites}
     for count in range(len(sites) + 1):
-        if not candidate.inputs:
+        probed = probe(candidate)
+        if not probed:
             break
-        verdicts |= probe(candidate)
-        found = {
+        verdicts |= probed
+        breaking = {
             site: verdicts[site.key]
             for site in sites
             if site.index not in refused and site.key in verdicts and verdicts[site.key].verdict is Freedom.COUPLED
         }
-        by_size = by_sizes() if found else {}
-        coupled = {site.index: _refusal(why, by_size.get(site.key), shared) for site, why in found.items()}
+        by_size = by_sizes() if breaking else {}
+        coupled = {site.index: _refusal(why, by_size.get(site.key), shared) for site, why in breaking.items()}
         if not coupled:
             break
         absorbing = [] if shared else [index for index in coupled if as_sizes or _keeps_sizes(by_index[index])]
@@ -142,22 +137,16 @@ def couplings_of(view: ModelView, sites: Sequence[Site]) -> dict[Key, Coupling]:
     inquiry = SizeInquiry(view)
     chosen = [site for site in sites if site.index in plans]
 
-    def beside(refused: Mapping[int, Refusal]) -> _CoupledCandidate:
-        return _CoupledCandidate({index: plan for index, plan in plans.items() if index not in refused})
+    def promoted(refused: Mapping[int, Refusal]) -> Mapping[int, InputBinding]:
+        return {index: plan for index, plan in plans.items() if index not in refused}
 
-    def probe(candidate: _CoupledCandidate) -> dict[Key, Coupling]:
-        return inquiry.couplings([_alone(plan) for plan in candidate.inputs.values()])
+    def probe(promoted: Mapping[int, InputBinding]) -> dict[Key, Coupling]:
+        return inquiry.couplings([_alone(plan) for plan in promoted.values()]) if promoted else {}
 
     together = inquiry.fitting_together(list(plans.values()))
-    _, verdicts = without_coupled(beside({}), chosen, beside, probe)
+    _, verdicts = without_coupled(promoted({}), chosen, promoted, probe)
     couplings |= verdicts
     return {key: one._replace(shared=True) if key in together else one for key, one in couplings.items()}
-
-
-class _CoupledCandidate(NamedTuple):
-    """A promotion that is not made: the sites that it would promote, by their index."""
-
-    inputs: Mapping[int, InputBinding]
 
 
 class SizeInquiry:

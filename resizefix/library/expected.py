@@ -107,7 +107,7 @@ def _given(expect: Mapping[str, object]) -> StoredArrays:
 
 
 def _fed_with(expect: str | Mapping[str, object], stored: StoredArrays, entries: tuple[TensorInput, ...]) -> Fed:
-    """The inputs that stand beside the expected outputs: in one folder or in one .npz file, or in one mapping."""
+    """The inputs that come with the expected outputs: in one folder or in one .npz file, or in one mapping."""
     if isinstance(expect, str) and Path(expect).is_dir():
         return read_feeds({"": expect}, entries)
     names = {entry.name for entry in entries}

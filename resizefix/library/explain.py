@@ -28,7 +28,7 @@ from resizefix.messages.message import ANY_SIZE, FED, FED_SIZE, RELEASES, REPAIR
 from resizefix.messages.pasted_text import plain, speaker
 from resizefix.messages.table import messages_in, near_miss, nearest_to
 from resizefix.targets.catalogue import releases_with, row_named, target_named
-from resizefix.words import beside, operand, quoted
+from resizefix.words import operand, out_name, quoted
 
 _TARGETS = {name: target for target, name in reversed(RUNTIMES.items())}
 _TARGETS |= {"TensorRT": "tensorrt", "onnxruntime": "onnxruntime", "CoreML and NNAPI": "nnapi"}
@@ -237,7 +237,7 @@ def _finishes(fix: Fix, made: FixTrial, target: str | None, message: Message, tr
 
 def _out(fix: Fix, model: str | None, otherwise: str) -> str:
     """The name of the file that a fix writes; `otherwise` where the model has none."""
-    return otherwise if model is None else beside(model, fix[0], named_target(fix))
+    return otherwise if model is None else out_name(model, fix[0], named_target(fix))
 
 
 def _line(name: str, model: str, out: str, options: Sequence[str]) -> str:

@@ -135,7 +135,7 @@ class Plans:
 
     @property
     def all_run(self) -> bool:
-        """Whether onnxruntime runs every site, so that a change of some can be verified beside the others."""
+        """Whether onnxruntime runs every site, so that a change of some can be verified with the others."""
         return all(self._runs)
 
     @property
@@ -170,7 +170,7 @@ class Plans:
 
         # read by others, too, an input lives on and still decides shapes
         others = {one.name for one in deciding_floats(self._view) if one.slices or len(one.resizes) > 1}
-        beside = {site.index for site in fed if not others.isdisjoint(behind[site.index])}
+        shares_input = {site.index for site in fed if not others.isdisjoint(behind[site.index])}
         declared = {value.name: value for value in document.proto.graph.input}
         settings_of: dict[int, tuple[str, ...]] = {}
         for factor in _FACTORS:
@@ -182,14 +182,14 @@ class Plans:
             if not left:
                 break
             try:
-                frozen, _ = freeze_scales(document, left, values=values, all_uses=bool(beside))
+                frozen, _ = freeze_scales(document, left, values=values, all_uses=bool(shares_input))
             except UsageError:
                 continue
             for site, outcome in zip(left, frozen.outcomes, strict=True):
                 if outcome.status is Status.CHANGED:
                     settings = (f"{name}={','.join(map(str, values[name]))}" for name in behind[site.index])
                     words = tuple(word for setting in settings for word in ("--set", setting))
-                    settings_of[site.index] = (*words, *(("--all-uses",) if site.index in beside else ()))
+                    settings_of[site.index] = (*words, *(("--all-uses",) if site.index in shares_input else ()))
         return settings_of
 
 

@@ -177,7 +177,7 @@ class _Call:
         shared = self.wanted.shared
 
         def verdicts(made: Promotion) -> dict[Key, Coupling]:
-            return probe(made, self._by_sizes_of(made))
+            return probe(made, self._by_sizes_of(made)) if made.inputs else {}
 
         def retry_args() -> tuple[str, ...]:
             together = candidate if shared else self.promoted({}, share=True)

@@ -315,8 +315,8 @@ def _widest(
 def _narrowed(ranges: Mapping[str, Range], promoted: Document, driving: Collection[str]) -> Iterator[dict[str, Range]]:
     """All ranges; then the new inputs hold their values; then all but the image their sizes, and the image, too."""
     image = image_of(entry for entry in model_inputs(promoted.proto) if entry.name in ranges)
-    beside = {name for name in ranges if name not in driving and (image is None or name != image.name)}
-    for held in (set(), beside, set(driving), beside.union(driving), set(ranges)):
+    others = {name for name in ranges if name not in driving and (image is None or name != image.name)}
+    for held in (set(), others, set(driving), others.union(driving), set(ranges)):
         yield {name: Range(of.opt, of.opt, of.opt) if name in held else of for name, of in ranges.items()}
 
 

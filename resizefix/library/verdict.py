@@ -201,7 +201,7 @@ def _accepting(kinds: Sequence[SiteFacts], targets: Sequence[Target]) -> list[Ta
 
 
 def _apart(view: ModelView, keys: Sequence[Key], *, open_sizes: bool) -> Document | None:
-    """A model of these nodes beside each other, which resize an input each; None where one is not in the main graph or
+    """A model of these nodes in one graph, which resize an input each; None where one is not in the main graph or
     reads what other nodes compute."""
     main, proto = view.scopes.main, view.model
     model = ModelProto(ir_version=proto.ir_version, producer_name=proto.producer_name)

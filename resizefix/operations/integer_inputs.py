@@ -115,7 +115,7 @@ def shape_input_options(inputs: Sequence[FloatInput]) -> tuple[str, ...]:
 
 
 def violations_of_the_whole(view: ModelView, target: Target) -> tuple[Violation, ...]:
-    """What the target has against a model beside the rules that its resizes break one by one: nodes of other domains
+    """What the target has against a model besides the rules that its resizes break one by one: nodes of other domains
     that it takes for resizes, and all else whose shape a float input decides."""
     return (*foreign_domain_resizes(view, target), *_decided_by_floats(view, target))
 

@@ -191,7 +191,7 @@ def read_instead(
         set_input(node, dialect.slot(ExtentKind.SIZES), operand)
     after = read(node, dialect).interpolation
     if after.keep_aspect_ratio_policy is not None and site.interpolation.keep_aspect_ratio_policy is None:
-        remove_attribute(node, "keep_aspect_ratio_policy")  # beside scales it said nothing
+        remove_attribute(node, "keep_aspect_ratio_policy")  # next to scales it said nothing
         after = read(node, dialect).interpolation
     if after != site.interpolation:
         raise AssertionError(f"{site.label}: another operand changed its meaning to {after}")

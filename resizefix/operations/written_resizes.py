@@ -218,7 +218,7 @@ def _chain(view: ModelView, scope: Scope, index: int, operators: frozenset[str])
 
 
 def _data(view: ModelView, scope: Scope, node: NodeProto) -> str:
-    """What a node computes with, beside constants."""
+    """What a node computes with besides constants."""
     is_left = is_operator(node, *_PRODUCTS) and constant_of(view, scope, node.input[0], MOST_WEIGHTS) is not None
     return str(node.input[1 if is_left else 0])
 

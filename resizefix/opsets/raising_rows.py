@@ -181,7 +181,7 @@ def _softmax_13(raised: Raised) -> None:
 
 
 def _resize_13(raised: Raised) -> None:
-    """Empty operands beside sizes are left out from here on; one that only a run shows to be empty cannot be."""
+    """Empty operands next to sizes are left out from here on; one that only a run shows to be empty cannot be."""
     node = raised.node
     if len(node.input) > 3 and node.input[3] and node.input[2]:
         scales = raised.value(node.input[2])

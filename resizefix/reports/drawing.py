@@ -104,7 +104,7 @@ def drawing(picture: Neighbourhood, identity: str) -> Drawing:
     rows = _labels(picture.edges)
     most = max((row + 1 for row in rows.values()), default=1)
     placed = place(sizes, links, _COLUMN_GAP, _ROW_GAP + _LABEL_LINE * most)
-    spots = _beside(picture.edges, placed.routes, rows)
+    spots = _label_spots(picture.edges, placed.routes, rows)
     left = min(0.0, *(spot.left for spot in spots), 0.0)
     right = max(placed.width, *(spot.right for spot in spots), 0.0)
     return Drawing(
@@ -208,7 +208,7 @@ class _Spot:
         return self.y == other.y and self.left < other.right and other.left < self.right
 
 
-def _beside(
+def _label_spots(
     edges: Sequence[Edge], routes: Sequence[Sequence[Point]], rows: Mapping[tuple[str, str], int]
 ) -> list[_Spot]:
     """Every label on the side that its edge turns away from, or on the other where a label stands there already."""

@@ -351,7 +351,7 @@ def set_page(model: str, out: str | None, settings: Sequence[str], result: Resul
     )
 
 
-# Each run is that of one changed node, beside a model of what was asked for, or that of the model.
+# Each run is that of one changed node, next to a model of what was asked for, or that of the model.
 _FED = "to each changed node alone, or to the whole model, in onnxruntime"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import PurePath
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from resizefix.document.document import Document
 from resizefix.document.text import counted
@@ -71,17 +71,11 @@ def matrix_page(
     )
 
 
-class _Columns(NamedTuple):
-    """Some columns of the matrix: its headings, and for each node its name and the verdicts."""
-
-    headings: tuple[str, ...]
-    rows: list[tuple[str, list[Verdict]]]
-
-
-def _columns(rows: Sequence[MatrixRow], verdicts: Sequence[Verdict], some: Sequence[Verdict]) -> _Columns:
+def _columns(rows: Sequence[MatrixRow], verdicts: Sequence[Verdict], some: Sequence[Verdict]) -> dict[str, Any]:
+    """Some columns of the matrix: `headings`, and `rows` that hold for each node its name and the verdicts."""
     places = [verdicts.index(one) for one in some]
     cells = [(row.title, [row.verdicts[place] for place in places]) for row in rows] if places else []
-    return _Columns(("node", *(one.target.name for one in some)), cells)
+    return {"headings": ("node", *(one.target.name for one in some)), "rows": cells}
 
 
 def matrix_markdown(

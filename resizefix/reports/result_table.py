@@ -42,7 +42,7 @@ _UNITS = ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
 
 @dataclass(frozen=True)
 class Made:
-    """A changed model beside the old one. `files`: the bytes of both, with their external data; None: not written."""
+    """A changed model next to the old one. `files`: the bytes of both, with their external data; None: not written."""
 
     before: ModelView
     after: ModelView

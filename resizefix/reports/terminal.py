@@ -160,7 +160,7 @@ class _Remark(NamedTuple):
 
 
 def _remarks(surveyed: Surveyed, reasons: dict[str, int]) -> list[_Remark]:
-    """What is to be said of a site beside its facts. `reasons`: what was said before, and of which site."""
+    """What is to be said of a site besides its facts. `reasons`: what was said before, and of which site."""
     site, remarks = surveyed.site, []
     if site.reason is not None and standing(site) is not Standing.FED:
         first = reasons.setdefault(site.reason, site.index)

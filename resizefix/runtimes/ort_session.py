@@ -257,7 +257,7 @@ def open_session(
 
     `optimized` False: every node runs as it stands; True: at the default level, where shapes that the file claims are
     folded into constants, nodes are fused and layouts changed. `extra_outputs` are names of the main graph to see
-    beside the outputs; with `optimized` they keep nodes from being fused. `label` is what errors call the model; its
+    besides the outputs; with `optimized` they keep nodes from being fused. `label` is what errors call the model; its
     path by default. `brief`: a run takes microseconds; Ctrl-C is heard between two of them, and none gets a thread.
 
     One thread: with four, 25 of 655 real models give other bits than with one. Nothing is written to stderr, for which

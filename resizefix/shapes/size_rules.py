@@ -63,16 +63,16 @@ def inferred(model: ModelProto) -> ModelProto:
         if not wrong:
             return result
         _mend(copy, values, wrong)
-        result = _inferred_beside(copy, symbols)
+        result = _inferred_with_symbols(copy, symbols)
     values = _KnownValues(result, defaults)
     wrong = values.wrong()
     if wrong:
         _mend(copy, values, {**dict.fromkeys(values.keys_behind(copy, wrong)), **dict.fromkeys(wrong)}, at_once=True)
-        result = _inferred_beside(copy, symbols)
+        result = _inferred_with_symbols(copy, symbols)
     return result
 
 
-def _inferred_beside(model: ModelProto, symbols: Sequence[str]) -> ModelProto:
+def _inferred_with_symbols(model: ModelProto, symbols: Sequence[str]) -> ModelProto:
     """Inference that invents no symbol which the file has for another size, now that its shapes are forgotten."""
     reserved = ModelProto()
     reserved.CopyFrom(model)

@@ -257,23 +257,23 @@ def _symbols(model: ModelProto) -> set[str]:
     }
 
 
-def know_fixed_sizes(view: ModelView, beside: Sequence[NodeProto] = ()) -> None:
+def know_fixed_sizes(view: ModelView, more: Sequence[NodeProto] = ()) -> None:
     """Let `view.shapes` say the sizes of tensors of the main graph that follow from those of its inputs, where a resize
-    reads one of which inference leaves a size open, or a node `beside` writes one."""
+    reads one of which inference leaves a size open, or a node of `more` writes one."""
     nodes = [scope.body.node[index] for scope, index in view.resizes if scope.path == MAIN]
     shaped = [value for value in view.model.graph.input if value.type.tensor_type.HasField("shape")]
     stated = {value.name: dims_of(value.type) for value in shaped}
     inputs = {name: numbers for name, dims in stated.items() if (numbers := _numbers(dims)) is not None}
     left_open = {size for dims in stated.values() for size in dims or () if not isinstance(size, int)} - {None}
     names = {name for node in nodes for name in node.input[:1] if name and name not in stated}
-    names |= {node.output[0] for node in beside}
+    names |= {node.output[0] for node in more}
     if not inputs or all(_is_said(view.shapes.dims((MAIN, name)), left_open) for name in names):
         return
     from resizefix.shapes.walk import OldSizesError, SizeFlow  # most models' sizes are stated
 
     flow = SizeFlow(view, inputs)
     try:
-        ends = [node.output[0] for node in beside]
+        ends = [node.output[0] for node in more]
         flow.work_out([*(name for node in nodes for name in (*node.input[:1], *node.output[:1]) if name), *ends])
     except OldSizesError:
         return  # nothing runs it

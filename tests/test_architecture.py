@@ -92,14 +92,16 @@ BY_NAME = {
 FILES = sorted(path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*.py"))
 
 
-TREES = {file: ast.parse((PACKAGE / file).read_text()) for file in FILES}
+@cache  # not at the collection, which each worker does
+def tree(file: str) -> ast.Module:
+    return ast.parse((PACKAGE / file).read_text())
 
 
 @cache
 def imports(file: str) -> frozenset[str]:
     """Absolute names of all imported modules, those inside functions too."""
     found: set[str] = set()
-    for node in ast.walk(TREES[file]):
+    for node in ast.walk(tree(file)):
         if isinstance(node, ast.Import):
             found.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -138,7 +140,7 @@ def test_a_late_import_names_its_module_where_it_stands():
     by_name = {
         file
         for file in FILES
-        for node in ast.walk(TREES[file])
+        for node in ast.walk(tree(file))
         if isinstance(node, ast.Call) and getattr(node.func, "id", getattr(node.func, "attr", "")) in LATE
         if not isinstance(node.args[0], ast.Constant)
     }
@@ -185,7 +187,7 @@ def test_what_runs_in_the_python_of_another_runtime_needs_nothing_but_that():
 
 def test_the_document_knows_nothing_of_resizing():
     for file in FILES:
-        for node in ast.walk(TREES[file]) if room(file) == "document" else ():
+        for node in ast.walk(tree(file)) if room(file) == "document" else ():
             names = [getattr(node, "id", ""), getattr(node, "attr", ""), getattr(node, "name", "")]
             constant = node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
             if constant in ("Resize", "Upsample"):
@@ -197,7 +199,7 @@ def test_a_state_of_a_model_is_looked_at_in_one_place():
     made = {
         file
         for file in FILES
-        for node in ast.walk(TREES[file])
+        for node in ast.walk(tree(file))
         if isinstance(node, ast.Call) and getattr(node.func, "id", getattr(node.func, "attr", "")) == "Scopes"
     }
     assert made == {"document/view.py"}
@@ -207,13 +209,13 @@ def test_files_stay_small_and_say_what_they_are():
     for file in FILES:
         text = (PACKAGE / file).read_text()
         assert text.count("\n") <= 400, f"{file} is longer than 400 lines"
-        assert ast.get_docstring(TREES[file]), f"{file} has no docstring"
+        assert ast.get_docstring(tree(file)), f"{file} has no docstring"
 
 
 def test_a_class_name_stands_once():
     homes: dict[str, list[str]] = {}
     for file in FILES:
-        for node in ast.walk(TREES[file]):
+        for node in ast.walk(tree(file)):
             if isinstance(node, ast.ClassDef):
                 homes.setdefault(node.name, []).append(file)
     assert {name: files for name, files in homes.items() if len(files) > 1} == {}
@@ -227,7 +229,7 @@ def test_no_circle_of_imports():
     imported = {
         name: {
             module
-            for node in TREES[file].body
+            for node in tree(file).body
             if isinstance(node, ast.ImportFrom) and node.module
             for module in (node.module, *(f"{node.module}.{alias.name}" for alias in node.names))
             if module in modules and modules[module] != file

@@ -24,7 +24,7 @@ from resizefix.shapes.table import pairs, schema_of
 from resizefix.targets.collect_facts import facts_in
 from resizefix.targets.facts import DENOMINATOR
 from resizefix.targets.onnxruntime_target import ONNXRUNTIME
-from resizefix.targets.target import Target, accepted, judge, taken
+from resizefix.targets.target import Target, accepts, judge, taken
 from resizefix.targets.tensorrt import LEGACY_TARGETS
 
 if TYPE_CHECKING:
@@ -111,12 +111,12 @@ class Plans:
         inputs = [IntegerInput(one, DENOMINATOR if one.gives_scales else 1) for one in floats]
         view = ModelView(with_integer_inputs(self._view.document, inputs))
         legal = ModelView(legalize(view.document, sites_in(view), target, view=view).document)
-        is_taken = all(accepted(judge(target, facts)) for facts in facts_in(legal))
+        is_taken = all(accepts(target, facts) for facts in facts_in(legal))
         return shape_input_options(floats) if is_taken and not violations_of_the_whole(legal, target) else None
 
     def taken_as_they_are(self, target: Target) -> list[bool]:
         """Of each site, whether the target accepts it."""
-        return [accepted(judge(target, facts)) for facts in facts_in(self._view)]
+        return [accepts(target, facts) for facts in facts_in(self._view)]
 
     def has_legacy_form(self, target: Target) -> bool:
         """Whether `trt-legacy` writes a model that the target accepts."""
@@ -206,7 +206,7 @@ def _read_otherwise(view: ModelView, sites: Sequence[Site], target: Target) -> f
         return frozenset()
     facts = facts_in(ModelView(pins.document) if pins.texts else reading)
     moved = (site.index for site in sites if site.key in by_size or site.index in pins.texts)
-    return frozenset(index for index in moved if accepted(judge(target, facts[index])))
+    return frozenset(index for index in moved if accepts(target, facts[index]))
 
 
 def runs_in(view: ModelView, faults: Sequence[Sequence[Fault]] | None = None) -> list[bool]:

@@ -25,7 +25,7 @@ from resizefix.shapes.stored_shapes import ModelView
 from resizefix.targets.catalogue import TARGETS
 from resizefix.targets.collect_facts import facts_in, kinds_in
 from resizefix.targets.facts import SiteFacts
-from resizefix.targets.target import Target, Violation, accepted, judge, taken
+from resizefix.targets.target import Target, Violation, accepted, accepts, taken
 from resizefix.targets.tensorrt import TENSORRT_TARGETS
 
 if TYPE_CHECKING:
@@ -197,7 +197,7 @@ class _Kinds:
 
 
 def _accepting(kinds: Sequence[SiteFacts], targets: Sequence[Target]) -> list[Target]:
-    return [target for target in targets if all(accepted(judge(target, facts)) for facts in kinds)]
+    return [target for target in targets if all(accepts(target, facts) for facts in kinds)]
 
 
 def _apart(view: ModelView, keys: Sequence[Key], *, open_sizes: bool) -> Document | None:

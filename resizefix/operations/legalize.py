@@ -46,7 +46,7 @@ from resizefix.shapes.stored_shapes import ModelView
 from resizefix.targets.collect_facts import facts_in
 from resizefix.targets.facts import OperandSource, Roi, SiteFacts
 from resizefix.targets.onnxruntime_target import ONNXRUNTIME
-from resizefix.targets.target import Effect, Target, Violation, accepted, judge
+from resizefix.targets.target import Effect, Target, Violation, accepted, accepts, judge
 
 if TYPE_CHECKING:
     from resizefix.faults.fault import Fault
@@ -220,7 +220,7 @@ class Legalizer:
         if not self.allowance.lowered:
             raise RefusedError("operations.casts-forbidden", why=why)
         as_floats = replace(self, facts=replace(self.facts, elem_type=TensorProto.FLOAT))
-        if accepted(judge(self.target, as_floats.facts)):
+        if accepts(self.target, as_floats.facts):
             replacement = Replacement((self.site.node,), (), True, 0.0, Diagnostic("operations.node-itself"))
         else:
             replacement = as_floats._made(replace(subject_of(self.site), element_type=TensorProto.FLOAT))
@@ -301,7 +301,7 @@ class Legalizer:
             node = write(subject.interpolation, operands, dialect, name=self.site.node.name, output=self.site.output)
         except RefusedError:
             return False
-        return accepted(judge(self.target, _facts_as(self.facts, subject, node)))
+        return accepts(self.target, _facts_as(self.facts, subject, node))
 
 
 def legalizers(view: ModelView, sites: Sequence[Site], target: Target, allowance: Allowance) -> list[Legalizer]:

@@ -317,15 +317,24 @@ def give_memory_back() -> None:
     """What sessions took of the system for tensors goes back to it, as far as it is free."""
     if not _share_memory.cache_info().currsize or not _share_memory():
         return
+    run = ort.RunOptions()
+    run.log_severity_level = _FATAL
+    run.add_run_config_entry("memory.enable_memory_arena_shrinkage", "cpu:0")
+    _of_no_work().run(None, {"x": np.zeros(1, np.float32)}, run)
+
+
+@lru_cache(maxsize=1)
+def _of_no_work() -> ort.InferenceSession:
+    """The session whose runs shrink the pool; what it holds is a few kilobytes."""
     x, y = (helper.make_tensor_value_info(name, TensorProto.FLOAT, [1]) for name in "xy")
     graph = helper.make_graph([helper.make_node("Identity", ["x"], ["y"])], "nothing", [x], [y])
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=7)
-    options, run = ort.SessionOptions(), ort.RunOptions()
-    options.log_severity_level = run.log_severity_level = _FATAL
+    options = ort.SessionOptions()
+    options.log_severity_level = _FATAL
+    options.intra_op_num_threads = 1
+    options.inter_op_num_threads = 1
     options.add_session_config_entry("session.use_env_allocators", "1")
-    run.add_run_config_entry("memory.enable_memory_arena_shrinkage", "cpu:0")
-    session = ort.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
-    session.run(None, {"x": np.zeros(1, np.float32)}, run)
+    return ort.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
 
 
 def only_without_optimisation(which: str, reason: str) -> Diagnostic:

@@ -111,10 +111,11 @@ def samples_alike_after(deviations: Sequence[Deviation], f: SiteFacts, fed: floa
     return all(alike(sampling, _changed(f, sampling, deviations)) for sampling in samplings(f, fed))
 
 
-def samplings(f: SiteFacts, fed: float = _FED) -> Iterator[Sampling]:
+@lru_cache(maxsize=64)  # hundreds of rules ask it of one node
+def samplings(f: SiteFacts, fed: float = _FED) -> tuple[Sampling, ...]:
     """How ONNX samples each axis that is resized, in onnxruntime's arithmetic; nothing where the node is not readable,
     its extent not known, or its coordinates a roi's."""
-    return _sampled(f, resized(f, fed))
+    return tuple(_sampled(f, resized(f, fed)))
 
 
 def _sampled(f: SiteFacts, axes: Iterable[Resized]) -> Iterator[Sampling]:
@@ -351,6 +352,7 @@ def _by_policy(
 
 
 @lru_cache(maxsize=4096)
+@lru_cache(maxsize=256)
 def alike(one: Sampling, other: Sampling) -> bool:
     """Whether both give the same, but for rounding of the last bits."""
     if one == other or one.size == 1:

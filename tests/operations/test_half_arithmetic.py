@@ -1,6 +1,7 @@
 """Sizes and scales that are computed in half precision, against exact arithmetic below and above what it holds."""
 
 from fractions import Fraction
+from functools import cache
 from math import floor
 
 import numpy as np
@@ -69,12 +70,14 @@ def made_by(model: ModelProto, length: int) -> np.ndarray:
     return run(model, line(length))[0]
 
 
-REPAIRED = {name: resizefix.repair(arithmetic(name), shape={"x": (1, 1, 1, 20)}) for name in FORMS}
+@cache
+def repaired(name: str) -> resizefix.Result[ModelProto]:
+    return resizefix.repair(arithmetic(name), shape={"x": (1, 1, 1, 20)})
 
 
 @pytest.mark.parametrize("name", FORMS)
 def test_sizes_that_are_computed_in_half_precision_are_named_and_computed_exactly(name):
-    result = REPAIRED[name]
+    result = repaired(name)
     assert statuses(result) == [Status.CHANGED]
     assert result.outcomes[0].fault == "half-arithmetic"
     assert result.verification.passed
@@ -95,7 +98,7 @@ def in_half(model: ModelProto, length: int) -> int:
 @given(st.sampled_from(sorted(FORMS)), st.integers(1, 2048) | st.integers(2049, 9000))
 def test_repaired_sizes_are_exact_at_every_length_and_bitwise_as_before_where_half_precision_is_right(name, length):
     broken, exact = arithmetic(name), FORMS[name][2](length)
-    half, after = in_half(broken, length), made_by(REPAIRED[name].model, length)
+    half, after = in_half(broken, length), made_by(repaired(name).model, length)
     assert after.shape[3] == exact
     if half == exact:
         assert np.array_equal(made_by(broken, length), after)

@@ -1,5 +1,7 @@
 """`set form=sizes` of scales that are the size of another tensor divided by the own."""
 
+from functools import cache
+
 import numpy as np
 import onnx
 import pytest
@@ -41,17 +43,19 @@ def short_lengths(stride: int, longest: int = 2**14) -> list[int]:
 
 
 STRIDES = (2, 3, 4, 5, 7)
-SET = {
-    stride: resizefix.set_interpolation(decoder(stride), form="sizes", shape={"x": (1, 1, 2, 24)}) for stride in STRIDES
-}
+
+
+@cache
+def made_of(stride: int) -> resizefix.Result[onnx.ModelProto]:
+    return resizefix.set_interpolation(decoder(stride), form="sizes", shape={"x": (1, 1, 2, 24)})
 
 
 @pytest.mark.parametrize("stride", STRIDES)
 def test_the_answer_says_whether_a_quotient_falls_short_anywhere(stride):
-    (outcome,) = SET[stride].outcomes
+    (outcome,) = made_of(stride).outcomes
     assert outcome.exact is not bool(short_lengths(stride))
     assert ("make one pixel less" in outcome.reason) is bool(short_lengths(stride))
-    assert SET[stride].verification.passed
+    assert made_of(stride).verification.passed
 
 
 def test_the_strides_hold_both_cases():
@@ -61,7 +65,7 @@ def test_the_strides_hold_both_cases():
 @settings(max_examples=80, deadline=None)
 @given(st.sampled_from(STRIDES), st.integers(1, 3000))
 def test_the_node_has_every_bit_wherever_the_quotient_gives_the_size_and_else_the_size(stride, length):
-    before, after = (run(one, line(length))[0] for one in (decoder(stride), SET[stride].model))
+    before, after = (run(one, line(length))[0] for one in (decoder(stride), made_of(stride).model))
     assert after.shape[3] == length
     if before.shape == after.shape:
         assert np.array_equal(before, after)

@@ -38,31 +38,32 @@ PLACES = (
     {"PYTHONHASHSEED": "4242", "TZ": "Pacific/Kiritimati", "LC_ALL": "C", "COLUMNS": "40", "PYTHONUTF8": "0"},
 )
 Made = dict[str, str]
+Work = tuple[str, str]
+"""A model and the name of a command."""
 
 
-def made(models: Sequence[str], place: Path) -> Iterator[tuple[str, str]]:
+def made(works: Sequence[Work], place: Path) -> Iterator[tuple[str, str]]:
     """`MODEL: COMMAND` with the exit code and the hashes of the files that came out."""
     from resizefix.cli import main
 
-    for model in models:
-        for name, words in COMMANDS.items():
-            out = place / "out.onnx"
-            said = io.StringIO()
-            code: object = None
-            with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
-                try:
-                    main([word.format(model=model, out=out) for word in words])
-                except SystemExit as exit_:
-                    code = exit_.code
-            files = sorted(place.iterdir())
-            hashes = [f"{path.name} {hashlib.sha256(path.read_bytes()).hexdigest()}" for path in files]
-            for path in files:
-                path.unlink()
-            yield f"{model}: {name}", f"{code} {' '.join(hashes)}"
+    for model, name in works:
+        out = place / "out.onnx"
+        said = io.StringIO()
+        code: object = None
+        with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+            try:
+                main([word.format(model=model, out=out) for word in COMMANDS[name]])
+            except SystemExit as exit_:
+                code = exit_.code
+        files = sorted(place.iterdir())
+        hashes = [f"{path.name} {hashlib.sha256(path.read_bytes()).hexdigest()}" for path in files]
+        for path in files:
+            path.unlink()
+        yield f"{model}: {name}", f"{code} {' '.join(hashes)}"
 
 
 def in_a_process(
-    folder: Path, models: Sequence[str], environment: dict[str, str], python: str = sys.executable
+    folder: Path, works: Sequence[Work], environment: dict[str, str], python: str = sys.executable
 ) -> Made:
     """What a process of its own makes of the models, which it finds under another path."""
     with tempfile.TemporaryDirectory(prefix=f"place-{environment['PYTHONHASHSEED']}-") as name:
@@ -72,7 +73,7 @@ def in_a_process(
             (place / part).mkdir()
         process = subprocess.run(
             [python, __file__, "--make", str(place / "models"), str(place / "out")],
-            input=json.dumps(list(models)), capture_output=True, text=True, cwd=place / "cwd", check=False,
+            input=json.dumps(list(works)), capture_output=True, text=True, cwd=place / "cwd", check=False,
             env={**os.environ, "TMPDIR": str(place / "tmp"), **environment},
         )  # fmt: skip
     if process.returncode != 0:
@@ -106,7 +107,7 @@ def main() -> None:
     bad = works = 0
     written: Counter[str] = Counter()
     for start in range(0, len(models), 20):
-        chosen = models[start : start + 20]
+        chosen = [(model, name) for model in models[start : start + 20] for name in COMMANDS]
         several = [in_a_process(given.folder, chosen, *each) for each in zip(places, pythons, strict=True)]
         works += len(several[0])
         written.update(work.split(": ", 1)[1] for work, result in several[0].items() if result.startswith("0 "))

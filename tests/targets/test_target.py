@@ -16,6 +16,7 @@ from resizefix.targets.target import (
     Target,
     Violation,
     accepted,
+    accepts,
     judge,
     targets_of,
 )
@@ -157,7 +158,9 @@ any_facts = st.builds(
 def test_every_target_judges_whatever_a_file_may_hold(facts, shape, rank):
     facts = changed(facts, input_shape=shape, rank=rank if shape is None else len(shape))
     for target in TARGETS:
-        for violation in judge(target, facts):
+        violations = judge(target, facts)
+        assert accepts(target, facts) == accepted(violations)
+        for violation in violations:
             assert violation.node == facts.node
             assert violation.because
 

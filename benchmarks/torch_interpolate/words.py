@@ -173,8 +173,7 @@ scales 和 sizes 说明节点读取哪一个；“计算的”表示由其它节
     messages="## 消息原文",
     exports="""## inspect 说什么，repair 修复什么
 
-一维到三维、放大与缩小、按倍率与按尺寸的 {exports} 个导出文件与 torch 逐一比较；另有 {refused} 个被导出器拒绝。
-对其中有 Resize 的文件，`inspect` 说错 {wrong} 个，无法判定 {undecided} 个；对其余文件它不报差异。重新导出（需要 torch）：`python -m benchmarks.torch_interpolate.exports FOLDER`，然后 `--exports FOLDER`。
+一维到三维、放大与缩小、按倍率与按尺寸的 {exports} 个导出文件与 torch 逐一比较；另有 {refused} 个被导出器拒绝。对其中有 Resize 的文件，`inspect` 说错 {wrong} 个，无法判定 {undecided} 个；对其余文件它不报差异。重新导出（需要 torch）：`python -m benchmarks.torch_interpolate.exports FOLDER`，然后 `--exports FOLDER`。
 
 *无 Resize*：由其他算子组成。*已修复*：`repair --prefer pytorch` 之后差别不超过 1e-5。""",
     counted=("模式", "导出器", "文件", "不同", "无 Resize", "已修复", "保留"),

@@ -16,7 +16,7 @@ from resizefix.shapes.operand import attribute_of
 _MOST_CHANNELS = 4  # grey, with alpha, RGB, RGBD: an axis of so few is no height
 _SHORTEST_LINE = 1024  # samples of a line, as of sound; shorter vectors are features
 _SLIDING = ("Conv", "ConvTranspose", "MaxPool", "AveragePool", "InstanceNormalization")
-_ELEMENTWISE = ("Cast", "Identity", "Mul", "Div", "Add", "Sub", "Relu")
+_UNARY = ("Cast", "Identity")  # two operands may be broadcast to another rank
 _MOST_ELEMENTS = 1 << 40
 
 
@@ -198,15 +198,14 @@ def _image(model: ModelProto, value: ValueInfoProto) -> ImageInput | None:
 
 
 def _slides_along_last(model: ModelProto, name: str) -> bool:
-    """Whether an operator whose data are batch, channels and space reads an input of three axes, as it is or element by
-    element."""
+    """Whether an operator whose data are batch, channels and space reads an input of three axes, as it is or cast."""
     pending, seen = [name], {name}
     while pending:
         current = pending.pop()
         for node in model.graph.node:
             if node.op_type in _SLIDING and current in list(node.input)[:1]:
                 return True
-            if node.op_type in _ELEMENTWISE and current in node.input:
+            if node.op_type in _UNARY and current in node.input:
                 pending += [output for output in node.output if output not in seen]
                 seen.update(node.output)
     return False

@@ -45,3 +45,13 @@ def test_a_picture_without_a_batch_keeps_its_height():
     )
     after = resizefix.input_size(picture, size=(40, 50)).model
     assert [dim.dim_value for dim in after.graph.input[0].type.tensor_type.shape.dim] == [1, 40, 50]
+
+
+def test_a_picture_whose_mean_adds_the_batch_keeps_its_height():
+    picture = model(
+        """(float[3, 20, 30] x) => (float[1, 3, A, B] y)
+          <float[1, 3, 1, 1] m = {1, 2, 3}, float[4] s = {1, 1, 2, 2}> {
+          d = Div(x, m) p = MaxPool <kernel_shape = [1, 1]> (d) y = Resize <mode = "linear"> (p, , s) }"""
+    )
+    after = resizefix.input_size(picture, size=(40, 50)).model
+    assert [dim.dim_value for dim in after.graph.input[0].type.tensor_type.shape.dim] == [3, 40, 50]

@@ -74,7 +74,7 @@ Where opsets are grouped, their version of the operator may differ and the meani
 
 | sign | meaning |
 |---|---|
-| = | bitwise what torch computes, at every size |
+| = | bitwise what torch computes, at every size run |
 | ≈ | within 1e-5; the largest measured is 2.3e-6, from the order of float sums |
 | **differs** | other numbers, by this much at most |
 | **29×5 gives …** | another output size |
@@ -86,8 +86,8 @@ Where opsets are grouped, their version of the operator may differ and the meani
     exports="""## What inspect says, and what repair brings
 
 {exports} exports in one to three dimensions, growing and shrinking, by scale and by size, were compared with torch; {refused} more
-are refused by the exporters. `inspect` is wrong of {wrong} and undecided of {undecided}. To make them again, with torch:
-`python -m benchmarks.torch_interpolate.exports FOLDER`, then `--exports FOLDER`.
+are refused by the exporters. Of those with a resize, `inspect` is wrong of {wrong} and undecided of {undecided}; of others it names no
+difference. To make them again, with torch: `python -m benchmarks.torch_interpolate.exports FOLDER`, then `--exports FOLDER`.
 
 *No Resize*: other operators.
 *Brought*: within 1e-5 after `repair --prefer pytorch`.""",
@@ -97,9 +97,10 @@ are refused by the exporters. `inspect` is wrong of {wrong} and undecided of {un
 - `nearest` by size: torch samples by float32(in/out), onnxruntime by float32(out/in). Where the quotient is no float32, no scale has
   both the length and the pixels of torch.
 - dynamo writes `nearest-exact` and linear in one dimension as GatherND. `resizefix set IN OUT form=resize` makes all 45 files of fixed
-  sizes Resize: nearest-exact bitwise, linear within 2e-6. Of open sizes it does so where one scale or size holds at all of them; else it
-  names the `input-size` call to make first. Two `nearest-exact` files read other pixels than torch.
-- `area` is no interpolation: it averages windows of unequal lengths. Of open sizes dynamo writes files that differ or do not run.""",
+  sizes Resize: nearest-exact bitwise, linear within 2e-6. Of open sizes it does where one scale or size holds; else it names
+  the `input-size` call to make first. Two `nearest-exact` files of open sizes, by 0.7, read other pixels than torch.
+- `area` averages windows, a pooling and no resize. All 36 files are right at the export's size. Of open sizes dynamo holds the
+  length (1-D) or the windows of the export: 15 of 18 differ, by up to 0.32, or fail elsewhere.""",
     older="""## Older exporters
 
 Read from files that these versions wrote. Each resize ran in its own file, and today's `F.interpolate` was called on the same
@@ -108,7 +109,7 @@ tensor, by size and by scale. The last column names the calls that agree within 
 
 - **Bilinear at opset 7 to 10 is not what torch computes.** These opsets have asymmetric linear interpolation only. Export at
   opset 11 or later.
-- **Half the size at opset 9 does not load**: Upsample cannot shrink. Export at opset 10 or later, or run `resizefix repair`.
+- **Half the size at opset 9 does not load**: Upsample cannot shrink. Run `resizefix repair`.
 - **`size=` loses a pixel up to opset 10.** The scale is float32(30 / 29), and 29 times that is below 30.
 - **Antialiasing with `scale_factor` differs** where the output size is not exactly factor × input. dynamo writes sizes, and names the
   factor in `metadata_props` alone. Without these, `inspect` leaves it undecided.
@@ -161,7 +162,7 @@ CHINESE = Words(
 
 | 符号 | 含义 |
 |---|---|
-| = | 在所有尺寸上与 torch 逐位相同 |
+| = | 在运行过的每个尺寸上与 torch 逐位相同 |
 | ≈ | 相差不超过 1e-5；实测最大 2.3e-6，来自浮点求和的次序 |
 | **相差** | 数值不同，最多相差这么多 |
 | **29×5 得到 …** | 输出尺寸不同 |
@@ -172,16 +173,15 @@ scales 和 sizes 说明节点读取哪一个；“计算的”表示由其它节
     messages="## 消息原文",
     exports="""## inspect 说什么，repair 修复什么
 
-一维到三维、放大与缩小、按倍率与按尺寸的 {exports} 个导出文件与 torch 逐一比较；另有 {refused} 个被导出器拒绝。
-`inspect` 说错 {wrong} 个，无法判定 {undecided} 个。重新导出（需要 torch）：`python -m benchmarks.torch_interpolate.exports FOLDER`，然后 `--exports FOLDER`。
+一维到三维、放大与缩小、按倍率与按尺寸的 {exports} 个导出文件与 torch 逐一比较；另有 {refused} 个被导出器拒绝。对其中有 Resize 的文件，`inspect` 说错 {wrong} 个，无法判定 {undecided} 个；对其余文件它不报差异。重新导出（需要 torch）：`python -m benchmarks.torch_interpolate.exports FOLDER`，然后 `--exports FOLDER`。
 
 *无 Resize*：由其他算子组成。*已修复*：`repair --prefer pytorch` 之后差别不超过 1e-5。""",
     counted=("模式", "导出器", "文件", "不同", "无 Resize", "已修复", "保留"),
     why_left="""保留的文件及原因：
 
 - 按尺寸的 `nearest`：torch 用 float32(in/out) 采样，onnxruntime 用 float32(out/in)。商不能用 float32 精确表示时，没有一个倍率能同时给出 torch 的长度和像素。
-- dynamo 把 `nearest-exact` 和一维线性插值写成 GatherND。尺寸固定时，`resizefix set IN OUT form=resize` 把全部 45 个文件写成 Resize：nearest-exact 逐位相同，线性不超过 2e-6。尺寸开放时，若一个倍率或尺寸对所有尺寸都成立，一步即可；否则会指出要先运行的 `input-size` 命令。有两个 `nearest-exact` 文件取的像素与 torch 不同。
-- `area` 不是插值：它对长度不等的窗口求平均。尺寸开放时 dynamo 写出的文件结果不同或不能运行。""",
+- dynamo 把 `nearest-exact` 和一维线性插值写成 GatherND。尺寸固定时，`resizefix set IN OUT form=resize` 把全部 45 个文件写成 Resize：nearest-exact 逐位相同，线性不超过 2e-6。尺寸开放时，若一个倍率或尺寸对所有尺寸都成立，一步即可；否则会指出要先运行的 `input-size` 命令。有两个尺寸开放、倍率 0.7 的 `nearest-exact` 文件取的像素与 torch 不同。
+- `area` 对窗口求平均，是池化，不是 Resize。全部 36 个文件在导出时的尺寸上都正确。尺寸开放时，dynamo 把导出时的长度（一维）或窗口大小写死：18 个中有 15 个在别的尺寸上结果不同（最多 0.32）或不能运行。""",
     older="""## 较早的导出器
 
 取自这些版本写出的文件。每个节点都在自己的文件里运行，再对同一个张量按尺寸和按倍率调用今天的 `F.interpolate`。最后一列是对所有这些节点都相差不超过 1e-5 的调用。""",

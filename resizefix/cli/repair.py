@@ -22,13 +22,16 @@ def command(model: str, **options: Any) -> Answer:
     usual = why_not_changed(options, "repaired", Diagnostic("cli.nothing-to-repair"))
 
     def why_not(result: Result) -> NotChanged:
-        left = next((one for one in result.outcomes if one.fault is not None and one.status is Status.UNCHANGED), None)
+        left = [one for one in result.outcomes if one.fault is not None and one.status is Status.UNCHANGED]
         if result.outcome is not ModelOutcome.ALREADY:
             return usual(result)
         if code_of(result.verification.reason) in ("library.unrepaired-not-run", "library.unrepaired-not-opened"):
             return NotChanged(Diagnostic("cli.no-fault-known", why=result.verification.reason))
-        if left is None:
+        if not left:
             return usual(result)
-        return NotChanged(Diagnostic("cli.fault-left", words=" ".join(left.retry_args)))
+        words = next((one.retry_args for one in left if one.retry_args), ())
+        return NotChanged(
+            Diagnostic("cli.fault-left", words=" ".join(words)) if words else Diagnostic("cli.fault-stays")
+        )
 
     return write_result(model, options, why_not)

@@ -15,6 +15,8 @@ from resizefix.shapes.operand import attribute_of
 
 _MOST_CHANNELS = 4  # grey, with alpha, RGB, RGBD: an axis of so few is no height
 _SHORTEST_LINE = 1024  # samples of a line, as of sound; shorter vectors are features
+_SLIDING = ("Conv", "ConvTranspose", "MaxPool", "AveragePool", "InstanceNormalization")
+_UNARY = ("Cast", "Identity")  # two operands may be broadcast to another rank
 _MOST_ELEMENTS = 1 << 40
 
 
@@ -139,7 +141,7 @@ def open_beside(model: ModelProto, chosen: Sequence[ImageInput]) -> list[ImageIn
 
 
 def _is_open(image: ImageInput) -> bool:
-    return None in (image.old("height"), image.old("width"))
+    return any(image.old(side) is None for side in ("height", "width") if side in image.axes)
 
 
 def _pictures(images: Sequence[ImageInput]) -> list[ImageInput]:
@@ -177,7 +179,7 @@ def _image(model: ModelProto, value: ValueInfoProto) -> ImageInput | None:
     dims = tuple(size if isinstance(size, int) and size > 0 else None for size in dims_of(value.type))
     if len(dims) == 3:
         line = min(dims[0] or 1, dims[1] or 1) == 1 and (dims[2] or 0) > _SHORTEST_LINE
-        if line:
+        if line or _slides_along_last(model, value.name):
             return ImageInput(value.name, dims, {"batch": 0, "width": 2})
         last = (dims[2] or 99) <= _MOST_CHANNELS < (dims[0] or 99)
         first = (dims[0] or 99) <= _MOST_CHANNELS
@@ -193,6 +195,20 @@ def _image(model: ModelProto, value: ValueInfoProto) -> ImageInput | None:
         return None
     last = _channels_last(model, value.name, dims)
     return ImageInput(value.name, dims, {"batch": 0, "height": 1 if last else 2, "width": 2 if last else 3})
+
+
+def _slides_along_last(model: ModelProto, name: str) -> bool:
+    """Whether an operator whose data are batch, channels and space reads an input of three axes, as it is or cast."""
+    pending, seen = [name], {name}
+    while pending:
+        current = pending.pop()
+        for node in model.graph.node:
+            if node.op_type in _SLIDING and current in list(node.input)[:1]:
+                return True
+            if node.op_type in _UNARY and current in node.input:
+                pending += [output for output in node.output if output not in seen]
+                seen.update(node.output)
+    return False
 
 
 def _is_weight(model: ModelProto, name: str) -> bool:

@@ -206,8 +206,11 @@ def _in_turn(
 
 
 def _require_all_sides(size: tuple[int, ...] | str | None, images: Sequence[ImageInput]) -> None:
-    """Raises UsageError for one number where an image has a height and a width."""
+    """Raises UsageError for one number where an image has a height and a width, and for two where it has one side, but
+    for the number of its channels before that."""
     for image in images:
+        if isinstance(size, tuple) and len(size) == 2 and "height" not in image.axes and size[0] not in image.dims:
+            raise UsageError("library.two-sizes-of-one", name=image.name, size=size[1])
         if isinstance(size, tuple) and len(size) == 1 and "height" in image.axes:
             old = image.old("height") or "HEIGHT"
             raise UsageError("library.one-size-of-two", name=image.name, size=size[0], old=old)

@@ -87,8 +87,12 @@ def _broken(document: Document, sites: Sequence[Site]) -> tuple[Outcome, ...]:
         stopping = next((fault.because for fault in faults if fault.stops_loading), None)
         if stopping is not None or not isinstance(site, ReadSite):
             loads = stopping is None and why_resizes_refused(document) is None
-            code = "operations.repair-before-opset" if loads else "operations.repair-before-loading"
-            why[site.index] = Diagnostic(code, why=stopping or site.reason)
+            because = stopping or site.reason
+            if loads:
+                why[site.index] = Diagnostic("operations.repair-before-opset", why=because)
+            else:
+                operator = site.node.op_type
+                why[site.index] = Diagnostic("operations.repair-before-loading", operator=operator, why=because)
     if not why:
         return ()
     return tuple(

@@ -69,7 +69,7 @@ def set_constant_extent(
         promotion = promote_scales(view.document, left, NewInputs(form), refused=whys, opset=opset, view=view)
         numbers, refusals, unchanged = _numbers(promotion, left, settings)
         if not refusals and not unchanged:
-            extents = _frozen(view, promotion, left, numbers)
+            extents = _frozen(view, promotion, left, numbers, whys)
             refusals = {
                 one.index: Refusal(one.reason or "") for one in extents.outcomes if _was_not_frozen(one, promotion)
             }
@@ -147,7 +147,11 @@ def _require_kept(driven: InputBinding, operand: Sequence[float], axes: Sequence
 
 
 def _frozen(
-    view: ModelView, promotion: Promotion, sites: Sequence[Site], numbers: Mapping[PromotedInput, Numbers]
+    view: ModelView,
+    promotion: Promotion,
+    sites: Sequence[Site],
+    numbers: Mapping[PromotedInput, Numbers],
+    refused: Collection[int],
 ) -> NewExtents:
     """The promoted document with every new input a constant."""
     driven = {source.sites[0].key: (source, value) for source, value in numbers.items()}
@@ -160,7 +164,8 @@ def _frozen(
     for outcome in promotion.outcomes:
         after = frozen.get(outcome.index)
         if after is None:
-            outcomes.append(_not_promoted(outcome, old[outcome.index]))
+            own = outcome if outcome.index in refused else replace(outcome, retry_args=())  # options of a promotion
+            outcomes.append(_not_promoted(own, old[outcome.index]))
             continue
         source, value = driven[old[outcome.index].key]
         reason = after.reason

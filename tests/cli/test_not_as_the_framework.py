@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import onnx
 import pytest
 from fixture_models import FIXTURES, SRCNN
+from onnx_text import model
 
 BISENET = FIXTURES / "bisenet_x8_linear_opset9.onnx"
 WARNING = (
@@ -23,3 +25,18 @@ def test_where_the_file_computes_what_the_framework_did_nothing_is_said(call, wo
     writing = () if words == ("check",) else ("--dry-run", "--no-verify", "--allow-inexact")
     _, out, err = call(words[0], SRCNN, *words[1:], *writing)
     assert "framework" not in out + err
+
+
+def test_a_difference_that_no_option_removes_is_named_without_one(call, tmp_path):
+    """By size from 21 to 24, PyTorch takes pixels that no scale gives; the answer ended "choose that with "."""
+    export = model(
+        """(float[1, 1, 21] x) => (float[1, 1, 24] y) <int64[3] s = {1, 1, 24}> {
+          y = Resize <mode = "nearest", coordinate_transformation_mode = "asymmetric", nearest_mode = "floor">
+            (x, , , s) }""",
+        17,
+    )
+    export.producer_name = "pytorch"
+    onnx.save(export, tmp_path / "nearest.onnx")
+    code, out, _ = call("repair", tmp_path / "nearest.onnx", tmp_path / "out.onnx", "--prefer", "pytorch")
+    assert code == 0
+    assert "no option of repair brings what PyTorch computes" in " ".join(out.split())

@@ -37,6 +37,21 @@ def test_it_is_what_promoting_and_freezing_make(path):
     assert made.model.light_bytes() == frozen.model.light_bytes()
 
 
+@pytest.mark.parametrize("shape", ["1, 2, L", "1, 2, H, W", "N, 2, H, 6", "1, 2, D, H, W"])
+def test_sizes_of_an_open_input_are_refused_without_options_that_set_has_not(shape):
+    """The promotion behind it proposes another `--form`, which is no option of `set`."""
+    count = shape.count(",") + 1
+    scales = ", ".join(["1", "1", *["2"] * (count - 2)])
+    opened = model(
+        f"""(float[{shape}] x) => (float y) <float[{count}] s = {{{scales}}}> {{
+          y = Resize <mode = "linear"> (x, , s) }}"""
+    )
+    result = resizefix.set_interpolation(opened, sizes=[1, 2, *[9] * (count - 2)], on_refusal="return")
+    (outcome,) = result.outcomes
+    assert (outcome.status, outcome.retry_args) == (Status.REFUSED, ())
+    assert "not fixed in the file" in outcome.reason
+
+
 @pytest.mark.parametrize(
     ("said", "operand"),
     [

@@ -141,6 +141,7 @@ SENTENCES = {
     "cli.written-not-shown": "{model}: the result is written, and cannot be shown: {why}",
     "cli.nothing-to-freeze": "there is nothing to do: the scales of every selected node are constants already",
     "cli.nothing-to-promote": "there is nothing to do: the scales of every selected node are graph inputs already",
+    "cli.fault-stays": "nothing is broken: the file computes what it says, and no option of repair brings what PyTorch computes",
     "cli.fault-left": "nothing is broken: the file computes what it says, which is not what PyTorch computes; choose that with {words}",
     "cli.no-fault-known": "no known fault in the selected nodes; {why}",
     "cli.nothing-to-repair": "there is nothing to do: no known fault in the selected nodes",

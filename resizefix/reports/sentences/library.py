@@ -86,6 +86,7 @@ SENTENCES = {
     "library.input-size-declared": "{name}: declared open, fixed at {sizes} by {node}",
     "library.input-size-overridable": "constants listed as inputs count as constants: {names}; --keep-overridable leaves them inputs",
     "library.one-size-of-two": "input '{name}' has a height and a width: write {size}x{size}, or {old}x{size} for another width alone",
+    "library.two-sizes-of-one": "input '{name}' has one side: write {size}",
     "library.like-is-open": "--like: its input {name!r} leaves a size open; give an export with a fixed size",
     "library.like-not-reached": "no reading of the numbers makes it compute what the other file does ({tries} tried); the weights may differ",
     "library.input-size-no-batch": "no image input has an axis of a batch: {shapes} is read as channels, height and width",

@@ -6,7 +6,7 @@ SENTENCES = {
     "operations.no-form-in-opset": "{operator} has no form in opset {opset} that computes the same: {why}",
     "operations.said-as": "spelled as {dialect}",
     "operations.repair-before-opset": "it is not valid as it is ({why}); run `resizefix repair` first",
-    "operations.repair-before-loading": "onnxruntime does not load the model as it is ({why}); run `resizefix repair` first",
+    "operations.repair-before-loading": "onnxruntime does not load the model as it is ({operator}: {why}); run `resizefix repair` first",
     "operations.scales-may-shrink": "{dialect} takes no scale below 1, and these may be or are not known",
     "operations.no-words-in-opset": "{why}, and no other operators compute it bit for bit",
     "operations.inexact-in-opset": "{why}; {how} would differ in the last bits, which --allow-inexact allows",

@@ -163,8 +163,8 @@ class Feeder:
 
     def others(self, first: Mapping[str, Value]) -> list[dict[str, Value]]:
         """Feeds beside those of the last candidate, `first`: values as images hold them, and where the file leaves
-        sizes open other ones: two images or more, taller than wide. The most telling first; the last of the same
-        sizes."""
+        sizes open other ones: two images or more, taller than wide; where scales or sizes are fed, one that stretches.
+        The most telling first; the last of the same sizes."""
         shapes = shapes_of(first)
         left_open = [entry for entry in self._inputs if entry.name in self.chosen_sizes and entry.name in shapes]
         other_shapes: list[dict[str, Shape]] = []
@@ -172,7 +172,11 @@ class Feeder:
             moved = {**shapes, **{entry.name: resized_by(entry, shapes[entry.name], way) for entry in left_open}}
             if moved != shapes and moved not in other_shapes:
                 other_shapes.append(moved)
-        return [feeds for sizes in (*other_shapes, shapes) if (feeds := self._pictures(first, sizes)) is not None]
+        *others, pictures = (self._pictures(first, sizes) for sizes in (*other_shapes, shapes))
+        factor, last = self._chosen
+        if factor is not None and (stretched := self._vectors(shapes, factor, 1.5 * (last or factor))):
+            others.append({**first, **stretched})  # height and width by factors of their own
+        return [feeds for feeds in (*others, pictures) if feeds is not None]
 
     def of_shapes(self, first: Mapping[str, Value], shapes: Mapping[str, Shape]) -> dict[str, Value] | None:
         """Feeds as `first`, in other shapes; None where these are too large."""

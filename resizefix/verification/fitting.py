@@ -21,7 +21,7 @@ from resizefix.verification.memory_budget import MemoryBudget, OverBudgetError
 class Fitted:
     """Feeds, and what the model made of them. `others` are feeds of other values, and sizes where the file leaves them
     open, the most telling first; the model need not run with them. `equal`: inputs whose open sizes must be equal, as
-    other sizes were refused.
+    other sizes were refused. `is_plain`: they count without optimisation alone, where stored sizes are not believed.
 
     `vacuous`: every output is empty, so that comparing them says nothing.
     """
@@ -30,6 +30,7 @@ class Fitted:
     outputs: dict[str, Value]
     others: tuple[dict[str, Value], ...] = ()
     equal: tuple[str, ...] = ()
+    is_plain: bool = False
 
     @property
     def vacuous(self) -> bool:

@@ -6,7 +6,7 @@ otherwise, and this says nothing. So what they read is compared instead of what 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from onnx import NodeProto, TensorProto
@@ -38,24 +38,42 @@ class Jumps(NamedTuple):
     smooth: tuple[str, ...]
 
 
-def jumps_of(document: Document, other: Document) -> Jumps | None:
-    """The operators that jump, of which both models have the inputs; None where no output depends on one."""
+def jumps_of(document: Document, other: Document, equal: Collection[str] = ()) -> Jumps | None:
+    """The operators that jump, of which both models have the inputs; None where no output depends on one.
+
+    Of `equal` tensors both models made the same: what reads those alone gives the same, too.
+    """
     graph = document.proto.graph
     there = {name for node in other.proto.graph.node for name in node.output}
-    made_inside = {name for node in graph.node for name in node.output}
+    made_inside = {name for node in graph.node for name in node.output} - set(equal)
     behind: set[str] = set()
     operators: dict[str, None] = {}
     read: dict[str, None] = {}
     for node in graph.node:
         if not behind.isdisjoint(names_read(node)):
             behind.update(node.output)
-        elif _jumps(node):
+        elif _jumps(node) and not made_inside.isdisjoint(node.input):
             behind.update(node.output)
             operators[node.op_type] = None
             read.update(dict.fromkeys(name for name in node.input if name in made_inside and name in there))
     outputs = [value.name for value in graph.output]
     smooth = tuple(name for name in outputs if name not in behind)
     return Jumps(tuple(operators), tuple(read), smooth) if read and len(smooth) < len(outputs) else None
+
+
+def _equal_before_jumps(
+    engine: Engine,
+    documents: tuple[Document, Document],
+    open_: Callable[[Side, bool, Sequence[str]], Session],
+    feeds: Feeds,
+    optimized: bool,
+) -> set[str]:
+    """What operators that jump read, however far behind others, and both models make alike bit for bit."""
+    made_inside = [{name for node in one.proto.graph.node for name in node.output} for one in documents]
+    read = {name for node in documents[0].proto.graph.node if _jumps(node) for name in node.input}
+    names = sorted(read.intersection(*made_inside))
+    before, after = (engine.outputs(open_(side, optimized, names), feeds) for side in Side)
+    return {name for name in names if compare({name: before[name]}, {name: after[name]}).bitwise}
 
 
 def _jumps(node: NodeProto) -> bool:
@@ -78,11 +96,13 @@ def agree_before_jumps(
     `open_` opens one of the models at a level with more outputs. Compared is the default level; with
     `relative`, the level without optimisation within that part of a tensor's largest value.
     """
-    jumps = jumps_of(*documents)
-    if jumps is None:
+    if jumps_of(*documents) is None:
         return None
     optimized = relative is None
     try:
+        jumps = jumps_of(*documents, _equal_before_jumps(engine, documents, open_, feeds, optimized))
+        if jumps is None:
+            return None
         before = _seen(engine, open_(Side.BEFORE, optimized, jumps.read), feeds, jumps)
         after = _seen(engine, open_(Side.AFTER, optimized, jumps.read), feeds, jumps)
         if relative is None:

@@ -169,16 +169,20 @@ class ModelPair:
         return TellingValues.of(self.before, self.after)
 
     def _of_other_sizes(self, session: Watched, first: Fitted, budget: MemoryBudget) -> list[Fitted]:
-        """A second feed where sizes are open: more images, taller than wide; none where the model before takes none."""
-        is_open = self._feeder is not None and bool(self._feeder.chosen_sizes) and not first.vacuous
-        for feeds in first.others[:-1] if is_open else ():
+        """A second feed where sizes or extents are open: more images, taller than wide; none where the model before
+        takes none. One at which it contradicts its own stored sizes is the last choice."""
+        contradicting: list[Fitted] = []
+        for feeds in () if first.vacuous else first.others[:-1]:
             taken = session.taken(feeds)
             if budget.reject_reason(taken) is None:
                 with suppress(CannotRunError):
                     fitted = Fitted(feeds, session.run(taken))
-                    if not (fitted.vacuous or fitted.overflows or session.contradicts(fitted.outputs)):
+                    if fitted.vacuous or fitted.overflows:
+                        continue
+                    if not session.contradicts(fitted.outputs):
                         return [fitted]
-        return []
+                    contradicting.append(replace(fitted, is_plain=True))
+        return contradicting[:1]
 
     def is_always_empty(self, fitted: Sequence[Fitted]) -> bool:
         """Whether there is no number in any output, at any shape that the file allows."""
@@ -215,7 +219,7 @@ class ModelPair:
             ),
             "the model before",
         )
-        points = [Point(one.feeds, before={False: one.outputs}) for one in fitted]
+        points = [Point(one.feeds, before={False: one.outputs}, is_plain=one.is_plain) for one in fitted]
         self._first = points[0]
         trial.level(points, optimized=False, after=after)
         self._unseen[Side.AFTER] -= after.seen

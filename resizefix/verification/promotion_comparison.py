@@ -96,6 +96,7 @@ class PromotionComparison(PromotedRuns):
         first.before[False] = self._outputs
         self._answer(old, self._feeds)
         chosen = [first, *self._moved(coupling or {}), *self._at_broken_sizes(old)]
+        chosen += self._at_other_sizes(old) if all(point.unscaled is self._feeds for point in chosen) else []
         points = list({id(point): point for point in chosen}.values())  # two turns may move an input alike
         self._close()
         self.engine.progress.expect(sum(2 - point.is_plain for point in points))
@@ -151,6 +152,16 @@ class PromotionComparison(PromotedRuns):
                 return [point]
         not_tested = Diagnostic("verification.not-tested-whole-sizes")
         self.engine.not_tested += [not_tested] if any(map(follow_whole_sizes, self._inputs)) else []
+        return []
+
+    def _at_other_sizes(self, old: ScalePoint) -> list[PromotedPoint]:
+        """A point at the old values with more images and another size, where the file leaves them open."""
+        for feeds in self._others[:-1]:
+            point = self._point(old, feeds)
+            if self._affords(point, 2):
+                self._trial.answer(point, Side.AFTER)
+                if self._takes(point) and point.runs:
+                    return [point]
         return []
 
     def _runnable(self, ways: Sequence[ScalePoint], turn: int) -> list[PromotedPoint]:

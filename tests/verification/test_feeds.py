@@ -99,6 +99,12 @@ def test_sizes_and_readings_of_vectors_both_vary_early():
     assert any(feeds["s"].tolist() == halved for feeds in tried)
 
 
+def test_fed_scales_stretch_an_image_of_a_fixed_size():
+    feeder = Feeder([entry("x", 1, 1, 2, 4), entry("s", 4)])
+    doubled = next(feeder.candidates())
+    assert [feeds["s"].tolist() for feeds in feeder.others(doubled)] == [[1, 1, 2, 3], [1, 1, 2, 2]]
+
+
 def test_a_default_is_not_fed_unless_it_is_hinted():
     defaulted = TensorInput("s", TensorProto.FLOAT, (4,), has_default=True)
     assert set(first(IMAGE, defaulted)) == {"x"}

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
+DYNAMIC_SIZE = 1024
+"""The input length a bound is computed for where an axis is dynamic."""
+
 
 @dataclass(frozen=True)
 class ErrorBound:
@@ -18,6 +21,8 @@ class ErrorBound:
     numbers: the sign of a zero, or which NaN it is, may differ. With `atol` or `rtol`, which users give, each number
     may be off by atol + rtol·|before| instead. `note` says what to know besides, or why so much. `conditions`: for
     which inputs all this holds; empty: for all.
+
+    `drift` is the share of `bound` that comes from rounded coordinates of dynamic axes, taken as DYNAMIC_SIZE long.
     """
 
     exact: bool = True
@@ -26,11 +31,23 @@ class ErrorBound:
     conditions: tuple[str, ...] = ()
     atol: float = 0.0
     rtol: float = 0.0
+    drift: float = 0.0
 
     @classmethod
     def elementwise(cls, atol: float, rtol: float) -> ErrorBound:
         """What a user allows: nothing where both are 0."""
         return cls(exact=not (atol or rtol), atol=atol, rtol=rtol)
+
+    def at(self, samples: int) -> float:
+        """The bound where no axis that is resized has more samples than these.
+
+        A float32 coordinate is rounded to a step that doubles at each power of 2. Between no drift and that of
+        DYNAMIC_SIZE a bound grows at most as its drift does; beyond, it is doubled as a whole.
+        """
+        if not self.drift:
+            return self.bound
+        times = 2.0 ** math.ceil(math.log2(max(samples, 1) / DYNAMIC_SIZE))
+        return self.bound * times if times > 1 else self.bound - self.drift * (1 - times)
 
     @property
     def is_elementwise(self) -> bool:

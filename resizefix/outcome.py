@@ -33,9 +33,10 @@ class Outcome:
 
     `condition` says for which inputs the new nodes compute what the old one did ("for finite inputs, where no axis is
     empty"); None: for all that the old one takes. `bound` is the largest difference then, as a part of the largest
-    value that is resized; None: not known. For a change that is not exact, `max_abs_diff` is the largest difference
-    that was measured, with inputs of the shapes `measured_at`. `retry_args` are options with which the command changes
-    a site that is refused, where some do.
+    value that is resized; None: not known. `drift` is the share of it that shorter open axes have less of
+    (`ErrorBound`). For a change that is not exact, `max_abs_diff` is the largest difference that was measured, with
+    inputs of the shapes `measured_at`. `retry_args` are options with which the command changes a site that is refused,
+    where some do.
     """
 
     index: int
@@ -47,6 +48,7 @@ class Outcome:
     exact: bool = True
     condition: str | None = None
     bound: float | None = None
+    drift: float = 0.0
     max_abs_diff: float | None = None
     measured_at: Mapping[str, Sequence[int]] | None = None
     retry_args: tuple[str, ...] = ()

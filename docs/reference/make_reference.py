@@ -298,7 +298,9 @@ def _bound(number: int, interpolation: Interpolation, length: int | None) -> str
     )
     steps = rewrites(subject, allow_inexact=True)
     other = next(step.subject for step in steps if number in [row.number for row in step.equivalences])
-    return f"{spelling_bound(subject, other)[0]:.1e}"
+    near = spelling_bound(subject, other)
+    assert near is not None
+    return f"{near.bound:.1e}"
 
 
 def _json() -> str:

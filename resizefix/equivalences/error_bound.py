@@ -16,6 +16,7 @@ import numpy.typing as npt
 from onnx import TensorProto
 
 from resizefix.diagnostics import Diagnostic
+from resizefix.difference import DYNAMIC_SIZE, ErrorBound
 from resizefix.equivalences.index_map import Floats, coordinates
 from resizefix.equivalences.resize_spec import Axis, ResizeSpec
 from resizefix.interpolation import Interpolation, Mode
@@ -23,32 +24,42 @@ from resizefix.interpolation import Interpolation, Mode
 UNIT = 2.0**-24
 """The unit roundoff of float32."""
 
-DYNAMIC_SIZE = 1024
-"""The input length a bound is computed for where an axis is dynamic."""
-
 GROWS = Diagnostic("equivalences.grows", samples=DYNAMIC_SIZE)
 """The condition of a bound with drift on a dynamic axis. Coordinates are rounded to a step that doubles at 2ᵏ."""
 
 _Doubles = npt.NDArray[np.float64]
 
 
-def spelling_bound(before: ResizeSpec, after: ResizeSpec) -> tuple[float | None, str]:
+def spelling_bound(before: ResizeSpec, after: ResizeSpec) -> ErrorBound | None:
     """The largest difference between a node and its other spelling, and the condition under which it holds.
 
     Both sample the same true coordinates: they differ in the formula, in a unit in the last place of the scale, or in
     antialias where every axis grows. None: no bound is known (mode nearest, integer tensors).
     """
+    types = (TensorProto.FLOAT, TensorProto.FLOAT16)
+    if before.interpolation.mode is Mode.NEAREST or before.element_type not in types:
+        return None
+    pairs = zip(before.listed, after.listed, strict=True)
+    if not any(one.size is None and not _is_copied(one, other) for one, other in pairs):
+        return ErrorBound(exact=False, bound=_spelled_apart(before, after))
+    bound = _spelled_apart(before, after)
+    return ErrorBound(exact=False, bound=bound, conditions=(GROWS,), drift=bound - _spelled_apart(before, after, 0))
+
+
+def _is_copied(one: Axis, other: Axis) -> bool:
+    return one.scale is None or one.scale == other.scale == 1
+
+
+def _spelled_apart(before: ResizeSpec, after: ResizeSpec, samples: int = DYNAMIC_SIZE) -> float:
+    """The bound where coordinates of a dynamic axis are rounded as on one of that many samples; with 0 they are not."""
     half = before.element_type == TensorProto.FLOAT16
-    if before.interpolation.mode is Mode.NEAREST or not (half or before.element_type == TensorProto.FLOAT):
-        return None, ""
-    errors, gains, grows = [], [], False
+    errors, gains = [], []
     for one, other in zip(before.listed, after.listed, strict=True):
-        if one.scale is None or one.scale == other.scale == 1:
+        if one.scale is None or _is_copied(one, other):
             continue
         if one.size is None:
-            grows = True
             positions = _border_positions(one.scale)
-            drift = np.full_like(positions, _open_drift(before.interpolation, after.interpolation))
+            drift = np.full_like(positions, _open_drift(before.interpolation, after.interpolation, samples))
         else:
             positions, others = (_sampled(each.interpolation, axis) for each, axis in ((before, one), (after, other)))
             drift = np.abs(positions - others)
@@ -60,8 +71,7 @@ def spelling_bound(before: ResizeSpec, after: ResizeSpec) -> tuple[float | None,
     scales = [axis.scale or 1.0 for axis in before.listed if axis.scale != 1]
     roundings = sum(native_roundings(each.interpolation, scales, each.rank) for each in (before, after))
     bound = sum(error * total / gain for error, gain in zip(errors, gains, strict=True))
-    bound += roundings * UNIT * total + (half_step(total) if half else 0.0)
-    return bound, GROWS if grows else ""
+    return bound + roundings * UNIT * total + (half_step(total) if half else 0.0)
 
 
 def _sampled(interpolation: Interpolation, axis: Axis) -> _Doubles:
@@ -73,15 +83,16 @@ def _sampled(interpolation: Interpolation, axis: Axis) -> _Doubles:
     return np.asarray((position + np.float32(0.5)).astype(np.float64) - 0.5)
 
 
-def _open_drift(one: Interpolation, other: Interpolation) -> float:
-    """How far two coordinates on an axis of DYNAMIC_SIZE lie apart at most: half a step for each rounding of either.
+def _open_drift(one: Interpolation, other: Interpolation, samples: int) -> float:
+    """How far two coordinates on an axis of that many samples lie apart at most: half a step for each rounding of
+    either.
 
     half_pixel rounds twice (the quotient, then the difference), half_pixel_symmetric once, antialias once more.
     """
     roundings = int(one.antialias) + int(other.antialias)
     if one.coordinate_transformation_mode is not other.coordinate_transformation_mode:
         roundings += 3
-    return roundings * UNIT * DYNAMIC_SIZE / 2
+    return roundings * UNIT * samples / 2
 
 
 def _border_positions(scale: float) -> _Doubles:

@@ -159,4 +159,4 @@ def _takes_any_size(document: Document) -> bool:
         result = call_named("input-size")(document, size="any", verify=False, on_refusal="return")
     except ResizefixError:
         return False
-    return bool(result.is_writable)
+    return bool(result)  # else they are of any size already

@@ -53,7 +53,7 @@ def without_coupled(
     A node that keeps its sizes (given, computed at run time, or fed: `as_sizes`) takes whatever comes, so that refusing
     it can set free those before it, and bind others. So of coupled ones the last is refused first, and the
     rest asked anew. A refused node with constant scales computes what it did as a promoted one that is fed scales: that
-    decides nothing.
+    decides nothing. Of nodes that share an input those go first that are coupled by themselves.
     `probe` says what breaks, nothing where nothing is promoted;
     `retry_args` are the options that help once a site is refused, `by_sizes` what sizes alone say of the sites.
     """
@@ -74,17 +74,25 @@ def without_coupled(
         coupled = {site.index: _refusal(why, by_size.get(site.key), shared) for site, why in breaking.items()}
         if not coupled:
             break
-        absorbing = [] if shared else [index for index in coupled if as_sizes or _keeps_sizes(by_index[index])]
+        if shared:
+            alone = [site.index for site in breaking if _is_coupled(by_size.get(site.key))]
+            absorbing = alone if len(alone) < len(coupled) else []
+        else:
+            absorbing = [index for index in coupled if as_sizes or _keeps_sizes(by_index[index])]
         if not absorbing:
             refused |= coupled
             break
-        chosen = absorbing if count + 1 >= _MOST_ROUNDS else [max(absorbing)]
+        chosen = absorbing if shared or count + 1 >= _MOST_ROUNDS else [max(absorbing)]
         refused |= {index: coupled[index] for index in chosen}
         candidate = promote(refused)
     if refused:
         words = retry_args()
         candidate = promote({index: refusal._replace(retry_args=words) for index, refusal in refused.items()})
     return candidate, verdicts
+
+
+def _is_coupled(found: Coupling | None) -> bool:
+    return found is not None and found.verdict is Freedom.COUPLED
 
 
 def _keeps_sizes(site: Site) -> bool:

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -28,6 +28,7 @@ from resizefix.interop import Model, opened
 from resizefix.library import seam
 from resizefix.library.bounded import operation
 from resizefix.library.option_values import COORDINATES, EXTENTS, FRAMEWORKS
+from resizefix.library.options import words_as_options
 from resizefix.library.preparation import is_later, never, raised, require_raised_alike, with_raised
 from resizefix.library.result import ANYTHING, Result, VerificationFailedError, failed, not_verified, skipped
 from resizefix.library.unrepaired import MOST_NAMED, as_it_is, left_broken, loaded, why_refused
@@ -150,11 +151,11 @@ def repair(
     rules = conditions(**run)
     raises = is_later(document, opset)
     sites = select(find_sites(document), node)
-    extent = next((word for word in prefer or () if word in EXTENTS), None)
-    coordinates = next((word for word in prefer or () if word in COORDINATES), None)
-    framework = next((word for word in prefer or () if word in FRAMEWORKS), None)
-    preferences = Preferences(extent, remove_identity, coordinates, framework)
-    found = _as_framework(document, sites, preferences, rules, verify=verify)
+    found = _as_framework(document, sites, _preferences(prefer, remove_identity), rules, verify=verify)
+    if found.refusal is not None:
+        words = {one.retry_args for one in found.outcomes if one.retry_args}
+        useless = {one for one in words if not _helps(one, document, sites, rules, verify=verify)}
+        found = replace(found, outcomes=_without(found.outcomes, useless))
     if found.refusal is None and not node:
         found = with_names_repaired(found, rules, verify=verify)
     if not raises or found.refusal is not None:
@@ -166,6 +167,25 @@ def repair(
         alike = require_raised_alike(found.model, later, outcomes, rules)
         verification = verification if verification.runs else alike
     return Result(later, outcomes, (), verification)
+
+
+def _preferences(prefer: str | Sequence[str] | None, remove_identity: bool) -> Preferences:
+    first = [next((one for one in prefer or () if one in words), None) for words in (EXTENTS, COORDINATES, FRAMEWORKS)]
+    return Preferences(first[0], remove_identity, *first[1:])
+
+
+def _helps(words: Sequence[str], document: Document, sites: Sequence[Site], rules: Conditions, *, verify: bool) -> bool:
+    """Whether a model that does not run as it is does with these options."""
+    options = words_as_options("repair", words)
+    preferences = _preferences(options.get("prefer"), bool(options.get("remove_identity")))
+    try:
+        return _as_framework(document, sites, preferences, rules, verify=verify).changed
+    except ResizefixError:
+        return False
+
+
+def _without(outcomes: Sequence[Outcome], useless: Collection[Sequence[str]]) -> tuple[Outcome, ...]:
+    return tuple(replace(one, retry_args=()) if one.retry_args in useless else one for one in outcomes)
 
 
 def _as_framework(

@@ -129,7 +129,7 @@ def bounds_of(outcomes: Sequence[Outcome], changed: Sequence[Site]) -> dict[Key,
     """How near each changed node comes to what stood there, as its outcome says."""
     keys = {site.index: site.key for site in changed}
     return {
-        keys[one.index]: ErrorBound(one.exact, one.bound or 0.0)
+        keys[one.index]: ErrorBound(one.exact, one.bound or 0.0, drift=one.drift)
         for one in outcomes
         if one.index in keys and (one.exact or one.bound is not None)
     }

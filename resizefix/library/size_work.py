@@ -333,7 +333,8 @@ class SizeWork:
             if at_old is not None and not (proof := prove_plan(at_old.before, rules, at_old)).passed:
                 return proof
         last = self._steps[-1][0] if self._steps else None
-        self._require_each_alone(rules)
+        if (against := self._against_each_alone(rules)) is not None:
+            return against
         if last is not None and self._free is not None:
             references = [(dict(self._free.sizes.symbols), self._start)]
             for symbols in trial_sizes(self._free, _MOST_GROWTH):
@@ -344,9 +345,9 @@ class SizeWork:
             return prove_fixed(self._start, rules, last, *self._fixed)
         return prove_same(self._closed, rules, self.document)
 
-    def _require_each_alone(self, rules: Conditions) -> None:
-        """Where the batch changed: that each image gets what the model before makes of it alone. Raises
-        SizeRefusedError with the node at which images are mixed."""
+    def _against_each_alone(self, rules: Conditions) -> Verification | None:
+        """Where the batch changed: what speaks against each image getting what the model before makes of it alone.
+        Raises SizeRefusedError with the node at which images are mixed."""
         from resizefix.input_sizes.experiments.proof import prove_each_alone
 
         axes = {
@@ -358,10 +359,14 @@ class SizeWork:
             alone = {**wanted, "batch": old["batch"]}
             single = self._closed if alone == old else resized(self._closed, found, alone).document
             many = self._start if self._free is not None else self.document
-            prove_each_alone(self._closed, rules, single, many, axes, old["batch"], wanted["batch"])
+            proof = prove_each_alone(self._closed, rules, single, many, axes, old["batch"], wanted["batch"])
+            if not proof.passed:
+                return proof
         if self._free is not None and "batch" in self._free.sizes.symbols:
             held = self._free.sizes.symbols["batch"]
-            prove_each_alone(self._closed, rules, self._start, self.document, axes, held)
+            proof = prove_each_alone(self._closed, rules, self._start, self.document, axes, held)
+            return None if proof.passed else proof
+        return None
 
     def _at_old_size(self, step: SizeStep, found: Following, *, is_fixed: bool) -> SizeStep | None:
         """The model with what is planned for its old size; None where these are the numbers of the file."""

@@ -21,7 +21,7 @@ from resizefix.lowerings.lowering import (
     LONGEST_CHECKED,
     Lowering,
     drift,
-    finite_and_short,
+    drifting_bound,
     rounding,
     up_to,
     why_no_channel_count,
@@ -68,15 +68,13 @@ def _write_pool(subject: ResizeSpec, x: str, builder: NodeBuilder) -> ErrorBound
         ends = [-tails[k] if tails[k] else TO_THE_END for k in cut]
         x = builder.slice(x, [k + 2 for k in cut], [starts[k] for k in cut], ends)
     builder.add("AveragePool", x, kernel_shape=widths, strides=strides)
-    conditions = finite_and_short(subject)
     least = max((axis.divisor or 1 for axis in subject.scaled if axis.size is None), default=None)
-    if least is not None:
-        conditions = (*conditions, Diagnostic("lowerings.for-lengths", least=least, most=LONGEST_CHECKED))
-    return ErrorBound(exact=False, bound=_pool_bound(subject), conditions=conditions)
+    lengths = [] if least is None else [Diagnostic("lowerings.for-lengths", least=least, most=LONGEST_CHECKED)]
+    return drifting_bound(subject, _pool_bound, *lengths)
 
 
-def _pool_bound(subject: ResizeSpec) -> float:
-    drifts = [drift(subject.interpolation, axis) for axis in subject.scaled]
+def _pool_bound(subject: ResizeSpec, samples: int) -> float:
+    drifts = [drift(subject.interpolation, axis, samples) for axis in subject.scaled]
     roundings = 2 ** len(drifts) + 1  # the sums of the mean and its division
     return rounding(subject, [1.0], roundings) + slope(subject.interpolation) * sum(drifts)
 
@@ -167,15 +165,15 @@ def _write(subject: ResizeSpec, x: str, builder: NodeBuilder) -> ErrorBound:
         strides=[one.stride for one in kernels],
         pads=[one.crop[0] for one in kernels] + [one.crop[1] for one in kernels],
     )
-    return ErrorBound(exact=False, bound=_bound(subject), conditions=finite_and_short(subject))
+    return drifting_bound(subject, _bound)
 
 
-def _bound(subject: ResizeSpec) -> float:
+def _bound(subject: ResizeSpec, samples: int) -> float:
     interpolation = subject.interpolation
     gains = [gain(interpolation)] * len(subject.scaled)
     bound = rounding(subject, gains, TAPS[interpolation.mode] ** len(gains) + len(gains))
     for axis in subject.scaled:
-        pixels = drift(interpolation, axis)
+        pixels = drift(interpolation, axis, samples)
         weights = slope(interpolation) * pixels + (2 * noise(interpolation) if pixels else 0.0)
         bound += weights * math.prod(gains) / gains[0]
     return bound

@@ -23,7 +23,7 @@ from resizefix.lowerings.lowering import (
     FINITE,
     Lowering,
     drift,
-    finite_and_short,
+    drifting_bound,
     rounding,
     why_not_image_axes,
     why_not_mode,
@@ -80,16 +80,16 @@ def _write(subject: ResizeSpec, x: str, builder: NodeBuilder) -> ErrorBound:
     starts = [(s + 1) // 2 for _, s in scaled]
     ends = [start - 2 * s if s % 2 else start + 1 - 2 * s for start, (_, s) in zip(starts, scaled, strict=True)]
     builder.slice(x, [index for index, _ in scaled], starts, ends)
-    return ErrorBound(exact=False, bound=_bound(subject), conditions=finite_and_short(subject))
+    return drifting_bound(subject, _bound)
 
 
-def _bound(subject: ResizeSpec) -> float:
+def _bound(subject: ResizeSpec, samples: int) -> float:
     axes = subject.scaled
     through = 2**3 + 3 + 2 ** len(axes)  # the asymmetric kernel, then the mean
     bound = rounding(subject, [1.0] * len(axes), through)
     for axis in axes:
         wider = dataclasses.replace(axis, size=None if axis.size is None else axis.size + 2)
-        bound += slope(_ASYMMETRIC) * (drift(subject.interpolation, axis) + drift(_ASYMMETRIC, wider))
+        bound += slope(_ASYMMETRIC) * (drift(subject.interpolation, axis, samples) + drift(_ASYMMETRIC, wider, samples))
     return bound
 
 

@@ -17,9 +17,9 @@ import numpy as np
 from onnx import NodeProto, TensorProto
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.difference import ErrorBound
+from resizefix.difference import DYNAMIC_SIZE, ErrorBound
 from resizefix.document.node_builder import NodeBuilder
-from resizefix.equivalences.error_bound import DYNAMIC_SIZE, GROWS, UNIT, half_step, native_roundings
+from resizefix.equivalences.error_bound import GROWS, UNIT, half_step, native_roundings
 from resizefix.equivalences.index_map import coordinates
 from resizefix.equivalences.resize_spec import Axis, ResizeSpec
 from resizefix.interpolation import CoordinateTransformationMode, ExtentKind, Interpolation, Mode
@@ -118,29 +118,32 @@ def why_off_lattice(mode: CoordinateTransformationMode) -> str | None:
     return None if mode in LATTICE else Diagnostic("lowerings.weights-differ", mode=mode.value)
 
 
-def drift(interpolation: Interpolation, axis: Axis) -> float:
+def drift(interpolation: Interpolation, axis: Axis, samples: int = DYNAMIC_SIZE) -> float:
     """The largest error of the kernel's coordinates on an axis scaled by a whole number or its inverse, in pixels.
 
-    On a dynamic axis half a step at DYNAMIC_SIZE for each rounding: of the quotient, of the difference, and twice that
-    of a scale 1/k.
+    On a dynamic axis half a step at that many samples for each rounding: of the quotient, of the difference, and twice
+    that of a scale 1/k.
     """
     mode = interpolation.coordinate_transformation_mode
     assert axis.scale is not None
     step = 1 / axis.factor if axis.factor else float(axis.divisor or 1)
     if axis.size is None:
         is_exact = math.log2(step).is_integer()
-        return 0.0 if is_exact else (2 if axis.factor else 4) * UNIT * DYNAMIC_SIZE / 2
+        return 0.0 if is_exact else (2 if axis.factor else 4) * UNIT * samples / 2
     out = math.floor(axis.size / step)
     a, b = LATTICE[mode]
     true = (np.arange(out) + a) * step + b
     return float(np.max(np.abs(coordinates(mode, axis.scale, axis.size, out) - true), initial=0.0))
 
 
-def finite_and_short(subject: ResizeSpec) -> tuple[str, ...]:
-    """The conditions of a bound that may contain drift: it holds for finite inputs, and up to which size."""
-    if any(axis.size is None and drift(subject.interpolation, axis) for axis in subject.scaled):
-        return FINITE, GROWS
-    return (FINITE,)
+def drifting_bound(subject: ResizeSpec, bound: Callable[[ResizeSpec, int], float], *conditions: str) -> ErrorBound:
+    """For finite inputs; `bound` gives it for dynamic axes of so many samples. What drifts has a length up to which it
+    holds."""
+    largest = bound(subject, DYNAMIC_SIZE)
+    share = largest - bound(subject, 0)
+    is_open = any(axis.size is None and drift(subject.interpolation, axis) for axis in subject.scaled)
+    holds = (FINITE, *((GROWS,) if is_open else ()), *conditions)
+    return ErrorBound(exact=False, bound=largest, conditions=holds, drift=share)
 
 
 def rounding(subject: ResizeSpec, gains: Sequence[float], roundings: int) -> float:

@@ -62,7 +62,7 @@ class Replacement:
     `exact`: the same bits. `bound`: the largest difference, as a part of the input's largest value, None where none is
     known (then it is measured). `how` names the equivalences or the lowering, `description` says so to a person (empty:
     as `how` does), `why` the rules that the site broke, `note` what to know besides, and under which condition the
-    bound holds. `elem_type` is the type of the output where it becomes another.
+    bound holds. `elem_type` is the type of the output where it becomes another. `drift` is as in `ErrorBound`.
     """
 
     nodes: tuple[NodeProto, ...]
@@ -75,6 +75,7 @@ class Replacement:
     description: str = ""
     why: str = ""
     elem_type: int | None = None
+    drift: float = 0.0
 
     @property
     def without_names(self) -> object:
@@ -93,6 +94,7 @@ class Replacement:
             "exact": self.exact,
             "condition": ", ".join(self.conditions) or None,
             "bound": self.bound,
+            "drift": self.drift,
         }
         return site.outcome(Status.CHANGED, reason, after=after, **how_near)
 
@@ -138,15 +140,18 @@ def chain_replacement(
     """The replacement of `subject` that a chain of equivalences ends in, spelled as `node`."""
     befores = [subject, *(step.subject for step in chain)]
     inexact = [(before, step.subject) for before, step in zip(befores, chain, strict=False) if not step.exact]
-    bounds, stated = zip(*(spelling_bound(*pair) for pair in inexact), strict=True) if inexact else ((), ())
-    bound = None if None in bounds else sum(bounds)
+    apart = [spelling_bound(*pair) for pair in inexact]
+    bounds = [each for each in apart if each is not None]
+    bound = sum(each.bound for each in bounds) if len(bounds) == len(apart) else None
+    drift = sum(each.drift for each in bounds)
+    stated = [condition for each in bounds for condition in each.conditions]
     names = [equivalence.name for step in chain for equivalence in step.equivalences]
     how = Diagnostic("operations.written-otherwise")
     if names:
         how = Diagnostic("operations.written-otherwise-by", names=", ".join(names))
-    conditions = tuple(dict.fromkeys([*lengths(chain), *filter(None, stated)]))
+    conditions = tuple(dict.fromkeys([*lengths(chain), *stated]))
     note = Diagnostic("operations.no-bound") if bound is None else ""
-    return Replacement((node,), tuple(initializers), not inexact, bound, how, note, conditions)
+    return Replacement((node,), tuple(initializers), not inexact, bound, how, note, conditions, drift=drift)
 
 
 def operands_of(subject: ResizeSpec, site: Site, dialect: Dialect, extent: str, roi: str, empty: str) -> Operands:
@@ -262,7 +267,15 @@ def _of(found: Lowered) -> Replacement:
     near = found.error
     description = Diagnostic("operations.replaced-by", what=in_words(found.lowering))
     return Replacement(
-        found.nodes, found.initializers, near.exact, near.bound, found.lowering, near.note, near.conditions, description
+        found.nodes,
+        found.initializers,
+        near.exact,
+        near.bound,
+        found.lowering,
+        near.note,
+        near.conditions,
+        description,
+        drift=near.drift,
     )
 
 

@@ -12,6 +12,7 @@ from functools import cache, partial
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.intended import IntendedNode
+from resizefix.difference import ErrorBound
 from resizefix.document.document import Document
 from resizefix.document.node_builder import FreshNames
 from resizefix.document.scopes import names_in
@@ -219,8 +220,9 @@ def _kept(site: ReadSite, wanted: Interpolation) -> _Kept:
 
 def _by(step: AxisStep, before: ResizeSpec, after: ResizeSpec) -> _Kept:
     names = ", ".join(row.name for row in step.equivalences)
-    bound, condition = (0.0, "") if step.exact else spelling_bound(before, after)
-    conditions = (*lengths([step]), *([condition] if condition else []))
+    near = ErrorBound() if step.exact else spelling_bound(before, after)
+    bound, stated = (None, ()) if near is None else (near.bound, near.conditions)
+    conditions = (*lengths([step]), *stated)
     return _Kept(True, step.exact, bound, Diagnostic("operations.same-at-this-size", names=names), conditions)
 
 

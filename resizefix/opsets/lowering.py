@@ -170,8 +170,9 @@ def _together(one: ErrorBound, other: ErrorBound) -> ErrorBound:
         return other
     if other == BITWISE:
         return one
-    bound = sum(error.bound for error in (one, other) if not error.exact)
-    return ErrorBound(exact=one.exact and other.exact, bound=bound, note=one.note or other.note)
+    near = [error for error in (one, other) if not error.exact]
+    bound, drift = sum(error.bound for error in near), sum(error.drift for error in near)
+    return ErrorBound(exact=not near, bound=bound, note=one.note or other.note, drift=drift)
 
 
 def _refuse_invalid(node: NodeProto, draft: Draft) -> None:

@@ -10,6 +10,7 @@ How far a network may move for a change that is exact only to a bound: as far as
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 from onnx import TensorProto, helper
@@ -17,7 +18,7 @@ from onnx import TensorProto, helper
 from resizefix.diagnostics import Diagnostic
 from resizefix.difference import Differences, ErrorBound
 from resizefix.document.document import Document
-from resizefix.runtimes.inputs import Feeds, Value
+from resizefix.runtimes.inputs import Feeds, Value, shapes_of
 from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError
 from resizefix.scope_path import MAIN, Key
 from resizefix.verification.compare import allclose, compare, largest_finite
@@ -160,6 +161,27 @@ def allows(
     return differences.bitwise or (not bound.exact and within(differences, output_bounds(bound, before, noise)))
 
 
+def largest_bound(bounds: Iterable[ErrorBound], shapes: Iterable[Sequence[int]]) -> float:
+    """The largest of the bounds at axes as long as the longest of these."""
+    samples = _longest(shapes)
+    return max((bound.at(samples) for bound in bounds), default=0.0)
+
+
+def _longest(shapes: Iterable[Sequence[int]]) -> int:
+    return max((size for shape in shapes for size in shape), default=1)
+
+
+def narrowed(allowed: ErrorBound, stated: float | None, data: Value | None, before: Mapping[str, Value]) -> ErrorBound:
+    """What one node may differ by, as a part of its output's largest value: `allowed`, and where that is wide no more
+    than is `stated` as a part of the largest value that it reads."""
+    outputs = [value for value in before.values() if isinstance(value, np.ndarray)]
+    if not stated or not isinstance(data, np.ndarray) or len(outputs) != 1 or allowed.exact:
+        return allowed
+    largest = largest_finite(outputs[0]) or 1.0
+    near = max(stated * largest_finite(data) / largest, FLOAT_BOUND)
+    return replace(allowed, bound=min(allowed.bound, near))
+
+
 _DRAWS = 2
 _TIMES = 2  # what noise does, so much a change may do
 
@@ -167,7 +189,7 @@ _TIMES = 2  # what noise does, so much a change may do
 def moved_by_noise(
     engine: Engine,
     original: Document,
-    bounds: Mapping[Key, float],
+    bounds: Mapping[Key, ErrorBound],
     feeds: Feeds,
     inner: Sequence[str] = (),
 ) -> dict[str, float]:
@@ -176,7 +198,7 @@ def moved_by_noise(
     That is twice as far as it moves when noise of the size of their bounds is added to what nodes of the main graph
     make. Empty where that cannot be run.
     """
-    names = [name for (path, name), bound in bounds.items() if path == MAIN and bound > 0]
+    names = [name for (path, name), bound in bounds.items() if path == MAIN and bound.bound > 0]
     if not names:
         return {}
     generator = np.random.default_rng(0)
@@ -191,7 +213,8 @@ def moved_by_noise(
                 value = seen[name]
                 if not isinstance(value, np.ndarray) or value.dtype != np.float32:
                     return {}
-                size = bounds[MAIN, name] * largest_finite(value)
+                samples = _longest([*shapes_of(feeds).values(), value.shape])
+                size = bounds[MAIN, name].at(samples) * largest_finite(value)
                 noise[_noise(name)] = generator.uniform(-size, size, value.shape).astype(np.float32)
             moved_outputs = engine.run(_noisy(original, names), {**feeds, **noise}, extra_outputs=list(inner))
             moved = compare(outputs, {name: moved_outputs[name] for name in shown})

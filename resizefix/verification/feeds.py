@@ -211,8 +211,10 @@ class Feeder:
             about = shapes[image.name], roles
         vectors: dict[str, Array] = {}
         for entry in self._inputs:
+            if entry.kind.is_list or entry.name in self._hints:
+                continue
             dtype, shape = _dtype(entry), shapes[entry.name]
-            if entry.kind.is_list or entry.name in self._hints or not is_small_vector(shape, dtype.kind):
+            if not is_small_vector(shape, dtype.kind):
                 continue
             if factor is None:
                 vector = None

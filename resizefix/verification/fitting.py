@@ -149,3 +149,20 @@ def is_empty(value: Value) -> bool:
     if isinstance(value, list):
         return all(is_empty(item) for item in value)
     return not value
+
+
+def of_other_sizes(session: Runner, first: Fitted, budget: MemoryBudget) -> list[Fitted]:
+    """A second feed where sizes or extents are open: more images, taller than wide; none where the model before
+    takes none. One at which it contradicts its own stored sizes is the last choice."""
+    contradicting: list[Fitted] = []
+    for feeds in () if first.vacuous else first.others[:-1]:
+        taken = session.taken(feeds)
+        if budget.reject_reason(taken) is None:
+            with suppress(CannotRunError):
+                fitted = Fitted(feeds, session.run(taken))
+                if fitted.vacuous or fitted.overflows:
+                    continue
+                if not session.contradicts(fitted.outputs):
+                    return [fitted]
+                contradicting.append(replace(fitted, is_plain=True))
+    return contradicting[:1]

@@ -13,17 +13,17 @@ from typing import TYPE_CHECKING
 from resizefix.diagnostics import Diagnostic
 from resizefix.difference import Differences, ErrorBound
 from resizefix.document.document import Document
-from resizefix.runtimes.inputs import Feeds
+from resizefix.runtimes.inputs import Feeds, shapes_of
 from resizefix.runtimes.limits import BrokenOffError
 from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError, Session
 from resizefix.scope_path import MAIN, Key, ScopePath
 from resizefix.shapes.stored_shapes import Shapes
 from resizefix.verification.arms import Watched, are_held_alike
-from resizefix.verification.bounds import allows, moved_by_noise, reported, widest, within
+from resizefix.verification.bounds import allows, largest_bound, moved_by_noise, narrowed, reported, widest, within
 from resizefix.verification.compare import compare
 from resizefix.verification.engine import DifferenceError, Engine, run_of
 from resizefix.verification.feeds import Feeder
-from resizefix.verification.fitting import Fitted, fit_feeds, with_shapes_to_give
+from resizefix.verification.fitting import Fitted, fit_feeds, of_other_sizes, with_shapes_to_give
 from resizefix.verification.jumps import agree_before_jumps, require_agreement_before
 from resizefix.verification.memory_budget import MemoryBudget, OverBudgetError
 from resizefix.verification.plan import TellingValues
@@ -46,7 +46,8 @@ class ModelPair:
     `looks`: bodies that no feed ran are looked for, and named. `exact`: feeds are drawn also where the last bits of a
     number decide, and of sizes that no tolerance was given for. `noise`: by how much nodes of the model after may
     differ from those they replaced, as a part of the largest value; what such noise does to outputs is allowed twice.
-    `stated`: what the report says that they differ by; a run names it as its bound where it holds.
+    `stated`: what the report says that they differ by; a run names it as its bound where it holds. Where `data` names
+    the tensor that a single node resizes, no more is allowed.
 
     `is_part`: the models are nodes extracted from files. Outputs without any element pass if the file fixes all sizes,
     with the note that only types and shapes were compared; and no option gives their inputs shapes.
@@ -59,8 +60,9 @@ class ModelPair:
     is_part: bool = False
     looks: bool = False
     exact: bool = True
-    noise: Mapping[Key, float] = field(default_factory=dict)
-    stated: float | None = None
+    noise: Mapping[Key, ErrorBound] = field(default_factory=dict)
+    stated: Sequence[ErrorBound] = ()
+    data: str = ""
     views: tuple[PlaneView, ...] = ()
     _feeder: Feeder | None = None
     _plain: Watched | None = None  # the model before, without optimisation, until it has run
@@ -111,7 +113,7 @@ class ModelPair:
         self.engine.progress.done("running the model before")
         self._unseen = {Side.BEFORE: session.arms_watched - session.ran}
         if not self.looks:
-            return [first, *self._of_other_sizes(session, first, budget)]
+            return [first, *of_other_sizes(session, first, budget)]
         if self.feeding.runs == 1:
             return [first]
         from resizefix.verification.further_feeds import FurtherFeeds, tells  # who looks further
@@ -168,22 +170,6 @@ class ModelPair:
     def _named_by_both(self) -> TellingValues:
         return TellingValues.of(self.before, self.after)
 
-    def _of_other_sizes(self, session: Watched, first: Fitted, budget: MemoryBudget) -> list[Fitted]:
-        """A second feed where sizes or extents are open: more images, taller than wide; none where the model before
-        takes none. One at which it contradicts its own stored sizes is the last choice."""
-        contradicting: list[Fitted] = []
-        for feeds in () if first.vacuous else first.others[:-1]:
-            taken = session.taken(feeds)
-            if budget.reject_reason(taken) is None:
-                with suppress(CannotRunError):
-                    fitted = Fitted(feeds, session.run(taken))
-                    if fitted.vacuous or fitted.overflows:
-                        continue
-                    if not session.contradicts(fitted.outputs):
-                        return [fitted]
-                    contradicting.append(replace(fitted, is_plain=True))
-        return contradicting[:1]
-
     def is_always_empty(self, fitted: Sequence[Fitted]) -> bool:
         """Whether there is no number in any output, at any shape that the file allows."""
         if self._feeder is None or not any(one.vacuous for one in fitted):
@@ -235,6 +221,8 @@ class ModelPair:
     def _judge(self, point: Point, optimized: bool, allowed: ErrorBound) -> None:
         self.engine.progress.done("running the model after")
         before, after = self._outputs(point, optimized)
+        if self.data:
+            allowed = narrowed(allowed, self._stated_at(point.feeds), point.feeds.get(self.data), before)
         if optimized:
             plain = point.outputs(Side.BEFORE, optimized=False)
             self._judge_optimised(point, plain, before, after, allowed)
@@ -244,7 +232,7 @@ class ModelPair:
 
             self.views = views_of(", ".join(self.feeding.files.values()), before, after)
         comparison = compare(before, after)
-        bound = self._reported(allowed, before, comparison)
+        bound = self._reported(point.feeds, allowed, before, comparison)
         self.engine.runs.append(run_of(comparison, point.feeds, bound=bound, fed=self.feeding))
         if comparison.bitwise:
             return
@@ -253,7 +241,7 @@ class ModelPair:
             return
         noise = self._moved_by_noise(point.feeds)
         if noise and allows(allowed, before, after, comparison, noise):
-            bound = self._reported(allowed, before, comparison, noise=noise)
+            bound = self._reported(point.feeds, allowed, before, comparison, noise=noise)
             self.engine.runs[-1] = replace(self.engine.runs[-1], bound=bound)
             self._look_before_jumps(point.feeds, allowed)
         elif not (self.noise and self._only_jumps(point.feeds, allowed.bound)):
@@ -291,6 +279,7 @@ class ModelPair:
 
     def _reported(
         self,
+        feeds: Feeds,
         allowed: ErrorBound,
         before: Outputs,
         differences: Differences,
@@ -298,9 +287,13 @@ class ModelPair:
         noise: Mapping[str, float] | None = None,
     ) -> float:
         """The bound that a run names: what is stated of the nodes where that holds, else what is allowed."""
-        if self.stated is not None and within(differences, self.stated):
-            return self.stated
+        stated = self._stated_at(feeds)
+        if stated is not None and within(differences, stated):
+            return stated
         return reported(allowed, before, differences, least, noise or {})
+
+    def _stated_at(self, feeds: Feeds) -> float | None:
+        return largest_bound(self.stated, shapes_of(feeds).values()) if self.stated else None
 
     def _moved_by_noise(self, feeds: Feeds, inner: Sequence[str] = ()) -> dict[str, float]:
         return moved_by_noise(self.engine, self.before, self.noise, feeds, inner) if self.noise else {}
@@ -317,7 +310,7 @@ class ModelPair:
             (self.before, self.after),
             self._open_showing,
             feeds,
-            max(allowed.bound, self.stated or 0.0),
+            max(allowed.bound, self._stated_at(feeds) or 0.0),
             lambda names: self._moved_by_noise(feeds, names),
         )
         self.engine.notes += [] if why is None else [why]
@@ -334,7 +327,7 @@ class ModelPair:
     ) -> None:
         level = AtDefault(plain, before, after)
         comparison, widest_bound = level.differences, widest(level.moved.bounds)
-        bound = self._reported(allowed, before, comparison, widest_bound.bound)
+        bound = self._reported(point.feeds, allowed, before, comparison, widest_bound.bound)
         self.engine.runs.append(run_of(comparison, point.feeds, optimized=True, bound=bound, fed=self.feeding))
         if level.agrees or allows(allowed, before, after, comparison):
             return

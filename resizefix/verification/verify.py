@@ -24,6 +24,7 @@ from resizefix.runtimes.ort_session import (
 )
 from resizefix.scope_path import Key
 from resizefix.shapes.stored_shapes import ModelView
+from resizefix.verification.bounds import largest_bound
 from resizefix.verification.compare import compare
 from resizefix.verification.conditions import Conditions
 from resizefix.verification.engine import Engine
@@ -87,7 +88,7 @@ def prove_rewrite(
     computing = {key: data for key, data in sites.items() if key[1]}  # of others nothing is computed
     pair, too_large = ModelPair(before, after, Engine(conditions), Feeding(feeds or {})), False
     near = bounds or {}
-    pair.noise = {key: bound.bound for key, bound in near.items() if not bound.exact}
+    pair.noise = {key: bound for key, bound in near.items() if not bound.exact}
     pair.engine.hold(before, after)
     why_local: str | None = None
     fitted: Sequence[Fitted] = ()
@@ -169,10 +170,10 @@ class _Nodes:
                 notes.append(Diagnostic("verification.if-its-body-ran", label=key[1], why=local.reason))
         return self._engine.verdict()
 
-    def _stated(self, keys: Collection[Key]) -> float | None:
-        """What the report says that these nodes differ by; None: nothing, of one of them."""
-        stated = [self._bounds[key].bound for key in keys if key in self._bounds]
-        return max(stated, default=None) if len(stated) == len(keys) else None
+    def _stated(self, keys: Collection[Key]) -> list[ErrorBound]:
+        """What the report says that these nodes differ by; empty where it says nothing of one of them."""
+        stated = [self._bounds[key] for key in keys if key in self._bounds]
+        return stated if len(stated) == len(keys) else []
 
     def _to_run_alone(self, runs: Sequence[Run]) -> set[Key]:
         """The nodes of which these runs of the whole model do not show that they are as near as is said."""
@@ -181,7 +182,7 @@ class _Nodes:
         if all(run.bitwise for run in plain) or len(exact) == len(self._sites):
             return set()
         stated = self._stated(self._sites)
-        is_near = stated is not None and all(run.max_rel_diff <= stated for run in plain)
+        is_near = bool(stated) and all(run.max_rel_diff <= largest_bound(stated, run.shapes.values()) for run in plain)
         return exact if is_near else exact | (self._sites.keys() & self._bounds.keys())
 
     def _around(self, key: Key) -> Verification:
@@ -191,6 +192,7 @@ class _Nodes:
             names = {value.name for document in (before, after) for value in document.proto.graph.input}
             values = {name: value for name, value in self._pair.feeding.values.items() if name in names}
             pair = ModelPair(before, after, engine, Feeding(values), is_part=True, stated=self._stated([key]))
+            pair.data = self._sites[key]
             return pair.verified(self._allowed)
 
         data, is_open = {key: self._sites[key]}, self._open_sizes

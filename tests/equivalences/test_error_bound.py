@@ -1,7 +1,6 @@
 """The law of bounds: two spellings never lie further apart than `spelling_bound` says, at any length and type."""
 
 from dataclasses import replace
-from math import ceil, log2
 
 import numpy as np
 import pytest
@@ -10,7 +9,8 @@ from hypothesis import strategies as st
 from onnx import TensorProto
 from resize_runs import interpolate, run, scaled, sized
 
-from resizefix.equivalences.error_bound import DYNAMIC_SIZE, GROWS, spelling_bound
+from resizefix.difference import DYNAMIC_SIZE
+from resizefix.equivalences.error_bound import GROWS, spelling_bound
 from resizefix.equivalences.resize_spec import ResizeSpec
 from resizefix.equivalences.rules import HALF_PIXEL, HALF_PIXEL_SYMMETRIC, forms_of
 from resizefix.equivalences.table import rewrites
@@ -30,10 +30,10 @@ def drawn(shape: tuple[int, ...], dtype: type, seed: int) -> np.ndarray:
 
 def within(before: ResizeSpec, after: ResizeSpec, x: np.ndarray, *, is_open: bool = False) -> bool:
     """Whether the two lie within what is promised, where the file says the sizes or (`is_open`) does not."""
-    bound, condition = spelling_bound(opened(before), opened(after)) if is_open else spelling_bound(before, after)
-    assert bound is not None
-    if condition:  # promised for the length that stands in it, and twice as much for twice the length
-        bound *= 2.0 ** max(0, ceil(log2(max(x.shape) / DYNAMIC_SIZE)))
+    near = spelling_bound(opened(before), opened(after)) if is_open else spelling_bound(before, after)
+    assert near is not None
+    assert bool(near.conditions) >= bool(near.drift)  # it says for which length it holds
+    bound = near.at(max(x.shape))
     a, b = (run(subject, x).astype(np.float64) for subject in (before, after))
     assert a.shape == b.shape
     return float(np.max(np.abs(a - b), initial=0.0)) <= bound
@@ -95,13 +95,16 @@ def test_the_bound_of_a_long_axis_is_larger_and_that_of_an_open_one_has_a_condit
     images = [np.zeros((1, 1, 3, length), np.float32) for length in (64, 1000, 8000)]
     pairs = [[scaled(one, (1, 1, 1, 7), x) for one in (symmetric, half)] for x in images]
     bounds = [spelling_bound(*pair) for pair in pairs]
-    assert [condition for _, condition in bounds] == ["", "", ""]
-    assert 1e-6 < bounds[0][0] < bounds[1][0] < bounds[2][0] < 1e-2
-    assert spelling_bound(*map(opened, pairs[0]))[1] == GROWS
+    assert [near.conditions for near in bounds] == [(), (), ()]
+    assert 1e-6 < bounds[0].bound < bounds[1].bound < bounds[2].bound < 1e-2
+    open_bound = spelling_bound(*map(opened, pairs[0]))
+    assert open_bound.conditions == (GROWS,)
+    assert open_bound.at(32) < open_bound.bound / 16  # or an error of that size passes in a run of a small image
+    assert open_bound.at(DYNAMIC_SIZE) == open_bound.bound == open_bound.at(4 * DYNAMIC_SIZE) / 4
 
 
 @pytest.mark.parametrize("element_type", [TensorProto.UINT8, None])
 def test_integers_have_no_bound(element_type):
     symmetric, half = (interpolate(Mode.LINEAR, (form, None)) for form in (HALF_PIXEL_SYMMETRIC, HALF_PIXEL))
     before = ResizeSpec(symmetric, ExtentKind.SCALES, (3.0,), (5,), element_type)
-    assert spelling_bound(before, replace(before, interpolation=half))[0] is None
+    assert spelling_bound(before, replace(before, interpolation=half)) is None

@@ -90,6 +90,14 @@ def test_two_sites_that_meet_are_coupled_alone_and_free_through_one_input():
     assert [one.partner for one in found] == ["b", "a"]
 
 
+@pytest.mark.parametrize("verify", [True, False])
+def test_one_that_is_coupled_by_itself_does_not_hinder_others_from_sharing_an_input(verify):
+    text = '[up] a = Resize (x, , s) b = Add (a, skip) [last] y = Resize <mode = "linear"> (b, , s)'
+    made = resizefix.promote_scales(model(f"{HEAD} {UP}> {{ {text} }}", 18), shared=True, verify=verify)
+    assert [one.status for one in made.outcomes] == [Status.REFUSED, Status.CHANGED]
+    assert [site.label for source in made.inputs for site in source.sites] == ["last"]
+
+
 def test_a_model_of_open_sizes_is_followed_at_sizes_that_it_runs_with():
     text = """(float[N,3,H,W] x) => (float[] y) <float[4] s = {1, 1, 2, 2}>
         { a = MaxPool <kernel_shape = [2, 2], strides = [2, 2]> (x) b = MaxPool <kernel_shape = [32, 32], strides =

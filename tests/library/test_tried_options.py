@@ -5,6 +5,7 @@ from onnx_text import model
 
 import resizefix
 from resizefix.document.document import Document
+from resizefix.library import advice
 from resizefix.library.plans import Plans
 from resizefix.operations.sites import sites_in
 from resizefix.outcome import Status
@@ -107,6 +108,33 @@ def test_nothing_is_proposed_for_a_wrong_count_in_a_function(form, held):
     made = model(text, 13, "my")
     (outcome,) = resizefix.promote_scales(made, form=form, on_refusal="return").outcomes
     assert (outcome.status, outcome.retry_args) == (Status.REFUSED, ())
+
+
+def test_numbers_of_a_framework_are_not_proposed_where_another_node_does_not_run():
+    text = """(float[1,1,4,4] x) => (float[?,?,?,?] y, float[?,?,?,?] z)
+    <float[4] s = {1, 1, 2, 2}, int64[4] n = {1, 1, 3, 3}>
+    { y = Resize <mode = "linear"> (x, s) z = Expand (x, n) }"""
+    made = model(text, 10)
+    made.producer_name, made.producer_version = "pytorch", "1.3"
+    with pytest.raises(resizefix.RefusedError, match="Expand") as error:
+        resizefix.repair(made)
+    assert {one.fault for one in error.value.result.outcomes} == {"differs-from-pytorch"}
+    assert {one.retry_args for one in error.value.result.outcomes} == {()}
+    made.graph.node.pop()
+    made.graph.output.pop()
+    assert resizefix.repair(made).outcomes[0].retry_args == ("--prefer", "pytorch")
+
+
+def test_another_size_is_not_proposed_to_a_model_that_takes_any(monkeypatch):
+    monkeypatch.setattr(advice, "_by_partner", lambda *_: ())
+    fixed = model(
+        """(float[1,1,8,8] x) => (float[?,?,?,?] y) <float[4] s = {1, 1, 2, 2}> { a = MaxPool <kernel_shape = [2, 2],
+        strides = [2, 2]> (x) b = Resize (a, , s) y = Add (b, x) }""",
+        13,
+    )
+    assert resizefix.promote_scales(fixed, on_refusal="return").outcomes[0].instead[:1] == ("input-size",)
+    of_any_size = resizefix.input_size(fixed, size="any").model
+    assert resizefix.promote_scales(of_any_size, on_refusal="return").outcomes[0].instead == ()
 
 
 def test_repair_is_not_proposed_where_onnxruntime_does_not_run_another_node():

@@ -4,6 +4,7 @@ import numpy as np
 import onnx_text
 import pytest
 
+from resizefix.difference import ErrorBound
 from resizefix.document.document import Document
 from resizefix.scope_path import MAIN, BodyName, ScopePath
 from resizefix.verification.bounds import moved_by_noise
@@ -16,7 +17,7 @@ FEEDS = {"x": np.linspace(-1, 1, 64, dtype=np.float32).reshape(1, 1, 8, 8)}
 def moved(nodes: str, bound: float) -> dict[str, float]:
     text = f"(float[1,1,8,8] x) => (float[1,1,8,8] y) <float c = {{100}}> {{ r = Relu (x) {nodes} }}"
     document = Document.from_proto(onnx_text.model(text))
-    return moved_by_noise(Engine(Conditions()), document, {(MAIN, "r"): bound}, FEEDS)
+    return moved_by_noise(Engine(Conditions()), document, {(MAIN, "r"): ErrorBound(False, bound)}, FEEDS)
 
 
 @pytest.mark.parametrize("bound", [1e-5, 1e-3])
@@ -35,4 +36,7 @@ def test_what_makes_noise_smaller_may_move_less():
 def test_nodes_in_bodies_are_not_looked_at():
     document = Document.from_proto(onnx_text.model("(float[2] x) => (float[2] y) { y = Relu (x) }"))
     key = ScopePath([BodyName("If_0", "then_branch")]), "z"
-    assert moved_by_noise(Engine(Conditions()), document, {key: 1e-3}, {"x": np.ones(2, np.float32)}) == {}
+    assert (
+        moved_by_noise(Engine(Conditions()), document, {key: ErrorBound(False, 1e-3)}, {"x": np.ones(2, np.float32)})
+        == {}
+    )

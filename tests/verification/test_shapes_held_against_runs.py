@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import onnx
+import onnx_text
 import pytest
 
 import resizefix
@@ -65,6 +66,18 @@ def test_a_wrong_stored_shape_is_not_written(monkeypatch):
     with_edit(monkeypatch, edit)
     with pytest.raises(VerificationFailedError, match="stores wrong shapes: it says that 'larger' is"):
         resizefix.promote_scales(FIXTURES / "stale_value_info.onnx")
+
+
+@pytest.mark.parametrize("size", [None, "any"])
+def test_a_symbol_is_held_against_a_run_of_another_batch(monkeypatch, size):
+    def edit(model):
+        model.graph.output[0].type.tensor_type.shape.dim[2].dim_param = "batch"  # it is 1, as the batch was
+
+    pooled = onnx_text.model("(float[1,3,8,8] x) => (float[1,3,1,1] y) { r = Relu (x) y = GlobalAveragePool (r) }", 13)
+    assert resizefix.input_size(pooled, size=size, batch="any")
+    with_edit(monkeypatch, edit)
+    with pytest.raises(VerificationFailedError, match="stores wrong shapes: it says that 'batch' is"):
+        resizefix.input_size(pooled, size=size, batch="any")
 
 
 def test_a_shape_that_the_original_stores_wrongly_is_no_fault_of_the_change(tmp_path):

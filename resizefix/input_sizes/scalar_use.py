@@ -66,11 +66,14 @@ RAREST: dict[str, SizeForm] = {
     "fourth root": SizeForm("{}**0.25", (("Sqrt", 0), ("Sqrt", 0)), is_precise=True),
     "over fourth root": SizeForm("{}**-0.25", (("Sqrt", 0), ("Sqrt", 0), ("Over", 1)), is_precise=True),
     "root of two over": SizeForm("sqrt(2/{})", (("Over", 2), ("Sqrt", 0)), is_precise=True),
+}
+"""Forms of which it may be one where the size is a side or an area, and no product with channels."""
+LOGARITHMS: dict[str, SizeForm] = {
     "log": SizeForm("log({})", (("Log", 0),), is_precise=True),
     "over log": SizeForm("1/log({})", (("Log", 0), ("Over", 1)), is_precise=True),
 }
-"""Forms of which it may be one where the size is a side or an area, and no product with channels."""
-EVERY_FORM = FORMS | RARER | RAREST
+"""No other number is one of these by accident."""
+EVERY_FORM = FORMS | RARER | RAREST | LOGARITHMS
 _OF_FLOATS = {"Over", "Sqrt", "Log"}
 SHARES = ("reciprocal", "two over")
 

@@ -201,3 +201,23 @@ def test_a_block_that_would_follow_a_learned_table_is_asked_for():
     result = resizefix.input_size(built(build, OLD), size="any", on_refusal="return", verify=False)
     assert not result
     assert [one.nodes for one in result.resolution.choices][:1] == [("Reshape_1",)]
+
+
+@pytest.mark.parametrize(
+    ("build", "said"),
+    [
+        (
+            lambda n, h, w: n.Gather(n.conv("x", 3, 2), list(np.pad(np.arange(w), 2, mode="reflect")), axis=3),
+            "not stay",
+        ),
+        (lambda n, h, w: n.Slice(n.conv("x", 3, 2), [w - 1], [-w - 1], [3], [-1]), "No reading is known"),
+    ],
+    ids=["keep alone", "none"],
+)
+def test_numbers_without_another_reading_are_said_to_have_none(build, said):
+    """Neither is a question of two readings: the answer is what to do instead."""
+    result = resizefix.input_size(built(build, OLD), size=NEW, on_refusal="return")
+    (outcome,) = [one for one in result.outcomes if one.reason]
+    assert said in outcome.reason
+    assert "export the model at" in outcome.reason
+    assert all([one.name for one in question.readings] == ["keep"] for question in result.resolution.choices)

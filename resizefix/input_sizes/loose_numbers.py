@@ -3,7 +3,7 @@
 At the old size such a number may be the size, or stand for itself. It is left as it is only where no formula of a size
 near it gives its bits, or where it is of a kind that never holds a size: what scales an activation or an attention,
 and what pixels are scaled by. A plain number (2, 0.25) is asked for only where it scales a sum over a size that makes
-it, or a map by a usual share of its side.
+it, or a map by a usual share of its side, or by any of the image's.
 """
 
 from __future__ import annotations
@@ -46,6 +46,7 @@ _SMALLEST = 4
 """Sizes up to here are not looked for, nor whole numbers up to it: they stand for themselves."""
 _WRITTEN = (0.25, 0.5, 0.75, 1.5, 2.5, 3.5)
 _SCALING = frozenset({"Mul", "Div"})
+_PARTS = {name: form for name, form in EVERY_FORM.items() if {step for step, _ in form.steps} <= {"Mul", "Div"}}
 _FARTHEST = 4
 """Nodes between a number for a whole image and the map that it meets."""
 
@@ -84,6 +85,7 @@ def loose_numbers(
             formulas = _formulas(flow, sizes, array) if not _is_plain(array) else []
             if _is_plain(array) and node.op_type in _SCALING:
                 formulas = [*_formulas(flow, taint.summed, array), *_formulas(flow, near, array, FORMS)]
+                formulas += _formulas(flow, flow.sizes.sides if near else (), array, _PARTS)
             if near and node.op_type in _SCALING:
                 formulas += [use for dim in steps_of_fixed if (use := reading(dim, 0, "whole", array)) is not None]
             if place in steps and flow.choices.of(flow.labels[place.node]) is None:

@@ -74,6 +74,11 @@ def pixels_of_a_fixed_map(n, h, w):
     return n.Mul(y, n.floats(w // 14))
 
 
+def small_share_of_the_image(n, h, w):
+    """A disparity of an eighth of the width, which is 4 of 32."""
+    return n.Mul(n.Sigmoid(n.conv("x", 3, 2)), n.floats(w / 8))
+
+
 SQUARE = (32, 32)
 
 
@@ -95,6 +100,7 @@ def square_sides(n, h, w):
         (share_of_a_cut_map, OLD, ("--follow", "Mul_4")),
         (log_of_an_enlarged_map, OLD, ("--follow", "Div_8")),
         (pixels_of_a_fixed_map, OLD, ("--follow", "Mul_3")),
+        (small_share_of_the_image, (48, 32), ("--follow", "Mul_2")),
         (sides_behind_a_fixed_map, SQUARE, ("--read", "Div_3=width,height")),
         (plain_temperature, OLD, ("--follow", "Mul_3")),
         (square_list, SQUARE, ("--read", "Div_2=(width-1),(height-1)")),

@@ -23,8 +23,8 @@ from resizefix.input_sizes.refusal import FOLLOW, KEEP, asked
 from resizefix.input_sizes.scalar_use import (
     EVERY_FORM,
     FORMS,
-    LOGARITHMS,
     RARER,
+    UNMISTAKABLE,
     ScalarUse,
     SizeForm,
     distinct,
@@ -207,7 +207,7 @@ def _forms_of(flow: Flow, dim: Dim) -> Iterable[str]:
         stays = [flow.images[0].old(name) or 0 for name in ("height", "width") if name not in flow.sizes.symbols]
         stride = flow.sizes.stride(moving[0])
         held = [] if stride is not None and all(abs(held[0] * stride - old) < stride for old in stays) else held
-    return FORMS | RARER | LOGARITHMS if held else EVERY_FORM
+    return FORMS | RARER | UNMISTAKABLE if held else EVERY_FORM
 
 
 def _formulas(

@@ -3,7 +3,7 @@
 At the old size such a number may be the size, or stand for itself. It is left as it is only where no formula of a size
 near it gives its bits, or where it is of a kind that never holds a size: what scales an activation or an attention,
 and what pixels are scaled by. A plain number (2, 0.25) is asked for only where it scales a sum over a size that makes
-it, or a map by a usual share of its side.
+it, or a map by a usual share of its side, or by any of the image's.
 """
 
 from __future__ import annotations
@@ -20,7 +20,17 @@ from resizefix.input_sizes.flow import Flow
 from resizefix.input_sizes.operands import Place
 from resizefix.input_sizes.own_numbers import is_own
 from resizefix.input_sizes.refusal import FOLLOW, KEEP, asked
-from resizefix.input_sizes.scalar_use import EVERY_FORM, FORMS, RARER, ScalarUse, SizeForm, distinct, formula, reading
+from resizefix.input_sizes.scalar_use import (
+    EVERY_FORM,
+    FORMS,
+    RARER,
+    UNMISTAKABLE,
+    ScalarUse,
+    SizeForm,
+    distinct,
+    formula,
+    reading,
+)
 from resizefix.input_sizes.taints import Taint, merged
 from resizefix.shapes.expression import Dim
 
@@ -36,6 +46,9 @@ _SMALLEST = 4
 """Sizes up to here are not looked for, nor whole numbers up to it: they stand for themselves."""
 _WRITTEN = (0.25, 0.5, 0.75, 1.5, 2.5, 3.5)
 _SCALING = frozenset({"Mul", "Div"})
+_PARTS = {name: form for name, form in EVERY_FORM.items() if {step for step, _ in form.steps} <= {"Mul", "Div"}}
+_FARTHEST = 4
+"""Nodes between a number for a whole image and the map that it meets."""
 
 
 def loose_numbers(
@@ -53,6 +66,7 @@ def loose_numbers(
     values; `numbers_read` says which numbers a node reads, `taints` what the values of a tensor are made of. `steps`
     are numbers by which positions become pixels.
     """
+    steps_of_fixed = _steps_of_fixed(flow)
     for index, node in enumerate(flow.nodes):
         if node.op_type not in _MEETING or not any(map(flow.is_read, node.output)):
             continue
@@ -71,6 +85,9 @@ def loose_numbers(
             formulas = _formulas(flow, sizes, array) if not _is_plain(array) else []
             if _is_plain(array) and node.op_type in _SCALING:
                 formulas = [*_formulas(flow, taint.summed, array), *_formulas(flow, near, array, FORMS)]
+                formulas += _formulas(flow, flow.sizes.sides if near else (), array, _PARTS)
+            if near and node.op_type in _SCALING:
+                formulas += [use for dim in steps_of_fixed if (use := reading(dim, 0, "whole", array)) is not None]
             if place in steps and flow.choices.of(flow.labels[place.node]) is None:
                 _assume_step(flow, place, _named(flow, distinct(flow.sizes, formulas)))
                 continue
@@ -80,6 +97,17 @@ def loose_numbers(
             use = _asked_use(flow, place, array, [*(uses or ()), *formulas], must=uses is not None)
             if use is not None:
                 found[place] = use
+
+
+def _steps_of_fixed(flow: Flow) -> list[Dim]:
+    """How many pixels of the image one sample is on a map that is resized to a size of its own."""
+    sizes, made = flow.sizes, []
+    for use in flow.resizes:
+        for _, before, after in use.axes:
+            held = sizes.fixed(after)
+            lines = [side for side in sizes.sides if held and sizes.follows(before, str(side.data))]
+            made += [sizes.floor_div(side, held or 1) for side in lines]
+    return [dim for dim in dict.fromkeys(made) if (dim.old or 0) > 1]
 
 
 def assume_sizes(flow: Flow, found: dict[Place, ScalarUse], doubtful: Doubts, mixed: Container[Place]) -> None:
@@ -126,7 +154,7 @@ def _sizes_near(flow: Flow, node: NodeProto) -> list[Dim]:
     sizes, image = flow.sizes, flow.images[0]
     near: list[Dim] = []
     maps: list[tuple[Dim, Dim]] = []
-    for name in (*node.output, *node.input):
+    for name in (*node.output, *node.input, *_met_behind(flow, node)):
         dims = [sizes.resolve(dim) for dim in flow.dims.get(name) or ()]
         near += [dim for dim in dims if sizes.varies(dim)]
         maps += [pair for pair in pairwise(dims) if any(map(sizes.varies, pair))]
@@ -140,6 +168,16 @@ def _sizes_near(flow: Flow, node: NodeProto) -> list[Dim]:
         if pair in whole or all(map(sizes.varies, pair)):
             near += [sizes.minus(*pair), sizes.minus(*reversed(pair)), sizes.total(pair)]
     return list(dict.fromkeys([*sizes.sides, *filter(sizes.varies, near)]))
+
+
+def _met_behind(flow: Flow, node: NodeProto) -> list[str]:
+    """Of a node that makes no map: the maps that what it makes meets next, as a share of the width meets columns."""
+    made = list(node.output)
+    for _ in range(_FARTHEST if any(map(flow.is_moving, made)) else 0):
+        if any(flow.sizes.varies(dim) for name in made for dim in flow.dims.get(name) or ()):
+            return made
+        made = [name for one in made for reader in flow.operands.readers(one) for name in reader.output]
+    return []
 
 
 def _open_number(flow: Flow, place: Place) -> Array | None:
@@ -169,7 +207,7 @@ def _forms_of(flow: Flow, dim: Dim) -> Iterable[str]:
         stays = [flow.images[0].old(name) or 0 for name in ("height", "width") if name not in flow.sizes.symbols]
         stride = flow.sizes.stride(moving[0])
         held = [] if stride is not None and all(abs(held[0] * stride - old) < stride for old in stays) else held
-    return FORMS | RARER if held else EVERY_FORM
+    return FORMS | RARER | UNMISTAKABLE if held else EVERY_FORM
 
 
 def _formulas(

@@ -94,7 +94,8 @@ class PlainNumbers:
         if sides is not None:
             self._suspects[place] = label, (sides,), False
             return
-        if not any(self.sizes.varies(dim) for dim in own) and not taint:
+        listed = array.size > 1 and array.min() > SMALL and any(map(self.flow.is_moving, node.input))
+        if not any(self.sizes.varies(dim) for dim in own) and not taint and not listed:
             return
         shares = array.size > 1 and node.op_type == "Mul" and self._are_pixel_shares(array)
         if shares and self.flow.choices.of(label) is None:

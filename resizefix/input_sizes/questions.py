@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from resizefix.diagnostics import code_of
+from resizefix.diagnostics import Diagnostic, code_of
 from resizefix.input_sizes.refusal import Choices, Reading, SizeRefusedError, args_of
 
 _MOST_TRIES = 60
@@ -27,7 +27,7 @@ class Question:
 
     nodes: tuple[str, ...]
     value: Any
-    why: str
+    why: Diagnostic
     readings: tuple[Reading, ...]
     proposed: str
 

@@ -61,16 +61,19 @@ RAREST: dict[str, SizeForm] = {
     "third": SizeForm("{}/3", (("Div", 3),)),
     "eighth": SizeForm("{}/8", (("Div", 8),)),
     "three quarters": SizeForm("3*{}/4", (("Mul", 3), ("Div", 4))),
-    "square": SizeForm("{}**2", (("Square", 0),)),
-    "over square": SizeForm("1/{}**2", (("Square", 0), ("Over", 1)), is_precise=True),
     "fourth root": SizeForm("{}**0.25", (("Sqrt", 0), ("Sqrt", 0)), is_precise=True),
     "over fourth root": SizeForm("{}**-0.25", (("Sqrt", 0), ("Sqrt", 0), ("Over", 1)), is_precise=True),
     "root of two over": SizeForm("sqrt(2/{})", (("Over", 2), ("Sqrt", 0)), is_precise=True),
+}
+"""Forms of which it may be one where the size is a side or an area, and no product with channels."""
+UNMISTAKABLE: dict[str, SizeForm] = {
+    "square": SizeForm("{}**2", (("Square", 0),)),
+    "over square": SizeForm("1/{}**2", (("Square", 0), ("Over", 1)), is_precise=True),
     "log": SizeForm("log({})", (("Log", 0),), is_precise=True),
     "over log": SizeForm("1/log({})", (("Log", 0), ("Over", 1)), is_precise=True),
 }
-"""Forms of which it may be one where the size is a side or an area, and no product with channels."""
-EVERY_FORM = FORMS | RARER | RAREST
+"""No other number is one of these by accident."""
+EVERY_FORM = FORMS | RARER | RAREST | UNMISTAKABLE
 _OF_FLOATS = {"Over", "Sqrt", "Log"}
 SHARES = ("reciprocal", "two over")
 

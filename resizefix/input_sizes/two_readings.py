@@ -22,6 +22,7 @@ def refuse_two_readings(flow: Flow) -> None:
     """Raises SizeRefusedError for a node whose numbers are as likely to follow the input as to stay."""
     for rule in (
         _held_reshapes,
+        _blocks_that_follow,
         _bent,
         _one_side_alone,
         _middles,
@@ -42,6 +43,18 @@ def _held_reshapes(flow: Flow) -> None:
             sizes = [flow.sizes.fixed(dim) for dim in made]
             if None not in sizes:
                 raise refuse(flow.labels[index], "origins.input-size-reshape-held", sizes=sizes)
+
+
+def _blocks_that_follow(flow: Flow) -> None:
+    """A Reshape whose outer factor is held, and whose inner one follows though it is far smaller: a table behind it
+    may be one of the map, and the block of fixed size."""
+    for split in flow.solver.splits:
+        outer, inner = split.parts
+        held = flow.sizes.fixed(outer) is not None and flow.sizes.varies(inner) and (inner.old or 0) > 1
+        small = 2 * (inner.old or 0) < (outer.old or 0)
+        if held and small and split.node not in flow.conventional and flow.choices.of(split.node) is None:
+            said = {"whole": split.whole.old, "outer": outer.old, "inner": inner.old}
+            raise refuse(split.node, "origins.input-size-split", **said)
 
 
 def _bent(flow: Flow) -> None:

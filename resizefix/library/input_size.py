@@ -23,7 +23,7 @@ from resizefix.document.values import Dims, dims_of
 from resizefix.errors import RefusedError, UsageError
 from resizefix.input_sizes.input_axes import ImageInput, image_inputs, of_proportions
 from resizefix.input_sizes.questions import Question, proposal, questions
-from resizefix.input_sizes.refusal import Assumed, Choices, SizeRefusedError, readings_of
+from resizefix.input_sizes.refusal import KEEP, Assumed, Choices, SizeRefusedError, readings_of
 from resizefix.interop import opened
 from resizefix.library.bounded import operation
 from resizefix.library.preparation import never
@@ -313,8 +313,18 @@ def _asking(work: SizeWork, first: SizeRefusedError, resolution: Resolution) -> 
 
     asked = questions(make, work.choices, first, work.operator_of)
     if not asked:
-        return work.refused(work.with_offer(first), resolution)
-    error = SizeRefusedError(first.node, first.reason, proposal(asked))
+        offer = work.with_offer(first)
+        if first.readings:
+            offer.reason = Diagnostic("origins.input-size-exported", why=offer.reason)
+        return work.refused(offer, resolution)
+    asked = [
+        replace(one, why=Diagnostic("origins.input-size-kept-or-exported", why=one.why))
+        if [reading.name for reading in one.readings] == [KEEP]
+        else one
+        for one in asked
+    ]
+    why = next((one.why for one in asked if first.node in one.nodes), first.reason)
+    error = SizeRefusedError(first.node, why, proposal(asked))
     return work.refused(error, replace(resolution, choices=tuple(asked)))
 
 

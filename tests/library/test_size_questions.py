@@ -45,6 +45,40 @@ def plain_temperature(n, h, w):
     return n.Mul(score, n.floats(np.sqrt(2 / h)))
 
 
+def share_of_a_cut_map(n, h, w):
+    """Columns of a map without its margin, compared with a share of their number that the image decides."""
+    y = n.Slice(n.conv("x", 3, 2), [1, 1], [h - 1, w - 1], [2, 3])
+    share = n.Sigmoid(n.ReduceMean(y, axes=[1, 2, 3], keepdims=1))
+    columns = n.floats(np.arange(w - 2).reshape(1, 1, 1, -1))
+    return n.Mul(y, n.Cast(n.Greater(columns, n.Mul(share, n.floats(w - 2))), to=1))
+
+
+def log_of_an_enlarged_map(n, h, w):
+    """An entropy over the log of how many samples a shuffled map has."""
+    y = n.Reshape(n.DepthToSpace(n.conv("x", 3, 4), blocksize=2), [1, 1, -1])
+    y = n.Softmax(y, axis=2)
+    total = n.ReduceSum(n.Mul(y, n.Log(n.Add(y, n.floats(1e-9)))), [2])
+    return n.Div(total, n.floats(np.log(4 * h * w)))
+
+
+def sides_behind_a_fixed_map(n, h, w):
+    """Distances in pixels of the image, on a map of fixed size."""
+    y = n.Resize(n.conv("x", 3, 2), "", "", [1, 2, 20, 28], mode="linear")
+    return n.Div(n.Transpose(y, perm=[0, 2, 3, 1]), n.floats([w, h]))
+
+
+def pixels_of_a_fixed_map(n, h, w):
+    """Positions on a map of fixed size, times as many pixels as one sample has."""
+    y = n.Resize(n.conv("x", 3, 2), "", "", [1, 2, 20, 14], mode="linear")
+    y = n.Add(y, n.floats(np.arange(14).reshape(1, 1, 1, -1)))
+    return n.Mul(y, n.floats(w // 14))
+
+
+def small_share_of_the_image(n, h, w):
+    """A disparity of an eighth of the width, which is 4 of 32."""
+    return n.Mul(n.Sigmoid(n.conv("x", 3, 2)), n.floats(w / 8))
+
+
 SQUARE = (32, 32)
 
 
@@ -63,6 +97,11 @@ def square_sides(n, h, w):
     ("build", "old", "args"),
     [
         (columns_masked, OLD, ("--keep", "Less_1")),
+        (share_of_a_cut_map, OLD, ("--follow", "Mul_4")),
+        (log_of_an_enlarged_map, OLD, ("--follow", "Div_8")),
+        (pixels_of_a_fixed_map, OLD, ("--follow", "Mul_3")),
+        (small_share_of_the_image, (48, 32), ("--follow", "Mul_2")),
+        (sides_behind_a_fixed_map, SQUARE, ("--read", "Div_3=width,height")),
         (plain_temperature, OLD, ("--follow", "Mul_3")),
         (square_list, SQUARE, ("--read", "Div_2=(width-1),(height-1)")),
         (square_sides, SQUARE, ("--read", "Mul_2=(width-1)", "--read", "Mul_3=(height-1)")),
@@ -155,3 +194,36 @@ def test_a_number_that_is_a_form_of_a_size_is_asked_for_and_that_form_is_offered
     results = [called(built(build, OLD), question.args(one.name), size) for one in question.readings]
     wanted = run(built(build, NEW), NEW)
     assert sum(bool(one) and np.allclose(run(one.model, NEW), wanted, rtol=1e-6) for one in results) == 1
+
+
+def test_a_block_that_would_follow_a_learned_table_is_asked_for():
+    """Weights as large as half of the map hold the outer factor; the block of two would become the input's."""
+
+    def build(n, h, w):
+        y = n.Reshape(n.conv("x", 3, 2), [1, 2, h // 2, 2, w // 2, 2])
+        y = n.Reshape(n.Transpose(y, perm=[0, 1, 3, 5, 2, 4]), [1, 8, h // 2, w // 2])
+        return n.Mul(y, n.weight(1, 1, h // 2, w // 2))
+
+    result = resizefix.input_size(built(build, OLD), size="any", on_refusal="return", verify=False)
+    assert not result
+    assert [one.nodes for one in result.resolution.choices][:1] == [("Reshape_1",)]
+
+
+@pytest.mark.parametrize(
+    ("build", "said"),
+    [
+        (
+            lambda n, h, w: n.Gather(n.conv("x", 3, 2), list(np.pad(np.arange(w), 2, mode="reflect")), axis=3),
+            "not stay",
+        ),
+        (lambda n, h, w: n.Slice(n.conv("x", 3, 2), [w - 1], [-w - 1], [3], [-1]), "No reading is known"),
+    ],
+    ids=["keep alone", "none"],
+)
+def test_numbers_without_another_reading_are_said_to_have_none(build, said):
+    """Neither is a question of two readings: the answer is what to do instead."""
+    result = resizefix.input_size(built(build, OLD), size=NEW, on_refusal="return")
+    (outcome,) = [one for one in result.outcomes if one.reason]
+    assert said in outcome.reason
+    assert "export the model at" in outcome.reason
+    assert all([one.name for one in question.readings] == ["keep"] for question in result.resolution.choices)

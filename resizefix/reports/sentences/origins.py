@@ -34,6 +34,8 @@ SENTENCES = {
     "origins.input-size-reshape": "it divides sizes {old} into parts of {new}, and which part follows the input is not in the file",
     "origins.input-size-cut": "it cuts an axis of {old} at {numbers}, and what these numbers follow is not in the file",
     "origins.input-size-indices": "its constant positions are made for an axis of {old}",
+    "origins.input-size-kept-or-exported": "{why}. No other reading is known: if it does not stay, export the model at the other size",
+    "origins.input-size-exported": "{why}. No reading is known that gives the other size: export the model at it",
     "origins.input-size-no-padding": "it pads by 0 here: the amounts were computed for this size, and their rule is not in the file",
     "origins.input-size-all-of-axis": "it takes {old} values, which is all there are here: whether it means all or {old} is not in the file",
     "origins.input-size-body": "{operator} has a body or is a function, whose nodes are not followed; unroll it, or inline functions with --inline",

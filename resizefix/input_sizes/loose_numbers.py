@@ -1,8 +1,8 @@
 """Numbers that nothing has decided, on a path that follows the input: one that a formula makes of a size is asked for.
 
-At the old size such a number may be the size, or stand for itself. It is left as it is only where no formula of any size
-in the model gives its bits, or where it is of a kind that never holds a size: what scales an activation or an attention,
-and what pixels are scaled by. A plain number (2, 0.25) is asked for only where it scales a sum over a size that makes
+At the old size such a number may be the size, or stand for itself. It is left as it is only where no formula of any
+size in the model gives its bits, or where it is of a kind that never holds a size: what scales an activation or an
+attention, and what brings pixels to a range. A plain number (2, 0.25) is asked for only where it scales a sum over a size that makes
 it, or a map by a usual share of its side, or by any of the image's.
 """
 

@@ -1,7 +1,7 @@
 """Numbers of the file that no rule looks at: in lists, uniform tables and ramps of fixed length, and in attributes.
 
-One stays as it is where its operand is of a kind that never holds a size: weights, normalisation, quantisation, slopes of
-activations. Any other that a formula makes of a size is asked for.
+One stays as it is where its operand is of a kind that never holds a size: weights, normalisation, quantisation, slopes
+of activations. Any other that a formula makes of a size is asked for.
 """
 
 from __future__ import annotations
@@ -108,9 +108,10 @@ def _list_uses(flow: Flow, index: SizeIndex, array: Array) -> Iterator[tuple[str
         return
     ways = {(use.less, use.form): None for uses in parts for use in uses}
     for less, form in ways:
-        alike = [[use for use in uses if (use.less, use.form) == (less, form)] for uses in parts]
+        alike: list[list[ScalarUse]] = [[use for use in uses if (use.less, use.form) == (less, form)] for uses in parts]
         if all(bool(one) == bool(uses) for one, uses in zip(alike, parts, strict=True)):
-            for uses in islice(product(*(one or [None] for one in alike)), _MOST_ORDERS):
+            either: list[list[ScalarUse | None]] = [[*one] or [None] for one in alike]
+            for uses in islice(product(*either), _MOST_ORDERS):
                 yield _shown(flow, uses, array), MixedUse(tuple(uses), array)
     first = tuple(uses[0] if uses else None for uses in parts)
     yield _shown(flow, first, array), MixedUse(first, array)

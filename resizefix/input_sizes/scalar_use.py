@@ -152,9 +152,8 @@ def formula(sizes: Sizes, use: ScalarUse) -> str:
     shown = []
     for dim, number in zip(use.dims, np.resize(use.array, len(use.dims)), strict=True):
         name = str(number) if dim is None else _name(sizes, sizes.resolve(dim))
-        shown.append(
-            name if dim is None else EVERY_FORM[use.form].shown.format(f"({name}{-use.less:+d})" if use.less else name)
-        )
+        size = f"({name}{-use.less:+d})" if use.less else name
+        shown.append(name if dim is None else EVERY_FORM[use.form].shown.format(size))
     return ",".join(shown)
 
 

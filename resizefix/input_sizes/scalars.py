@@ -49,9 +49,9 @@ def scalars(flow: Flow, tables: Mapping[Place, Table]) -> dict[Place, ScalarUse 
         search.step(index, node)
     found = search.found | search.plain.decide(search.found, search.doubtful)
     assume_sizes(flow, found, search.doubtful, search.mixed | search.plain.uncounted)
-    index, pixels, steps = SizeIndex(flow), search.plain.pixels, search.steps
-    loose_numbers(flow, found, search.doubtful, pixels, search.numbers_read, search.taints, steps, index)
-    return found | numbers_elsewhere(flow, index, {*found, *steps}, tables)
+    sizes, pixels, steps = SizeIndex(flow), search.plain.pixels, search.steps
+    loose_numbers(flow, found, search.doubtful, pixels, search.numbers_read, search.taints, steps, sizes)
+    return {**found, **numbers_elsewhere(flow, sizes, {*found, *steps}, tables)}
 
 
 class _ScalarSearch:

@@ -1,6 +1,6 @@
 """Which numbers a formula makes of any size in a model that follows the input, whichever tensor has that size.
 
-A number may be the size of a map that is nowhere near it, or stand on a map of fixed size; so all of them are looked up.
+A number may be the size of a map that is nowhere near it, or stand on a map of fixed size; so all are looked up.
 """
 
 from __future__ import annotations

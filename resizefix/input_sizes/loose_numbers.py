@@ -2,8 +2,8 @@
 
 At the old size such a number may be the size, or stand for itself. It is left as it is only where no formula of any
 size in the model gives its bits, or where it is of a kind that never holds a size: what scales an activation or an
-attention, and what brings pixels to a range. A plain number (2, 0.25) is asked for only where it scales a sum over a size that makes
-it, or a map by a usual share of its side, or by any of the image's.
+attention, and what brings pixels to a range. A plain number (2, 0.25) is asked for only where it scales a sum over a
+size that makes it, or a map by a usual share of its side, or by any of the image's.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from resizefix.shapes.expression import Dim
 
 Doubts = dict[Place, Sequence[ScalarUse]]
 NumbersRead = Callable[[int, NodeProto], Iterable[Place]]
-_MEETING = frozenset(
+MEETING = frozenset(
     {"Add", "Sub", "Mul", "Div", "Mod", "Pow", "Min", "Max", "Clip", "Where", "Less", "LessOrEqual", "Greater"}
     | {"GreaterOrEqual", "Equal", "OneHot", "Trilu", "Range", "CumSum", "EyeLike"}
 )
@@ -70,7 +70,7 @@ def loose_numbers(
     """
     steps_of_fixed = _steps_of_fixed(flow)
     for at, node in enumerate(flow.nodes):
-        if node.op_type not in _MEETING or not any(map(flow.is_read, node.output)):
+        if node.op_type not in MEETING or not any(map(flow.is_read, node.output)):
             continue
         near, taint = _sizes_near(flow, node), merged(map(taints.get, node.input))
         sizes = [*near, *taint.along, *taint.summed]
@@ -101,7 +101,8 @@ def loose_numbers(
                 (of_pixels and _scales_pixels(array)) or is_own(flow, node, flow.nodes[place.node], array, found)
             ):
                 continue
-            use = _asked_use(flow, place, array, [*(uses or ()), *formulas], must=uses is not None)
+            must = uses is not None or index.is_of_several(array)
+            use = _asked_use(flow, place, array, [*(uses or ()), *formulas], must=must)
             if use is not None:
                 found[place] = use
 

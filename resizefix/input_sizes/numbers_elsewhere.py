@@ -15,6 +15,7 @@ from onnx import NodeProto, TensorProto, numpy_helper
 from resizefix.document.values import Array
 from resizefix.input_sizes.conventions import against
 from resizefix.input_sizes.flow import Flow
+from resizefix.input_sizes.loose_numbers import MEETING
 from resizefix.input_sizes.operands import Place
 from resizefix.input_sizes.refusal import KEEP, asked
 from resizefix.input_sizes.scalar_use import MixedUse, ScalarUse, formula
@@ -91,12 +92,14 @@ def _constants(flow: Flow, at: int, node: NodeProto) -> Iterator[tuple[Place, Ar
 
 def _use(flow: Flow, index: SizeIndex, place: Place, array: Array) -> ScalarUse | MixedUse | None:
     if np.all(array == array.flat[0]):
-        if array.size == 1 and flow.nodes[place.node].op_type in _ARITHMETIC:
+        if array.size == 1 and flow.nodes[place.node].op_type in MEETING:
             return None  # `loose_numbers` has looked at it
-        return _asked_use(flow, place, array, {formula(flow.sizes, use): use for use in index.uses(array)})
+        named = {formula(flow.sizes, use): use for use in index.uses(array)}
+        return _asked_use(flow, place, array, named, must=index.is_of_several(array))
     if array.size <= _LONGEST_LIST:
-        return _asked_use(flow, place, array, dict(_list_uses(flow, index, array)))
-    if any(index.uses(number) for number in _of_ramp(array)):
+        several = any(map(index.is_of_several, np.split(array.ravel(), array.size)))
+        return _asked_use(flow, place, array, dict(_list_uses(flow, index, array)), must=several)
+    if any(index.uses(number) or index.is_of_several(number) for number in _of_ramp(array)):
         return _asked_use(flow, place, array, {}, must=True)
     return None
 
@@ -164,7 +167,7 @@ def _ask_for_attributes(flow: Flow, index: SizeIndex, label: str, node: NodeProt
         array = numpy_helper.to_array(value) if isinstance(value, TensorProto) else np.array([value], np.float32)
         if node.op_type == "Clip" and float(array.flat[0]) == _RELU6:
             continue
-        if array.size == 1 and index.uses(array.reshape(-1)):
+        if array.size == 1 and (index.uses(array.reshape(-1)) or index.is_of_several(array)):
             raise _question(label, array.ravel().tolist())
 
 

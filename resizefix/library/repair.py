@@ -30,10 +30,12 @@ from resizefix.library.bounded import operation
 from resizefix.library.option_values import COORDINATES, EXTENTS, FRAMEWORKS
 from resizefix.library.preparation import is_later, never, raised, require_raised_alike, with_raised
 from resizefix.library.result import ANYTHING, Result, VerificationFailedError, failed, not_verified, skipped
+from resizefix.library.torch_pixels import with_pixels_gathered
 from resizefix.library.unrepaired import MOST_NAMED, as_it_is, left_broken, loaded, why_refused
 from resizefix.operations.repair import repair as make_repair
 from resizefix.operations.site import Site
 from resizefix.operations.sites import find_sites, select
+from resizefix.operations.torch_indices import is_by_indices
 from resizefix.outcome import Outcome, Status
 from resizefix.shapes.stored_shapes import ModelView
 from resizefix.verification.conditions import ChangeOptions, Conditions, Unpack, conditions
@@ -155,6 +157,8 @@ def repair(
     framework = next((word for word in prefer or () if word in FRAMEWORKS), None)
     preferences = Preferences(extent, remove_identity, coordinates, framework)
     found = _as_framework(document, sites, preferences, rules, verify=verify)
+    if found.refusal is None and framework is not None:
+        found = with_pixels_gathered(found, sites, rules, verify=verify)
     if found.refusal is None and not node:
         found = with_names_repaired(found, rules, verify=verify)
     if not raises or found.refusal is not None:
@@ -178,7 +182,7 @@ def _as_framework(
     indices = {site.index for site in sites}
     faults = faults_in(ModelView(document)) if wanted and current < _FIRST_WITH_COORDINATES else []
     own = [fault for index, found in enumerate(faults) if index in indices for fault in found]
-    if not any(fault.is_optional for fault in own):
+    if not any(fault.is_optional and not is_by_indices(fault) for fault in own):
         return _repaired(document, sites, preferences, rules, verify=verify)
     first = None
     if not all(fault.is_optional for fault in own):

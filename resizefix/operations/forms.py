@@ -71,7 +71,8 @@ def _bound(site: _Kind, form: Form, replaced: bool) -> InputBinding:
     as_sizes = _replaced_sizes if replaced else _as_sizes
     base = as_sizes(site) if form is Form.SIZES else _as_scales(site)
     axes = _axes(site, len(base))
-    scaled = _scaled_entries(site, kind, base, axes)
+    replaces = replaced and form is Form.SIZES
+    scaled = (_replaced_entries(site, axes) if replaces else ()) or _scaled_entries(site, kind, base, axes)
     if form is Form.FACTOR and len({base[position] for position in scaled}) > 1:
         values = ", ".join(f"{base[position]:g}" for position in scaled)
         raise RefusedError("operations.factors-differ", values=values)
@@ -262,6 +263,17 @@ def _scaled_entries(
     differing = [position for position, value in enumerate(base) if value != stays[position]]
     scaled = tuple(position for position in differing if stays[position] is not None or position in may_scale)
     return scaled or may_scale
+
+
+def _replaced_entries(site: _Kind, axes: tuple[int, ...]) -> tuple[int, ...]:
+    """The entries of scales that get other sizes: those that scale, and those of lengths that the file leaves open."""
+    if site.extent is ExtentKind.SIZES:
+        return ()
+    return tuple(
+        position
+        for position, (axis, scale) in enumerate(zip(axes, site.values, strict=True))
+        if scale != 1 or (site.input_dims is not None and _static_dim(site, axis) is None)
+    )
 
 
 def _fixed_dims(

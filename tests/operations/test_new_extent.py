@@ -72,6 +72,15 @@ def test_sizes_hold_whatever_the_open_input_is(shape, scales, sizes, full, mode)
         assert np.array_equal(got, expected)
 
 
+@pytest.mark.parametrize("sizes", [[1, 9, 11, 3], [9, 11]])
+def test_height_and_width_before_the_channels_are_open_too(sizes):
+    result = resizefix.set_interpolation(opened("1, H, W, 3", [1, 2, 2, 1]), sizes=sizes)
+    x = np.random.default_rng(0).random((1, 4, 6, 3), np.float32)
+    made = ort.InferenceSession(result.model.SerializeToString()).run(None, {"x": x})[0]
+    assert result.verification.passed
+    assert made.shape == (1, 9, 11, 3)
+
+
 @pytest.mark.parametrize(
     ("shape", "scales", "what"),
     [("N, 2, H, W", [1, 1, 2, 2], "batch"), ("1, C, H, W", [1, 1, 2, 2], "channels"), ("N, L, 3", [1, 2, 1], "batch")],

@@ -54,6 +54,7 @@ class NewInputs:
 
     `form` None is scales, or with `integers` what suits the site. `name` is as given where there is one input, with the
     site's index where there are more. `shared`: one input for all sites. `keep_default`: the old value is the default.
+    `replaced`: the caller feeds another value at once, so that none has to mean what the file's scales do.
     """
 
     form: Form | None = None
@@ -61,6 +62,7 @@ class NewInputs:
     shared: bool = False
     keep_default: bool = False
     integers: Integers | None = None
+    replaced: bool = False
 
 
 class Freedom(str, Enum):

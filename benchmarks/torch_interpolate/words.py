@@ -69,7 +69,7 @@ To measure again: `python -m benchmarks.torch_interpolate --measure`.
 
 ## The node that is written
 
-Where opsets are grouped, their version of the operator may differ and the meaning does not.""",
+Grouped opsets do not differ in meaning.""",
     cells="""## Whether it computes what torch computes
 
 | sign | meaning |
@@ -94,13 +94,15 @@ difference. To make them again, with torch: `python -m benchmarks.torch_interpol
     counted=("mode", "exporter", "exports", "differ", "no Resize", "brought", "left"),
     why_left="""Those left, and why:
 
-- `nearest` by size: torch samples by float32(in/out), onnxruntime by float32(out/in). Where the quotient is no float32, no scale has
-  both the length and the pixels of torch.
+- `nearest` by size: torch samples by float32(in/out), onnxruntime by float32(out/in). No scale has both the length and the pixels of
+  torch in 64 exports. In the 48 of fixed sizes `repair` gathers the pixels. The 16 of open sizes differ at 6 or 10 of the 47 lengths
+  from 2 to 48: fix the size first.
 - dynamo writes `nearest-exact` and linear in one dimension as GatherND. `resizefix set IN OUT form=resize` makes all 45 files of fixed
   sizes Resize: nearest-exact bitwise, linear within 2e-6. Of open sizes it does where one scale or size holds; else it names
   the `input-size` call to make first. Two `nearest-exact` files of open sizes, by 0.7, read other pixels than torch.
-- `area` averages windows, a pooling and no resize. All 36 files are right at the export's size. Of open sizes dynamo holds the
-  length (1-D) or the windows of the export: 15 of 18 differ, by up to 0.32, or fail elsewhere.""",
+- `area` is adaptive average pooling. All 36 files are right at the export's size. Seven of open sizes hold its length; eight
+  differ elsewhere, by up to 0.32, or fail. `adaptive_avg_pool` gives the same eight files, node for node
+  (`python -m benchmarks.torch_interpolate.pooling`): no reading tells which was meant.""",
     older="""## Older exporters
 
 Read from files that these versions wrote. Each resize ran in its own file, and today's `F.interpolate` was called on the same
@@ -120,8 +122,7 @@ torch stores the shape with the lost pixel, so the file admits two meanings. `re
 
 {FIX_BLOCKS}
 
-[A pixel is lost](../how-to/a-lost-pixel.md) explains which scales are safe. [What a converter broke](../repair.md) lists what
-`repair` fixes.""",
+[A pixel is lost](../how-to/a-lost-pixel.md) explains which scales are safe.""",
     mode="mode",
     extent="extent",
     node="node",
@@ -179,9 +180,9 @@ scales 和 sizes 说明节点读取哪一个；“计算的”表示由其它节
     counted=("模式", "导出器", "文件", "不同", "无 Resize", "已修复", "保留"),
     why_left="""保留的文件及原因：
 
-- 按尺寸的 `nearest`：torch 用 float32(in/out) 采样，onnxruntime 用 float32(out/in)。商不能用 float32 精确表示时，没有一个倍率能同时给出 torch 的长度和像素。
+- 按尺寸的 `nearest`：torch 用 float32(in/out) 采样，onnxruntime 用 float32(out/in)。有 64 个文件，没有一个倍率能同时给出 torch 的长度和像素。其中 48 个尺寸固定，`repair` 用 Gather 取出这些像素；16 个尺寸开放，在 2 到 48 的 47 个长度中有 6 个或 10 个不同：请先固定尺寸。
 - dynamo 把 `nearest-exact` 和一维线性插值写成 GatherND。尺寸固定时，`resizefix set IN OUT form=resize` 把全部 45 个文件写成 Resize：nearest-exact 逐位相同，线性不超过 2e-6。尺寸开放时，若一个倍率或尺寸对所有尺寸都成立，一步即可；否则会指出要先运行的 `input-size` 命令。有两个尺寸开放、倍率 0.7 的 `nearest-exact` 文件取的像素与 torch 不同。
-- `area` 对窗口求平均，是池化，不是 Resize。全部 36 个文件在导出时的尺寸上都正确。尺寸开放时，dynamo 把导出时的长度（一维）或窗口大小写死：18 个中有 15 个在别的尺寸上结果不同（最多 0.32）或不能运行。""",
+- `area` 就是自适应平均池化，不是 Resize。全部 36 个文件在导出时的尺寸上都正确。尺寸开放的文件中，7 个写死了导出时的长度；8 个在别的尺寸上结果不同（最多 0.32）或不能运行。`adaptive_avg_pool` 导出的正是同样的 8 个文件，逐个节点相同（`python -m benchmarks.torch_interpolate.pooling`）：从文件无法看出原来是哪一个。""",
     older="""## 较早的导出器
 
 取自这些版本写出的文件。每个节点都在自己的文件里运行，再对同一个张量按尺寸和按倍率调用今天的 `F.interpolate`。最后一列是对所有这些节点都相差不超过 1e-5 的调用。""",

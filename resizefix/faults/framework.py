@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from onnx import NodeProto
 
-from resizefix.diagnostics import Diagnostic
+from resizefix.diagnostics import Diagnostic, code_of
 from resizefix.dialects.resized_length import every_rule_gives, kernel_length, near_scales, sampled_scale
 from resizefix.document.edits import NodeEdit
 from resizefix.document.text import numbers_text
@@ -182,6 +182,8 @@ def lost_factor(node: ResizeNode) -> float | None:
 DIFFERS = "differs-from-pytorch"
 MAY_DIFFER = "may-differ-from-pytorch"
 PYTORCH = "pytorch"
+BY_INDICES = "faults.indices-of-torch"
+"""What is done where a list of the pixels takes those of PyTorch, and no scales do."""
 _FIRST_WITH_COORDINATES = 11
 _FLOOR = {"coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"}
 
@@ -205,7 +207,8 @@ def differs_from_pytorch(node: ResizeNode, preferences: Preferences) -> Fault | 
     if case is None:
         return None
     if case.instead is not None:
-        return Fault(case.name, case.because, case.instead, None, False, is_optional=True)
+        words = ("--prefer", PYTORCH) if code_of(case.instead) == BY_INDICES else ()
+        return Fault(case.name, case.because, case.instead, None, False, words, is_optional=True)
     written = ", ".join(f"{name}={value}" for name, value in case.put.items())
     if case.scales is not None:
         written = ", ".join(filter(None, (written, f"scales {numbers_text(case.scales)}")))
@@ -320,7 +323,8 @@ def _nearest(node: ResizeNode, said: dict[str, Any], fixed: list[Lengths] | None
         scales = scales_of_torch(fixed)
         why = Diagnostic("faults.torch-other-pixels", **_shown(fixed, NearestMode.FLOOR))
         if scales is None:
-            return _Case(why, {}, instead=Diagnostic("faults.no-scales-of-torch"))
+            by_size = all(axis.factor == np.float32(axis.size) / np.float32(axis.out) for axis in fixed)
+            return _Case(why, {}, instead=Diagnostic(BY_INDICES if by_size else "faults.no-scales-of-torch"))
         return _Case(why, dict(_FLOOR), scales=scales)
     tried = [lengths for length in LENGTHS if (lengths := lengths_of(node, length)) is not None]
     apart = [lengths for lengths in tried if not all(_same_pixels(axis, rounding) for axis in lengths)]

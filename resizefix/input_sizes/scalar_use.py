@@ -9,7 +9,7 @@ from resizefix.document.values import Array
 from resizefix.shapes.expression import Dim
 from resizefix.shapes.sizes import Sizes
 
-Steps = tuple[tuple[str, int], ...]
+Steps = tuple[tuple[str, float], ...]
 
 
 class SizeForm(NamedTuple):
@@ -61,6 +61,9 @@ RAREST: dict[str, SizeForm] = {
     "third": SizeForm("{}/3", (("Div", 3),)),
     "eighth": SizeForm("{}/8", (("Div", 8),)),
     "three quarters": SizeForm("3*{}/4", (("Mul", 3), ("Div", 4))),
+    "three halves": SizeForm("3*{}/2", (("Mul", 3), ("Div", 2))),
+    "three over": SizeForm("3/{}", (("Over", 3),)),
+    "four over": SizeForm("4/{}", (("Over", 4),)),
     "fourth root": SizeForm("{}**0.25", (("Sqrt", 0), ("Sqrt", 0)), is_precise=True),
     "over fourth root": SizeForm("{}**-0.25", (("Sqrt", 0), ("Sqrt", 0), ("Over", 1)), is_precise=True),
     "root of two over": SizeForm("sqrt(2/{})", (("Over", 2), ("Sqrt", 0)), is_precise=True),
@@ -69,6 +72,10 @@ RAREST: dict[str, SizeForm] = {
 UNMISTAKABLE: dict[str, SizeForm] = {
     "square": SizeForm("{}**2", (("Square", 0),)),
     "over square": SizeForm("1/{}**2", (("Square", 0), ("Over", 1)), is_precise=True),
+    "over two squares": SizeForm("1/(2*{}**2)", (("Square", 0), ("Mul", 2), ("Over", 1)), is_precise=True),
+    "pi over": SizeForm("pi/{}", (("Over", np.pi),), is_precise=True),
+    "two pi over": SizeForm("2*pi/{}", (("Over", 2 * np.pi),), is_precise=True),
+    "binary log": SizeForm("log2({})", (("Log", 0), ("Div", np.log(2))), is_precise=True),
     "log": SizeForm("log({})", (("Log", 0),), is_precise=True),
     "over log": SizeForm("1/log({})", (("Log", 0), ("Over", 1)), is_precise=True),
 }
@@ -152,7 +159,8 @@ def formula(sizes: Sizes, use: ScalarUse) -> str:
     shown = []
     for dim, number in zip(use.dims, np.resize(use.array, len(use.dims)), strict=True):
         name = str(number) if dim is None else _name(sizes, sizes.resolve(dim))
-        shown.append(name if dim is None else EVERY_FORM[use.form].shown.format(f"({name}-1)" if use.less else name))
+        size = f"({name}{-use.less:+d})" if use.less else name
+        shown.append(name if dim is None else EVERY_FORM[use.form].shown.format(size))
     return ",".join(shown)
 
 

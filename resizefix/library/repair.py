@@ -31,10 +31,12 @@ from resizefix.library.option_values import COORDINATES, EXTENTS, FRAMEWORKS
 from resizefix.library.options import words_as_options
 from resizefix.library.preparation import is_later, never, raised, require_raised_alike, with_raised
 from resizefix.library.result import ANYTHING, Result, VerificationFailedError, failed, not_verified, skipped
+from resizefix.library.torch_pixels import with_pixels_gathered
 from resizefix.library.unrepaired import MOST_NAMED, as_it_is, left_broken, loaded, why_refused
 from resizefix.operations.repair import repair as make_repair
 from resizefix.operations.site import Site
 from resizefix.operations.sites import find_sites, select
+from resizefix.operations.torch_indices import is_by_indices
 from resizefix.outcome import Outcome, Status
 from resizefix.shapes.stored_shapes import ModelView
 from resizefix.verification.conditions import ChangeOptions, Conditions, Unpack, conditions
@@ -151,11 +153,14 @@ def repair(
     rules = conditions(**run)
     raises = is_later(document, opset)
     sites = select(find_sites(document), node)
-    found = _as_framework(document, sites, _preferences(prefer, remove_identity), rules, verify=verify)
+    preferences = _preferences(prefer, remove_identity)
+    found = _as_framework(document, sites, preferences, rules, verify=verify)
     if found.refusal is not None:
         words = {one.retry_args for one in found.outcomes if one.retry_args}
         useless = {one for one in words if not _helps(one, document, sites, rules, verify=verify)}
         found = replace(found, outcomes=_without(found.outcomes, useless))
+    elif preferences.framework is not None:
+        found = with_pixels_gathered(found, sites, rules, verify=verify)
     if found.refusal is None and not node:
         found = with_names_repaired(found, rules, verify=verify)
     if not raises or found.refusal is not None:
@@ -198,7 +203,7 @@ def _as_framework(
     indices = {site.index for site in sites}
     faults = faults_in(ModelView(document)) if wanted and current < _FIRST_WITH_COORDINATES else []
     own = [fault for index, found in enumerate(faults) if index in indices for fault in found]
-    if not any(fault.is_optional for fault in own):
+    if not any(fault.is_optional and not is_by_indices(fault) for fault in own):
         return _repaired(document, sites, preferences, rules, verify=verify)
     first = None
     if not all(fault.is_optional for fault in own):

@@ -51,22 +51,28 @@ class _Kind(NamedTuple):
         return dialect_of(self.op_type, self.since_version)
 
 
-def bind_input(site: ReadSite, form: Form) -> InputBinding:
-    """The site as an input of the given form would drive it. Raises RefusedError where that form cannot say it."""
+def bind_input(site: ReadSite, form: Form, *, replaced: bool = False) -> InputBinding:
+    """The site as an input of the given form would drive it. Raises RefusedError where that form cannot say it.
+
+    `replaced`: another value takes the place of the file's, so sizes need not sample as its scales do, and `base` holds
+    1 for a size that the file leaves open.
+    """
     interpolation = site.interpolation
     crops = interpolation.coordinate_transformation_mode is CoordinateTransformationMode.TF_CROP_AND_RESIZE
     of_site = site.op_type, site.since_version, site.extent.kind, site.values
-    bound = _bound(_Kind(*of_site, interpolation.axes, crops, site.input_dims), form)
+    bound = _bound(_Kind(*of_site, interpolation.axes, crops, site.input_dims), form, replaced)
     return InputBinding(site.scope.path, site.input, site.output, site.label, *bound[4:])
 
 
 @lru_cache(maxsize=256)
-def _bound(site: _Kind, form: Form) -> InputBinding:
+def _bound(site: _Kind, form: Form, replaced: bool) -> InputBinding:
     """The binding of any site of this kind, which has no name."""
     kind = ExtentKind.SIZES if form is Form.SIZES else ExtentKind.SCALES
-    base = _as_sizes(site) if form is Form.SIZES else _as_scales(site)
+    as_sizes = _replaced_sizes if replaced else _as_sizes
+    base = as_sizes(site) if form is Form.SIZES else _as_scales(site)
     axes = _axes(site, len(base))
-    scaled = _scaled_entries(site, kind, base, axes)
+    replaces = replaced and form is Form.SIZES
+    scaled = (_replaced_entries(site, axes) if replaces else ()) or _scaled_entries(site, kind, base, axes)
     if form is Form.FACTOR and len({base[position] for position in scaled}) > 1:
         values = ", ".join(f"{base[position]:g}" for position in scaled)
         raise RefusedError("operations.factors-differ", values=values)
@@ -214,6 +220,27 @@ def _as_sizes(site: _Kind) -> tuple[int, ...]:
     return tuple(sizes)
 
 
+def _replaced_sizes(site: _Kind) -> tuple[int, ...]:
+    """What the scales make of the sizes that the file fixes, and 1 for a length that it leaves open.
+
+    A constant size would hold an open batch or channels, too: that is refused.
+    """
+    if site.extent is ExtentKind.SIZES or site.crops:
+        return _as_sizes(site)
+    site.dialect.slot(ExtentKind.SIZES)
+    axes = _axes(site, len(site.values))
+    rank = max(axes, default=0) + 1 if site.input_dims is None else len(site.input_dims)
+    stays = batch_and_channel(rank, {axis for axis, scale in zip(axes, site.values, strict=True) if scale != 1})
+    sizes = []
+    for axis, scale in zip(axes, site.values, strict=True):
+        size = _static_dim(site, axis)
+        if size is None and axis in stays:
+            what = "batch" if axis == 0 else "channels"
+            raise RefusedError("operations.set-size-of-open", axis=axis, what=what)
+        sizes.append(1 if size is None else kernel_length(scale, size))
+    return tuple(sizes)
+
+
 def _static_sizes(site: _Kind, otherwise: str) -> tuple[int, ...]:
     """The input's size at each entry of the operand, where the file fixes it and the two extents mean the same."""
     if site.crops:
@@ -236,6 +263,17 @@ def _scaled_entries(
     differing = [position for position, value in enumerate(base) if value != stays[position]]
     scaled = tuple(position for position in differing if stays[position] is not None or position in may_scale)
     return scaled or may_scale
+
+
+def _replaced_entries(site: _Kind, axes: tuple[int, ...]) -> tuple[int, ...]:
+    """The entries of scales that get other sizes: those that scale, and those of lengths that the file leaves open."""
+    if site.extent is ExtentKind.SIZES:
+        return ()
+    return tuple(
+        position
+        for position, (axis, scale) in enumerate(zip(axes, site.values, strict=True))
+        if scale != 1 or (site.input_dims is not None and _static_dim(site, axis) is None)
+    )
 
 
 def _fixed_dims(

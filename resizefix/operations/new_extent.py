@@ -66,7 +66,8 @@ def set_constant_extent(
     whys, same = dict(refused or {}), set[int]()
     while True:
         left = [site for site in sites if site.index not in same]
-        promotion = promote_scales(view.document, left, NewInputs(form), refused=whys, opset=opset, view=view)
+        wanted = NewInputs(form, replaced=True)
+        promotion = promote_scales(view.document, left, wanted, refused=whys, opset=opset, view=view)
         numbers, refusals, unchanged = _numbers(promotion, left, settings)
         if not refusals and not unchanged:
             extents = _frozen(view, promotion, left, numbers, whys)
@@ -170,7 +171,7 @@ def _frozen(
         source, value = driven[old[outcome.index].key]
         reason = after.reason
         if after.status is Status.CHANGED:
-            reason = _from_to(source.sites[0], source.sites[0].operand(value))
+            reason = _from_to(old[outcome.index], source.sites[0], source.sites[0].operand(value))
         outcomes.append(replace(after, before=outcome.before, reason=reason, exact=False))
     constants = {key: (source.sites[0].kind, source.sites[0].operand(value)) for key, (source, value) in driven.items()}
     before = promotion.before if promotion.inputs else view
@@ -189,9 +190,13 @@ def _was_not_frozen(outcome: Outcome, promotion: Promotion) -> bool:
     return outcome.index in promoted and outcome.status is not Status.CHANGED
 
 
-def _from_to(driven: InputBinding, operand: Numbers) -> Diagnostic:
-    before, after = (", ".join(f"{number:g}" for number in numbers) for numbers in (driven.base, operand))
-    return Diagnostic("operations.set-extent", extent=driven.kind.value, before=before, after=after)
+def _from_to(site: Site, driven: InputBinding, operand: Numbers) -> Diagnostic:
+    kind, old = driven.kind, site.extent
+    before = driven.base if kind is old.kind or old.values is None or None not in driven.resized_dims else old.values
+    was, now = (", ".join(f"{number:g}" for number in numbers) for numbers in (before, operand))
+    if before is driven.base:
+        return Diagnostic("operations.set-extent", extent=kind.value, before=was, after=now)
+    return Diagnostic("operations.set-extent-instead", old=old.kind.value, before=was, extent=kind.value, after=now)
 
 
 def _in_order(sites: Sequence[Site], outcomes: Sequence[Outcome], same: Collection[int]) -> tuple[Outcome, ...]:

@@ -254,7 +254,7 @@ def _plan(site: Site, wanted: NewInputs, refusal: Refusal | None, first: InputBi
         if integers is not None:
             driven = bind_integer_input(site, form, integers.denominator)
         else:
-            driven = bind_input(site, form or Form.SCALES)
+            driven = bind_input(site, form or Form.SCALES, replaced=wanted.replaced)
     except RefusedError as error:
         chosen = None if integers is None else integers.denominator
         retry = retry_args(site, form, chosen, integers=integers is not None)

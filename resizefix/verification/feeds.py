@@ -174,7 +174,8 @@ class Feeder:
                 other_shapes.append(moved)
         *others, pictures = (self._pictures(first, sizes) for sizes in (*other_shapes, shapes))
         factor, last = self._chosen
-        if factor is not None and (stretched := self._vectors(shapes, factor, 1.5 * (last or factor))):
+        has_shapes = len(shapes) == len(first)
+        if has_shapes and factor is not None and (stretched := self._vectors(shapes, factor, 1.5 * (last or factor))):
             others.append({**first, **stretched})  # height and width by factors of their own
         return [feeds for feeds in (*others, pictures) if feeds is not None]
 

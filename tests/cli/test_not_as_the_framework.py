@@ -28,9 +28,9 @@ def test_where_the_file_computes_what_the_framework_did_nothing_is_said(call, wo
 
 
 def test_a_difference_that_no_option_removes_is_named_without_one(call, tmp_path):
-    """By size from 21 to 24, PyTorch takes pixels that no scale gives; the answer ended "choose that with "."""
+    """By size to 24, PyTorch takes pixels that no scale gives at every length; the answer ended "choose that with "."""
     export = model(
-        """(float[1, 1, 21] x) => (float[1, 1, 24] y) <int64[3] s = {1, 1, 24}> {
+        """(float[1, 1, L] x) => (float[1, 1, 24] y) <int64[3] s = {1, 1, 24}> {
           y = Resize <mode = "nearest", coordinate_transformation_mode = "asymmetric", nearest_mode = "floor">
             (x, , , s) }""",
         17,

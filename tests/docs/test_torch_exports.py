@@ -18,8 +18,6 @@ from benchmarks.torch_interpolate.judging import CLOSE, difference, judge  # noq
 
 SAMPLE = np.load(ROOT / "fixtures" / "torch_interpolate_sample.npz")
 NAMES = sorted(name.removesuffix(".onnx") for name in SAMPLE.files if name.endswith(".onnx"))
-# Scales below 24/21 give 23, and from 24/21 on they read other pixels than torch.
-UNREPAIRED = {"1d-nearest-size__24__-TorchScript-17"}
 
 
 def recorded(name: str) -> tuple[onnx.ModelProto, dict[str, np.ndarray]]:
@@ -31,7 +29,7 @@ def recorded(name: str) -> tuple[onnx.ModelProto, dict[str, np.ndarray]]:
 def test_what_is_said_of_an_export_is_right(name):
     verdict = judge(*recorded(name))
     assert verdict.verdict == ("other" if verdict.operators else "right")
-    assert (verdict.repaired is not None) == (name in UNREPAIRED)
+    assert verdict.repaired is None
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if "dynamo" in name])

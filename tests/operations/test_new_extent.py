@@ -37,19 +37,72 @@ def test_it_is_what_promoting_and_freezing_make(path):
     assert made.model.light_bytes() == frozen.model.light_bytes()
 
 
-@pytest.mark.parametrize("shape", ["1, 2, L", "1, 2, H, W", "N, 2, H, 6", "1, 2, D, H, W"])
-def test_sizes_of_an_open_input_are_refused_without_options_that_set_has_not(shape):
-    """The promotion behind it proposes another `--form`, which is no option of `set`."""
-    count = shape.count(",") + 1
-    scales = ", ".join(["1", "1", *["2"] * (count - 2)])
-    opened = model(
-        f"""(float[{shape}] x) => (float y) <float[{count}] s = {{{scales}}}> {{
-          y = Resize <mode = "linear"> (x, , s) }}"""
-    )
-    result = resizefix.set_interpolation(opened, sizes=[1, 2, *[9] * (count - 2)], on_refusal="return")
+def opened(shape, scales, nodes='y = Resize <mode = "linear"> (x, , s)'):
+    numbers = ", ".join(map(str, scales))
+    return model(f"(float[{shape}] x) => (float y) <float[{len(scales)}] s = {{{numbers}}}> {{ {nodes} }}")
+
+
+@pytest.mark.parametrize(
+    ("shape", "scales", "sizes"),
+    [
+        ("1, 2, L", [1, 1, 2], [9]),
+        ("1, 2, H, W", [1, 1, 2, 2], [9, 11]),
+        ("1, 2, H, 6", [1, 1, 1.5, 1.5], [9, 9]),
+        ("1, 2, H, W", [1, 1, 2, 1], [9, 11]),
+        ("1, 2, D, H, W", [1, 1, 2, 2, 2], [3, 9, 11]),
+    ],
+)
+@pytest.mark.parametrize("full", [True, False])
+@pytest.mark.parametrize("mode", ["linear", "nearest"])
+def test_sizes_hold_whatever_the_open_input_is(shape, scales, sizes, full, mode):
+    """No size computes what the scales do: the request is an extent of its own."""
+    before = opened(shape, scales, f'y = Resize <mode = "{mode}"> (x, , s)')
+    result = resizefix.set_interpolation(before, sizes=[1, 2, *sizes] if full else sizes)
+    assert result.verification.passed
+    rank, numbers = len(scales), ", ".join(map(str, [1, 2, *sizes]))
+    assert str(result.outcomes[0].reason) == f"scales {', '.join(map(str, scales))} → sizes {numbers}"
+    constant = f"z = Constant <value = int64[{rank}] {{{numbers}}}> ()"
+    wanted = opened(shape, scales, f'{constant} y = Resize <mode = "{mode}"> (x, , , z)')
+    for length in (5, 8):
+        x = np.random.default_rng(0).random([1, 2, *[length] * (len(sizes) - 1), 6], np.float32)
+        got, expected = (
+            ort.InferenceSession(one.SerializeToString()).run(None, {"x": x})[0] for one in (result.model, wanted)
+        )
+        assert list(got.shape) == [1, 2, *sizes]
+        assert np.array_equal(got, expected)
+
+
+@pytest.mark.parametrize("sizes", [[1, 9, 11, 3], [9, 11]])
+def test_height_and_width_before_the_channels_are_open_too(sizes):
+    result = resizefix.set_interpolation(opened("1, H, W, 3", [1, 2, 2, 1]), sizes=sizes)
+    x = np.random.default_rng(0).random((1, 4, 6, 3), np.float32)
+    made = ort.InferenceSession(result.model.SerializeToString()).run(None, {"x": x})[0]
+    assert result.verification.passed
+    assert made.shape == (1, 9, 11, 3)
+
+
+@pytest.mark.parametrize(
+    ("shape", "scales", "what"),
+    [("N, 2, H, W", [1, 1, 2, 2], "batch"), ("1, C, H, W", [1, 1, 2, 2], "channels"), ("N, L, 3", [1, 2, 1], "batch")],
+)
+def test_constant_sizes_of_an_open_batch_are_refused_for_that_reason(shape, scales, what):
+    """Neither is the option of the promotion behind it proposed, which `set` has not."""
+    sizes = [1, 9, 3] if len(scales) == 3 else [1, 2, 9, 9]
+    result = resizefix.set_interpolation(opened(shape, scales), sizes=sizes, on_refusal="return")
     (outcome,) = result.outcomes
     assert (outcome.status, outcome.retry_args) == (Status.REFUSED, ())
-    assert "not fixed in the file" in outcome.reason
+    assert f"would fix its {what}" in outcome.reason
+
+
+def test_sizes_that_a_skip_connection_does_not_have_are_refused():
+    nodes = 't = Resize <mode = "nearest"> (x, , s) y = Add (t, k)'
+    skipped = model(
+        f"(float[1, 2, H, 4] x, float[1, 2, A, 8] k) => (float y) <float[4] s = {{1, 1, 2, 2}}> {{ {nodes} }}"
+    )
+    result = resizefix.set_interpolation(skipped, sizes=[1, 2, 8, 9], on_refusal="return")
+    (outcome,) = result.outcomes
+    assert (outcome.status, outcome.retry_args) == (Status.REFUSED, ())
+    assert "must be that of 'k'" in outcome.reason
 
 
 @pytest.mark.parametrize(

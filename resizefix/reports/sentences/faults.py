@@ -26,6 +26,7 @@ SENTENCES = {
     "faults.torch-other-pixels": "PyTorch samples by float32({size}/{out}) and onnxruntime by float32({out}/{size}): from {size} to {out}, other pixels at some places",
     "faults.torch-some-lengths": "PyTorch samples by float32(in/out) and onnxruntime by float32(out/in): other pixels at {count} of the {tried} lengths from {first} to {last}, as from {size} to {out}",
     "faults.no-scales-of-torch": "no scales take the pixels of PyTorch, so it stays",
+    "faults.indices-of-torch": "no scales take the pixels of PyTorch; --prefer pytorch gathers them by a list of constants",
     "faults.fix-size-for-torch": "no Resize takes the pixels of PyTorch at every length: fix the input's size with input-size, then repair with --prefer pytorch",
     "faults.torch-factor-lost": "the file holds sizes and not the factor: if the export had scale_factor={factor:g} without recompute_scale_factor, PyTorch computes other numbers, measured up to 0.53 of values from 0 to 1",
     "faults.torch-factor-named": "the export had scale_factor={factor:g}, by which PyTorch samples, and the file samples by its sizes: measured, other numbers by up to 0.53 of values from 0 to 1",

@@ -87,8 +87,12 @@ SENTENCES = {
     "operations.set-form-of-computed": "form={form}: its {kind} are not constant; freeze-scales makes them constants",
     "operations.sizes-of-quotients": "its scales are quotients of sizes, and it reads the sizes themselves, of {names}",
     "operations.quotients-fall-short": "at some lengths the quotients make one pixel less in float32 than these sizes",
+    "operations.pixels-of-torch": "{because}: Gather takes the pixels of PyTorch on the axes {axes}",
     "operations.set-extent-alone": "{key} cannot be set beside other keys; set it in a call of its own",
     "operations.set-extent": "{extent} {before} → {after}",
+    "operations.set-extent-instead": "{old} {before} → {extent} {after}",
+    "operations.set-size-of-open": "a constant size would fix its {what} (axis {axis}), which the file leaves open; "
+    "give that a number with input-size first",
     "operations.set-extent-of-fed": "its {extent} are fed as {name}; freeze-scales makes them constants",
     "operations.set-extent-of-axis": "the node does not resize axis {axis}; it resizes the axes {axes}",
     "operations.set-extent-count": "{numbers} given, and the node takes {wanted}",

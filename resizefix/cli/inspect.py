@@ -32,7 +32,7 @@ def command(model: str, **options: Any) -> Answer:
         "resolution": resolution_json(survey.resolution),
         "faults": [{"name": one.name, **fault_json(one.fault)} for one in survey.reused_names],
         "sites": [site_json(surveyed.site, surveyed.faults) for surveyed in survey.sites],
-        "written": [written_json(place) for place in survey.written],
+        "written": [written_json(place, survey.other_indices.get(place.key)) for place in survey.written],
         **written,
     }
     return Answer(fields, reports.announcing(show))

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from types import EllipsisType
 from typing import Any, NamedTuple
@@ -89,6 +89,7 @@ LENGTHS = range(2, 49)
 """The sizes at which an axis of open size is looked at."""
 _LONGEST = 1 << 16
 _FORM = CoordinateTransformationMode.ASYMMETRIC, NearestMode.FLOOR
+_NEAREST_EXACT = CoordinateTransformationMode.HALF_PIXEL, NearestMode.ROUND_PREFER_CEIL
 _DECIMALS = 4  # of a scale that somebody typed
 
 
@@ -139,6 +140,18 @@ def torch_indices(axis: Lengths) -> Indices:
     at = np.floor(np.arange(axis.out, dtype=np.float32) * np.float32(axis.factor)).astype(np.int64)
     indices: Indices = np.minimum(at, axis.size - 1)
     return indices
+
+
+def is_nearest_exact_of_torch(scale: float, sizes: Sequence[int]) -> bool:
+    """Whether rounding half up at half-pixel coordinates takes the pixels of torch's nearest-exact by this factor:
+    floor((i + 0.5) · float32(1 / factor)), on axes of these lengths."""
+    for size in sizes:
+        out = kernel_length(scale, size)
+        at = np.floor((np.arange(out, dtype=np.float32) + np.float32(0.5)) * np.float32(1.0 / scale))
+        own = nearest_indices(_NEAREST_EXACT, scale, size, out)
+        if not np.array_equal(np.minimum(at.astype(np.int64), size - 1), own):
+            return False
+    return True
 
 
 def scales_of_torch(lengths: list[Lengths]) -> Array | None:

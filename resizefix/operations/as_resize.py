@@ -20,8 +20,10 @@ from resizefix.document.scopes import names_in
 from resizefix.document.text import node_text, numbers_text
 from resizefix.equivalences.resize_spec import ResizeSpec
 from resizefix.errors import RefusedError
+from resizefix.faults.framework import PYTORCH, is_nearest_exact_of_torch
 from resizefix.interpolation import ExtentKind, Interpolation
 from resizefix.lowerings.lowering import FINITE, rounding
+from resizefix.lowerings.recovered import NEAREST_EXACT
 from resizefix.operations.foreign_resizes import ForeignResize, foreign_resizes
 from resizefix.operations.written_resizes import WrittenResize, first_other, open_written, size_to_fix, written_resizes
 from resizefix.outcome import Outcome, Status
@@ -61,6 +63,23 @@ def meaning_of(place: WrittenResize | ForeignResize) -> Interpolation:
     return place.meaning.interpolation if isinstance(place, ForeignResize) else place.assumed.interpolation
 
 
+def not_at_every_size(view: ModelView) -> dict[Key, Diagnostic]:
+    """Of each place of open sizes that is no resize at some, at which; of an export of PyTorch, also that PyTorch
+    computes the resize there."""
+    is_export = view.model.producer_name == PYTORCH
+    others = {}
+    for place in open_written(view) if (wrong := first_other(view)) else ():
+        if place.key in wrong:
+            sizes, assumed = wrong[place.key], place.assumed
+            other = Diagnostic("operations.other-indices", lengths="x".join(map(str, sizes)))
+            form = assumed.interpolation.coordinate_transformation_mode, assumed.interpolation.nearest_mode
+            as_torch = is_export and assumed.is_by_scales and form == NEAREST_EXACT
+            if as_torch and all(is_nearest_exact_of_torch(scale, sizes) for scale in assumed.scales):
+                other = Diagnostic("operations.other-than-pytorch", other=other)
+            others[place.key] = other
+    return others
+
+
 def write_as_resize(document: Document, patterns: Sequence[str], first_index: int) -> WrittenAsResize:
     """A copy in which the places that the patterns name (all without any) are Resize nodes; `first_index` is the index
     of the first outcome, behind the resizes that the model has.
@@ -69,8 +88,8 @@ def write_as_resize(document: Document, patterns: Sequence[str], first_index: in
     """
     view = ModelView(document)
     others = {
-        key: Diagnostic("operations.resize-not-at-every-size", length=length, size=size_to_fix(view))
-        for key, length in first_other(view).items()
+        key: Diagnostic("operations.resize-not-at-every-size", other=other, size=size_to_fix(view))
+        for key, other in not_at_every_size(view).items()
     }
     written = _rewritten(view, patterns, first_index, others)
     refused = {

@@ -257,9 +257,9 @@ def resizes_at_one_size(view: ModelView) -> bool:
     return _has_open_tables(view) and bool(written_resizes(_pinned(view, _TELLING[0])))
 
 
-def first_other(view: ModelView) -> dict[Key, int]:
-    """Of each place whose table is another one than the resize's, the first length at which it is."""
-    wrong: dict[Key, int] = {}
+def first_other(view: ModelView) -> dict[Key, tuple[int, ...]]:
+    """Of each place whose table is another one than the resize's, the first lengths of its axes at which it is."""
+    wrong: dict[Key, tuple[int, ...]] = {}
     places = {one.key: one for one in open_written(view)}
     copies = all(one.assumed.interpolation.mode is Mode.NEAREST for one in places.values())
     for length in (_CHECKED if copies else _CHECKED_WEIGHTS) if places else ():
@@ -267,7 +267,7 @@ def first_other(view: ModelView) -> dict[Key, int]:
         here = {one.key: one for one in written_resizes(pinned)}
         for key, place in places.items():
             if not (_fits(place, here[key]) if key in here else _shows_nothing(place, pinned)):
-                wrong.setdefault(key, length)
+                wrong.setdefault(key, here[key].sizes if key in here else (length,))
     return wrong
 
 

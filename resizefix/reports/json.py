@@ -218,8 +218,8 @@ def resolution_json(found: InputResolution) -> dict[str, Any]:
     }
 
 
-def written_json(place: WrittenResize | ForeignResize) -> dict[str, Any]:
-    """A resize that is written as other operators, and what `set form=resize` makes of it."""
+def written_json(place: WrittenResize | ForeignResize, other: Diagnostic | None) -> dict[str, Any]:
+    """A resize that is written as other operators, and what `set form=resize` makes of it; `other`: where none."""
     from resizefix.operations.as_resize import assumed_text, meaning_of, operators_of
 
     is_foreign = not hasattr(place, "alternatives")
@@ -231,6 +231,7 @@ def written_json(place: WrittenResize | ForeignResize) -> dict[str, Any]:
         "output": place.y,
         "interpolation": fields(meaning_of(place), *_INTERPOLATION),
         "assumed": None if is_foreign else str(assumed_text(place)),  # type: ignore[arg-type]
+        "other_indices": None if other is None else str(other),
     }
 
 

@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from onnx import NodeProto
 
+from resizefix.diagnostics import Diagnostic
 from resizefix.document.document import Document
 from resizefix.faults.fault import Fault
 from resizefix.faults.table import faults_in
 from resizefix.operations.site import Site
 from resizefix.reports.wording import Standing, extent, meaning, operator, origin_kind, standing
+from resizefix.scope_path import Key
 from resizefix.shapes.stored_shapes import ModelView
 
 if TYPE_CHECKING:  # not every report has verdicts, or pictures
@@ -164,6 +166,13 @@ class Survey:
         from resizefix.operations.as_resize import places  # few models have such nodes
 
         return places(self._view)
+
+    @cached_property
+    def other_indices(self) -> dict[Key, Diagnostic]:
+        """Of those of `written` that are no resize at some sizes, at which."""
+        from resizefix.operations.as_resize import not_at_every_size
+
+        return not_at_every_size(self._view) if self.written else {}
 
     @cached_property
     def plans(self) -> Plans:

@@ -89,7 +89,9 @@ def _show_written(out: Screen, survey: Survey) -> None:
 
     for one in survey.written:
         operators = ", ".join(operators_of(one))
-        out.wrapped(printable(f"resize written as {operators}: {one.label}: {spelled(meaning_of(one))}"))
+        other = survey.other_indices.get(one.key)
+        text = f"resize written as {operators}: {one.label}: {spelled(meaning_of(one))}"
+        out.wrapped(printable(text if other is None else f"{text}; {other}"))
     out.wrapped("resizefix set IN OUT form=resize writes them as Resize")
 
 

@@ -70,13 +70,28 @@ def test_sizes_that_no_scale_gives_name_the_command_that_works():
     assert resizefix.set_interpolation(fixed, form="resize").outcomes[0].status is Status.CHANGED
 
 
-def test_a_table_that_is_another_at_one_length_is_refused_with_the_length():
+def other_at_seven():
     more = "same = Equal (n, seven) shift = Cast <to = 7> (same) moved = Sub (k, shift) k2 = Abs (moved)"
     before = picking(**DOUBLED, more=more)
     next(node for node in before.graph.node if node.op_type == "Unsqueeze").input[0] = "k2"
-    (outcome,) = resizefix.set_interpolation(before, form="resize", on_refusal="return").outcomes
+    return before
+
+
+def test_a_table_that_is_another_at_one_length_is_refused_with_the_length():
+    (outcome,) = resizefix.set_interpolation(other_at_seven(), form="resize", on_refusal="return").outcomes
     assert outcome.status is Status.REFUSED
-    assert "at the length 7" in outcome.reason
+    assert "at 7 its indices" in outcome.reason
+
+
+@pytest.mark.parametrize("producer", ["pytorch", "keras"])
+def test_inspect_says_where_a_table_is_another_and_that_pytorch_computes_the_resize(call, answered, tmp_path, producer):
+    before, path = other_at_seven(), tmp_path / "other.onnx"
+    before.producer_name = producer
+    onnx.save(before, path)
+    (place,) = answered("inspect", path)["written"]
+    said = "at 7 its indices are other ones than those of the resize"
+    assert place["other_indices"] == (f"{said}, which PyTorch computes" if producer == "pytorch" else said)
+    assert place["other_indices"] in call("inspect", path)[1].replace("\n  ", " ")
 
 
 def test_inspect_lists_a_resize_of_open_sizes(call, tmp_path):

@@ -163,8 +163,9 @@ SENTENCES = {
     "operations.node-itself": "the node itself",
     "operations.rounded-to-bfloat16": "the Cast back rounds each float32 number once, by at most 1/256 of it",
     "operations.bfloat16-too-early": "opset {opset} has no Cast and no Resize of bfloat16; opset {first} has",
-    "operations.resize-not-at-every-size": "at the length {length} its indices are other ones than those of the resize; "
-    "fix the size first: `resizefix input-size IN OUT {size}`",
+    "operations.other-indices": "at {lengths} its indices are other ones than those of the resize",
+    "operations.other-than-pytorch": "{other}, which PyTorch computes",
+    "operations.resize-not-at-every-size": "{other}; fix the size first: `resizefix input-size IN OUT {size}`",
     "operations.between-casts": "{how}, between casts to float and back",
     "operations.no-equivalent-form": "no equivalent form is known",
     "operations.rank-stored": "the rank of the body's output of {names} is stored, since onnxruntime needs it and does not infer it there",

@@ -13,6 +13,7 @@ from onnx import TensorProto
 from resizefix.reports.wording import reason
 
 if TYPE_CHECKING:  # what a command does not answer with it need not import
+    from resizefix.diagnostics import Diagnostic
     from resizefix.faults.fault import Fault
     from resizefix.library.fastest import Speed
     from resizefix.library.resolution import InputResolution

@@ -21,11 +21,11 @@ class SizeForm(NamedTuple):
     is_precise: bool = False
 
     def of(self, size: Any, kind: type[Any]) -> Any:
-        """The number that it makes of a size."""
-        made = np.float64(size) if self.is_precise else kind(size)
+        """The number that it makes of a size, or those of several."""
+        made = (np.float64 if self.is_precise else kind)(size)
         with np.errstate(all="ignore"):
             for operator, number in self.steps:
-                made = _ARITHMETIC[operator](made, type(made)(number))
+                made = _ARITHMETIC[operator](made, made.dtype.type(number))
         return kind(made) if self.is_precise else made
 
 

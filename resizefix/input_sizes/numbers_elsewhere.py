@@ -77,6 +77,8 @@ def _constants(flow: Flow, at: int, node: NodeProto) -> Iterator[tuple[Place, Ar
         if not name or not flow.operands.is_constant(name) or (node.op_type == "Pow" and position):
             continue
         listed = flow.operands.lists.get(place)
+        if listed is not None and node.op_type not in _ARITHMETIC:
+            continue
         count = int(np.prod(flow.operands.shape_of(name), dtype=object))
         if count > _MOST_NUMBERS or (
             listed is not None and any(d is not None and flow.sizes.varies(d) for d in listed.dims)

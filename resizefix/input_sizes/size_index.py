@@ -23,7 +23,7 @@ _WRITTEN = (0.25, 0.5, 0.75, 1.5, 2.5, 3.5)
 _MOST_DIMS = 400
 _MOST_HUNDREDTHS, _WHOLE = 200, 1e-4
 _OF_A_PRODUCT = FORMS | RARER | UNMISTAKABLE
-_OF_A_NEIGHBOUR = {name: FORMS[name] for name in ("whole", "reciprocal", "half")}
+_OF_A_NEIGHBOUR = {"whole": FORMS["whole"]}
 _NEAREST, _NEIGHBOURS = (0, 1), (2, -1)
 
 

@@ -21,8 +21,8 @@ from resizefix.input_sizes.operands import Place
 from resizefix.input_sizes.own_numbers import is_own
 from resizefix.input_sizes.refusal import FOLLOW, KEEP, asked
 from resizefix.input_sizes.scalar_use import (
-    EVERY_FORM,
     FORMS,
+    NEAR_FORMS,
     RARER,
     UNMISTAKABLE,
     ScalarUse,
@@ -48,7 +48,7 @@ _ENDS = (0.5, 1, 2)
 """Numbers that lead from positions to shares, and back."""
 _OF_PIXELS = (255.0, 127.5, 128.0, 256.0)
 _SCALING = frozenset({"Mul", "Div"})
-_PARTS = {name: form for name, form in EVERY_FORM.items() if {step for step, _ in form.steps} <= {"Mul", "Div"}}
+_PARTS = {name: form for name, form in NEAR_FORMS.items() if {step for step, _ in form.steps} <= {"Mul", "Div"}}
 _FARTHEST = 4
 """Nodes between a number for a whole image and the map that it meets."""
 
@@ -98,7 +98,8 @@ def loose_numbers(
             if place in steps and flow.choices.of(flow.labels[place.node]) is None:
                 _assume_step(flow, place, _named(flow, distinct(flow.sizes, formulas)))
                 continue
-            counts = _counts_sizes(flow, node)
+            counts = _counts_sizes(flow, place.node, flow.nodes[place.node])
+            formulas = [] if counts and is_plain(array) else formulas
             formulas = formulas or ([] if counts else index.uses(array))
             uses = doubtful.get(place)
             if uses is None and (
@@ -112,10 +113,13 @@ def loose_numbers(
     return looked_at
 
 
-def _counts_sizes(flow: Flow, node: NodeProto) -> bool:
+def _counts_sizes(flow: Flow, at: int, node: NodeProto) -> bool:
     """Whether it computes a size of sizes, as how much a window lacks: its numbers are looked at where that is used."""
     values = (flow.operands.values.get(name) for name in node.input)
-    return any(known is not None and known.value is None for known in values)
+    listed = (flow.operands.lists.get(Place(at, position)) for position in range(len(node.input)))
+    dims = [dim for one in listed if one is not None for dim in one.dims if dim is not None]
+    integers = any(known is not None and known.dtype in ("int64", "int32") for known in values)
+    return integers or any(map(flow.sizes.varies, dims))
 
 
 def _scales_pixels(array: Array) -> bool:
@@ -226,7 +230,7 @@ def _forms_of(flow: Flow, dim: Dim) -> Iterable[str]:
         stays = [flow.images[0].old(name) or 0 for name in ("height", "width") if name not in flow.sizes.symbols]
         stride = flow.sizes.stride(moving[0])
         held = [] if stride is not None and all(abs(held[0] * stride - old) < stride for old in stays) else held
-    return FORMS | RARER | UNMISTAKABLE if held else EVERY_FORM
+    return FORMS | RARER | UNMISTAKABLE if held else NEAR_FORMS
 
 
 def _formulas(

@@ -47,7 +47,6 @@ HIDDEN = {
     "steps of a table": lambda n, h, w: n.Mul(_map(n), n.floats((np.arange(w) * w).reshape(1, 1, 1, w))),
     "pixels": lambda n, h, w: n.Conv(n.Div("x", n.floats(w)), n.weight(2, 3, 1, 1)),
     "values of OneHot": lambda n, h, w: n.Add(_map(n), n.Reshape(n.OneHot([1], [2], n.floats([0, w])), [1, 2, 1, 1])),
-    "whole numbers": lambda n, h, w: n.Mul(_map(n), n.Cast([w], to=1)),
 }
 
 

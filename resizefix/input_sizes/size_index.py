@@ -124,6 +124,8 @@ class SizeIndex:
 
     def _listed(self) -> Iterator[Dim]:
         sizes = self._flow.sizes
+        if not sizes.sides:
+            return  # another batch is held against each image alone
         yield from sizes.sides
         if len(sizes.sides) > 1:
             yield from (sizes.product(sizes.sides), sizes.minus(*sizes.sides), sizes.total(sizes.sides))

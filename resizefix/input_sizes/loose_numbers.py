@@ -21,8 +21,8 @@ from resizefix.input_sizes.operands import Place
 from resizefix.input_sizes.own_numbers import is_own
 from resizefix.input_sizes.refusal import FOLLOW, KEEP, asked
 from resizefix.input_sizes.scalar_use import (
-    EVERY_FORM,
     FORMS,
+    NEAR_FORMS,
     RARER,
     UNMISTAKABLE,
     ScalarUse,
@@ -43,11 +43,12 @@ MEETING = frozenset(
 )
 _NEVER = frozenset({("Pow", 1), ("OneHot", 2), ("CumSum", 1)})
 """Operands of these that are no number of the map: exponents, values, axes."""
+_BOUNDING = frozenset({"Min", "Max", "Clip", "Less", "LessOrEqual", "Greater", "GreaterOrEqual", "Equal"})
 _ENDS = (0.5, 1, 2)
 """Numbers that lead from positions to shares, and back."""
 _OF_PIXELS = (255.0, 127.5, 128.0, 256.0)
 _SCALING = frozenset({"Mul", "Div"})
-_PARTS = {name: form for name, form in EVERY_FORM.items() if {step for step, _ in form.steps} <= {"Mul", "Div"}}
+_PARTS = {name: form for name, form in NEAR_FORMS.items() if {step for step, _ in form.steps} <= {"Mul", "Div"}}
 _FARTHEST = 4
 """Nodes between a number for a whole image and the map that it meets."""
 
@@ -61,14 +62,15 @@ def loose_numbers(
     taints: Mapping[str, Taint],
     steps: Container[Place],
     index: SizeIndex,
-) -> None:
-    """Add to `found` what the user chose of the numbers that are left. Raises SizeRefusedError for the others.
+) -> set[Place]:
+    """Add to `found` what the user chose of the numbers that are left; gives all that were looked at. Raises
+    SizeRefusedError for the others.
 
     `doubtful` has numbers that may be the listed sizes, as far as rules saw. `pixels` are tensors of the image's own
     values; `numbers_read` says which numbers a node reads, `taints` what the values of a tensor are made of. `steps`
     are numbers by which positions become pixels.
     """
-    steps_of_fixed = _steps_of_fixed(flow)
+    steps_of_fixed, looked_at = _steps_of_fixed(flow), set[Place]()
     for at, node in enumerate(flow.nodes):
         if node.op_type not in MEETING or not any(map(flow.is_read, node.output)):
             continue
@@ -84,27 +86,40 @@ def loose_numbers(
                 or flow.keeps(flow.labels[place.node])
             ):
                 continue
+            looked_at.add(place)
             formulas = _formulas(flow, sizes, array) if not is_plain(array) else []
             if is_plain(array) and node.op_type in _SCALING:
                 formulas = [*_formulas(flow, taint.summed, array), *_formulas(flow, near, array, FORMS)]
                 formulas += _formulas(flow, flow.sizes.sides if near else (), array, _PARTS)
-            if is_plain(array) and taint.along and abs(float(array.flat[0])) not in _ENDS:
+            if is_plain(array) and taint.along and node.op_type in _BOUNDING and abs(float(array.flat[0])) not in _ENDS:
                 formulas += [*_formulas(flow, near, array, FORMS), *_formulas(flow, flow.sizes.sides, array, _PARTS)]
             if near and node.op_type in _SCALING:
                 formulas += [use for dim in steps_of_fixed if (use := reading(dim, 0, "whole", array)) is not None]
             if place in steps and flow.choices.of(flow.labels[place.node]) is None:
                 _assume_step(flow, place, _named(flow, distinct(flow.sizes, formulas)))
                 continue
-            formulas = formulas or index.uses(array)
+            counts = _counts_sizes(flow, place.node, flow.nodes[place.node])
+            formulas = [] if counts and is_plain(array) else formulas
+            formulas = formulas or ([] if counts else index.uses(array))
             uses = doubtful.get(place)
             if uses is None and (
                 (of_pixels and _scales_pixels(array)) or is_own(flow, node, flow.nodes[place.node], array, found)
             ):
                 continue
-            must = uses is not None or index.is_of_several(array)
+            must = uses is not None or (not counts and index.is_of_several(array))
             use = _asked_use(flow, place, array, [*(uses or ()), *formulas], must=must)
             if use is not None:
                 found[place] = use
+    return looked_at
+
+
+def _counts_sizes(flow: Flow, at: int, node: NodeProto) -> bool:
+    """Whether it computes a size of sizes, as how much a window lacks: its numbers are looked at where that is used."""
+    values = (flow.operands.values.get(name) for name in node.input)
+    listed = (flow.operands.lists.get(Place(at, position)) for position in range(len(node.input)))
+    dims = [dim for one in listed if one is not None for dim in one.dims if dim is not None]
+    integers = any(known is not None and known.dtype in ("int64", "int32") for known in values)
+    return integers or any(map(flow.sizes.varies, dims))
 
 
 def _scales_pixels(array: Array) -> bool:
@@ -215,7 +230,7 @@ def _forms_of(flow: Flow, dim: Dim) -> Iterable[str]:
         stays = [flow.images[0].old(name) or 0 for name in ("height", "width") if name not in flow.sizes.symbols]
         stride = flow.sizes.stride(moving[0])
         held = [] if stride is not None and all(abs(held[0] * stride - old) < stride for old in stays) else held
-    return FORMS | RARER | UNMISTAKABLE if held else EVERY_FORM
+    return FORMS | RARER | UNMISTAKABLE if held else NEAR_FORMS
 
 
 def _formulas(

@@ -21,7 +21,6 @@ from resizefix.input_sizes.refusal import KEEP, asked
 from resizefix.input_sizes.scalar_use import MixedUse, ScalarUse, formula
 from resizefix.input_sizes.size_index import SizeIndex, is_plain
 from resizefix.input_sizes.tables import Grid, Joined, Table
-from resizefix.shapes.expression import Dim
 from resizefix.shapes.operand import attribute_of
 
 _OF_LAYERS = frozenset(
@@ -78,6 +77,8 @@ def _constants(flow: Flow, at: int, node: NodeProto) -> Iterator[tuple[Place, Ar
         if not name or not flow.operands.is_constant(name) or (node.op_type == "Pow" and position):
             continue
         listed = flow.operands.lists.get(place)
+        if listed is not None and node.op_type not in _ARITHMETIC:
+            continue
         count = int(np.prod(flow.operands.shape_of(name), dtype=object))
         if count > _MOST_NUMBERS or (
             listed is not None and any(d is not None and flow.sizes.varies(d) for d in listed.dims)
@@ -177,7 +178,6 @@ def _ask_for_table(flow: Flow, index: SizeIndex, label: str, table: Table) -> No
         for part in table.parts:
             _ask_for_table(flow, index, label, part)
     elif isinstance(table, Grid) and flow.choices.of(label) is None:
-        strides = {flow.sizes.stride(dim) for dim in (*table.dims, *_all(flow))}
         for one in table.channels:
             if one.sequence is None:
                 number = np.array([one.value])
@@ -185,9 +185,5 @@ def _ask_for_table(flow: Flow, index: SizeIndex, label: str, table: Table) -> No
                 number = np.array([one.sequence.factor], table.dtype)
             else:
                 continue
-            if not is_plain(number) and abs(float(number[0])) not in strides and index.uses(number):
+            if not is_plain(number) and abs(float(number[0])) not in index.strides and index.uses(number):
                 raise _question(label, number.tolist())
-
-
-def _all(flow: Flow) -> Iterator[Dim]:
-    return (dim for dim, _ in flow.makers())

@@ -21,11 +21,11 @@ class SizeForm(NamedTuple):
     is_precise: bool = False
 
     def of(self, size: Any, kind: type[Any]) -> Any:
-        """The number that it makes of a size."""
-        made = np.float64(size) if self.is_precise else kind(size)
+        """The number that it makes of a size, or those of several."""
+        made = (np.float64 if self.is_precise else kind)(size)
         with np.errstate(all="ignore"):
             for operator, number in self.steps:
-                made = _ARITHMETIC[operator](made, type(made)(number))
+                made = _ARITHMETIC[operator](made, made.dtype.type(number))
         return kind(made) if self.is_precise else made
 
 
@@ -61,9 +61,6 @@ RAREST: dict[str, SizeForm] = {
     "third": SizeForm("{}/3", (("Div", 3),)),
     "eighth": SizeForm("{}/8", (("Div", 8),)),
     "three quarters": SizeForm("3*{}/4", (("Mul", 3), ("Div", 4))),
-    "three halves": SizeForm("3*{}/2", (("Mul", 3), ("Div", 2))),
-    "three over": SizeForm("3/{}", (("Over", 3),)),
-    "four over": SizeForm("4/{}", (("Over", 4),)),
     "fourth root": SizeForm("{}**0.25", (("Sqrt", 0), ("Sqrt", 0)), is_precise=True),
     "over fourth root": SizeForm("{}**-0.25", (("Sqrt", 0), ("Sqrt", 0), ("Over", 1)), is_precise=True),
     "root of two over": SizeForm("sqrt(2/{})", (("Over", 2), ("Sqrt", 0)), is_precise=True),
@@ -80,7 +77,14 @@ UNMISTAKABLE: dict[str, SizeForm] = {
     "over log": SizeForm("1/log({})", (("Log", 0), ("Over", 1)), is_precise=True),
 }
 """No other number is one of these by accident."""
-EVERY_FORM = FORMS | RARER | RAREST | UNMISTAKABLE
+FARTHEST: dict[str, SizeForm] = {
+    "three halves": SizeForm("3*{}/2", (("Mul", 3), ("Div", 2))),
+    "three over": SizeForm("3/{}", (("Over", 3),)),
+    "four over": SizeForm("4/{}", (("Over", 4),)),
+}
+"""Forms that are looked for where no other one makes the number."""
+NEAR_FORMS = FORMS | RARER | RAREST | UNMISTAKABLE
+EVERY_FORM = NEAR_FORMS | FARTHEST
 _OF_FLOATS = {"Over", "Sqrt", "Log"}
 SHARES = ("reciprocal", "two over")
 

@@ -50,8 +50,8 @@ def scalars(flow: Flow, tables: Mapping[Place, Table]) -> dict[Place, ScalarUse 
     found = search.found | search.plain.decide(search.found, search.doubtful)
     assume_sizes(flow, found, search.doubtful, search.mixed | search.plain.uncounted)
     sizes, pixels, steps = SizeIndex(flow), search.plain.pixels, search.steps
-    loose_numbers(flow, found, search.doubtful, pixels, search.numbers_read, search.taints, steps, sizes)
-    return {**found, **numbers_elsewhere(flow, sizes, {*found, *steps}, tables)}
+    looked_at = loose_numbers(flow, found, search.doubtful, pixels, search.numbers_read, search.taints, steps, sizes)
+    return {**found, **numbers_elsewhere(flow, sizes, looked_at | found.keys() | steps, tables)}
 
 
 class _ScalarSearch:

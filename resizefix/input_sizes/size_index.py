@@ -5,7 +5,7 @@ A number may be the size of a map that is nowhere near it, or stand on a map of 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -14,7 +14,7 @@ import numpy as np
 
 from resizefix.document.values import Array
 from resizefix.input_sizes.flow import Flow
-from resizefix.input_sizes.scalar_use import EVERY_FORM, FORMS, RARER, UNMISTAKABLE, ScalarUse, reading
+from resizefix.input_sizes.scalar_use import EVERY_FORM, FORMS, RARER, UNMISTAKABLE, ScalarUse, SizeForm, reading
 from resizefix.shapes.expression import Dim
 
 SMALLEST = 4
@@ -23,7 +23,7 @@ _WRITTEN = (0.25, 0.5, 0.75, 1.5, 2.5, 3.5)
 _MOST_DIMS = 400
 _MOST_HUNDREDTHS, _WHOLE = 200, 1e-4
 _OF_A_PRODUCT = FORMS | RARER | UNMISTAKABLE
-_OF_A_NEIGHBOUR = {name: FORMS[name] for name in ("whole", "reciprocal", "half")}
+_OF_A_NEIGHBOUR = {"whole": FORMS["whole"]}
 _NEAREST, _NEIGHBOURS = (0, 1), (2, -1)
 
 
@@ -45,14 +45,18 @@ class SizeIndex:
     def __init__(self, flow: Flow) -> None:
         self._flow = flow
         self._dims = list(self._all_dims())
-        self._ways: dict[str, dict[float, list[_Way]]] = {}
+        sizes = flow.sizes
+        self._held = {dim for dim in self._dims if not all(map(sizes.varies, sizes.atoms(dim)))}
+        """Those of which a factor stays, as channels."""
+        self._ways: dict[str, tuple[Array, list[_Way]]] = {}
 
     def uses(self, array: Array) -> list[ScalarUse]:
         """What numbers that are all the same may be; nothing for one that mostly stands for itself."""
         if array.dtype.kind not in "fiu" or is_plain(array):
             return []
-        ways = self._of_type(array.dtype).get(float(array.flat[0]), ())
-        found = (reading(way.dim, way.less, way.form, array) for way in ways)
+        numbers, ways = self._of_type(array.dtype)
+        chosen = (ways[place] for place in np.flatnonzero(numbers == float(array.flat[0])))
+        found = (reading(way.dim, way.less, way.form, array) for way in chosen)
         return [use for use in found if use is not None]
 
     def is_of_several(self, array: Array) -> bool:
@@ -61,10 +65,15 @@ class SizeIndex:
         if array.dtype.kind not in "fiu" or is_plain(array):
             return False
         number = abs(float(array.flat[0]))
-        if any(np.isclose(number, other, rtol=1e-6, atol=0) for other in self._of_several):
+        if np.any(np.isclose(self._of_several, number, rtol=1e-6, atol=0)):
             return True
         hundredths = [100 * number / (side.old or 1) for side in self._flow.sizes.sides]
         return any(1 <= share <= _MOST_HUNDREDTHS and abs(share - round(share)) < _WHOLE for share in hundredths)
+
+    @cached_property
+    def strides(self) -> frozenset[float | None]:
+        """How many pixels one sample of each map is."""
+        return frozenset(map(self._flow.sizes.stride, self._dims))
 
     @cached_property
     def _of_several(self) -> Array:
@@ -83,27 +92,23 @@ class SizeIndex:
             [*made, *[np.array([2 * (dim.old or 0) - 1, 2 * (dim.old or 0) + 1]) for dim in self._dims]]
         )
 
-    def _of_type(self, dtype: np.dtype[Any]) -> dict[float, list[_Way]]:
+    def _of_type(self, dtype: np.dtype[Any]) -> tuple[Array, list[_Way]]:
+        """The numbers of a type that the formulas make, and which formula makes each."""
         if dtype.name not in self._ways:
-            made: dict[float, list[_Way]] = {}
-            for way in self._all_ways():
-                number = EVERY_FORM[way.form].of(
-                    (way.dim.old or 0) - way.less, dtype.type if dtype.kind == "f" else int
-                )
-                made.setdefault(float(number if dtype.kind == "f" else int(number)), []).append(way)
-            self._ways[dtype.name] = made
+            numbers, ways = [np.zeros(0)], []
+            for form in EVERY_FORM:
+                near = [dim for dim in self._dims if form in self._forms_of(dim)]
+                for less in (*_NEAREST, *(_NEIGHBOURS if form in _OF_A_NEIGHBOUR else ())):
+                    dims = [dim for dim in near if (dim.old or 0) - less > SMALLEST]
+                    sizes = np.array([(dim.old or 0) - less for dim in dims], np.int64)
+                    made = EVERY_FORM[form].of(sizes, dtype.type if dtype.kind == "f" else np.int64)
+                    numbers.append(np.asarray(made if dtype.kind == "f" else np.trunc(made), np.float64))
+                    ways += [_Way(dim, less, form) for dim in dims]
+            self._ways[dtype.name] = np.concatenate(numbers), ways
         return self._ways[dtype.name]
 
-    def _all_ways(self) -> Iterator[_Way]:
-        for dim in self._dims:
-            for lesses, forms in ((_NEAREST, self._forms_of(dim)), (_NEIGHBOURS, _OF_A_NEIGHBOUR)):
-                yield from (
-                    _Way(dim, less, form) for less in lesses for form in forms if (dim.old or 0) - less > SMALLEST
-                )
-
-    def _forms_of(self, dim: Dim) -> tuple[str, ...]:
-        held = any(not self._flow.sizes.varies(atom) for atom in self._flow.sizes.atoms(dim))
-        return tuple(_OF_A_PRODUCT if held else EVERY_FORM)
+    def _forms_of(self, dim: Dim) -> Mapping[str, SizeForm]:
+        return _OF_A_PRODUCT if dim in self._held else EVERY_FORM
 
     def _all_dims(self) -> Iterator[Dim]:
         """Every size that changes with the input, once: the sides of the image, those of maps, and their areas."""
@@ -119,6 +124,8 @@ class SizeIndex:
 
     def _listed(self) -> Iterator[Dim]:
         sizes = self._flow.sizes
+        if not sizes.sides:
+            return  # another batch is held against each image alone
         yield from sizes.sides
         if len(sizes.sides) > 1:
             yield from (sizes.product(sizes.sides), sizes.minus(*sizes.sides), sizes.total(sizes.sides))

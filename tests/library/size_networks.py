@@ -118,7 +118,10 @@ def refused(model: ModelProto, size: tuple[int, int] | str, **options) -> tuple[
     result = resizefix.input_size(model, size=size, on_refusal="return", **options)
     (outcome,) = result.outcomes
     assert outcome.status is Status.REFUSED
-    return outcome.node, outcome.reason.code
+    reason = outcome.reason
+    while reason.code in ("origins.input-size-kept-or-exported", "origins.input-size-exported"):
+        reason = reason.arguments["why"]
+    return outcome.node, reason.code
 
 
 def called(model: ModelProto, args: Sequence[str], size: tuple[int, int] | str = NEW):

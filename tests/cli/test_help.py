@@ -70,7 +70,7 @@ def test_the_examples_run_in_order(help_of, call, tmp_path, monkeypatch):
     shutil.copy(FIXTURES / "srcnn_x3_opset11.onnx", tmp_path / "x3.onnx")
     shutil.copy(FIXTURES / "bisenet_x8_nearest_opset9.onnx", tmp_path / "bisenet.onnx")
     shutil.copy(FIXTURES / "broken" / "fp16_scales_const_13.onnx", tmp_path / "fp16.onnx")
-    shutil.copy(FIXTURES / "sizes" / "torch213ts_soft_argmax_a.onnx", tmp_path / "model_640.onnx")
+    shutil.copy(FIXTURES / "sizes" / "torch213ts_cls_avgpool_a.onnx", tmp_path / "model_640.onnx")
     monkeypatch.chdir(tmp_path)
     assert sorted(IN_ORDER) == sorted(COMMANDS)
     for command in IN_ORDER:

@@ -99,7 +99,7 @@ difference. To make them again, with torch: `python -m benchmarks.torch_interpol
   from 2 to 48: fix the size first.
 - dynamo writes `nearest-exact` and linear in one dimension as GatherND. `resizefix set IN OUT form=resize` makes all 45 files of fixed
   sizes Resize: nearest-exact bitwise, linear within 2e-6. Of open sizes it does where one scale or size holds; else it names
-  the `input-size` call to make first. Two `nearest-exact` files of open sizes, by 0.7, read other pixels than torch.
+  the `input-size` call to make first. Two of open sizes, by 0.7, read other pixels than torch; `inspect` says so.
 - `area` is adaptive average pooling. All 36 files are right at the export's size. Seven of open sizes hold its length; eight
   differ elsewhere, by up to 0.32, or fail. `adaptive_avg_pool` gives the same eight files, node for node
   (`python -m benchmarks.torch_interpolate.pooling`): no reading tells which was meant.""",
@@ -181,7 +181,7 @@ scales 和 sizes 说明节点读取哪一个；“计算的”表示由其它节
     why_left="""保留的文件及原因：
 
 - 按尺寸的 `nearest`：torch 用 float32(in/out) 采样，onnxruntime 用 float32(out/in)。有 64 个文件，没有一个倍率能同时给出 torch 的长度和像素。其中 48 个尺寸固定，`repair` 用 Gather 取出这些像素；16 个尺寸开放，在 2 到 48 的 47 个长度中有 6 个或 10 个不同：请先固定尺寸。
-- dynamo 把 `nearest-exact` 和一维线性插值写成 GatherND。尺寸固定时，`resizefix set IN OUT form=resize` 把全部 45 个文件写成 Resize：nearest-exact 逐位相同，线性不超过 2e-6。尺寸开放时，若一个倍率或尺寸对所有尺寸都成立，一步即可；否则会指出要先运行的 `input-size` 命令。有两个尺寸开放、倍率 0.7 的 `nearest-exact` 文件取的像素与 torch 不同。
+- dynamo 把 `nearest-exact` 和一维线性插值写成 GatherND。尺寸固定时，`resizefix set IN OUT form=resize` 把全部 45 个文件写成 Resize：nearest-exact 逐位相同，线性不超过 2e-6。尺寸开放时，若一个倍率或尺寸对所有尺寸都成立，一步即可；否则会指出要先运行的 `input-size` 命令。有两个尺寸开放、倍率 0.7 的文件取的像素与 torch 不同，`inspect` 会说明。
 - `area` 就是自适应平均池化，不是 Resize。全部 36 个文件在导出时的尺寸上都正确。尺寸开放的文件中，7 个写死了导出时的长度；8 个在别的尺寸上结果不同（最多 0.32）或不能运行。`adaptive_avg_pool` 导出的正是同样的 8 个文件，逐个节点相同（`python -m benchmarks.torch_interpolate.pooling`）：从文件无法看出原来是哪一个。""",
     older="""## 较早的导出器
 

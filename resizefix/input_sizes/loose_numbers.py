@@ -1,9 +1,9 @@
 """Numbers that nothing has decided, on a path that follows the input: one that a formula makes of a size is asked for.
 
-At the old size such a number may be the size, or stand for itself. It is left as it is only where no formula of any
-size in the model gives its bits, or where it is of a kind that never holds a size: what scales an activation or an
-attention, and what brings pixels to a range. A plain number (2, 0.25) is asked for only where it scales a sum over a
-size that makes it, or a map by a usual share of its side, or by any of the image's.
+At the old size such a number may be the size, or stand for itself. It is left as it is only where no formula of a size
+near it gives its bits, or where it is of a kind that never holds a size: what scales an activation or an attention,
+and what pixels are scaled by. A plain number (2, 0.25) is asked for only where it scales a sum over a size that makes
+it, or a map by a usual share of its side, or by any of the image's.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from resizefix.input_sizes.operands import Place
 from resizefix.input_sizes.own_numbers import is_own
 from resizefix.input_sizes.refusal import FOLLOW, KEEP, asked
 from resizefix.input_sizes.scalar_use import (
+    EVERY_FORM,
     FORMS,
-    NEAR_FORMS,
     RARER,
     UNMISTAKABLE,
     ScalarUse,
@@ -31,24 +31,22 @@ from resizefix.input_sizes.scalar_use import (
     formula,
     reading,
 )
-from resizefix.input_sizes.size_index import SMALLEST, SizeIndex, is_plain
 from resizefix.input_sizes.taints import Taint, merged
 from resizefix.shapes.expression import Dim
 
 Doubts = dict[Place, Sequence[ScalarUse]]
 NumbersRead = Callable[[int, NodeProto], Iterable[Place]]
-MEETING = frozenset(
+_MEETING = frozenset(
     {"Add", "Sub", "Mul", "Div", "Mod", "Pow", "Min", "Max", "Clip", "Where", "Less", "LessOrEqual", "Greater"}
     | {"GreaterOrEqual", "Equal", "OneHot", "Trilu", "Range", "CumSum", "EyeLike"}
 )
 _NEVER = frozenset({("Pow", 1), ("OneHot", 2), ("CumSum", 1)})
 """Operands of these that are no number of the map: exponents, values, axes."""
-_BOUNDING = frozenset({"Min", "Max", "Clip", "Less", "LessOrEqual", "Greater", "GreaterOrEqual", "Equal"})
-_ENDS = (0.5, 1, 2)
-"""Numbers that lead from positions to shares, and back."""
-_OF_PIXELS = (255.0, 127.5, 128.0, 256.0)
+_SMALLEST = 4
+"""Sizes up to here are not looked for, nor whole numbers up to it: they stand for themselves."""
+_WRITTEN = (0.25, 0.5, 0.75, 1.5, 2.5, 3.5)
 _SCALING = frozenset({"Mul", "Div"})
-_PARTS = {name: form for name, form in NEAR_FORMS.items() if {step for step, _ in form.steps} <= {"Mul", "Div"}}
+_PARTS = {name: form for name, form in EVERY_FORM.items() if {step for step, _ in form.steps} <= {"Mul", "Div"}}
 _FARTHEST = 4
 """Nodes between a number for a whole image and the map that it meets."""
 
@@ -61,23 +59,21 @@ def loose_numbers(
     numbers_read: NumbersRead,
     taints: Mapping[str, Taint],
     steps: Container[Place],
-    index: SizeIndex,
-) -> set[Place]:
-    """Add to `found` what the user chose of the numbers that are left; gives all that were looked at. Raises
-    SizeRefusedError for the others.
+) -> None:
+    """Add to `found` what the user chose of the numbers that are left. Raises SizeRefusedError for the others.
 
     `doubtful` has numbers that may be the listed sizes, as far as rules saw. `pixels` are tensors of the image's own
     values; `numbers_read` says which numbers a node reads, `taints` what the values of a tensor are made of. `steps`
     are numbers by which positions become pixels.
     """
-    steps_of_fixed, looked_at = _steps_of_fixed(flow), set[Place]()
-    for at, node in enumerate(flow.nodes):
-        if node.op_type not in MEETING or not any(map(flow.is_read, node.output)):
+    steps_of_fixed = _steps_of_fixed(flow)
+    for index, node in enumerate(flow.nodes):
+        if node.op_type not in _MEETING or not any(map(flow.is_read, node.output)):
             continue
         near, taint = _sizes_near(flow, node), merged(map(taints.get, node.input))
         sizes = [*near, *taint.along, *taint.summed]
         of_pixels = all(name in pixels or flow.operands.is_constant(name) for name in node.input)
-        for place in numbers_read(at, node):
+        for place in numbers_read(index, node):
             array = _open_number(flow, place)
             if (
                 array is None
@@ -86,46 +82,21 @@ def loose_numbers(
                 or flow.keeps(flow.labels[place.node])
             ):
                 continue
-            looked_at.add(place)
-            formulas = _formulas(flow, sizes, array) if not is_plain(array) else []
-            if is_plain(array) and node.op_type in _SCALING:
+            formulas = _formulas(flow, sizes, array) if not _is_plain(array) else []
+            if _is_plain(array) and node.op_type in _SCALING:
                 formulas = [*_formulas(flow, taint.summed, array), *_formulas(flow, near, array, FORMS)]
                 formulas += _formulas(flow, flow.sizes.sides if near else (), array, _PARTS)
-            if is_plain(array) and taint.along and node.op_type in _BOUNDING and abs(float(array.flat[0])) not in _ENDS:
-                formulas += [*_formulas(flow, near, array, FORMS), *_formulas(flow, flow.sizes.sides, array, _PARTS)]
             if near and node.op_type in _SCALING:
                 formulas += [use for dim in steps_of_fixed if (use := reading(dim, 0, "whole", array)) is not None]
             if place in steps and flow.choices.of(flow.labels[place.node]) is None:
                 _assume_step(flow, place, _named(flow, distinct(flow.sizes, formulas)))
                 continue
-            counts = _counts_sizes(flow, place.node, flow.nodes[place.node])
-            formulas = [] if counts and is_plain(array) else formulas
-            formulas = formulas or ([] if counts else index.uses(array))
             uses = doubtful.get(place)
-            if uses is None and (
-                (of_pixels and _scales_pixels(array)) or is_own(flow, node, flow.nodes[place.node], array, found)
-            ):
+            if uses is None and (of_pixels or is_own(flow, node, flow.nodes[place.node], array, found)):
                 continue
-            must = uses is not None or (not counts and index.is_of_several(array))
-            use = _asked_use(flow, place, array, [*(uses or ()), *formulas], must=must)
+            use = _asked_use(flow, place, array, [*(uses or ()), *formulas], must=uses is not None)
             if use is not None:
                 found[place] = use
-    return looked_at
-
-
-def _counts_sizes(flow: Flow, at: int, node: NodeProto) -> bool:
-    """Whether it computes a size of sizes, as how much a window lacks: its numbers are looked at where that is used."""
-    values = (flow.operands.values.get(name) for name in node.input)
-    listed = (flow.operands.lists.get(Place(at, position)) for position in range(len(node.input)))
-    dims = [dim for one in listed if one is not None for dim in one.dims if dim is not None]
-    integers = any(known is not None and known.dtype in ("int64", "int32") for known in values)
-    return integers or any(map(flow.sizes.varies, dims))
-
-
-def _scales_pixels(array: Array) -> bool:
-    """Whether it is a number by which pixels are brought to a range, or one over it, or over half of it."""
-    number = abs(float(array.flat[0]))
-    return any(np.isclose(number, share, rtol=1e-6) for one in _OF_PIXELS for share in (one, 1 / one, 2 / one))
 
 
 def _steps_of_fixed(flow: Flow) -> list[Dim]:
@@ -164,7 +135,7 @@ def assume_sizes(flow: Flow, found: dict[Place, ScalarUse], doubtful: Doubts, mi
 def _roots(flow: Flow, node: NodeProto, array: Array) -> Iterator[ScalarUse]:
     """The areas near a node of which a number is the root, or one over it."""
     for dim in _sizes_near(flow, node):
-        if (dim.old or 0) > SMALLEST and len(flow.sizes.atoms(dim)) > 1:
+        if (dim.old or 0) > _SMALLEST and len(flow.sizes.atoms(dim)) > 1:
             uses = (reading(dim, 0, form, array) for form in ("root", "over root"))
             yield from (use for use in uses if use is not None)
 
@@ -219,6 +190,12 @@ def _open_number(flow: Flow, place: Place) -> Array | None:
     return array if array is not None and array.size == 1 and array.dtype.kind in "fiu" else None
 
 
+def _is_plain(array: Array) -> bool:
+    """Whether a number mostly stands for itself: a small whole one, or quarters."""
+    size = abs(float(array.flat[0]))
+    return not np.isfinite(size) or size in _WRITTEN or (size <= _SMALLEST and size == np.floor(size))
+
+
 def _forms_of(flow: Flow, dim: Dim) -> Iterable[str]:
     """The forms that are looked for: a difference may become negative, and of products with channels there are many."""
     if dim.kind == "minus":
@@ -230,7 +207,7 @@ def _forms_of(flow: Flow, dim: Dim) -> Iterable[str]:
         stays = [flow.images[0].old(name) or 0 for name in ("height", "width") if name not in flow.sizes.symbols]
         stride = flow.sizes.stride(moving[0])
         held = [] if stride is not None and all(abs(held[0] * stride - old) < stride for old in stays) else held
-    return FORMS | RARER | UNMISTAKABLE if held else NEAR_FORMS
+    return FORMS | RARER | UNMISTAKABLE if held else EVERY_FORM
 
 
 def _formulas(
@@ -242,7 +219,7 @@ def _formulas(
         for dim in near
         for less in (0, 1)
         for form in forms or _forms_of(flow, dim)
-        if (dim.old or 0) - less > SMALLEST and (use := reading(dim, less, form, array)) is not None
+        if (dim.old or 0) - less > _SMALLEST and (use := reading(dim, less, form, array)) is not None
     ]
 
 

@@ -9,7 +9,7 @@ from resizefix.document.values import Array
 from resizefix.shapes.expression import Dim
 from resizefix.shapes.sizes import Sizes
 
-Steps = tuple[tuple[str, float], ...]
+Steps = tuple[tuple[str, int], ...]
 
 
 class SizeForm(NamedTuple):
@@ -21,11 +21,11 @@ class SizeForm(NamedTuple):
     is_precise: bool = False
 
     def of(self, size: Any, kind: type[Any]) -> Any:
-        """The number that it makes of a size, or those of several."""
-        made = (np.float64 if self.is_precise else kind)(size)
+        """The number that it makes of a size."""
+        made = np.float64(size) if self.is_precise else kind(size)
         with np.errstate(all="ignore"):
             for operator, number in self.steps:
-                made = _ARITHMETIC[operator](made, made.dtype.type(number))
+                made = _ARITHMETIC[operator](made, type(made)(number))
         return kind(made) if self.is_precise else made
 
 
@@ -69,22 +69,11 @@ RAREST: dict[str, SizeForm] = {
 UNMISTAKABLE: dict[str, SizeForm] = {
     "square": SizeForm("{}**2", (("Square", 0),)),
     "over square": SizeForm("1/{}**2", (("Square", 0), ("Over", 1)), is_precise=True),
-    "over two squares": SizeForm("1/(2*{}**2)", (("Square", 0), ("Mul", 2), ("Over", 1)), is_precise=True),
-    "pi over": SizeForm("pi/{}", (("Over", np.pi),), is_precise=True),
-    "two pi over": SizeForm("2*pi/{}", (("Over", 2 * np.pi),), is_precise=True),
-    "binary log": SizeForm("log2({})", (("Log", 0), ("Div", np.log(2))), is_precise=True),
     "log": SizeForm("log({})", (("Log", 0),), is_precise=True),
     "over log": SizeForm("1/log({})", (("Log", 0), ("Over", 1)), is_precise=True),
 }
 """No other number is one of these by accident."""
-FARTHEST: dict[str, SizeForm] = {
-    "three halves": SizeForm("3*{}/2", (("Mul", 3), ("Div", 2))),
-    "three over": SizeForm("3/{}", (("Over", 3),)),
-    "four over": SizeForm("4/{}", (("Over", 4),)),
-}
-"""Forms that are looked for where no other one makes the number."""
-NEAR_FORMS = FORMS | RARER | RAREST | UNMISTAKABLE
-EVERY_FORM = NEAR_FORMS | FARTHEST
+EVERY_FORM = FORMS | RARER | RAREST | UNMISTAKABLE
 _OF_FLOATS = {"Over", "Sqrt", "Log"}
 SHARES = ("reciprocal", "two over")
 
@@ -163,8 +152,7 @@ def formula(sizes: Sizes, use: ScalarUse) -> str:
     shown = []
     for dim, number in zip(use.dims, np.resize(use.array, len(use.dims)), strict=True):
         name = str(number) if dim is None else _name(sizes, sizes.resolve(dim))
-        size = f"({name}{-use.less:+d})" if use.less else name
-        shown.append(name if dim is None else EVERY_FORM[use.form].shown.format(size))
+        shown.append(name if dim is None else EVERY_FORM[use.form].shown.format(f"({name}-1)" if use.less else name))
     return ",".join(shown)
 
 

@@ -14,12 +14,10 @@ from onnx import NodeProto
 from resizefix.input_sizes.flow import Flow
 from resizefix.input_sizes.loose_numbers import Doubts, assume_sizes, loose_numbers
 from resizefix.input_sizes.node_reading import NodeReading
-from resizefix.input_sizes.numbers_elsewhere import numbers_elsewhere
 from resizefix.input_sizes.operands import Place
 from resizefix.input_sizes.own_numbers import is_own
 from resizefix.input_sizes.plain_numbers import SMALL, PlainNumbers
-from resizefix.input_sizes.scalar_use import FORMS, SHARES, MixedUse, ScalarUse, alike, distinct, reading
-from resizefix.input_sizes.size_index import SizeIndex
+from resizefix.input_sizes.scalar_use import FORMS, SHARES, ScalarUse, alike, distinct, reading
 from resizefix.input_sizes.tables import Table
 from resizefix.input_sizes.taints import Taint, channels_after, chosen_along, merged, table_taint
 from resizefix.shapes.expression import Dim
@@ -42,16 +40,15 @@ _MIXING = frozenset({"Mul", "MatMul", "Einsum"})
 _MEAN = 2  # what the sum of two positions is divided by
 
 
-def scalars(flow: Flow, tables: Mapping[Place, Table]) -> dict[Place, ScalarUse | MixedUse]:
+def scalars(flow: Flow, tables: Mapping[Place, Table]) -> dict[Place, ScalarUse]:
     """The single numbers that follow the input. Raises SizeRefusedError where one admits two readings."""
     search = _ScalarSearch(flow, tables)
     for index, node in enumerate(flow.nodes):
         search.step(index, node)
     found = search.found | search.plain.decide(search.found, search.doubtful)
     assume_sizes(flow, found, search.doubtful, search.mixed | search.plain.uncounted)
-    sizes, pixels, steps = SizeIndex(flow), search.plain.pixels, search.steps
-    looked_at = loose_numbers(flow, found, search.doubtful, pixels, search.numbers_read, search.taints, steps, sizes)
-    return {**found, **numbers_elsewhere(flow, sizes, looked_at | found.keys() | steps, tables)}
+    loose_numbers(flow, found, search.doubtful, search.plain.pixels, search.numbers_read, search.taints, search.steps)
+    return found
 
 
 class _ScalarSearch:

@@ -65,7 +65,7 @@ def _bent(flow: Flow) -> None:
             for axis, before, after in use.axes
             if (use.label, axis) not in flow.kept and flow.sizes.varies(before) and flow.sizes.fixed(after) is not None
         ]
-        if held and flow.choices.of(use.label) is None:
+        if held and not use.is_scale and flow.choices.of(use.label) is None:
             raise refuse(use.label, "origins.input-size-resize-held", sizes=held)
     for index, _, bins, windows in flow.pools:
         label = flow.labels[index]

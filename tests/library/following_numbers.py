@@ -281,8 +281,7 @@ FOLLOWING = {
     counted_over_the_last: {},
     linspace_channels: {}, linspace_of(1): {}, linspace_of(8): {}, affine_grid: {}, mean: {}, unbiased: {}, counted: {},
     root_computed: {}, linear_attention: {}, attention_with_waves: {}, anchors: {}, tiled_pattern: {},
-    pixel_boxes: {"keep": ["Add_2"]},
-    two_shares: {}, box_head: {}, boxes_in_pixels: {}, boxes_on_a_map: {}, middles_of_boxes: {},
+    pixel_boxes: {}, two_shares: {}, box_head: {}, boxes_in_pixels: {}, boxes_on_a_map: {}, middles_of_boxes: {},
     prior_shares: {}, flow_in_shares: {}, best_cell: {}, paddle_range: {}, frequencies: {}, rays: {}, larger_table: {},
     keras_layer_norm: {}, halves_changed_and_counted: {},
     strip: {"rtol": 1e-5},  # a sum in another order

@@ -98,7 +98,7 @@ class TableNodes:
             return add("Expand", made, value(shape, "shape", np.int64))
         return self._builder.reshape(made, shape) if shape != (len(dims),) else made
 
-    def _step(self, operator: str, number: float, made: str, dtype: np.dtype[np.generic]) -> str:
+    def _step(self, operator: str, number: int, made: str, dtype: np.dtype[np.generic]) -> str:
         """One step of a form."""
         if operator == "Square":
             return self._builder.add("Mul", made, made)

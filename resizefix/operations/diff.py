@@ -1,7 +1,7 @@
 """What changed between two models, message by message; what is not in the list is the same.
 
 Every field that the descriptors of the ONNX messages list is compared, and what the installed onnx does not know of.
-Nodes are matched by what they write, most else by name (compared_fields.py says which, and where order counts).
+Nodes are matched by what they write, most else by name (message_differences.py says which).
 Tensors are compared by value, wherever each file keeps them.
 """
 

@@ -149,8 +149,8 @@ def _shown(key: tuple[str, int]) -> str:
 
 
 UNKNOWN = "unknown fields"
-# What no runtime reads, beside the fields of UNREAD: how a tensor is stored, "" or "ai.onnx", a default that is stated.
-# The order of a list that is looked up by name.
+# What no runtime reads, apart from the fields of UNREAD: how a tensor is stored, "" or "ai.onnx", a default that is
+# stated, the order of a list that is looked up by name.
 STORAGE, DOMAIN, DEFAULT, ORDER = "storage", "domain", "default value", "order"
 
 

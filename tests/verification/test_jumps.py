@@ -52,10 +52,10 @@ def test_at_the_default_level_the_bound_is_that_of_the_model_before():
 
 
 def test_a_jump_that_reads_the_same_numbers_excuses_nothing():
-    beside = (
+    apart = (
         PEAKS.replace("(y)\n", "(n)\n").replace("Equal (y", "Equal (n").replace("y = Mul", "n = Neg (x)\n    y = Mul")
     )
-    behind = beside.replace("Sigmoid (y)", "Where (peak, y, x)")
+    behind = apart.replace("Sigmoid (y)", "Where (peak, y, x)")
     one, other = (Document.from_proto(onnx_text.model(behind % factor)) for factor in (1, 1.001))
     assert said((one, other), 1e-4) is None
 

@@ -27,12 +27,18 @@ if TYPE_CHECKING:
 
 
 class FaultRow(NamedTuple):
-    """Who finds a fault, and the names it has; one `of_attributes` looks at the operator, its version and the
-    attributes alone."""
+    """Who finds a fault, and the names it has.
+
+    One `of_attributes` looks at the operator, its version and the attributes alone. One `on_request` is repaired only
+    where an option asks for it, as the file computes what it says. `has_converter`: a converter is known that makes it,
+    and its file stands in fixtures/broken.
+    """
 
     find: Finder
     names: tuple[str, ...]
     of_attributes: bool = False
+    on_request: bool = False
+    has_converter: bool = True
 
 
 ROWS: tuple[FaultRow, ...] = (
@@ -74,9 +80,9 @@ ROWS: tuple[FaultRow, ...] = (
     # the tensors around it
     FaultRow(types.half_a_cast_pair, (types.CAST_PAIR,)),
     FaultRow(types.stale_type, (types.STALE_TYPE,)),
-    FaultRow(extents.identity, (extents.IDENTITY,)),
+    FaultRow(extents.identity, (extents.IDENTITY,), on_request=True),
     # what the framework computed
-    FaultRow(framework.differs_from_pytorch, (framework.DIFFERS, framework.MAY_DIFFER)),
+    FaultRow(framework.differs_from_pytorch, (framework.DIFFERS, framework.MAY_DIFFER), on_request=True),
 )
 """What finds the faults of a node, in the order in which they are looked for."""
 

@@ -1,6 +1,7 @@
 """A call that is written wrongly is answered in the words of Python: its name, its keywords, no option of a command."""
 
 import importlib
+import re
 import string
 import sys
 
@@ -68,6 +69,16 @@ def test_no_sentence_for_python_names_an_option_and_each_keeps_its_arguments(cod
     assert all("--" not in part for part in text.split("`")[::2])
     assert text.split("`")[1::2] == WITH_OPTIONS[code].split("`")[1::2], "a command stays as it is typed"
     assert fields(text) == fields(WITH_OPTIONS[code])
+
+
+def test_a_word_that_an_option_takes_is_in_quotes_in_python():
+    rows = {row.name: row.kind.choices for row in OPTIONS}
+    choices = {word: rows[name] for word, name in KEYWORDS.items()}
+    for code, sentence in WITH_OPTIONS.items():
+        for typed in sentence.split("`")[::2]:
+            for name, word in re.findall(r"--([a-z-]+) ([a-z_0-9]+)", typed):
+                if word in choices.get(name, ()):
+                    assert f'{keyword_of(name)}="{word}"' in in_python(typed), f"{code}: add {word} to words._VALUE"
 
 
 def fields(template):

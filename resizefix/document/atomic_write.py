@@ -59,7 +59,7 @@ class AtomicWrite:
             raise CannotWriteError("document.no-such-folder", path=path, parent=path.parent)
 
     def stage(self, path: Path, pieces: list[Piece], *, overwrite: bool, make_folders: bool = False) -> Path:
-        """Writes the pieces beside `path` (beside its target, if it is a link) and returns where they lie until then.
+        """Writes the pieces next to `path` (to its target, if it is a link) and returns where they lie until then.
 
         An existing file keeps its permissions, and its owner where the system lets us; a new one gets those of any new
         file. Raises UsageError if `path` exists and may not be replaced, CannotWriteError if writing fails.

@@ -183,7 +183,7 @@ def remove_unread(model: ModelProto, names: Iterable[Key]) -> list[str]:
     all of whose outputs are unread. An input that the caller feeds stays. Returns the names removed.
     """
     scopes = View(model).scopes
-    pending = [found for path, name in names if (found := scopes.definition(scopes.by_path[path], name)) is not None]
+    pending = [start for path, name in names if (start := scopes.definition(scopes.by_path[path], name)) is not None]
     dead_nodes: dict[tuple[ScopePath, int], Scope] = {}
     dead_tensors: dict[ScopePath, set[str]] = {}
     removed: dict[Key, None] = {}

@@ -47,7 +47,7 @@ class Home(NamedTuple):
     real_folder: Path
 
     def is_folder(self, folder: Path) -> bool:
-        """Whether references resolve alike beside a file in `folder`."""
+        """Whether references resolve alike from a file in `folder`."""
         try:
             return os.path.samefile(folder, self.folder)
         except OSError:

@@ -204,10 +204,10 @@ def detach(
             yield record, child
 
     def replacing(start: int, end: int) -> list[Piece] | None:
-        found = _payload_of(data, start, end)
-        if found is None:
+        pair = _payload_of(data, start, end)
+        if pair is None:
             return None
-        record, payload = found
+        record, payload = pair
         return [cut(start, record.start), cut(record.end, end), *refer(payload)]
 
     return replace_tensors("ModelProto", 0, len(data), entering, replacing, cut) or [cut(0, len(data))]

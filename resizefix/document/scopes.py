@@ -21,7 +21,7 @@ from onnx import AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProt
 from resizefix.scope_path import MAIN, BodyName, FunctionName, Key, ScopePath
 
 DEFAULT_DOMAINS = ("", "ai.onnx")
-# Types of attributes whose graphs nobody runs, should a file state any beside the value.
+# Types of attributes whose graphs nobody runs, should a file state any as well as the value.
 _WITHOUT_GRAPHS = frozenset(AttributeProto.AttributeType.values()) - {
     AttributeProto.UNDEFINED,
     AttributeProto.GRAPH,

@@ -340,7 +340,7 @@ def _take_out_constants(body: GraphProto) -> None:
 def _complaint(model: ModelProto, check: Callable[[ModelProto], None]) -> str | None:
     """What `check` says against a copy of the model.
 
-    The checker looks for external data beside the working directory, so tensors whose payload lies in a file stand in
+    The checker looks for external data in the working directory, so tensors whose payload lies in a file stand in
     for it as inputs of the same type and shape; no operand that a shape depends on is that large.
     """
     copy = ModelProto()

@@ -146,8 +146,8 @@ def node_of_many_axes(scopes: Scopes) -> str | None:
     ranks = _Ranks(scopes.model)
     try:
         ranks.follow(scopes.model.graph, {})
-    except _FoundError as found:
-        return str(found)
+    except _FoundError as error:
+        return str(error)
     return None
 
 

@@ -233,9 +233,9 @@ def _reaching(target: str) -> frozenset[str]:
     reaching = {target}
     grown = True
     while grown:
-        more = {kind for kind, fields in FIELDS.items() if any(field.message in reaching for field in fields.values())}
-        grown = not more <= reaching
-        reaching |= more
+        kinds = {kind for kind, fields in FIELDS.items() if any(field.message in reaching for field in fields.values())}
+        grown = not kinds <= reaching
+        reaching |= kinds
     return frozenset(reaching)
 
 

@@ -81,10 +81,10 @@ def quantised_extent(node: ResizeNode, _: Preferences) -> Fault | None:
 
 def _before_quantising(node: ResizeNode, name: str) -> str:
     """The tensor that a DequantizeLinear of a QuantizeLinear stands for; any other name as it is."""
-    made = node.definition(name)
-    if made is None or made.node is None or made.node.op_type != "DequantizeLinear":
+    definition = node.definition(name)
+    if definition is None or definition.node is None or definition.node.op_type != "DequantizeLinear":
         return name
-    source = node.definition(made.node.input[0])
+    source = node.definition(definition.node.input[0])
     if source is None or source.node is None or source.node.op_type != "QuantizeLinear":
         return name
     return _before_quantising(node, source.node.input[0])
@@ -104,7 +104,7 @@ def duplicate_output(node: ResizeNode, _: Preferences) -> Fault | None:
     written = Counter(name for link in body.node for name in link.output if name)
     double = {name for name, count in written.items() if count > 1}
     writers_of = {name: [index for index, link in enumerate(body.node) if name in link.output] for name in double}
-    twice = {name for name, found in writers_of.items() if len({_bytes(body.node[index]) for index in found}) == 1}
+    twice = {name for name, indices in writers_of.items() if len({_bytes(body.node[index]) for index in indices}) == 1}
     if not own & double and not (node.is_first and double and double <= twice & casts):
         return None
     because = Diagnostic("faults.output-twice", name=min(own & double or double))
@@ -144,9 +144,9 @@ def _behind_its_inputs(node: ResizeNode) -> set[str]:
     """What the arithmetic of its operands reads, and what a Cast before the node does."""
     sources = {source for name in node.node.input[1:] if name for _, link in node.chain(name) for source in link.input}
     for name in node.node.input[:1]:
-        made = node.definition(name)
-        if made is not None and made.node is not None and made.node.op_type == "Cast":
-            sources |= set(made.node.input)
+        definition = node.definition(name)
+        if definition is not None and definition.node is not None and definition.node.op_type == "Cast":
+            sources |= set(definition.node.input)
     return sources
 
 
@@ -241,11 +241,11 @@ def external_extent(node: ResizeNode, _: Preferences) -> Fault | None:
     return None
 
 
-def _stored(made: Definition | None) -> TensorProto | None:
+def _stored(definition: Definition | None) -> TensorProto | None:
     """The initializer, or the tensor of a Constant node."""
-    if made is None or made.tensor is not None:
-        return None if made is None else made.tensor
-    if made.node is None or made.node.op_type != "Constant":
+    if definition is None or definition.tensor is not None:
+        return None if definition is None else definition.tensor
+    if definition.node is None or definition.node.op_type != "Constant":
         return None
-    tensor: TensorProto | None = attribute_of(made.node, "value")
+    tensor: TensorProto | None = attribute_of(definition.node, "value")
     return tensor

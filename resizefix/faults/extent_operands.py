@@ -106,12 +106,12 @@ def _said_by_shapes(node: ResizeNode, operand: Operand) -> str | None:
 
 def _said_by_channels(given: list[int], lengths: list[Any]) -> str | None:
     """Batch and channels of an image keep their size: 1 as a scale, the size itself among sizes."""
-    kept = [(number, size) for number, size in zip(given[:2], lengths[:2], strict=True) if isinstance(size, int)]
-    if len(given) < 3 or not kept:
+    pairs = [(number, size) for number, size in zip(given[:2], lengths[:2], strict=True) if isinstance(size, int)]
+    if len(given) < 3 or not pairs:
         return None
     if any(number != 1 for number in given[:2]):
-        return "sizes" if all(number == size for number, size in kept) else None
-    return "scales" if any(size != 1 for _, size in kept) else None
+        return "sizes" if all(number == size for number, size in pairs) else None
+    return "scales" if any(size != 1 for _, size in pairs) else None
 
 
 def _made(node: ResizeNode, operand: Operand) -> str | None:
@@ -152,12 +152,12 @@ def both_extents(node: ResizeNode, preferences: Preferences) -> Fault | None:
     if scales is None or sizes is None:
         return None
     because = Diagnostic("faults.both-extents")
-    kept, why = _agreed(node, scales, sizes)
+    extent, why = _agreed(node, scales, sizes)
     if preferences.extent is not None:
-        kept, why = preferences.extent, Diagnostic("faults.extent-kept", kept=preferences.extent)
-    if kept is None:
+        extent, why = preferences.extent, Diagnostic("faults.extent-kept", kept=preferences.extent)
+    if extent is None:
         return Fault(BOTH_EXTENTS, because, why)
-    dropped, name, initializers = ("sizes", "", []) if kept == "scales" else ("scales", *left_out(node))
+    dropped, name, initializers = ("sizes", "", []) if extent == "scales" else ("scales", *left_out(node))
     change = NodeEdit(node.with_input(node.places[dropped], name), initializers=initializers, resized=True)
     return Fault(BOTH_EXTENTS, because, why, change)
 
@@ -180,8 +180,8 @@ def _agreed(node: ResizeNode, scales: Operand, sizes: Operand) -> tuple[str | No
     quotients = np.array(sizes.value, np.float32) / np.array(numbers, np.float32)
     is_alike = np.array_equal(quotients, scales.value)
     if by_scales == sizes.value.tolist() and (is_alike or _samples_by_lengths(node)):
-        kept = "sizes" if is_alike and not _whole(scales.value, numbers) else "scales"
-        return kept, Diagnostic("faults.extent-kept-alike", kept=kept)
+        extent = "sizes" if is_alike and not _whole(scales.value, numbers) else "scales"
+        return extent, Diagnostic("faults.extent-kept-alike", kept=extent)
     if np.allclose(quotients, scales.value, rtol=1e-5, atol=0):
         return "sizes", Diagnostic(
             "faults.extent-kept-rounded", scales=_text(scales), quotients=numbers_text(quotients)

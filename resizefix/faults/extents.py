@@ -179,22 +179,22 @@ def impossible(node: ResizeNode, preferences: Preferences) -> Fault | None:
     because = Diagnostic("faults.sizes-impossible", sizes=sizes.value.tolist())
     if not set(sizes.value[sizes.value <= 0].tolist()) <= {0, -1}:
         return Fault(IMPOSSIBLE, because, Diagnostic("faults.correct-sizes"))
-    kept = [axis for axis, size in enumerate(sizes.value) if size <= 0]
-    if "axes" in node.attributes or node.rank != len(sizes.value) or kept != list(range(len(kept))):
+    axes = [axis for axis, size in enumerate(sizes.value) if size <= 0]
+    if "axes" in node.attributes or node.rank != len(sizes.value) or axes != list(range(len(axes))):
         return Fault(IMPOSSIBLE, because, Diagnostic("faults.kept-axes-unknown"))
     fix = Diagnostic("faults.sizes-as-in-reshape")
-    return Fault(PLACEHOLDER, because, fix, _sizes_behind(node, len(kept), sizes.value))
+    return Fault(PLACEHOLDER, because, fix, _sizes_behind(node, len(axes), sizes.value))
 
 
-def _sizes_behind(node: ResizeNode, kept: int, sizes: Array) -> NodeEdit:
-    """The first `kept` sizes become those of X at run time, the others stay."""
+def _sizes_behind(node: ResizeNode, count: int, sizes: Array) -> NodeEdit:
+    """The first `count` sizes become those of X at run time, the others stay."""
     place = node.places["sizes"]
     if node.opset >= 18:
-        tail = integers(node, "sizes", *sizes[kept:].tolist())
+        tail = integers(node, "sizes", *sizes[count:].tolist())
         changed = node.with_input(place, tail.name)
-        changed.attribute.append(helper.make_attribute("axes", list(range(kept, len(sizes)))))
+        changed.attribute.append(helper.make_attribute("axes", list(range(count, len(sizes)))))
         return NodeEdit(changed, initializers=[tail], resized=True)
-    return sizes_of_input(node, place, kept, sizes[kept:].tolist())
+    return sizes_of_input(node, place, count, sizes[count:].tolist())
 
 
 def nearly_one(node: ResizeNode, _: Preferences) -> Fault | None:
@@ -299,9 +299,9 @@ def lost_pixel(node: ResizeNode, preferences: Preferences) -> Fault | None:
     return Fault(LOST_PIXEL, because, fix, change, keeps_numbers=False)
 
 
-def _two_lengths(scale: float, size: int, made: int) -> Fault:
-    because = Diagnostic("faults.quotient-short", scale=scale, size=size, longer=made + 1)
-    fix = Diagnostic("faults.prefer-length", longer=made + 1, made=made)
+def _two_lengths(scale: float, size: int, length: int) -> Fault:
+    because = Diagnostic("faults.quotient-short", scale=scale, size=size, longer=length + 1)
+    fix = Diagnostic("faults.prefer-length", longer=length + 1, made=length)
     return Fault(LOST_PIXEL, because, fix, keeps_numbers=False)
 
 
@@ -317,10 +317,10 @@ def frozen_batch(node: ResizeNode, _: Preferences) -> Fault | None:
     if len(dims) < 3 or policy != "stretch" or not np.all(value > 0):
         return None
     # Channels that keep their size come along, so that the sizes of the image alone stay constant.
-    kept = 2 if isinstance(dims[1], int) and dims[1] == value[1] and len(dims) > 3 else 1
+    count = 2 if isinstance(dims[1], int) and dims[1] == value[1] and len(dims) > 3 else 1
     because = Diagnostic("faults.batch-fixed", sizes=value.tolist(), batch=value[0], free=dims[0])
     fix = Diagnostic("faults.batch-of-input")
-    return Fault(FROZEN_BATCH, because, fix, _sizes_behind(node, kept, value), keeps_numbers=False)
+    return Fault(FROZEN_BATCH, because, fix, _sizes_behind(node, count, value), keeps_numbers=False)
 
 
 def _is_free_batch(node: ResizeNode, size: int | str | None) -> bool:

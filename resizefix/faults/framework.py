@@ -58,17 +58,17 @@ class TorchCall(NamedTuple):
 def torch_call(node: NodeProto) -> TorchCall | None:
     """The call; None where nothing is said of one, or not all."""
     said = next((entry.value for entry in getattr(node, "metadata_props", ()) if entry.key == _KEY), "")
-    found = _CALL.search(said)
-    if found is None:
+    call = _CALL.search(said)
+    if call is None:
         return None
     try:
-        arguments = ast.literal_eval("(" + re.sub(r"%\w+", "...", found[2]) + ",)")
+        arguments = ast.literal_eval("(" + re.sub(r"%\w+", "...", call[2]) + ",)")
     except (ValueError, SyntaxError):
         return None
     if len(arguments) < 3:  # what is resized, sizes, align_corners
         return None
     behind = arguments[3:]
-    if found[1] == "vec":
+    if call[1] == "vec":
         behind = behind[0] if behind and behind[0] is not None else ()
     factors = tuple(each for each in behind if each is not None) if isinstance(behind, (tuple, list)) else (...,)
     sizes = None if arguments[1] is None else _pair(arguments[1], int)
@@ -81,8 +81,8 @@ def _pair(values: Any, kind: type) -> tuple[Any, ...] | None:
     """A number for each of the two axes; None: these are none."""
     if not isinstance(values, (tuple, list)) or len(values) != _AXES:
         return None
-    known = all(type(each) is kind or (kind is int and each is ...) for each in values)
-    return tuple(values) if known else None
+    is_pair = all(type(each) is kind or (kind is int and each is ...) for each in values)
+    return tuple(values) if is_pair else None
 
 
 LENGTHS = range(2, 49)
@@ -157,9 +157,9 @@ def is_nearest_exact_of_torch(scale: float, sizes: Sequence[int]) -> bool:
 def scales_of_torch(lengths: list[Lengths]) -> Array | None:
     """Scales at which rounding down takes the pixels of torch on every axis, and gives the lengths in every runtime;
     None: there are none."""
-    found = [next(_scales(axis), None) for axis in lengths]
-    scales = [scale for scale in found if scale is not None]
-    return np.array(scales, np.float32) if len(scales) == len(found) else None
+    by_axis = [next(_scales(axis), None) for axis in lengths]
+    scales = [scale for scale in by_axis if scale is not None]
+    return np.array(scales, np.float32) if len(scales) == len(by_axis) else None
 
 
 def _scales(axis: Lengths) -> Iterator[float]:

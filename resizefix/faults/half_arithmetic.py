@@ -78,8 +78,8 @@ def _is_among(link: NodeProto, operators: frozenset[str]) -> bool:
 def _chain(node: ResizeNode, operand: Operand) -> _Chain | None:
     """What computes the operand by half precision; None where nothing does, or it depends on what is fed or on data."""
     links = sorted(node.chain(operand.name))
-    made = {name for _, link in links for name in link.output if name}
-    first = next((half for name in made if (half := node.type_of(name)) in _EXACT_TO), None)
+    outputs = {name for _, link in links for name in link.output if name}
+    first = next((half for name in outputs if (half := node.type_of(name)) in _EXACT_TO), None)
     if first is None or not any(link.op_type in ("Shape", "Size") for _, link in links):
         return None
     constants: dict[str, Array] = {}
@@ -90,7 +90,7 @@ def _chain(node: ResizeNode, operand: Operand) -> _Chain | None:
             continue
         for name in filter(None, link.input):
             value = node.value_of(name)
-            if value is None and name not in made:
+            if value is None and name not in outputs:
                 return None
             if value is not None and node.type_of(name) in _EXACT_TO:
                 constants[name] = value

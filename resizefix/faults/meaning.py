@@ -45,9 +45,9 @@ class Meanings:
         change = fault.change
         assert change is not None
         opset = change.opset or node.opset
-        for made in (*change.before, *change.others.values(), *change.after):
+        for written in (*change.before, *change.others.values(), *change.after):
             self._steps.update(
-                {(node.scope.path, name): IntendedStep(made, node.opset) for name in made.output if name}
+                {(node.scope.path, name): IntendedStep(written, node.opset) for name in written.output if name}
             )
         self._constants.update({tensor.name: tensor for tensor in change.initializers})
         self._read[index] = (node, node.node if change.node is None else change.node, opset)
@@ -121,9 +121,9 @@ class Meanings:
             for reader in self._original.scopes.readers_of(pending.pop()):
                 if reader.node is None or is_resize(reader.node):
                     continue
-                made = {(reader.scope.path, name) for name in reader.node.output if name} - touched
-                touched |= made
-                pending += made
+                outputs = {(reader.scope.path, name) for name in reader.node.output if name} - touched
+                touched |= outputs
+                pending += outputs
         return touched
 
     def _value(self, scope: Scope, name: str) -> Array | None:

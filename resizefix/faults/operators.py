@@ -250,7 +250,7 @@ def too_new_for_the_model(node: ResizeNode, preferences: Preferences) -> Fault |
 
 def _of_torch(node: ResizeNode, preferences: Preferences) -> dict[str, Any] | None:
     """How PyTorch samples what its exporter wrote as a shrinking Upsample, which no runtime runs; None: another wrote
-    it, or the numbers of PyTorch are not asked for where linear nodes beside it may have others."""
+    it, or the numbers of PyTorch are not asked for where linear nodes next to it may have others."""
     if node.view.model.producer_name != "pytorch" or set(node.attributes) & SINCE_11 or 1 not in node.operands:
         return None
     if node.attributes.get("mode", "nearest") == "nearest":
@@ -321,10 +321,10 @@ def missing_operand(node: ResizeNode, _: Preferences) -> Fault | None:
     return Fault(OPERAND_SPELLING, because, Diagnostic("faults.reads-empty"), change)
 
 
-def sizes_of_input(node: ResizeNode, position: int, kept: int, tail: Sequence[str] | Sequence[int]) -> NodeEdit:
-    """Input `position` gives X's first `kept` sizes at run time, then `tail`: numbers, or names of what gives them."""
+def sizes_of_input(node: ResizeNode, position: int, count: int, tail: Sequence[str] | Sequence[int]) -> NodeEdit:
+    """Input `position` gives X's first `count` sizes at run time, then `tail`: numbers, or names of what gives them."""
     shape = node.names.fresh(f"{node.output}_input_shape")
-    initializers = [integers(node, "start", 0), integers(node, "end", kept)]
+    initializers = [integers(node, "start", 0), integers(node, "end", count)]
     bounds = [tensor.name for tensor in initializers]
     names = [name for name in tail if isinstance(name, str)]
     if not names:

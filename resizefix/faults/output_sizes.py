@@ -71,20 +71,20 @@ def _carried(node: "ResizeNode") -> Iterator[tuple[str, Axes]]:
             turned = _turned(reader, axes)
             if turned is not None or _keeps_shape(node, reader, name):
                 behind.append((reader.output[0], axes if turned is None else turned))
-        for made, order in sorted(behind, key=lambda pair: pair[0]):
-            if made and made not in seen and len(seen) < _MOST_FOLLOWED:
-                seen.add(made)
-                pending.append((made, order))
+        for output, order in sorted(behind, key=lambda pair: pair[0]):
+            if output and output not in seen and len(seen) < _MOST_FOLLOWED:
+                seen.add(output)
+                pending.append((output, order))
 
 
 def _readers(node: "ResizeNode", name: str) -> Iterator[NodeProto]:
     definition = node.definition(name) if name else None
     for reader in [] if definition is None else node.view.scopes.readers(definition):
-        found = reader.node
-        if found is None or reader.scope is not node.scope or not found.output:
+        consumer = reader.node
+        if consumer is None or reader.scope is not node.scope or not consumer.output:
             continue
-        if found.domain in DEFAULT_DOMAINS or found.op_type in _QUANTISING:
-            yield found
+        if consumer.domain in DEFAULT_DOMAINS or consumer.op_type in _QUANTISING:
+            yield consumer
 
 
 def _keeps_shape(node: "ResizeNode", reader: NodeProto, name: str) -> bool:
@@ -126,8 +126,8 @@ def _dims(node: "ResizeNode", name: str, rank: int) -> list[int | None] | None:
         for axis, size in enumerate(dims or ()):
             if sizes[axis] is None and isinstance(size, int) and (size > 1 or current == name):
                 sizes[axis] = size
-        made = node.definition(current)
-        maker = None if made is None or made.scope is not node.scope else made.node
+        definition = node.definition(current)
+        maker = None if definition is None or definition.scope is not node.scope else definition.node
         if dims is not None or maker is None or len(seen) > _MOST_FOLLOWED:
             continue
         one = maker.op_type in KEEPING

@@ -99,18 +99,18 @@ class NodeSurroundings:
 
     def type_of(self, definition: Definition | None) -> int | None:
         """The element type that nodes and calls give a tensor; None where nothing tells, or it depends on itself."""
-        types, passed, made = self._types, list[Key](), None
+        types, passed, elem_type = self._types, list[Key](), None
         while definition is not None:
             key = definition.key
             if key in types:
-                made = types[key]
+                elem_type = types[key]
                 break
             types[key] = None  # until it is known: one that is met twice depends on itself
             passed.append(key)
-            made, definition = self._maker(definition)
+            elem_type, definition = self._maker(definition)
         for key in passed:
-            types[key] = made
-        return made
+            types[key] = elem_type
+        return elem_type
 
     def _maker(self, definition: Definition) -> tuple[int | None, Definition | None]:
         """The type where this tensor's maker decides it; else what has the same type."""
@@ -225,17 +225,17 @@ class ResizeNode:
     def _computed_at(self, name: str, length: int | None) -> Array | None:
         """The numbers of a computed operand, at every length of the expressions that are followed once; where there are
         none, as behind an If, it is followed for this length."""
-        known = self.surroundings.at_sizes().of(self.scope, name)
-        if length is None or not isinstance(known, Known):
+        traced = self.surroundings.at_sizes().of(self.scope, name)
+        if length is None or not isinstance(traced, Known):
             return self.surroundings.at_sizes(length).array(self.scope, name)
-        if known.value is not None:
-            return known.value
-        sizes = {size for element in known.elements.flat for size in sizes_in(element)}
+        if traced.value is not None:
+            return traced.value
+        sizes = {size for element in traced.elements.flat for size in sizes_in(element)}
         if not all(isinstance(dims := self.view.shapes.dims(size.tensor), tuple) and dims[size.axis] for size in sizes):
             return None
         at = {size: np.int64(length) for size in sizes}
-        numbers = [evaluate(element, at) for element in known.elements.flat]
-        return np.array(numbers, known.dtype).reshape(known.shape)
+        numbers = [evaluate(element, at) for element in traced.elements.flat]
+        return np.array(numbers, traced.dtype).reshape(traced.shape)
 
     def definition(self, name: str) -> Definition | None:
         """Where a name that the node can see gets its value."""

@@ -131,8 +131,8 @@ def _shown(find: Finder, node: ResizeNode, preferences: Preferences) -> Fault | 
 def repaired_first(faults: Sequence[Sequence[Fault]]) -> list[bool]:
     """Of each resize of a model with these faults, whether `repair` comes before any other change: it has a fault that
     `repair` fixes, or a fault of any keeps onnxruntime from loading the model."""
-    stopped = any(fault.stops_loading for found in faults for fault in found)
-    return [stopped or any(fault.change is not None for fault in found) for found in faults]
+    stopped = any(fault.stops_loading for site_faults in faults for fault in site_faults)
+    return [stopped or any(fault.change is not None for fault in site_faults) for site_faults in faults]
 
 
 def not_loaded(target: Target, node: str, faults: Iterable[Fault]) -> Iterator[Violation]:

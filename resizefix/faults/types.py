@@ -193,7 +193,7 @@ def _replaced(
 
 
 def mixed_chain(node: ResizeNode, _: Preferences) -> Fault | None:
-    """A float16 constant beside float32 values in the arithmetic of scales or sizes."""
+    """A float16 constant together with float32 values in the arithmetic of scales or sizes."""
     for index, link in _operand_chain(node):
         if link.domain not in DEFAULT_DOMAINS or link.op_type not in ONE_TYPE:
             continue
@@ -221,12 +221,12 @@ def mixed_chain(node: ResizeNode, _: Preferences) -> Fault | None:
 def stale_type(node: ResizeNode, _: Preferences) -> Fault | None:
     """A stored type of the output, or of a tensor of the operands' chain, that the nodes contradict."""
     # By name, what decides the type; where none is stored, no chain is followed to know it.
-    made = {name: name for _, link in _operand_chain(node) for name in link.output[:1]}
+    sources = {name: name for _, link in _operand_chain(node) for name in link.output[:1]}
     if node.node.input and node.output:
-        made[node.output] = node.x
-    stored = {name: source for name, source in made.items() if node.stored_type(name) is not None}
-    types = {name: found for name, source in stored.items() if (found := node.type_of(source)) is not None}
-    wrong = {name: found for name, found in types.items() if node.stored_type(name) != found}
+        sources[node.output] = node.x
+    stored = {name: source for name, source in sources.items() if node.stored_type(name) is not None}
+    types = {name: elem_type for name, source in stored.items() if (elem_type := node.type_of(source)) is not None}
+    wrong = {name: elem_type for name, elem_type in types.items() if node.stored_type(name) != elem_type}
     for value in node.scope.body.output if wrong else ():
         wrong.pop(value if isinstance(value, str) else value.name, None)
     if not wrong:

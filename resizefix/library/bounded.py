@@ -135,8 +135,8 @@ def operation(
                     result = _refused_as_a_whole(document, options.get("node", ()), error)
                 else:
                     result = advised(AskedCall(document, options, result))
-                made = result.model
-                is_other = made is not document and (result.changed or made.light_bytes() != document.light_bytes())
+                after = result.model
+                is_other = after is not document and (result.changed or after.light_bytes() != document.light_bytes())
                 asked_for = demand.of_named() if options.get("node") else demand
                 result = settled(replace(result, is_other_model=is_other, demand=asked_for), document)
                 result = replace(result, model=returned(result.model, model))

@@ -91,8 +91,8 @@ def without_coupled(
     return candidate, verdicts
 
 
-def _is_coupled(found: Coupling | None) -> bool:
-    return found is not None and found.verdict is Freedom.COUPLED
+def _is_coupled(coupling: Coupling | None) -> bool:
+    return coupling is not None and coupling.verdict is Freedom.COUPLED
 
 
 def _keeps_sizes(site: Site) -> bool:
@@ -100,13 +100,13 @@ def _keeps_sizes(site: Site) -> bool:
     return site.extent.kind is ExtentKind.SIZES or site.origin.kind is OriginKind.COMPUTED
 
 
-def _refusal(found: Coupling, by_sizes: Coupling | None, shared: bool) -> Refusal:
+def _refusal(coupling: Coupling, by_sizes: Coupling | None, shared: bool) -> Refusal:
     from resizefix.operations.site import Refusal
 
-    partner = None if by_sizes is None or by_sizes.breaks_at != found.breaks_at else by_sizes.partner
+    partner = None if by_sizes is None or by_sizes.breaks_at != coupling.breaks_at else by_sizes.partner
     code = "library.coupled-together" if shared else "library.coupled"
     fits = "library.sizes-must-fit" if partner is None else "library.size-must-be-that-of"
-    return Refusal(Diagnostic(code, breaks_at=found.breaks_at, where=Diagnostic(fits, partner=partner)))
+    return Refusal(Diagnostic(code, breaks_at=coupling.breaks_at, where=Diagnostic(fits, partner=partner)))
 
 
 def named_in_original(couplings: Mapping[Key, Coupling], promoted: Document, original: Document) -> dict[Key, Coupling]:

@@ -146,18 +146,18 @@ def _exists(fix: Fix) -> bool:
     return bool(there) and (target is None or fix[0] == "legalize")
 
 
-def _answered(found: Explanation, message: Message, fixes: Sequence[Fix], trials: FixTrials) -> Explanation:
+def _answered(explanation: Explanation, message: Message, fixes: Sequence[Fix], trials: FixTrials) -> Explanation:
     """The explanation with the first fix after which the cause is gone, else with the first that changes the model."""
     target = next((one for fix in fixes if (one := _judge(message, fix))), message.target)
     own = _TARGETS.get(message.runtime)
     broken = trials.breaks(own, message.rule) if own is not None and message.rule else None
-    found = replace(found, target=target, accepted_before=trials.accepts(target), rule_broken=broken)
+    explanation = replace(explanation, target=target, accepted_before=trials.accepts(target), rule_broken=broken)
     if not fixes and (said := unfed(trials.fed, trials.document)) is not None:
-        return replace(found, reason=said)
+        return replace(explanation, reason=said)
     if FED_SIZE in fixes and (vector := fed_vector(trials.fed, trials.document)) is not None:
-        return replace(found, reason=vector)
+        return replace(explanation, reason=vector)
     if _is_no_size(fixes, trials.fed, trials.document):
-        return replace(found, reason=Diagnostic("library.fed-axis-is-no-size", axes=_axes(trials.fed)))
+        return replace(explanation, reason=Diagnostic("library.fed-axis-is-no-size", axes=_axes(trials.fed)))
     path = os.fsdecode(trials.model) if isinstance(trials.model, (str, bytes, os.PathLike)) else None
     candidates, useless = _sorted_out(message, fixes, target, trials)
     if not candidates:
@@ -165,26 +165,28 @@ def _answered(found: Explanation, message: Message, fixes: Sequence[Fix], trials
             (_line(fix[0], path or "MODEL", _out(fix, path, "OUT"), trials.trial(fix).words), reason)
             for fix, reason in useless
         ]
-        return replace(found, reason=next((reason for _, reason in tried), None), tried=tuple(tried[:_MOST_TRIED]))
-    fix, made, gone = next((one for one in candidates if one[-1]), candidates[0])
+        return replace(
+            explanation, reason=next((reason for _, reason in tried), None), tried=tuple(tried[:_MOST_TRIED])
+        )
+    fix, trial, gone = next((one for one in candidates if one[-1]), candidates[0])
     target = _judge(message, fix) or target
-    found = replace(
-        found,
+    explanation = replace(
+        explanation,
         target=target,
         accepted_before=trials.accepts(target),
-        accepted_after=made.complete if target is None else verdict(made.model, target),
+        accepted_after=trial.complete if target is None else verdict(trial.model, target),
         cause_gone=None if broken is False else gone,
     )
     rest = [one for one in fixes if one != fix] if gone is False else []
-    if message.then is not None and "--set" in made.words:
+    if message.then is not None and "--set" in trial.words:
         rest.append(message.then)
-    second = next((one for one in rest if _finishes(one, made, _judge(message, one) or target, message, trials)), None)
+    second = next((one for one in rest if _finishes(one, trial, _judge(message, one) or target, message, trials)), None)
     if second is None and fix != REPAIR and trials.needs_names(target):
         second = REPAIR
     out = _out(fix, path, "OUT")
     return replace(
-        found,
-        command=_line(fix[0], path or "MODEL", out, made.words),
+        explanation,
+        command=_line(fix[0], path or "MODEL", out, trial.words),
         then=None if second is None else _line(second[0], out, _out(second, path, "OUT2"), second[1:]),
     )
 
@@ -227,9 +229,9 @@ def _judge(message: Message, fix: Fix) -> str | None:
     return target
 
 
-def _finishes(fix: Fix, made: FixTrial, target: str | None, message: Message, trials: FixTrials) -> bool:
+def _finishes(fix: Fix, trial: FixTrial, target: str | None, message: Message, trials: FixTrials) -> bool:
     """Whether the fix does the rest of the work on what another one made, by the target's rules or by a run."""
-    after = run(fix, fix[1:], made.model) if FED not in fix else FixTrial(())
+    after = run(fix, fix[1:], trial.model) if FED not in fix else FixTrial(())
     if target is None:
         return trials.cause_gone(fix, after, None, at_other_sizes=message.at_other_sizes) is True
     return after.complete and verdict(after.model, target) is not False

@@ -144,7 +144,7 @@ class NodeTimes:
     def cut(self, sites: Sequence[Site]) -> list[CutNode]:
         """Those of the sites that have another form, cut out."""
         extraction = Extraction(self.view, self.view)
-        found = []
+        nodes = []
         for legalizer in legalizers(self.view, sites, self.target, self.allowance):
             site, now = legalizer.site, form_now(legalizer)
             if now is None:
@@ -152,8 +152,8 @@ class NodeTimes:
             names = [name for name in candidates(legalizer) if name != now and not now.startswith(f"{name} for ")]
             if names:
                 cut = cut_out(self.view.document, extraction, site.key, site.input)
-                found.append(CutNode(site, cut, (now, *names)))
-        return found
+                nodes.append(CutNode(site, cut, (now, *names)))
+        return nodes
 
     def values(self, cuts: Sequence[CutNode]) -> Values:
         """What the model is fed, its outputs, and what the nodes are fed and give in it.
@@ -181,8 +181,8 @@ class NodeTimes:
         kind = self.kind(node, values)
         if kind not in self._known:
             self._known[kind] = self._measured(node, values)
-        known = self._known[kind]
-        return None if known is None else replace(known, index=node.site.index, node=node.site.label)
+        speed = self._known[kind]
+        return None if speed is None else replace(speed, index=node.site.index, node=node.site.label)
 
     def _measured(self, node: CutNode, values: Values) -> NodeSpeed | None:
         write_sizes(node.cut.proto, values)
@@ -216,11 +216,11 @@ class NodeTimes:
         now, forms = form_now(legalizer), candidates(legalizer)
         if now != node.forms[0]:
             return {}
-        found = {AS_IT_IS: node.cut} if now == AS_IT_IS else {now: self._as(view, sites, {})}
+        models = {AS_IT_IS: node.cut} if now == AS_IT_IS else {now: self._as(view, sites, {})}
         for name in node.forms[1:]:
             if name in forms:
-                found[name] = self._as(view, sites, {sites[0].key: name})
-        return found
+                models[name] = self._as(view, sites, {sites[0].key: name})
+        return models
 
     def _as(self, view: ModelView, sites: Sequence[Site], chosen: Mapping[Key, str]) -> Document:
         return rewrite(view, sites, LegalizeAs(self.target, self.allowance, chosen)).document
@@ -229,37 +229,37 @@ class NodeTimes:
 def fastest(
     view: ModelView,
     sites: Sequence[Site],
-    made: Rewritten,
+    rewritten: Rewritten,
     target: Target,
     allowance: Allowance,
     conditions: Conditions,
     *,
     python: str | None = None,
 ) -> tuple[Rewritten, Speed]:
-    """The model with the fastest forms of the sites of `view`'s document, and what was measured; `made` is what
-    `legalize` makes without measuring.
+    """The model with the fastest forms of the sites of `view`'s document, and what was measured; `rewritten` is
+    what `legalize` makes without measuring.
 
     Raises UsageError for a target whose runtime cannot be asked, RefusedError where a size is open that decides the
     times, and where the model does not run.
     """
     row = RUNTIMES.get(target.name)
     if row is None:
-        known = ", ".join(row.name for row in ROWS if row.target == row.name)
-        raise UsageError("library.fastest-not-run-here", target=target.name, known=known)
+        names = ", ".join(row.name for row in ROWS if row.target == row.name)
+        raise UsageError("library.fastest-not-run-here", target=target.name, known=names)
     require_sizes(view.document, conditions)
     with Runtime(row, python=python, time_limit=seconds_left(conditions)) as runtime:
         times = NodeTimes(view, target, allowance, runtime, conditions, row.title)
-        return _Choice(view, sites, made, times).of_all()
+        return _Choice(view, sites, rewritten, times).of_all()
 
 
 def require_sizes(document: Document, conditions: Conditions) -> None:
     """Raises RefusedError for an input with an open size other than the batch: times hang on it. What `--shape` gives
     is known, and so are sizes of the same name elsewhere."""
     inputs = [entry for entry in model_inputs(document.proto) if not entry.has_default]
-    known = {dim for entry in inputs if entry.name in conditions.shapes for dim in entry.shape or () if dim is not None}
+    dims = {dim for entry in inputs if entry.name in conditions.shapes for dim in entry.shape or () if dim is not None}
     for entry in inputs:
         sizes = (None,) if entry.shape is None else entry.shape[1:]
-        if entry.name not in conditions.shapes and not all(isinstance(size, int) or size in known for size in sizes):
+        if entry.name not in conditions.shapes and not all(isinstance(size, int) or size in dims for size in sizes):
             raise RefusedError("library.fastest-open-size", name=entry.name, type_text=entry.type_text)
 
 
@@ -299,13 +299,13 @@ class _Choice:
                     groups.setdefault(self.times.kind(node, values), []).append(node.site.key)
         progress.done("measuring the whole model")
         whole = self._settled(speeds, list(groups.values()), values)
-        kept = whole.chosen if whole is not None and whole.speed.kept else {}
-        made = self.made if whole is None or not kept else whole.made
-        paired = zip(self.sites, made.outcomes, strict=True)
-        outcomes = tuple(self._timed(site, outcome, speeds.get(site.key), kept, whole) for site, outcome in paired)
-        rows = tuple(one if key in kept else replace(one, after=one.before) for key, one in speeds.items())
+        chosen = whole.chosen if whole is not None and whole.speed.kept else {}
+        rewritten = self.made if whole is None or not chosen else whole.made
+        paired = zip(self.sites, rewritten.outcomes, strict=True)
+        outcomes = tuple(self._timed(site, outcome, speeds.get(site.key), chosen, whole) for site, outcome in paired)
+        rows = tuple(one if key in chosen else replace(one, after=one.before) for key, one in speeds.items())
         measured = Speed(self.times.title, rows, None if whole is None else whole.speed)
-        return replace(made, outcomes=outcomes), measured
+        return replace(rewritten, outcomes=outcomes), measured
 
     def _settled(
         self, speeds: Mapping[Key, NodeSpeed], groups: Sequence[Sequence[Key]], values: Values
@@ -323,8 +323,8 @@ class _Choice:
         if first.part > GAIN and len(ordered) > 1:
             best = replace(first, chosen={}, part=1.0)
             for keys in ordered[:_MOST_PARTS]:
-                more = self._tried({**best.chosen, **{key: speeds[key].after.form for key in keys}}, values)
-                best = more if more.part <= best.part * _LEAST_STEP else best
+                trial = self._tried({**best.chosen, **{key: speeds[key].after.form for key in keys}}, values)
+                best = trial if trial.part <= best.part * _LEAST_STEP else best
         if best.part > GAIN:
             return first
         return replace(best, speed=replace(best.speed, kept=True))
@@ -340,23 +340,23 @@ class _Choice:
             if not answer.models or not all(model.times for model in answer.models):
                 why = answer.reason or next((model.reason for model in answer.models if model.reason), "")
                 raise RefusedError("library.fastest-does-not-run", why=why)
-            found = dict(zip(order, answer.models, strict=True))
-            parts.append(ratio(found["before"].times, found["after"].times))
-            old += found["before"].times
-            new += found["after"].times
+            timings = dict(zip(order, answer.models, strict=True))
+            parts.append(ratio(timings["before"].times, timings["after"].times))
+            old += timings["before"].times
+            new += timings["after"].times
         speed = WholeSpeed(min(old) * 1e3, min(new) * 1e3, kept=False)
         part = ratio(old, new) if max(parts) < 1 else max(parts)
         return _Whole(chosen, part, speed, after)
 
     def _timed(
-        self, site: Site, outcome: Outcome, speed: NodeSpeed | None, kept: Mapping[Key, str], whole: _Whole | None
+        self, site: Site, outcome: Outcome, speed: NodeSpeed | None, chosen: Mapping[Key, str], whole: _Whole | None
     ) -> Outcome:
         """The outcome with what was measured of the site."""
         if outcome.status is Status.REFUSED:
             return outcome
         if speed is None:
             said = why_left_alone(site) or self._why_nothing(site)
-        elif site.key in kept:
+        elif site.key in chosen:
             said = Diagnostic("library.fastest-chosen", before=_ms(speed.before.ms), after=_ms(speed.after.ms))
         elif speed.after != speed.before and whole is not None:
             times = {"before": _ms(whole.speed.before_ms), "after": _ms(whole.speed.after_ms)}
@@ -380,9 +380,9 @@ class _Choice:
         times = self.times
         if times.allowance.inexact:
             return ""
-        known = self._forms(site, times.allowance)
+        allowed = self._forms(site, times.allowance)
         every = self._forms(site, replace(times.allowance, inexact=True))
-        near = ", ".join(name for name in every if name not in known)
+        near = ", ".join(name for name in every if name not in allowed)
         return f"; {Diagnostic('library.fastest-inexact-too', forms=near)}" if near else ""
 
 

@@ -84,12 +84,12 @@ def fed_shape(document: Document, fed: FedSizes) -> Shapes | None:
 def other_shapes(document: Document) -> list[Shapes]:
     """Larger images than the file's, to run it with."""
     tried: list[Shapes] = []
-    for times_high, more_high, times_wide, more_wide in _ENLARGED:
+    for times_high, added_high, times_wide, added_wide in _ENLARGED:
         shapes = {}
         for image in fed_images(document):
             dims = [size or (1 if axis == image.axes.get("batch") else _USUAL) for axis, size in enumerate(image.dims)]
-            for name, times, more in (("height", times_high, more_high), ("width", times_wide, more_wide)):
-                dims[image.axes[name]] = dims[image.axes[name]] * times + more
+            for name, times, added in (("height", times_high, added_high), ("width", times_wide, added_wide)):
+                dims[image.axes[name]] = dims[image.axes[name]] * times + added
             shapes[image.name] = tuple(dims)
         tried += [shapes] if shapes else []
     return tried
@@ -151,8 +151,8 @@ def model_findings(model: Model, target: str | None, fed: FedSizes | None = None
 
 def _not_there(view: ModelView, names: Sequence[str]) -> tuple[str, ...]:
     nodes = [node for scope in view.scopes.by_path.values() for node in scope.body.node]
-    known = {name for node in nodes for name in (node.name, *node.output)}
-    return tuple(name for name in names if name not in known)
+    present = {name for node in nodes for name in (node.name, *node.output)}
+    return tuple(name for name in names if name not in present)
 
 
 def _scaled_batch(site: Site) -> ShownFault | None:
@@ -205,17 +205,17 @@ class FixTrials:
     def trial(self, fix: Fix) -> FixTrial:
         """The options with which the fix changes every node, else those with which it changes some."""
         if fix not in self._tried:
-            made = list[FixTrial]()
+            trials = list[FixTrial]()
             for words in self._options(fix):
-                made.append(run(fix, words, self.model))
+                trials.append(run(fix, words, self.model))
                 # A size is an example, and changes nothing of what is asked for; other options would.
-                if made[-1].retry_args[:1] == ("--size",):
-                    made.append(run(fix, (*words, *made[-1].retry_args), self.model))
-                if made[-1].complete:
+                if trials[-1].retry_args[:1] == ("--size",):
+                    trials.append(run(fix, (*words, *trials[-1].retry_args), self.model))
+                if trials[-1].complete:
                     break
-            working = [one for one in made if one.model is not None]
+            working = [one for one in trials if one.model is not None]
             nothing = FixTrial(fix[1:])
-            self._tried[fix] = next((one for one in working if one.complete), (working or made or [nothing])[0])
+            self._tried[fix] = next((one for one in working if one.complete), (working or trials or [nothing])[0])
         return self._tried[fix]
 
     def accepts(self, target: str | None) -> bool | None:
@@ -235,19 +235,19 @@ class FixTrials:
         name = rule.partition(": ")[0]
         return any(one.rule == name for verdict in verdicts for one in verdict.violations)
 
-    def cause_gone(self, fix: Fix, made: FixTrial, target: str | None, *, at_other_sizes: bool) -> bool | None:
+    def cause_gone(self, fix: Fix, trial: FixTrial, target: str | None, *, at_other_sizes: bool) -> bool | None:
         """Whether the cause of the message is gone in what a fix made; None: nothing here can tell.
 
         The target's rules tell where they rejected the model; else a run at the sizes that were fed, at other sizes, or
         as the file is.
         """
-        if not made.complete:
+        if not trial.complete:
             return False
         if target is not None and self.accepts(target) is False:
-            return verdict(made.model, target)
+            return verdict(trial.model, target)
         if fix[0] in ("promote-scales", "freeze-scales") or target not in (None, "onnxruntime"):
             return None
-        after = opened(made.model)
+        after = opened(trial.model)
         if self.fed.axes:
             fed = fed_shape(self.document, self.fed)
             return None if fed is None else runs_at(after, fed)
@@ -361,10 +361,10 @@ def run(fix: Fix, words: tuple[str, ...], model: Model) -> FixTrial:
     refused = next((one for one in result.outcomes if one.status is Status.REFUSED), None)
     # A new input size alone changes no node, and is verified.
     works = result.changed or result.verification.status in (VerificationStatus.PASSED, VerificationStatus.UNREFUTED)
-    made = result.model if works else None
+    after = result.model if works else None
     if refused is None:
-        return FixTrial(words, made, complete=works, reason=None if works else result.verification.reason)
-    return FixTrial(words, made, False, refused.retry_args, f"{refused.node}: {refused.reason}")
+        return FixTrial(words, after, complete=works, reason=None if works else result.verification.reason)
+    return FixTrial(words, after, False, refused.retry_args, f"{refused.node}: {refused.reason}")
 
 
 def verdict(model: Model, target: str) -> bool | None:

@@ -51,27 +51,29 @@ def freeze_scales(
     """
     view = ModelView(document)
     sites = select(sites_in(view), node)
-    made, values = freeze(document, sites, values=set, all_uses=all_uses, view=view)
-    made = replace(made, outcomes=_with_examples(view, sites, made.outcomes))
-    changed = [site for site, outcome in zip(sites, made.outcomes, strict=True) if outcome.status is Status.CHANGED]
+    rewritten, values = freeze(document, sites, values=set, all_uses=all_uses, view=view)
+    rewritten = replace(rewritten, outcomes=_with_examples(view, sites, rewritten.outcomes))
+    changed = [
+        site for site, outcome in zip(sites, rewritten.outcomes, strict=True) if outcome.status is Status.CHANGED
+    ]
     moved = without_their_chain(changed)
     if changed:
         plan = Plan(frozenset(site.key for site in changed), frozen=values)
-        made = made.with_document(seam.submitted(document, made.document, plan))
+        rewritten = rewritten.with_document(seam.submitted(document, rewritten.document, plan))
     if not changed or not verify:
         nothing = not_verified() if changed else skipped("library.nothing-frozen")
-        return Result(made.document, measured(made.outcomes, moved, nothing), (), nothing)
+        return Result(rewritten.document, measured(rewritten.outcomes, moved, nothing), (), nothing)
 
     from resizefix.verification.verify import prove_rewrite  # onnxruntime is imported where something is run
 
     rules = conditions(**run)
     keys = {site.key: site.input for site in changed}
     last_bits = half_units(site.elem_type for site in changed)
-    verification = prove_rewrite(document, made.document, keys, last_bits, rules, feeds=values)
-    outcomes = measured(made.outcomes, moved, verification)
+    verification = prove_rewrite(document, rewritten.document, keys, last_bits, rules, feeds=values)
+    outcomes = measured(rewritten.outcomes, moved, verification)
     if not verification.passed:
         raise failed(Result(document, outcomes, (), verification))
-    return Result(made.document, outcomes, (), verification)
+    return Result(rewritten.document, outcomes, (), verification)
 
 
 def _with_examples(view: ModelView, sites: Sequence[Site], outcomes: Sequence[Outcome]) -> tuple[Outcome, ...]:

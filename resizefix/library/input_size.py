@@ -62,12 +62,12 @@ def choices_like(other: Document, make: Make, choices: Choices, rules: Condition
         if isinstance(one, SizeRefusedError):
             last = one
             continue
-        made, chosen = one
+        document, chosen = one
         try:
-            found = engine.run(made, fitted.feeds)
+            outputs = engine.run(document, fitted.feeds)
         except (CannotLoadError, CannotRunError, UsageError):
             continue
-        if compare(fitted.outputs, found).bitwise:
+        if compare(fitted.outputs, outputs).bitwise:
             return chosen
     node = "the model" if last is None else last.node
     raise RefusedError("library.like-not-reached", node=node, tries=_MOST_TRIES)
@@ -75,7 +75,7 @@ def choices_like(other: Document, make: Make, choices: Choices, rules: Condition
 
 def _tried(make: Make, choices: Choices) -> Iterator[tuple[Document, Choices] | SizeRefusedError]:
     """Each model that readings make: those of the questions first, then those against the conventions."""
-    pending, made = [choices], []
+    pending, working = [choices], []
     while pending:
         current = pending.pop(0)
         try:
@@ -84,9 +84,9 @@ def _tried(make: Make, choices: Choices) -> Iterator[tuple[Document, Choices] | 
             pending += [current.with_reading(error.node, one.name) for one in error.readings]
             yield error
             continue
-        made.append((current, assumed))
+        working.append((current, assumed))
         yield document, current
-    for current, assumed in made:
+    for current, assumed in working:
         against = [readings_of(use.args) for use in assumed if use.args]
         for count in (1, 2):
             for some in combinations(against, count):

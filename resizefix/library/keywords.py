@@ -80,5 +80,5 @@ def _value(read: Callable[[Any], Any] | None, value: Any) -> Any:
 
 
 def _listed(names: Sequence[str]) -> str:
-    more = len(names) - _MOST_LISTED
-    return ", ".join(names) if more <= 1 else f"{', '.join(names[:_MOST_LISTED])} and {more} more"
+    rest = len(names) - _MOST_LISTED
+    return ", ".join(names) if rest <= 1 else f"{', '.join(names[:_MOST_LISTED])} and {rest} more"

@@ -176,17 +176,17 @@ class _Rewriting:
         first: VerificationFailedError | None = None
         allowed = INEXACT_BOUND if self.allowance.inexact else LOWERED_BOUND
         while True:
-            made = self._submitted(self._by_rules(passed_over))
-            model = made.document.light_bytes()
+            rewritten = self._submitted(self._by_rules(passed_over))
+            model = rewritten.document.light_bytes()
             if model in tried:
                 assert first is not None
                 raise first
-            result = self._tested(made, allowed)
+            result = self._tested(rewritten, allowed)
             if not isinstance(result, _Refuted):
                 return result
             tried.append(model)
             first = first or result.error
-            for key in result.nodes or {site.key for site in self._changed(made)}:
+            for key in result.nodes or {site.key for site in self._changed(rewritten)}:
                 passed_over[key] = passed_over.get(key, 0) + 1
 
     def fastest(self) -> Result:
@@ -194,16 +194,18 @@ class _Rewriting:
         from resizefix.library.fastest import fastest as choose  # onnxruntime is imported where something is run
         from resizefix.operations.candidates import LARGEST_BOUND
 
-        start, made = self.start, self._by_rules({})
-        made, speed = choose(start.view, start.sites, made, self.target, self.allowance, self.rules, python=self.python)
-        result = self._tested(self._submitted(made), LARGEST_BOUND)
+        start, rewritten = self.start, self._by_rules({})
+        rewritten, speed = choose(
+            start.view, start.sites, rewritten, self.target, self.allowance, self.rules, python=self.python
+        )
+        result = self._tested(self._submitted(rewritten), LARGEST_BOUND)
         if isinstance(result, _Refuted):
             raise result.error
         return replace(result, speed=speed)
 
     def _by_rules(self, passed_over: Mapping[Key, int]) -> Rewritten:
         start = self.start
-        made = make_legal(
+        rewritten = make_legal(
             start.pins.document,
             start.sites,
             self.target,
@@ -211,35 +213,35 @@ class _Rewriting:
             view=start.view,
             passed_over=passed_over,
         )
-        return replace(made, outcomes=start.pins.outcomes(start.sites, made.outcomes))
+        return replace(rewritten, outcomes=start.pins.outcomes(start.sites, rewritten.outcomes))
 
-    def _submitted(self, made: Rewritten) -> Rewritten:
+    def _submitted(self, rewritten: Rewritten) -> Rewritten:
         """With the outcomes of the sites as they came, and submitted."""
         start = self.start
         if start.base is not start.document:
             now = default_opset(start.base.proto.opset_import, fallback=1)
-            outcomes = with_raised(made.outcomes, start.given, made.document, now)
-            made = replace(made, outcomes=_reading(outcomes, start.given, start.by_size))
-        changed = self._changed(made)
+            outcomes = with_raised(rewritten.outcomes, start.given, rewritten.document, now)
+            rewritten = replace(rewritten, outcomes=_reading(outcomes, start.given, start.by_size))
+        changed = self._changed(rewritten)
         if not changed:
-            return made
+            return rewritten
         keys = frozenset(site.key for site in changed) | start.pins.nodes
-        plan = Plan(keys, types=_of_other_type(made, changed))
-        return made.with_document(seam.submitted(start.base, made.document, plan))
+        plan = Plan(keys, types=_of_other_type(rewritten, changed))
+        return rewritten.with_document(seam.submitted(start.base, rewritten.document, plan))
 
-    def _changed(self, made: Rewritten) -> list[Site]:
-        pairs = zip(self.start.given, made.outcomes, strict=True)
+    def _changed(self, rewritten: Rewritten) -> list[Site]:
+        pairs = zip(self.start.given, rewritten.outcomes, strict=True)
         return [site for site, outcome in pairs if outcome.status is Status.CHANGED]
 
-    def _tested(self, made: Rewritten, allowed: float) -> Result | _Refuted:
+    def _tested(self, rewritten: Rewritten, allowed: float) -> Result | _Refuted:
         """The result if everybody who can be asked has nothing against it."""
-        start, changed = self.start, self._changed(made)
+        start, changed = self.start, self._changed(rewritten)
         try:
             if self.verify and changed and self.target.name in SPEAKS_FOR:
-                self._ask_parser(made, changed)
+                self._ask_parser(rewritten, changed)
             if self.verify and start.base is not start.document:
-                require_raised_alike(start.document, start.base, made.outcomes, self.rules)
-            result = proven(start.document, made, changed, allowed, self.rules if self.verify else None)
+                require_raised_alike(start.document, start.base, rewritten.outcomes, self.rules)
+            result = proven(start.document, rewritten, changed, allowed, self.rules if self.verify else None)
         except VerificationFailedError as error:
             return _Refuted(error, ())
         result = replace(result, blockers=_mistaken(start.view, self.target))
@@ -255,14 +257,14 @@ class _Rewriting:
         reason = f"{result.verification.reason}; {proof.said}" if result.verification.reason else proof.said
         return replace(result, verification=replace(result.verification, reason=reason))
 
-    def _ask_parser(self, made: Rewritten, changed: Sequence[Site]) -> None:
+    def _ask_parser(self, rewritten: Rewritten, changed: Sequence[Site]) -> None:
         """Raises VerificationFailedError where the target's own parser refuses what was rewritten."""
         from resizefix.library.live import why_live_refuses  # a parser of its own process is asked by few
 
-        refusal = why_live_refuses(self.start.document, made.document, changed)
+        refusal = why_live_refuses(self.start.document, rewritten.document, changed)
         if refusal is not None:
             refuted = Verification(VerificationStatus.FAILED, refusal)
-            raise failed(Result(self.start.document, made.outcomes, (), refuted))
+            raise failed(Result(self.start.document, rewritten.outcomes, (), refuted))
 
 
 def _reading_sizes(document: Document, by_size: Dividends) -> Document:
@@ -285,9 +287,9 @@ def _reading(outcomes: Sequence[Outcome], sites: Sequence[Site], by_size: Divide
     )
 
 
-def _of_other_type(made: Rewritten, changed: Sequence[Site]) -> frozenset[Key]:
+def _of_other_type(rewritten: Rewritten, changed: Sequence[Site]) -> frozenset[Key]:
     """The nodes that give floats now, because a target resizes no such integers."""
-    shapes = made.view.shapes
+    shapes = rewritten.view.shapes
     integers = (site for site in changed if site.elem_type == TensorProto.UINT8)
     return frozenset(site.key for site in integers if shapes.elem_type(site.key) == TensorProto.FLOAT)
 

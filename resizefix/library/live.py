@@ -130,7 +130,7 @@ def why_live_refuses(before: Document, after: Document, changed: Sequence[Site])
     if verdict is None or not verdict.errors:
         return None
     old = {node.SerializeToString(deterministic=True) for _, body in bodies(before.proto) for node in body.node}
-    made = {
+    outputs = {
         name
         for _, body in bodies(after.proto)
         for node in body.node
@@ -138,7 +138,7 @@ def why_live_refuses(before: Document, after: Document, changed: Sequence[Site])
         for name in node.output
     }
     first = verdict.errors[0]
-    if all(error.output in made for error in verdict.errors):
+    if all(error.output in outputs for error in verdict.errors):
         places = ", ".join(site.label for site in changed)
         said = {"parser": verdict.parser, "places": places, "node": first.node, "why": one_paragraph(first.message)}
         return Diagnostic("library.parser-refuses-rewrite", **said)
@@ -150,14 +150,14 @@ def why_live_refuses(before: Document, after: Document, changed: Sequence[Site])
     return None
 
 
-def _with_feeding(found: LiveVerdict, document: Document) -> LiveVerdict:
+def _with_feeding(verdict: LiveVerdict, document: Document) -> LiveVerdict:
     """Errors at nodes whose data come from a resize name it."""
-    if not found.errors:
-        return found
+    if not verdict.errors:
+        return verdict
     labels = {site.output: site.label for site in find_sites(document)}
     makers = {name: node for _, body in bodies(document.proto) for node in body.node for name in node.output if name}
-    errors = (replace(error, fed_by=_nearest_resize(error.output, makers, labels)) for error in found.errors)
-    return replace(found, errors=tuple(errors))
+    errors = (replace(error, fed_by=_nearest_resize(error.output, makers, labels)) for error in verdict.errors)
+    return replace(verdict, errors=tuple(errors))
 
 
 def _nearest_resize(output: str | None, makers: Mapping[str, NodeProto], labels: Mapping[str, str]) -> str | None:
@@ -175,10 +175,10 @@ def _nearest_resize(output: str | None, makers: Mapping[str, NodeProto], labels:
     return None
 
 
-def _labelled(found: LiveVerdict, document: Document) -> LiveVerdict:
+def _labelled(verdict: LiveVerdict, document: Document) -> LiveVerdict:
     """Errors at nodes without a name get the label that reports give such a node."""
-    if all(error.node != "" for error in found.errors):
-        return found
+    if all(error.node != "" for error in verdict.errors):
+        return verdict
     labels = {
         (node.op_type, node.output[0]): node_label(node, index)
         for _, body in bodies(document.proto)
@@ -188,9 +188,9 @@ def _labelled(found: LiveVerdict, document: Document) -> LiveVerdict:
     labels.update({(site.op_type, site.output): site.label for site in find_sites(document)})
     errors = (
         replace(error, node=labels.get((error.op_type, error.output or ""))) if error.node == "" else error
-        for error in found.errors
+        for error in verdict.errors
     )
-    return replace(found, errors=tuple(errors))
+    return replace(verdict, errors=tuple(errors))
 
 
 Pythons = Mapping[str, str]
@@ -248,12 +248,12 @@ def verify_in(
     row = runtime_named(name)
     places = places_of(find_sites(before))
     with Runtime(row, python=(pythons or {}).get(row.name), time_limit=seconds_left(conditions)) as runtime:
-        found = verify_in_runtime(before, after, runtime, places, conditions, allowed, feeding)
-        if before is after and not isinstance(found, LiveUnavailable):
-            found = with_bodies(found, before, runtime, places, conditions)
-    if isinstance(found, LiveUnavailable):
-        raise UsageError("library.runtime-cannot-be-asked", why=found.reason)
-    return replace(found, sites=_with_rules(found.sites, before, row), sessions=conditions.spent.sessions)
+        verification = verify_in_runtime(before, after, runtime, places, conditions, allowed, feeding)
+        if before is after and not isinstance(verification, LiveUnavailable):
+            verification = with_bodies(verification, before, runtime, places, conditions)
+    if isinstance(verification, LiveUnavailable):
+        raise UsageError("library.runtime-cannot-be-asked", why=verification.reason)
+    return replace(verification, sites=_with_rules(verification.sites, before, row), sessions=conditions.spent.sessions)
 
 
 @dataclass(frozen=True)
@@ -287,48 +287,48 @@ def prove_live(
         return LiveProof(True, Diagnostic("library.rules-alone-no-runtime", target=target.name))
     places = places_of(changed)
     with Runtime(row, python=python, time_limit=min(seconds_left(conditions), _MOST_SECONDS)) as runtime:
-        found = verify_in_runtime(before, after, runtime, places, conditions)
-        if isinstance(found, LiveUnavailable):
-            return LiveProof(True, Diagnostic("library.rules-alone", target=target.name, why=found.reason))
-        if found.passed:
-            return LiveProof(True, Diagnostic("library.right-in-runtime", runtime=found.runtime))
-        if found.runtime is None:  # onnxruntime itself does not run the model
-            return LiveProof(True, Diagnostic("library.rules-alone", target=target.name, why=found.reason))
-        if found.runs:
-            return _of_differing(found, places)
+        verification = verify_in_runtime(before, after, runtime, places, conditions)
+        if isinstance(verification, LiveUnavailable):
+            return LiveProof(True, Diagnostic("library.rules-alone", target=target.name, why=verification.reason))
+        if verification.passed:
+            return LiveProof(True, Diagnostic("library.right-in-runtime", runtime=verification.runtime))
+        if verification.runtime is None:  # onnxruntime itself does not run the model
+            return LiveProof(True, Diagnostic("library.rules-alone", target=target.name, why=verification.reason))
+        if verification.runs:
+            return _of_differing(verification, places)
         was = verify_in_runtime(before, before, runtime, (), conditions)
         alone = nodes_in_runtime(after, runtime, places, conditions)
     alone = () if isinstance(alone, LiveUnavailable) else alone
     if isinstance(was, Verification) and was.runs:  # it ran the model as it was
-        said = Diagnostic("library.rewrite-stops-runtime", runtime=found.runtime, why=found.reason)
+        said = Diagnostic("library.rewrite-stops-runtime", runtime=verification.runtime, why=verification.reason)
         return LiveProof(False, said, _to_blame(alone, places))
     nodes = [node for _, body in bodies(before.proto) for node in body.node if node.op_type != "Constant"]
-    return _of_neither_run(found, places, alone, nothing_else=len(nodes) == len(changed))
+    return _of_neither_run(verification, places, alone, nothing_else=len(nodes) == len(changed))
 
 
-def _of_differing(found: Verification, places: Sequence[ResizePlace]) -> LiveProof:
+def _of_differing(verification: Verification, places: Sequence[ResizePlace]) -> LiveProof:
     """The proof where the runtime runs the model and gives something else."""
-    told = {"runtime": found.runtime, "why": found.reason or ""}
-    wrong = [drift.node for drift in found.sites if drift.differs and drift.input_rel_diff <= RIGHT_WITHIN]
+    args = {"runtime": verification.runtime, "why": verification.reason or ""}
+    wrong = [drift.node for drift in verification.sites if drift.differs and drift.input_rel_diff <= RIGHT_WITHIN]
     if not wrong:
-        return LiveProof(True, Diagnostic("library.other-operators-differ", **told))
+        return LiveProof(True, Diagnostic("library.other-operators-differ", **args))
     refuted = frozenset(place.key for place in places if place.label in wrong)
-    return LiveProof(False, Diagnostic("library.rewrite-differs-in-runtime", node=wrong[0], **told), refuted)
+    return LiveProof(False, Diagnostic("library.rewrite-differs-in-runtime", node=wrong[0], **args), refuted)
 
 
 def _of_neither_run(
-    found: Verification, places: Sequence[ResizePlace], alone: Sequence[NodeAnswer], *, nothing_else: bool
+    verification: Verification, places: Sequence[ResizePlace], alone: Sequence[NodeAnswer], *, nothing_else: bool
 ) -> LiveProof:
     """The proof where the runtime runs the model neither before nor after; `alone`: what it makes of each rewritten
     node by itself, at sizes that are fixed. `nothing_else`: the model has no other operators."""
     wrong = next((answer for answer in alone if answer.ending is not None and not answer.agrees), None)
     if wrong is not None or nothing_else:
-        node, why = (places[0].label, found.reason) if wrong is None else (wrong.node, wrong.message)
-        said = Diagnostic("library.rewrite-is-not-run", runtime=found.runtime, node=node, why=why)
+        node, why = (places[0].label, verification.reason) if wrong is None else (wrong.node, wrong.message)
+        said = Diagnostic("library.rewrite-is-not-run", runtime=verification.runtime, node=node, why=why)
         return LiveProof(False, said, _to_blame(alone, places))
     all_right = alone and all(answer.ending is Ending.RAN for answer in alone)
     code = "library.runs-neither-but-nodes" if all_right else "library.runs-neither"
-    return LiveProof(True, Diagnostic(code, runtime=found.runtime, why=found.reason))
+    return LiveProof(True, Diagnostic(code, runtime=verification.runtime, why=verification.reason))
 
 
 def _to_blame(alone: Sequence[NodeAnswer], places: Sequence[ResizePlace]) -> frozenset[Key]:

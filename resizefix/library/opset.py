@@ -103,34 +103,34 @@ def _broken(document: Document, sites: Sequence[Site]) -> tuple[Outcome, ...]:
     )
 
 
-def _proven(document: Document, made: Rewritten, opset: int, rules: Conditions) -> Result[Document]:
+def _proven(document: Document, rewritten: Rewritten, opset: int, rules: Conditions) -> Result[Document]:
     """The result, if both models compute the same: bit for bit without optimisation, unless nodes round otherwise."""
     from resizefix.verification.verify import first_differing_node, prove_rewrite  # onnxruntime is imported here
 
     view = ModelView(document)
-    places = ((str(path), view.scopes.by_path[path].producers[name], (path, name)) for path, name in made.touched)
+    places = ((str(path), view.scopes.by_path[path].producers[name], (path, name)) for path, name in rewritten.touched)
     data = {}
     for _, index, (path, name) in sorted(places, key=lambda place: (*place[:2], place[2][1])):  # a set has no order
         inputs = view.scopes.by_path[path].body.node[index].input
         if inputs and inputs[0]:
             data[path, name] = inputs[0]
-    changed = [one for one, outcome in zip(find_sites(document), made.outcomes, strict=True) if outcome.after]
-    bounds = {key: ErrorBound() for key in data} | bounds_of(made.outcomes, changed)
-    bounds |= {step.key: step.error for step in made.steps if step.key in data}
-    unknown = any(not outcome.exact and outcome.bound is None for outcome in made.outcomes)
-    allowed = 0.0 if made.exact else max(INEXACT_BOUND if unknown else LOWERED_BOUND, _half(view))
-    verification = prove_rewrite(document, made.document, data, allowed, rules, bounds=bounds)
+    changed = [one for one, outcome in zip(find_sites(document), rewritten.outcomes, strict=True) if outcome.after]
+    bounds = {key: ErrorBound() for key in data} | bounds_of(rewritten.outcomes, changed)
+    bounds |= {step.key: step.error for step in rewritten.steps if step.key in data}
+    unknown = any(not outcome.exact and outcome.bound is None for outcome in rewritten.outcomes)
+    allowed = 0.0 if rewritten.exact else max(INEXACT_BOUND if unknown else LOWERED_BOUND, _half(view))
+    verification = prove_rewrite(document, rewritten.document, data, allowed, rules, bounds=bounds)
     why = None if verification.passed else verification.reason
-    if why is None and made.exact and not all(run.bitwise for run in verification.runs if not run.optimized):
-        node = first_differing_node(document, made.document, rules)
+    if why is None and rewritten.exact and not all(run.bitwise for run in verification.runs if not run.optimized):
+        node = first_differing_node(document, rewritten.document, rules)
         why = Diagnostic("library.raised-bits-somewhere")
         if node is not None:
             why = Diagnostic("library.raised-bits", operator=node.op_type, label=node.name or node.output[0])
-    outcomes = measured(made.outcomes, [] if made.exact else changed, verification)
+    outcomes = measured(rewritten.outcomes, [] if rewritten.exact else changed, verification)
     if why is not None:
         result = Result(document, outcomes, (), replace(verification, status=VerificationStatus.FAILED, reason=why))
         raise failed(result, "library.raised-otherwise", why=why, opset=opset)
-    return Result(made.document, outcomes, (), verification, steps=made.steps)
+    return Result(rewritten.document, outcomes, (), verification, steps=rewritten.steps)
 
 
 def _half(view: ModelView) -> float:

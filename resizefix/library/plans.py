@@ -216,7 +216,9 @@ def runs_in(view: ModelView, faults: Sequence[Sequence[Fault]] | None = None) ->
     from resizefix.faults.table import faults_in, repaired_first
 
     faults = faults_in(view) if faults is None else faults
-    counted = [all(fault.name != SHORT_EXTENT for fault in found) for found in faults]  # in a function no rule sees it
+    counted = [
+        all(fault.name != SHORT_EXTENT for fault in site_faults) for site_faults in faults
+    ]  # in a function no rule sees it
     sites = zip(taken_by(ONNXRUNTIME, view), repaired_first(faults), counted, strict=True)
     return [runs and not repaired and fits for runs, repaired, fits in sites]
 
@@ -261,11 +263,11 @@ def mixes_types(view: ModelView) -> bool:
     return False
 
 
-def _elem_type(found: Definition, view: ModelView) -> int | None:
-    if is_operator(found.node, "Cast"):
-        to: int | None = attribute_of(found.node, "to")
+def _elem_type(definition: Definition, view: ModelView) -> int | None:
+    if is_operator(definition.node, "Cast"):
+        to: int | None = attribute_of(definition.node, "to")
         return to
-    return view.shapes.elem_type(found.key)
+    return view.shapes.elem_type(definition.key)
 
 
 def _example(site: Site, declared: Sequence[int | str | None], factor: int) -> tuple[int, ...]:

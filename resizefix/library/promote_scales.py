@@ -123,7 +123,7 @@ class _Call:
     def _planned(self, candidate: Promotion) -> Promotion:
         """The promotion without the sites that sizes show to be coupled. Raises UsageError if `at` does not fit."""
         if candidate.inputs and not self.allow_coupled:
-            candidate, _ = self._without_coupled(candidate, lambda made, _: self._by_sizes_of(made))
+            candidate, _ = self._without_coupled(candidate, lambda promotion, _: self._by_sizes_of(promotion))
         asked_points(candidate.inputs, self.at)
         return candidate
 
@@ -158,12 +158,12 @@ class _Call:
         """The promotion of the free sites alone, and the verdict for each: by sizes, and by a run where they do not
         tell."""
 
-        def probe(made: Promotion, by_sizes: dict[Key, Coupling]) -> dict[Key, Coupling]:
-            unknown = {key for key, found in by_sizes.items() if found.verdict is Freedom.UNKNOWN}
-            moving = [one for one in made.inputs if any(driven.key in unknown for driven in one.sites)]
-            ran = prover().couplings(made.after, made.inputs, moving) if moving else {}
-            known = {key: found for key, found in by_sizes.items() if key not in unknown}
-            return known | named_in_original(ran, made.document, self.view.document)
+        def probe(promotion: Promotion, by_sizes: dict[Key, Coupling]) -> dict[Key, Coupling]:
+            unknown = {key for key, coupling in by_sizes.items() if coupling.verdict is Freedom.UNKNOWN}
+            moving = [one for one in promotion.inputs if any(driven.key in unknown for driven in one.sites)]
+            ran = prover().couplings(promotion.after, promotion.inputs, moving) if moving else {}
+            decided = {key: coupling for key, coupling in by_sizes.items() if key not in unknown}
+            return decided | named_in_original(ran, promotion.document, self.view.document)
 
         if self.allow_coupled:
             return candidate, probe(candidate, self._by_sizes_of(candidate))
@@ -176,15 +176,15 @@ class _Call:
     ) -> tuple[Promotion, dict[Key, Coupling]]:
         shared = self.wanted.shared
 
-        def verdicts(made: Promotion) -> dict[Key, Coupling]:
-            return probe(made, self._by_sizes_of(made)) if made.inputs else {}
+        def verdicts(promotion: Promotion) -> dict[Key, Coupling]:
+            return probe(promotion, self._by_sizes_of(promotion)) if promotion.inputs else {}
 
         def retry_args() -> tuple[str, ...]:
             together = candidate if shared else self.promoted({}, share=True)
             drives_several = not shared and any(len(source.sites) > 1 for source in together.inputs)
             if self.wanted.integers is not None and not _is_taken(together.document):
                 return ()
-            if drives_several and all(found.verdict is Freedom.FREE for found in verdicts(together).values()):
+            if drives_several and all(coupling.verdict is Freedom.FREE for coupling in verdicts(together).values()):
                 return ("--shared",)
             return ("--allow-coupled",)
 
@@ -199,14 +199,14 @@ class _Call:
             by_sizes=lambda: self.by_sizes,
         )
 
-    def _by_sizes_of(self, made: Promotion) -> dict[Key, Coupling]:
+    def _by_sizes_of(self, promotion: Promotion) -> dict[Key, Coupling]:
         """What sizes alone say of the sites as the inputs drive them."""
-        couplings = SizeInquiry(made.before).couplings(made.inputs)
+        couplings = SizeInquiry(promotion.before).couplings(promotion.inputs)
         return {key: coupling._replace(partner=None) for key, coupling in couplings.items()}
 
     def promoted(self, refused: Mapping[int, Refusal], *, share: bool | None = None) -> Promotion:
         """All sites but these; with one input for all where `share` says so, else as the user wishes."""
-        made = promote(
+        promotion = promote(
             self.view.document,
             self.sites,
             self.wanted if share is None else replace(self.wanted, shared=share),
@@ -215,9 +215,9 @@ class _Call:
             opset=self.opset,
             view=self.view,
         )
-        paired = zip(made.outcomes, self.sites, strict=True)
+        paired = zip(promotion.outcomes, self.sites, strict=True)
         outcomes = (self._if_run(one if one.index in refused else self._advised(one, site)) for one, site in paired)
-        return replace(made, outcomes=tuple(outcomes))
+        return replace(promotion, outcomes=tuple(outcomes))
 
     def _with_other_commands(self, outcomes: tuple[Outcome, ...]) -> tuple[Outcome, ...]:
         if self.allow_coupled or all(one.status is not Status.REFUSED for one in outcomes):

@@ -47,34 +47,34 @@ if TYPE_CHECKING:
     pass
 
 
-def with_names_repaired(found: Result[Document], rules: Conditions, *, verify: bool) -> Result[Document]:
+def with_names_repaired(repaired: Result[Document], rules: Conditions, *, verify: bool) -> Result[Document]:
     """The result with such names given, and an outcome for each name that was reused; the same result if there is none.
 
     Lengths are those that follow from the inputs' lengths, and with `verify` those of runs. Raises
     VerificationFailedError where the model with the new names computes anything else.
     """
-    document = found.model
+    document = repaired.model
     reused = _by_runs(document, rules) if verify else known_names(document)
     if not reused:
-        return found
+        return repaired
     tensors = frozenset(axis.tensor for one in reused for group in one.groups[1:] for axis in group)
-    made = seam.submitted(document, with_names_apart(document, reused), Plan(renamed=tensors))
-    outcomes = (*found.outcomes, *_outcomes(reused, document, made))
+    renamed = seam.submitted(document, with_names_apart(document, reused), Plan(renamed=tensors))
+    outcomes = (*repaired.outcomes, *_outcomes(reused, document, renamed))
     if not verify:
-        return replace(found, model=made, outcomes=outcomes)
+        return replace(repaired, model=renamed, outcomes=outcomes)
 
     # onnxruntime is imported where it runs
     from resizefix.verification.repaired import Repair, prove_repair
 
-    verification, _ = prove_repair(Repair(document, made, (), True, ""), rules)
+    verification, _ = prove_repair(Repair(document, renamed, (), True, ""), rules)
     if not verification.passed:
         result = Result(document, outcomes, (), verification)
         raise failed(result, "library.verification-failed-at", named=reused[0].name, why=verification.reason)
     return replace(
-        found,
-        model=made,
+        repaired,
+        model=renamed,
         outcomes=outcomes,
-        verification=found.verification if found.verification.runs else verification,
+        verification=repaired.verification if repaired.verification.runs else verification,
     )
 
 
@@ -154,22 +154,22 @@ def repair(
     raises = is_later(document, opset)
     sites = select(find_sites(document), node)
     preferences = _preferences(prefer, remove_identity)
-    found = _as_framework(document, sites, preferences, rules, verify=verify)
-    if found.refusal is not None:
-        words = {one.retry_args for one in found.outcomes if one.retry_args}
+    repaired = _as_framework(document, sites, preferences, rules, verify=verify)
+    if repaired.refusal is not None:
+        words = {one.retry_args for one in repaired.outcomes if one.retry_args}
         useless = {one for one in words if not _helps(one, document, sites, rules, verify=verify)}
-        found = replace(found, outcomes=_without(found.outcomes, useless))
+        repaired = replace(repaired, outcomes=_without(repaired.outcomes, useless))
     elif preferences.framework is not None:
-        found = with_pixels_gathered(found, sites, rules, verify=verify)
-    if found.refusal is None and not node:
-        found = with_names_repaired(found, rules, verify=verify)
-    if not raises or found.refusal is not None:
-        return found
-    later = raised(found.model, opset)
-    outcomes = with_raised(found.outcomes, sites, later, opset or 0)
-    verification = found.verification
+        repaired = with_pixels_gathered(repaired, sites, rules, verify=verify)
+    if repaired.refusal is None and not node:
+        repaired = with_names_repaired(repaired, rules, verify=verify)
+    if not raises or repaired.refusal is not None:
+        return repaired
+    later = raised(repaired.model, opset)
+    outcomes = with_raised(repaired.outcomes, sites, later, opset or 0)
+    verification = repaired.verification
     if verify:
-        alike = require_raised_alike(found.model, later, outcomes, rules)
+        alike = require_raised_alike(repaired.model, later, outcomes, rules)
         verification = verification if verification.runs else alike
     return Result(later, outcomes, (), verification)
 
@@ -202,7 +202,7 @@ def _as_framework(
     wanted = preferences.framework is not None or preferences.coordinates is not None
     indices = {site.index for site in sites}
     faults = faults_in(ModelView(document)) if wanted and current < _FIRST_WITH_COORDINATES else []
-    own = [fault for index, found in enumerate(faults) if index in indices for fault in found]
+    own = [fault for index, site_faults in enumerate(faults) if index in indices for fault in site_faults]
     if not any(fault.is_optional and not is_by_indices(fault) for fault in own):
         return _repaired(document, sites, preferences, rules, verify=verify)
     first = None
@@ -221,12 +221,12 @@ def _as_framework(
     }
     base = raised(sound, _FIRST_WITH_COORDINATES, floored)
     again = [site for site in find_sites(base) if site.index in indices]
-    made = _repaired(base, again, preferences, rules, verify=verify)
+    repaired = _repaired(base, again, preferences, rules, verify=verify)
     if verify:
-        require_raised_alike(sound, base, made.outcomes, rules)
+        require_raised_alike(sound, base, repaired.outcomes, rules)
     before = {site.index: node_text(site.node) for site in sites}
-    outcomes = tuple(replace(one, before=before[one.index]) for one in made.outcomes)
-    return replace(made, outcomes=outcomes if first is None else _of_both(first.outcomes, outcomes))
+    outcomes = tuple(replace(one, before=before[one.index]) for one in repaired.outcomes)
+    return replace(repaired, outcomes=outcomes if first is None else _of_both(first.outcomes, outcomes))
 
 
 def _of_both(first: Sequence[Outcome], second: Sequence[Outcome]) -> tuple[Outcome, ...]:
@@ -248,41 +248,41 @@ def _repaired(
     document: Document, sites: Sequence[Site], preferences: Preferences, rules: Conditions, *, verify: bool
 ) -> Result[Document]:
     """The repaired document, verified or at least loaded."""
-    made = make_repair(document, sites, preferences)
-    changed = [outcome for outcome in made.outcomes if outcome.status is Status.CHANGED]
-    if not changed and any(outcome.status is Status.REFUSED for outcome in made.outcomes):
-        return Result(document, made.outcomes, (), skipped("library.nothing-repaired"))
+    rewritten = make_repair(document, sites, preferences)
+    changed = [outcome for outcome in rewritten.outcomes if outcome.status is Status.CHANGED]
+    if not changed and any(outcome.status is Status.REFUSED for outcome in rewritten.outcomes):
+        return Result(document, rewritten.outcomes, (), skipped("library.nothing-repaired"))
     if not changed:
         answer = as_it_is(document, rules) if verify else loaded(document, rules)
         refusal = answer if isinstance(answer, RefusedError) else None
         verification = skipped("library.nothing-repaired") if isinstance(answer, RefusedError) else answer
-        return Result(document, made.outcomes, (), verification, refusal=refusal)
-    plan = Plan(made.touched, types=made.types, opset=made.opset)
-    repaired = seam.submitted(document, made.document, plan)
+        return Result(document, rewritten.outcomes, (), verification, refusal=refusal)
+    plan = Plan(rewritten.touched, types=rewritten.types, opset=rewritten.opset)
+    repaired = seam.submitted(document, rewritten.document, plan)
     left = left_broken(repaired)
     if not verify:
         why = why_refused(repaired, rules)
         if why is None:
-            return Result(repaired, made.outcomes, (), not_verified())
+            return Result(repaired, rewritten.outcomes, (), not_verified())
         reason = Diagnostic("verification.repair-does-not-load", why=why, cause=left)
-        raise _failed(document, made.outcomes, Verification(VerificationStatus.FAILED, reason))
+        raise _failed(document, rewritten.outcomes, Verification(VerificationStatus.FAILED, reason))
 
     # onnxruntime is imported where it runs
     from resizefix.verification.repaired import Repair, prove_repair
 
     keeps = all(outcome.exact for outcome in changed)
-    alone = () if preferences.remove_identity else made.intended
-    verification, largest = prove_repair(Repair(document, repaired, alone, keeps, left, made.rederived), rules)
+    alone = () if preferences.remove_identity else rewritten.intended
+    verification, largest = prove_repair(Repair(document, repaired, alone, keeps, left, rewritten.rederived), rules)
     if not verification.passed:
-        asked = [outcome for outcome in made.outcomes if outcome.status is Status.REFUSED and outcome.retry_args]
+        asked = [outcome for outcome in rewritten.outcomes if outcome.status is Status.REFUSED and outcome.retry_args]
         if asked and code_of(verification.reason) == "verification.repair-does-not-load":
-            return Result(document, _waiting(made.outcomes, asked), (), skipped("library.nothing-repaired"))
-        raise _failed(document, made.outcomes, verification)
+            return Result(document, _waiting(rewritten.outcomes, asked), (), skipped("library.nothing-repaired"))
+        raise _failed(document, rewritten.outcomes, verification)
     difference = largest if math.isfinite(largest) else None  # another shape: no number says it
     at = verification.runs[0].shapes if verification.runs and difference else None
     outcomes = tuple(
         outcome if outcome.exact else replace(outcome, max_abs_diff=difference, measured_at=at)
-        for outcome in made.outcomes
+        for outcome in rewritten.outcomes
     )
     return Result(repaired, outcomes, (), verification)
 

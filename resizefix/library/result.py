@@ -274,7 +274,7 @@ def measured(outcomes: Sequence[Outcome], moved: Collection[Site], verification:
     """The outcomes with what the runs say: not exact where the operation says so, where a run was not bitwise, or where
     one of the sites `moved`, which have other nodes around them than before, resizes half precision.
 
-    A difference of the whole model is that of the nodes that are not exact: beside them, a node that gave every bit
+    A difference of the whole model is that of the nodes that are not exact: next to them, a node that gave every bit
     when it was run alone stays exact.
 
     onnxruntime computes half precision in float32 between casts whose places depend on the neighbouring nodes, so that

@@ -65,31 +65,33 @@ def trt_legacy(
     from resizefix.operations.trt_legacy import trt_legacy as make_legacy
     from resizefix.opsets.lowering import OPSET
 
-    made = make_legacy(document, allowance=Allowance(allow_inexact, lower), patterns=node, target=wanted)
+    rewritten = make_legacy(document, allowance=Allowance(allow_inexact, lower), patterns=node, target=wanted)
     if not verify:  # else a run shows whether branches give one size
         from resizefix.opsets.subgraphs import open_branches
 
-        made = replace(made, blockers=(*made.blockers, *open_branches(ModelView(document))))
-    if not made.complete:
-        return Result(document, not_done(made.outcomes), (), skipped("library.nothing-converted"), made.blockers)
+        rewritten = replace(rewritten, blockers=(*rewritten.blockers, *open_branches(ModelView(document))))
+    if not rewritten.complete:
+        return Result(
+            document, not_done(rewritten.outcomes), (), skipped("library.nothing-converted"), rewritten.blockers
+        )
     sites = find_sites(document)
-    if made.document.light_bytes() == document.light_bytes() or not sites:
+    if rewritten.document.light_bytes() == document.light_bytes() or not sites:
         nothing = Verification(VerificationStatus.SKIPPED, NOTHING_TO_DO)
-        return Result(document, made.outcomes, (), nothing)
+        return Result(document, rewritten.outcomes, (), nothing)
     rules = conditions(**run) if verify else None
-    near = [step for step in made.steps if not step.error.exact]
+    near = [step for step in rewritten.steps if not step.error.exact]
     if near:  # the file as a whole comes near only
         operators = ", ".join(sorted({step.op_type for step in near if step.op_type}))
         notes: list[str] = [Diagnostic("library.older-forms-round", operators=operators)] if operators else []
         notes += dict.fromkeys(step.error.note for step in near if not step.op_type)
         rounded = (
             replace(outcome, exact=False, reason="; ".join(part for part in (outcome.reason, *notes) if part))
-            for outcome in made.outcomes
+            for outcome in rewritten.outcomes
         )
-        made = replace(made, outcomes=tuple(rounded))
+        rewritten = replace(rewritten, outcomes=tuple(rounded))
     plan = Plan(frozenset(site.key for site in sites), opset=OPSET, is_rebuilt=True)
-    made = made.with_document(seam.submitted(document, made.document, plan))
-    result = proven(document, made, sites, INEXACT_BOUND if allow_inexact else LOWERED_BOUND, rules)
+    rewritten = rewritten.with_document(seam.submitted(document, rewritten.document, plan))
+    result = proven(document, rewritten, sites, INEXACT_BOUND if allow_inexact else LOWERED_BOUND, rules)
     if not hybrid:
         return result
     verification = replace(result.verification, reason=Diagnostic("library.hybrid-verified-at-8"))
@@ -97,14 +99,14 @@ def trt_legacy(
 
 
 def proven(
-    before: Document, made: Rewritten, changed: Sequence[Site], allowed: float, rules: Conditions | None
+    before: Document, rewritten: Rewritten, changed: Sequence[Site], allowed: float, rules: Conditions | None
 ) -> Result:
     """The result if it is proven. `allowed` is the largest difference for a rewrite that is not exact, as a part of an
     output's largest value."""
-    outcomes = made.outcomes
+    outcomes = rewritten.outcomes
     if not changed:
         return Result(before, outcomes, (), skipped("library.nothing-rewritten"))
-    after = made.document
+    after = rewritten.document
     if rules is None:
         return Result(after, measured(outcomes, changed, not_verified()), (), not_verified())
 

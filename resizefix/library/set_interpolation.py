@@ -71,30 +71,30 @@ def _set_extent(document: Document, settings: Settings, asked: _Request) -> Resu
         raise UsageError("library.extent-measures-nothing")
     rules = conditions(**asked.run)
     if settings.sizes == PARTNER:
-        made = set_partner_sizes(view, sites, allow_inexact=asked.allow_inexact, named=bool(asked.node))
+        extents = set_partner_sizes(view, sites, allow_inexact=asked.allow_inexact, named=bool(asked.node))
     else:
-        made = _fitting(view, sites, settings, rules if asked.verify else None)
+        extents = _fitting(view, sites, settings, rules if asked.verify else None)
     before = {site.index: node_text(site.node) for site in given}
-    outcomes = tuple(replace(one, before=before[one.index]) for one in made.outcomes)
-    if not made.changed:
+    outcomes = tuple(replace(one, before=before[one.index]) for one in extents.outcomes)
+    if not extents.changed:
         return Result(document, outcomes, (), skipped("library.nothing-changed"))
-    made = replace(made, outcomes=outcomes)
-    compared, made = _submitted(base, made)
+    extents = replace(extents, outcomes=outcomes)
+    compared, extents = _submitted(base, extents)
     if not asked.verify:
-        return Result(made.after.document, outcomes, (), not_verified())
+        return Result(extents.after.document, outcomes, (), not_verified())
     if compared is not document:
         require_raised_alike(document, compared, outcomes, rules, fed.numbers)
-    return _proven(document, compared, made, {site.key: site for site in sites}, rules, fed.numbers)
+    return _proven(document, compared, extents, {site.key: site for site in sites}, rules, fed.numbers)
 
 
-def _submitted(base: Document, made: NewExtents) -> tuple[Document, NewExtents]:
+def _submitted(base: Document, extents: NewExtents) -> tuple[Document, NewExtents]:
     """What the nodes are compared with, and the result, if nothing else differs."""
-    raised_to = made.before.document
+    raised_to = extents.before.document
     if raised_to is not base:
         raised_to = seam.submitted(base, raised_to, Plan(opset=default_opset(raised_to.proto.opset_import, fallback=1)))
-    keys = frozenset({*made.constants, *made.partners})
-    document = seam.submitted(raised_to, made.after.document, Plan(keys))
-    return raised_to, made if document is made.after.document else replace(made, after=ModelView(document))
+    keys = frozenset({*extents.constants, *extents.partners})
+    document = seam.submitted(raised_to, extents.after.document, Plan(keys))
+    return raised_to, extents if document is extents.after.document else replace(extents, after=ModelView(document))
 
 
 # ---- nodes that only fit together ----
@@ -106,38 +106,38 @@ def _fitting(view: ModelView, sites: Sequence[Site], settings: Settings, rules: 
     def make(refused: Mapping[int, Refusal]) -> NewExtents:
         return set_constant_extent(view, sites, settings, refused=refused)
 
-    made = make({})
-    whole = _breaks(made, made.inputs, rules)
+    extents = make({})
+    whole = _breaks(extents, extents.inputs, rules)
     if whole is None:
-        return made
+        return extents
     index_of = {site.key: site.index for site in sites}
     single: dict[int, Refusal] = {}
-    for source in made.inputs:
+    for source in extents.inputs:
         index = index_of[source.sites[0].key]
-        others = {index_of[one.sites[0].key]: Refusal("") for one in made.inputs if one is not source}
-        why = _breaks(make(others) if rules is not None else made, {source: made.inputs[source]}, rules)
+        others = {index_of[one.sites[0].key]: Refusal("") for one in extents.inputs if one is not source}
+        why = _breaks(make(others) if rules is not None else extents, {source: extents.inputs[source]}, rules)
         if why is not None:
             single[index] = Refusal(why)
-    if len(single) < len(made.inputs):
+    if len(single) < len(extents.inputs):
         rest = make(single)
         whole = _breaks(rest, rest.inputs, rules)
         if whole is None:
             return rest
-    every = {index_of[source.sites[0].key]: Refusal(whole) for source in made.inputs}
+    every = {index_of[source.sites[0].key]: Refusal(whole) for source in extents.inputs}
     return make({**every, **single})
 
 
 def _breaks(
-    made: NewExtents, moved: Mapping[PromotedInput, tuple[float, ...]], rules: Conditions | None
+    extents: NewExtents, moved: Mapping[PromotedInput, tuple[float, ...]], rules: Conditions | None
 ) -> Diagnostic | None:
     """Where the model breaks with these inputs moved, by sizes; by a run where these do not tell. None: it does not."""
     if not moved:
         return None
-    ended = SizeInquiry(made.before).ended(moved)
+    ended = SizeInquiry(extents.before).ended(moved)
     if ended is None:
         return None
     if ended.fits is None:
-        return None if rules is None else _breaks_at_run(made.before.document, made.after.document, rules)
+        return None if rules is None else _breaks_at_run(extents.before.document, extents.after.document, rules)
     where = Diagnostic(_FITS if ended.partner is None else "library.size-must-be-that-of", partner=ended.partner)
     return Diagnostic("library.extent-breaks", breaks_at=ended.node, where=where)
 
@@ -166,7 +166,7 @@ def _breaks_at_run(before: Document, after: Document, rules: Conditions) -> Diag
 def _proven(
     original: Document,
     base: Document,
-    made: NewExtents,
+    extents: NewExtents,
     sites: Mapping[Key, Site],
     rules: Conditions,
     feeds: Mapping[str, Any],
@@ -182,21 +182,21 @@ def _proven(
     )
     from resizefix.verification.verify import prove_rewrite
 
-    document = made.after.document
-    operands: dict[Key, Operand] = {key: ConstantOperand(*constant) for key, constant in made.constants.items()}
-    for key, (partner, axes) in made.partners.items():
-        site, rank = sites[key].read, made.ranks[key]
+    document = extents.after.document
+    operands: dict[Key, Operand] = {key: ConstantOperand(*constant) for key, constant in extents.constants.items()}
+    for key, (partner, axes) in extents.partners.items():
+        site, rank = sites[key].read, extents.ranks[key]
         listed = site.interpolation.axes
         operands[key] = SizesOfAnother(site.input, partner.read, axes, partner.axes, rank, listed)
     why = _breaks_at_run(base, document, rules)
     if why is not None:
-        raise failed(Result(original, made.outcomes, (), skipped("library.nothing-changed")), why=why)
+        raise failed(Result(original, extents.outcomes, (), skipped("library.nothing-changed")), why=why)
     resized = {key: sites[key].input for key in operands}
     reference = ReferenceModels(base).document(operands)
     verification = prove_rewrite(reference, document, resized, 0.0, rules, feeds=feeds)
-    outcomes = made.outcomes
-    if verification.passed and made.partners and why_not_run(base, rules) is None:
-        exact = all(one.exact for one in made.changed)
+    outcomes = extents.outcomes
+    if verification.passed and extents.partners and why_not_run(base, rules) is None:
+        exact = all(one.exact for one in extents.changed)
         as_before = prove_rewrite(base, document, resized, 0.0 if exact else math.inf, rules, feeds=feeds)
         outcomes = measured(outcomes, [sites[key] for key in resized], as_before)
         notes = "; ".join(dict.fromkeys(filter(None, (as_before.reason, verification.reason)))) or None
@@ -269,29 +269,29 @@ def set_interpolation(
 
 def _set_in_place(document: Document, settings: Settings, asked: _Request) -> Result[Document]:
     """The selected nodes with another interpolation or form, measured. Raises UsageError, VerificationFailedError."""
-    base, made = _made(document, settings, asked.node, asked.opset)
+    base, changes = _made(document, settings, asked.node, asked.opset)
     fed = read_feeds(asked.feed, model_inputs(document.proto))
-    if not made.intended:
-        return Result(document, made.outcomes, (), skipped("library.nothing-changed"))
-    made = replace(
-        made, document=seam.submitted(base, made.document, Plan(frozenset(one.key for one in made.intended)))
+    if not changes.intended:
+        return Result(document, changes.outcomes, (), skipped("library.nothing-changed"))
+    changes = replace(
+        changes, document=seam.submitted(base, changes.document, Plan(frozenset(one.key for one in changes.intended)))
     )
     if not asked.verify:
-        return Result(made.document, made.outcomes, (), not_verified())
+        return Result(changes.document, changes.outcomes, (), not_verified())
     rules = conditions(**asked.run)
     if base is not document:
-        require_raised_alike(document, base, made.outcomes, rules, fed.numbers)
+        require_raised_alike(document, base, changes.outcomes, rules, fed.numbers)
     # onnxruntime is imported where it runs
     from resizefix.verification.changed_nodes import RANDOM, measure_change
 
     feeds = {RANDOM: fed.numbers} | ({", ".join(fed.paths.values()): fed.values} if fed.paths else {})
-    measured = measure_change(base, made.document, made.intended, feeds, rules)
-    outcomes = _with_differences(made, measured)
+    measured = measure_change(base, changes.document, changes.intended, feeds, rules)
+    outcomes = _with_differences(changes, measured)
     why = measured.verification.reason
     verification = replace(measured.verification, reason=fed.with_notes(why))
     if not verification.passed:
         raise failed(Result(document, outcomes, (), verification), why=why)
-    return Result(made.document, outcomes, (), verification, views=measured.views)
+    return Result(changes.document, outcomes, (), verification, views=measured.views)
 
 
 def _made(document: Document, settings: Settings, node: Sequence[str], opset: int | None) -> tuple[Document, Changed]:
@@ -300,21 +300,21 @@ def _made(document: Document, settings: Settings, node: Sequence[str], opset: in
     indices = {site.index for site in select(given, node)}
     base = raised(document, opset)
     sites = [site for site in (given if base is document else find_sites(base)) if site.index in indices]
-    made = make(base, sites, settings)
+    changes = make(base, sites, settings)
     before = {site.index: node_text(site.node) for site in given}
-    as_given = (replace(outcome, before=before[outcome.index]) for outcome in made.outcomes)
-    return base, replace(made, outcomes=tuple(as_given))
+    as_given = (replace(outcome, before=before[outcome.index]) for outcome in changes.outcomes)
+    return base, replace(changes, outcomes=tuple(as_given))
 
 
-def _with_differences(made: Changed, measured: Measured) -> tuple[Outcome, ...]:
+def _with_differences(changes: Changed, measured: Measured) -> tuple[Outcome, ...]:
     """The outcomes with what was measured, at each node and at the outputs.
 
     Of half precision the last bits follow the casts around a node, which other operators move: then it is not exact.
     """
-    kept = all(outcome.exact for outcome in made.outcomes)
-    moved = kept and any(diff.max_abs_diff for diff in measured.outputs)
-    found = []
-    for outcome in made.outcomes:
+    all_exact = all(outcome.exact for outcome in changes.outcomes)
+    moved = all_exact and any(diff.max_abs_diff for diff in measured.outputs)
+    outcomes = []
+    for outcome in changes.outcomes:
         if outcome.status is Status.CHANGED:
             diffs = measured.nodes.get(outcome.index, ())
             largest = max((diff.max_abs_diff for diff in diffs), default=None)
@@ -327,5 +327,5 @@ def _with_differences(made: Changed, measured: Measured) -> tuple[Outcome, ...]:
                 node_diffs=diffs,
                 output_diffs=measured.outputs,
             )
-        found.append(outcome)
-    return tuple(found)
+        outcomes.append(outcome)
+    return tuple(outcomes)

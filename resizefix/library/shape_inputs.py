@@ -49,23 +49,23 @@ def on_integer_inputs(function: Callable[..., Result]) -> Callable[..., Result]:
         if not inputs:
             return function(document, **options)
         plan = Plan(integers={one.name: one.denominator for one in inputs})
-        made = seam.submitted(document, with_integer_inputs(document, inputs), plan)
-        result = function(made, **options)
-        outcomes = _outcomes(result, document, made, inputs)
+        base = seam.submitted(document, with_integer_inputs(document, inputs), plan)
+        result = function(base, **options)
+        outcomes = _outcomes(result, document, base, inputs)
         if all(one.status is not Status.CHANGED for one in outcomes) and not any(one.before.slices for one in inputs):
             return replace(result, model=document)
         rules = conditions(**{name: value for name, value in options.items() if name in DEFAULTS})
         same = not_verified()
         if options.get("verify", True):
             numerators = [Numerators(one.name, one.denominator, one.before.gives_scales) for one in inputs]
-            same = prove_integer_inputs(document, made, numerators, rules)
+            same = prove_integer_inputs(document, base, numerators, rules)
             if not same.passed:
                 raise failed(Result(document, outcomes, (), same))
             _ask_live(document, result.model, outcomes, same)
-        model = result.model if result.changed else made
-        found = replace(result, model=model, outcomes=outcomes, integer_inputs=tuple(inputs))
-        found = replace(found, verification=_together(same, result.verification))
-        return replace(found, profile=_profile(found, same))
+        model = result.model if result.changed else base
+        answer = replace(result, model=model, outcomes=outcomes, integer_inputs=tuple(inputs))
+        answer = replace(answer, verification=_together(same, result.verification))
+        return replace(answer, profile=_profile(answer, same))
 
     return call
 
@@ -92,9 +92,9 @@ def _inputs(document: Document, options: Mapping[str, Any]) -> list[IntegerInput
     return [IntegerInput(one, denominator if one.gives_scales else 1) for one in chosen]
 
 
-def _outcomes(result: Result, before: Document, made: Document, inputs: Sequence[IntegerInput]) -> tuple[Outcome, ...]:
+def _outcomes(result: Result, before: Document, base: Document, inputs: Sequence[IntegerInput]) -> tuple[Outcome, ...]:
     """The outcomes; a node whose extent follows such an input is changed by that."""
-    keys = {site.index: site.key for site in find_sites(made)}
+    keys = {site.index: site.key for site in find_sites(base)}
     were = {site.index: site for site in find_sites(before)}
     now = {site.key: site for site in find_sites(result.model)}
     updated = []

@@ -94,13 +94,13 @@ class SizeWork:
         images = self._undeclared(images)
         wanted = {name: length for name, length in self.asked.items() if isinstance(length, int)}
         if any(image.old(name) is None for image in images for name in wanted if name in image.axes):
-            made = closed(self.document, images, wanted)
+            document = closed(self.document, images, wanted)
             shapes: dict[str, Dims] = {}
             for image in images:
                 left_open = {name: length for name, length in wanted.items() if image.old(name) is None}
                 shapes |= asked_shapes(self.document.proto, [image], left_open)
             plan = Plan(input_shapes=shapes)
-            self.document = seam.submitted(self.document, made, plan)
+            self.document = seam.submitted(self.document, document, plan)
             images = self._look()
         old = {name: length for name in wanted if (length := images[0].old(name)) is not None}
         moving = {name: length for name, length in old.items() if wanted[name] != length}
@@ -121,17 +121,17 @@ class SizeWork:
 
     def _undeclared(self, images: list[ImageInput]) -> list[ImageInput]:
         """The images, where axes are open and the constants of one size: with that size, from which the work begins."""
-        found = declared_size(self._view, images, self.asked, self.was, mixes=self.mixes)
-        if found is None:
+        declared = declared_size(self._view, images, self.asked, self.was, mixes=self.mixes)
+        if declared is None:
             return images
-        made = closed(self.document, images, found.sizes)
+        document = closed(self.document, images, declared.sizes)
         shapes: dict[str, Dims] = {}
         for image in images:
-            shapes |= asked_shapes(self.document.proto, [image], found.sizes)
-        self.document = self._closed = seam.submitted(self.document, made, Plan(input_shapes=shapes))
-        sizes = ", ".join(f"{name} {length}" for name, length in found.sizes.items())
-        if found.node:
-            said = Diagnostic("library.input-size-declared", name=images[0].name, sizes=sizes, node=found.node)
+            shapes |= asked_shapes(self.document.proto, [image], declared.sizes)
+        self.document = self._closed = seam.submitted(self.document, document, Plan(input_shapes=shapes))
+        sizes = ", ".join(f"{name} {length}" for name, length in declared.sizes.items())
+        if declared.node:
+            said = Diagnostic("library.input-size-declared", name=images[0].name, sizes=sizes, node=declared.node)
             self.inferred.append(said)
         return self._look()
 
@@ -144,10 +144,10 @@ class SizeWork:
     ) -> None:
         """The model of the wanted size. What it says of both axes together is more than of one; but where one stays as
         it is, it need not be free."""
-        found, made = self._followed(images, old, moving, wanted)
-        old = found.sizes.symbols
-        self._fixed = found, {name: wanted[name] for name in old}
-        self._keep(found, made, wanted, found.numbers(self._fixed[1]))
+        following, moved = self._followed(images, old, moving, wanted)
+        old = following.sizes.symbols
+        self._fixed = following, {name: wanted[name] for name in old}
+        self._keep(following, moved, wanted, following.numbers(self._fixed[1]))
 
     def _followed(
         self, images: list[ImageInput], old: dict[str, int], moving: dict[str, int], wanted: dict[str, int]
@@ -159,8 +159,8 @@ class SizeWork:
         first: SizeRefusedError | None = None
         for place, (symbols, tied) in enumerate(tries):
             try:
-                found = follow(self._view, images, symbols, self.choices, tied=tied)
-                return found, resized(self.document, found, {name: wanted[name] for name in symbols})
+                following = follow(self._view, images, symbols, self.choices, tied=tied)
+                return following, resized(self.document, following, {name: wanted[name] for name in symbols})
             except SizeRefusedError as error:
                 is_square = len(symbols) > 1 and len(set(symbols.values())) == 1
                 first = error if is_square and error.readings and not tied else first
@@ -169,46 +169,50 @@ class SizeWork:
         raise AssertionError("the last try returns or raises")
 
     def _release(self, images: list[ImageInput], free: dict[str, int]) -> None:
-        found = follow(self._view, images, free, self.choices)
-        made = made_dynamic(self.document, found)
-        self._name_as_before(made.document)
-        self._free, self._start = found, self.document
-        rule = found.rule(free)
+        following = follow(self._view, images, free, self.choices)
+        dynamic = made_dynamic(self.document, following)
+        self._name_as_before(dynamic.document)
+        self._free, self._start = following, self.document
+        rule = following.rule(free)
         steps = {name: step for name, step in rule.steps.items() if step > 1}
         code = "library.input-size-rule" if rule.alone else "library.input-size-multiples"
         code = code if rule.multiples == steps else "library.input-size-from-old"
         listed_steps = " and ".join(f"{step} ({name})" for name, step in steps.items())
         self.rule = Diagnostic(code, steps=listed_steps) if steps else ""
-        self._keep(found, made, dict.fromkeys(free))
+        self._keep(following, dynamic, dict.fromkeys(free))
 
-    def _name_as_before(self, made: Document) -> None:
+    def _name_as_before(self, document: Document) -> None:
         """Let axes that the file declared open have the names that they had."""
         was = {value.name: dims_of(value.type) for value in self.before.proto.graph.input}
-        now = {value.name: dims_of(value.type) for value in made.proto.graph.input}
+        now = {value.name: dims_of(value.type) for value in document.proto.graph.input}
         pairs = [pair for name in self.names for pair in zip(was[name], now[name], strict=True)]
         names = {new: old for old, new in pairs if isinstance(old, str) and isinstance(new, str) and old != new}
         if len(set(names.values())) == len(names):
-            rename_symbols(made.proto, names)
+            rename_symbols(document.proto, names)
 
     def _keep(
-        self, found: Following, made: Resized, asked: Mapping[str, int | None], numbers: FollowingNumbers | None = None
+        self,
+        following: Following,
+        moved: Resized,
+        asked: Mapping[str, int | None],
+        numbers: FollowingNumbers | None = None,
     ) -> None:
-        plan = self._plan(found, made, asked, numbers)
-        document = seam.submitted(self.document, made.document, plan)
-        self._steps.append((SizeStep(self.document, document, made.changed), found))
+        plan = self._plan(following, moved, asked, numbers)
+        document = seam.submitted(self.document, moved.document, plan)
+        self._steps.append((SizeStep(self.document, document, moved.changed), following))
         self._numbers.append(numbers)
-        self.assumed += [use for use in found.assumed if use not in self.assumed]
-        self.approximate += [found.flow.labels[index] for index in sorted(found.approximate)]
-        self.outcomes = (*self.outcomes, *made.outcomes)
+        self.assumed += [use for use in following.assumed if use not in self.assumed]
+        self.approximate += [following.flow.labels[index] for index in sorted(following.approximate)]
+        self.outcomes = (*self.outcomes, *moved.outcomes)
         self.document = document
 
     def _plan(
-        self, found: Following, made: Resized, asked: Mapping[str, int | None], numbers: FollowingNumbers | None
+        self, following: Following, moved: Resized, asked: Mapping[str, int | None], numbers: FollowingNumbers | None
     ) -> Plan:
         """What one step was to change: the images, and each node whose numbers follow them."""
-        shapes = asked_shapes(self.document.proto, found.flow.images, asked)
+        shapes = asked_shapes(self.document.proto, following.flow.images, asked)
         keys = [(MAIN, next((name for name in node.output if name), "")) for node in self.document.proto.graph.node]
-        nodes = frozenset(keys[index] for index in made.changed)
+        nodes = frozenset(keys[index] for index in moved.changed)
         if numbers is None:
             return Plan(nodes, input_shapes=shapes)
         return Plan(
@@ -225,15 +229,15 @@ class SizeWork:
         if self.choices.interpolate or not old:
             return error
         try:
-            found = follow(self._view, images, old, self.choices._replace(interpolate=True))
+            following = follow(self._view, images, old, self.choices._replace(interpolate=True))
         except SizeRefusedError:
             return error
-        for place in found.tables:
-            if place.node in found.approximate:
-                use = found.flow.operands.tables[place]
-                shape = list(found.flow.operands.shape_of(use.name))
+        for place in following.tables:
+            if place.node in following.approximate:
+                use = following.flow.operands.tables[place]
+                shape = list(following.flow.operands.shape_of(use.name))
                 why = Diagnostic("library.input-size-positions", name=use.name, shape=shape)
-                return SizeRefusedError(found.flow.labels[place.node], why, ("--interpolate-positions",))
+                return SizeRefusedError(following.flow.labels[place.node], why, ("--interpolate-positions",))
         return error
 
     def with_one_input(self, error: SizeRefusedError, rules: Conditions) -> SizeRefusedError:
@@ -257,17 +261,17 @@ class SizeWork:
         """What of the new model is proven, and what experiments did not refute."""
         from resizefix.input_sizes.experiments.proof import prove_same
 
-        found = self._proof(rules)
-        if self.other is not None and found.passed:
+        verification = self._proof(rules)
+        if self.other is not None and verification.passed:
             return prove_same(self.other, rules, self.document)
-        if not found.passed or not self._steps:
-            return found
+        if not verification.passed or not self._steps:
+            return verification
         for experiment in (self._back_again, self._on_images):
             further = experiment(rules)
             if further is not None and not further.passed:
                 return further
-            found = found if further is None else found.with_further(further)
-        return self._rated(found)
+            verification = verification if further is None else verification.with_further(further)
+        return self._rated(verification)
 
     def _is_decided(self, label: str) -> bool:
         return self.choices.of(label) is not None
@@ -296,8 +300,8 @@ class SizeWork:
         from resizefix.input_sizes.experiments.image_experiments import Picture
         from resizefix.input_sizes.experiments.proof import prove_on_images
 
-        found = self._free or (self._fixed[0] if self._fixed else None)
-        if found is None or not {"height", "width"} & set(found.sizes.symbols):
+        following = self._free or (self._fixed[0] if self._fixed else None)
+        if following is None or not {"height", "width"} & set(following.sizes.symbols):
             return None
         sizes = dict(self._fixed[1]) if self._fixed is not None else {}
         if self._free is not None:
@@ -314,7 +318,7 @@ class SizeWork:
 
     def _rated(self, proof: Verification) -> Verification:
         """A pass is one only where something was compared that computes the result, and nothing was assumed."""
-        batch_alone = {name for _, found in self._steps for name in found.sizes.symbols} <= {"batch"}
+        batch_alone = {name for _, following in self._steps for name in following.sizes.symbols} <= {"batch"}
         if not proof.passed or not self._steps or (batch_alone and not self.assumed) or self.other is not None:
             return proof
         experiments = counted(len(proof.runs) + len(proof.tested), "experiment")
@@ -328,8 +332,8 @@ class SizeWork:
         """The runs that could speak against the model."""
         from resizefix.input_sizes.experiments.proof import prove_any, prove_fixed, prove_plan, prove_same
 
-        for (step, found), numbers in zip(self._steps, self._numbers, strict=True):
-            at_old = self._at_old_size(step, found, is_fixed=numbers is not None)
+        for (step, following), numbers in zip(self._steps, self._numbers, strict=True):
+            at_old = self._at_old_size(step, following, is_fixed=numbers is not None)
             if at_old is not None and not (proof := prove_plan(at_old.before, rules, at_old)).passed:
                 return proof
         last = self._steps[-1][0] if self._steps else None
@@ -354,10 +358,10 @@ class SizeWork:
             one.name: one.axes["batch"] for one in image_inputs(self._closed.proto, self.names) if "batch" in one.axes
         }
         if self._fixed is not None and "batch" in self._fixed[1]:
-            found, wanted = self._fixed
-            old = found.sizes.symbols
+            following, wanted = self._fixed
+            old = following.sizes.symbols
             alone = {**wanted, "batch": old["batch"]}
-            single = self._closed if alone == old else resized(self._closed, found, alone).document
+            single = self._closed if alone == old else resized(self._closed, following, alone).document
             many = self._start if self._free is not None else self.document
             proof = prove_each_alone(self._closed, rules, single, many, axes, old["batch"], wanted["batch"])
             if not proof.passed:
@@ -368,13 +372,13 @@ class SizeWork:
             return None if proof.passed else proof
         return None
 
-    def _at_old_size(self, step: SizeStep, found: Following, *, is_fixed: bool) -> SizeStep | None:
+    def _at_old_size(self, step: SizeStep, following: Following, *, is_fixed: bool) -> SizeStep | None:
         """The model with what is planned for its old size; None where these are the numbers of the file."""
         if not is_fixed:
             return None
-        made = resized(step.before, found, found.sizes.symbols)
-        nodes = made.changed - found.approximate
-        return SizeStep(step.before, made.document, nodes) if nodes else None
+        moved = resized(step.before, following, following.sizes.symbols)
+        nodes = moved.changed - following.approximate
+        return SizeStep(step.before, moved.document, nodes) if nodes else None
 
     def operator_of(self, label: str) -> str:
         """The operator of a node of the model as it was."""
@@ -384,8 +388,8 @@ class SizeWork:
     def refused(self, error: SizeRefusedError, resolution: Resolution) -> Result[Document]:
         """The model as it was, with the outcome of the node at which another size fails."""
         nodes = enumerate(self._view.model.graph.node)
-        found = ((index, node_text(node)) for index, node in nodes if node_label(node, index) == error.node)
-        index, text = next(found, (0, ""))
+        matches = ((index, node_text(node)) for index, node in nodes if node_label(node, index) == error.node)
+        index, text = next(matches, (0, ""))
         outcome = Outcome(index, error.node, Status.REFUSED, error.reason, text, retry_args=error.retry_args)
         nothing = skipped("library.nothing-changed")
         return Result(self.before, (outcome,), (), nothing, resolution=resolution)

@@ -174,7 +174,7 @@ def _fitting_feeds(
 
 
 def _spatial(count: int, document: Document) -> list[bool]:
-    """Which of `count` values beside an image concern heights and widths: all, or those of its spatial dimensions."""
+    """Which of `count` values fed with an image concern heights and widths: all, or those of its spatial dimensions."""
     image = image_of(model_inputs(document.proto))
     if image is None or image.shape is None or len(image.shape) != count:
         return [True] * count
@@ -276,7 +276,7 @@ def trtexec_flags(path: str, ranges: Mapping[str, Range]) -> str:
 
 _ENDS = ("min", "max")
 _MOST_RUN = 2**20  # elements that are fed: a larger model is not run for its profile
-_READINGS = 4  # of small vectors beside an image
+_READINGS = 4  # of small vectors fed with an image
 
 
 def that_runs(

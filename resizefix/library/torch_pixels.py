@@ -15,7 +15,7 @@ from resizefix.verification.plan import Plan
 
 
 def with_pixels_gathered(
-    found: Result[Document], sites: Sequence[Site], rules: Conditions, *, verify: bool
+    repaired: Result[Document], sites: Sequence[Site], rules: Conditions, *, verify: bool
 ) -> Result[Document]:
     """The result, in which those of the sites are Gathers that cannot be a Resize; the same where there are none.
 
@@ -23,18 +23,18 @@ def with_pixels_gathered(
     computes anything else than with that formula in the node's place.
     """
     by_key = {site.key: site for site in sites}
-    before = found.model
+    before = repaired.model
     changed, gathered = with_torch_indices(before, by_key)
     if not gathered:
-        return found
-    made = seam.submitted(before, changed, Plan(frozenset(gathered)))
+        return repaired
+    after = seam.submitted(before, changed, Plan(frozenset(gathered)))
     nodes = {by_key[key].index: node for key, node in gathered.items()}
     outcomes = tuple(
         gathered_outcome(outcome, nodes[outcome.index]) if outcome.index in nodes else outcome
-        for outcome in found.outcomes
+        for outcome in repaired.outcomes
     )
     if not verify:
-        return replace(found, model=made, outcomes=outcomes, verification=not_verified())
+        return replace(repaired, model=after, outcomes=outcomes, verification=not_verified())
 
     # onnxruntime is imported where it runs
     from resizefix.verification.pixels_of_torch import with_formula_of_torch
@@ -42,8 +42,8 @@ def with_pixels_gathered(
 
     lengths = {key: {axis: one.out for axis, one in node.axes.items()} for key, node in gathered.items()}
     reference = with_formula_of_torch(before, lengths)
-    verification = prove_rewrite(reference, made, {key: node.data for key, node in gathered.items()}, 0.0, rules)
+    verification = prove_rewrite(reference, after, {key: node.data for key, node in gathered.items()}, 0.0, rules)
     if not verification.passed:
         raise failed(Result(before, outcomes, (), verification), why=verification.reason)
-    joined = replace(verification, runs=(*found.verification.runs, *verification.runs))
-    return replace(found, model=made, outcomes=outcomes, verification=joined)
+    joined = replace(verification, runs=(*repaired.verification.runs, *verification.runs))
+    return replace(repaired, model=after, outcomes=outcomes, verification=joined)

@@ -33,15 +33,15 @@ _REAL = (TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.BFLOAT16, TensorPro
 def left_broken(document: Document) -> str:
     """Of each resize that is broken yet, why it was not repaired."""
     view = ModelView(document)
-    found: list[str] = []
+    reasons: list[str] = []
     for site, faults in zip(sites_in(view), faults_in(view), strict=True):
         if faults and not faults[0].is_optional:
             fix = Diagnostic("library.not-selected") if faults[0].change is not None else faults[0].fix
             why = {"because": faults[0].because, "fix": fix}
-            found.append(Diagnostic("library.fault-not-repaired", label=site.label, **why))
+            reasons.append(Diagnostic("library.fault-not-repaired", label=site.label, **why))
         elif site.interpolation is None:
-            found.append(Diagnostic("library.not-repaired", label=site.label, why=site.reason))
-    return ". ".join(found[:MOST_NAMED]) or Diagnostic("library.fault-of-no-resize")
+            reasons.append(Diagnostic("library.not-repaired", label=site.label, why=site.reason))
+    return ". ".join(reasons[:MOST_NAMED]) or Diagnostic("library.fault-of-no-resize")
 
 
 def loaded(document: Document, rules: Conditions) -> Verification | RefusedError:

@@ -151,17 +151,17 @@ class _Kinds:
         A node's sizes may have become open by the promotion of another: where that counts, the whole model is looked
         at.
         """
-        found = [self._alone(integers, open_sizes=opened) for opened in (False, True)]
-        said = [_accepting(facts, targets) for facts in found if facts is not None]
-        if len(said) == len(found) and said[0] == said[1]:
+        alone = [self._alone(integers, open_sizes=opened) for opened in (False, True)]
+        said = [_accepting(facts, targets) for facts in alone if facts is not None]
+        if len(said) == len(alone) and said[0] == said[1]:
             return said[0]
         after = self._after
         if integers != self.integers:
             sites = [site for site in sites_in(self._before) if site.key in self._changed]
-            made = self._promoted(self._before, sites, integers)
-            if not made.inputs:
+            promotion = self._promoted(self._before, sites, integers)
+            if not promotion.inputs:
                 return []
-            after = made.after
+            after = promotion.after
         return _accepting([facts for facts, _ in kinds_in(after)], targets)
 
     def _promoted(self, view: ModelView, sites: Sequence[Site], integers: Integers | None) -> Promotion:
@@ -182,18 +182,18 @@ class _Kinds:
         if not open_sizes and self._in_model(facts_in(view)) != self.before:
             return None
         chosen = zip(sites_in(view), self._keys, strict=True)
-        made = self._promoted(view, [site for site, key in chosen if key in self._changed], integers)
-        if any(outcome.status is not Status.CHANGED for outcome in made.outcomes):
+        promotion = self._promoted(view, [site for site, key in chosen if key in self._changed], integers)
+        if any(outcome.status is not Status.CHANGED for outcome in promotion.outcomes):
             return None
         main = self._after.scopes.main
         listed = main.initializers.keys() <= main.inputs
-        return [replace(facts, initializers_are_inputs=listed) for facts in self._in_model(facts_in(made.after))]
+        return [replace(facts, initializers_are_inputs=listed) for facts in self._in_model(facts_in(promotion.after))]
 
-    def _in_model(self, found: Sequence[SiteFacts]) -> list[SiteFacts]:
+    def _in_model(self, alone: Sequence[SiteFacts]) -> list[SiteFacts]:
         """With the facts that are about the nodes around these, and about other constants."""
         fields = "node", "casts_behind", "is_at_the_edges", "initializers_are_inputs"
-        pairs = zip(found, self.before, strict=True)
-        return [replace(facts, **{name: getattr(known, name) for name in fields}) for facts, known in pairs]
+        pairs = zip(alone, self.before, strict=True)
+        return [replace(facts, **{name: getattr(in_model, name) for name in fields}) for facts, in_model in pairs]
 
 
 def _accepting(kinds: Sequence[SiteFacts], targets: Sequence[Target]) -> list[Target]:

@@ -62,13 +62,13 @@ def fed_sizes(pasted: str) -> FedSizes:
 
 
 def _missing_inputs(pasted: str) -> tuple[str, ...]:
-    found = _MISSING.search(pasted)
-    if found is None:
+    match = _MISSING.search(pasted)
+    if match is None:
         return ()
-    return tuple(_NAME.findall(found[1])) if found[1] is not None else (found[2].strip("'\""),)
+    return tuple(_NAME.findall(match[1])) if match[1] is not None else (match[2].strip("'\""),)
 
 
 def _named_nodes(pasted: str) -> tuple[str, ...]:
     """The names of resizes; a name that was cut off at the end of the text is none."""
-    found = (match[1] for pattern in _NODES for match in pattern.finditer(pasted) if match.end() < len(pasted))
-    return tuple(dict.fromkeys(found))
+    names = (match[1] for pattern in _NODES for match in pattern.finditer(pasted) if match.end() < len(pasted))
+    return tuple(dict.fromkeys(names))

@@ -69,7 +69,7 @@ class Message:
         """Its wording that says most of what stands in a text."""
         whole = [(span.letters, one) for one in self.wordings if (span := one.whole_in(pasted)) is not None]
         parts = whole or [(letters, one) for one in self.wordings if (letters := one.part_in(pasted))]
-        return max(parts, key=lambda found: found[0])[1].as_in(pasted) if parts else self.text
+        return max(parts, key=lambda pair: pair[0])[1].as_in(pasted) if parts else self.text
 
     def has_pieces(self, pasted: str) -> bool:
         """Whether one of its wordings has what stands between the dots of a text that was shortened."""

@@ -77,7 +77,7 @@ def _in_word(character: str) -> bool:
     return character.isalnum() or character == "_"
 
 
-# In the order in which they are looked for; providers of onnxruntime name themselves, and it beside them.
+# In the order in which they are looked for; providers of onnxruntime name themselves, and it with them.
 _SPEAKERS = (
     ("tensorrt", r"\btensorrt\b|\[trt\]|trtexec|nvonnxparser|onnx-tensorrt|onnx2trt|builtin_op_importers"),
     ("qnn", r"\bqnn\b"),

@@ -45,9 +45,9 @@ def messages_in(pasted: str) -> list[Message]:
     for text in (pasted, without_prefix(pasted)):
         letters = plain(text)
         if spans := {message: span for message in MESSAGES if (span := message.whole_in(letters)) is not None}:
-            found = [message for message in spans if not _inside(spans[message], spans.values())]
-            why = [message for message in found if not message.says_where]
-            return sorted(why or found, key=lambda message: -spans[message].letters)
+            messages = [message for message in spans if not _inside(spans[message], spans.values())]
+            why = [message for message in messages if not message.says_where]
+            return sorted(why or messages, key=lambda message: -spans[message].letters)
     for line in (pasted, *pasted.splitlines()[-_MOST_LINES:]):
         if ELLIPSIS.search(line) and (shortened := [row for row in MESSAGES if row.has_pieces(line)]):
             return shortened

@@ -146,9 +146,9 @@ class Wording:
         if at >= len(self._pieces):
             return len(pasted)
         piece = self._pieces[at]
-        found = pasted.find(piece, place, place + _LONGEST_GAP + len(piece)) if piece != _ANY_NUMBER else place
-        if found >= 0:
-            return found
+        start = pasted.find(piece, place, place + _LONGEST_GAP + len(piece)) if piece != _ANY_NUMBER else place
+        if start >= 0:
+            return start
         tails = range(max(place, len(pasted) - len(piece)), len(pasted))
         return next((tail for tail in tails if piece.startswith(pasted[tail:])), len(pasted))
 

@@ -157,8 +157,8 @@ def assumed_text(place: WrittenResize) -> str:
     text = f"{spelled(one.interpolation)}, {extent}"
     if not place.others:
         return text
-    more = spelled(place.others[0])
-    return Diagnostic("operations.assumed-among", assumed=text, count=len(place.others), other=more)
+    other = spelled(place.others[0])
+    return Diagnostic("operations.assumed-among", assumed=text, count=len(place.others), other=other)
 
 
 def spelled(meaning: Interpolation) -> str:

@@ -50,10 +50,10 @@ def candidates(legalizer: Legalizer) -> dict[str, Replacement]:
         subject = subject_of(site)
     except RefusedError:
         return by_name
-    for name, made in (*_spellings(subject, legalizer), *_other_operators(subject, legalizer)):
-        near = made.exact or (allowance.inexact and made.bound is not None and made.bound <= LARGEST_BOUND)
+    for name, form in (*_spellings(subject, legalizer), *_other_operators(subject, legalizer)):
+        near = form.exact or (allowance.inexact and form.bound is not None and form.bound <= LARGEST_BOUND)
         if near:
-            by_name.setdefault(name, made)
+            by_name.setdefault(name, form)
     if MATMUL.name in by_name:
         by_name.pop(SMALL_MATMUL.name, None)  # the same nodes
     return by_name

@@ -146,7 +146,7 @@ class _InDialect:
         return _by(node, empty, "operations.said-as", dialect=self.dialect.name)
 
     def _with_whole_operand(self, site: ReadSite) -> Replacement | None:
-        """Scales or sizes of some axes, which are not known before the run, beside those with which all others stay;
+        """Scales or sizes of some axes, which are not known before the run, with those with which all others stay;
         None where the node has no axes, or the older dialect cannot say it all the same."""
         axes, dims, operands = site.interpolation.axes, site.input_dims, site.reading.operands
         if axes is None or dims is None or operands.roi is not None:
@@ -204,7 +204,7 @@ class _InDialect:
             )
         except RefusedError as error:
             raise RefusedError("operations.no-words-in-opset", why=why) from error
-        exact = next((made for made in replacements if made.exact), None)
+        exact = next((replacement for replacement in replacements if replacement.exact), None)
         if exact is not None:
             return exact
         if not self.allowance.inexact:

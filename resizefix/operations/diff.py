@@ -150,9 +150,9 @@ def _name(row: MessagePair) -> str:
 
 def _with_parts(text: str | None, differences: list[Difference]) -> tuple[str, str]:
     """A text that does not show what differs, with what differs behind it."""
-    more = f", and {len(differences) - _MOST_PARTS} more" if len(differences) > _MOST_PARTS else ""
+    rest = f", and {len(differences) - _MOST_PARTS} more" if len(differences) > _MOST_PARTS else ""
     before, after = (
-        "; ".join(_in(one.path, shown) or f"no {'.'.join(one.path)}" for one, shown in parts) + more
+        "; ".join(_in(one.path, shown) or f"no {'.'.join(one.path)}" for one, shown in parts) + rest
         for parts in (
             [(one, one.before) for one in differences[:_MOST_PARTS]],
             [(one, one.after) for one in differences[:_MOST_PARTS]],

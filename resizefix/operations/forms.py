@@ -3,8 +3,8 @@
 The few nodes between a new input and the operand it drives: the ones for the axes that stay, joined with the input.
 
 Those of float inputs stand in the outermost scope, which every inner one sees; those that read the shape of the resized
-tensor stand beside the node. They use only operators and forms that exist since opset 7 (Constant with `value`, Concat,
-Gather, Cast, Shape, Mul, Div).
+tensor stand next to the node. They use only operators and forms that exist since opset 7 (Constant with `value`,
+Concat, Gather, Cast, Shape, Mul, Div).
 """
 
 from __future__ import annotations

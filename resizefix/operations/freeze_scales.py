@@ -210,8 +210,8 @@ def _wrong(value: Array, kind: ExtentKind, min_scale: float) -> str | None:
     numbers = value.reshape(-1).tolist()
     if value.dtype.kind not in "biuf":
         name = "float32" if kind is ExtentKind.SCALES else "int64"
-        found = "strings" if value.dtype == object else value.dtype
-        return Diagnostic("operations.operand-type", what=f"its {kind.value}", found=found, name=name)
+        dtype = "strings" if value.dtype == object else value.dtype
+        return Diagnostic("operations.operand-type", what=f"its {kind.value}", found=dtype, name=name)
     if value.ndim != 1:
         return Diagnostic("operations.would-be-no-vector", extent=kind.value, shape=list(value.shape))
     if not np.all(np.isfinite(value.astype(np.float64))) or min(numbers, default=1) <= 0:

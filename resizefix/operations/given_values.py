@@ -51,8 +51,8 @@ class GivenValues:
         behind |= dict.fromkeys(name for names in self._rois.values() for name in names)
         for name in values:
             if name not in behind:
-                known = ", ".join(behind | dict.fromkeys(name for names in rois.values() for name in names)) or "none"
-                nothing = UsageError("operations.set-drives-nothing", name=name, known=known)
+                listed = ", ".join(behind | dict.fromkeys(name for names in rois.values() for name in names)) or "none"
+                nothing = UsageError("operations.set-drives-nothing", name=name, known=listed)
                 in_function = any(site.scope.in_function for site in sites if site.index not in self._chains)
                 raise UsageError("operations.set-in-function", why=nothing.diagnostic) if in_function else nothing
         for name in behind:

@@ -83,11 +83,11 @@ def deciding_floats(view: ModelView) -> list[FloatInput]:
     definitions = (view.scopes.definition(view.scopes.main, value.name) for value in view.model.graph.input)
     if not any(one is not None and _is_small(view, one) for one in definitions):
         return []
-    found: dict[str, _Uses] = {}
+    uses_of: dict[str, _Uses] = {}
     for scope, index, position, says in _operands(view):
         node = scope.body.node[index]
         for name in _numbers_behind(view, scope, node.input[position]):
-            uses = found.setdefault(name, _Uses())
+            uses = uses_of.setdefault(name, _Uses())
             if node.op_type in _RESIZES:
                 uses.resizes.add((scope.path, node.output[0]))
                 uses.gives_scales |= says is _SCALES
@@ -99,12 +99,12 @@ def deciding_floats(view: ModelView) -> list[FloatInput]:
             value.name,
             tuple(dim.dim_value for dim in value.type.tensor_type.shape.dim),
             value.type.tensor_type.elem_type,
-            frozenset(found[value.name].resizes),
-            tuple(found[value.name].slices),
-            found[value.name].gives_scales,
+            frozenset(uses_of[value.name].resizes),
+            tuple(uses_of[value.name].slices),
+            uses_of[value.name].gives_scales,
         )
         for value in view.model.graph.input
-        if value.name in found and all(reader.node is not None for reader in scopes.readers_of((MAIN, value.name)))
+        if value.name in uses_of and all(reader.node is not None for reader in scopes.readers_of((MAIN, value.name)))
     ]
 
 
@@ -198,24 +198,27 @@ def _numbers_behind(view: ModelView, scope: Scope, name: str) -> Collection[str]
     return tuple(floats)
 
 
-def _behind_node(view: ModelView, made: Definition) -> Sequence[Definition | None] | None:
+def _behind_node(view: ModelView, definition: Definition) -> Sequence[Definition | None] | None:
     """What a node computes its output from; None where it cannot be followed."""
-    branches, result = view.calls.branches(made), view.calls.result(made)
+    branches, result = view.calls.branches(definition), view.calls.result(definition)
     if branches is not None:
         return branches
     if result is not None:
         return [result]
-    node = made.node
+    node = definition.node
     assert node is not None
-    if node.domain not in DEFAULT_DOMAINS or (made.scope.path, made.scope.producers[made.name]) in view.scopes.held:
+    if (
+        node.domain not in DEFAULT_DOMAINS
+        or (definition.scope.path, definition.scope.producers[definition.name]) in view.scopes.held
+    ):
         return None
-    return view.scopes.sources(made.scope, node)
+    return view.scopes.sources(definition.scope, node)
 
 
-def _is_small(view: ModelView, made: Definition) -> bool:
+def _is_small(view: ModelView, definition: Definition) -> bool:
     """Whether an input of the main graph is a number or a vector whose length the file fixes."""
-    dims = view.shapes.dims(made.key)
-    if made.kind is not DefinitionKind.INPUT or dims is None or len(dims) > 1:
+    dims = view.shapes.dims(definition.key)
+    if definition.kind is not DefinitionKind.INPUT or dims is None or len(dims) > 1:
         return False
     sizes = [size for size in dims if isinstance(size, int)]
     return len(sizes) == len(dims) and math.prod(sizes) <= _MOST_NUMBERS

@@ -242,10 +242,10 @@ class Legalizer:
             return
         written: list[object] = []
         try:
-            for made in self._lowered(subject):
-                if (content := made.without_names) not in written:
+            for form in self._lowered(subject):
+                if (content := form.without_names) not in written:
                     written.append(content)
-                    yield self.findable(made)
+                    yield self.findable(form)
         except RefusedError:
             if as_a_node is None:
                 raise
@@ -283,16 +283,16 @@ class Legalizer:
                 return Diagnostic("operations.inferred-otherwise", size=axis.size, inferred=inferred, out=axis.out)
         return ""
 
-    def findable(self, made: Replacement) -> Replacement:
+    def findable(self, form: Replacement) -> Replacement:
         """With Constant nodes instead of new initializers where the target's parser would not find these: from IR 4 on
         they are no graph inputs, and one that is none would make it refuse the nodes it takes now, too."""
         unlisted, listed = (
             judge(self.target, replace(self.facts, initializers_are_inputs=as_inputs)) for as_inputs in (False, True)
         )
         if self.facts.ir_version < FIRST_IR_WITH_DEFAULTS or len(unlisted) == len(listed):
-            return made
-        constants = tuple(helper.make_node("Constant", [], [tensor.name], value=tensor) for tensor in made.initializers)
-        return replace(made, nodes=(*constants, *made.nodes), initializers=())
+            return form
+        constants = tuple(helper.make_node("Constant", [], [tensor.name], value=tensor) for tensor in form.initializers)
+        return replace(form, nodes=(*constants, *form.nodes), initializers=())
 
     def accepts(self, subject: ResizeSpec, dialect: Dialect) -> bool:
         """Whether the target takes the site written as `subject`."""

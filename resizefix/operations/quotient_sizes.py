@@ -170,14 +170,14 @@ class Pinned:
     nodes: frozenset[Key]
     texts: dict[int, tuple[str, ...]]
 
-    def outcomes(self, sites: Sequence[Site], found: Iterable[Outcome]) -> tuple[Outcome, ...]:
+    def outcomes(self, sites: Sequence[Site], outcomes: Iterable[Outcome]) -> tuple[Outcome, ...]:
         """The outcomes of the sites, with those that were pinned and nothing else."""
         said = Diagnostic("operations.length-of-partner")
         return tuple(
             site.outcome(Status.CHANGED, said, after=self.texts[site.index])
             if site.index in self.texts and outcome.status is Status.UNCHANGED
             else outcome
-            for site, outcome in zip(sites, found, strict=True)
+            for site, outcome in zip(sites, outcomes, strict=True)
         )
 
 

@@ -205,8 +205,8 @@ def has_operators_of_others(document: Document) -> bool:
     """Whether a node is of a domain that neither onnxruntime nor a function of the model has, so that a library of the
     user's must."""
     functions = {function.domain for function in document.proto.functions}
-    known = {*DEFAULT_DOMAINS, *functions}
-    domains = {node.domain for _, body in bodies(document.proto) for node in body.node} - known
+    defined = {*DEFAULT_DOMAINS, *functions}
+    domains = {node.domain for _, body in bodies(document.proto) for node in body.node} - defined
     return any(not domain.startswith(("ai.onnx", "com.microsoft", "com.ms")) for domain in domains)
 
 

@@ -263,15 +263,15 @@ def _why_not(
     return why_not
 
 
-def _of(found: Lowered) -> Replacement:
-    near = found.error
-    description = Diagnostic("operations.replaced-by", what=in_words(found.lowering))
+def _of(lowering: Lowered) -> Replacement:
+    near = lowering.error
+    description = Diagnostic("operations.replaced-by", what=in_words(lowering.lowering))
     return Replacement(
-        found.nodes,
-        found.initializers,
+        lowering.nodes,
+        lowering.initializers,
         near.exact,
         near.bound,
-        found.lowering,
+        lowering.lowering,
         near.note,
         near.conditions,
         description,
@@ -279,12 +279,12 @@ def _of(found: Lowered) -> Replacement:
     )
 
 
-def between_casts(made: Replacement, site: Site, fresh: Fresh) -> Replacement:
-    """`made`, which resizes floats, with a Cast before it and one back after it: exact for nearest, which copies."""
+def between_casts(form: Replacement, site: Site, fresh: Fresh) -> Replacement:
+    """`form`, which resizes floats, with a Cast before it and one back after it: exact for nearest, which copies."""
     assert site.elem_type is not None
     x, y = fresh(f"{site.output}_as_float"), fresh(f"{site.output}_float")
     nodes = [helper.make_node("Cast", [site.input], [x], name=x, to=TensorProto.FLOAT)]
-    for node in made.nodes:
+    for node in form.nodes:
         inner = NodeProto()
         inner.CopyFrom(node)
         inner.input[:] = [x if name == site.input else name for name in node.input]
@@ -292,33 +292,33 @@ def between_casts(made: Replacement, site: Site, fresh: Fresh) -> Replacement:
         nodes.append(inner)
     back = fresh(f"{site.output}_cast")
     nodes.append(helper.make_node("Cast", [y], [site.output], name=back, to=site.elem_type))
-    how = Diagnostic("operations.between-casts", how=made.how)
-    description = Diagnostic("operations.between-casts", how=made.description or made.how)
-    return replace(made, nodes=tuple(nodes), how=how, description=description)
+    how = Diagnostic("operations.between-casts", how=form.how)
+    description = Diagnostic("operations.between-casts", how=form.description or form.how)
+    return replace(form, nodes=tuple(nodes), how=how, description=description)
 
 
-def in_float32(made: Replacement, site: Site, fresh: Fresh) -> Replacement:
-    """`made`, which resizes floats, between Casts from bfloat16 and back, which round what is interpolated once."""
-    cast = between_casts(made, site, fresh)
+def in_float32(form: Replacement, site: Site, fresh: Fresh) -> Replacement:
+    """`form`, which resizes floats, between Casts from bfloat16 and back, which round what is interpolated once."""
+    cast = between_casts(form, site, fresh)
     if site.read.interpolation.mode is Mode.NEAREST:
         return cast
-    bound = _BFLOAT16_ROUNDING if made.exact and site.read.interpolation.mode is Mode.LINEAR else None
+    bound = _BFLOAT16_ROUNDING if form.exact and site.read.interpolation.mode is Mode.LINEAR else None
     note = "; ".join(filter(None, (cast.note, Diagnostic("operations.rounded-to-bfloat16"))))
     return replace(cast, exact=False, bound=bound, note=note)
 
 
-def until_casts(made: Replacement, site: Site, fresh: Fresh) -> Replacement:
-    """`made`, which resizes floats, between a Cast and the Casts that read the site's output, which stays a float.
+def until_casts(form: Replacement, site: Site, fresh: Fresh) -> Replacement:
+    """`form`, which resizes floats, between a Cast and the Casts that read the site's output, which stays a float.
 
     Mode linear of integers cuts the fraction off in onnxruntime, and so does a Floor.
     """
-    cast = between_casts(made, site, fresh)
+    cast = between_casts(form, site, fresh)
     back = cast.nodes[-1]
     floor = helper.make_node("Floor", [back.input[0]], [site.output], name=fresh(f"{site.output}_floor"))
-    how = Diagnostic("operations.as-floats", how=made.how)
-    description = Diagnostic("operations.as-floats", how=made.description or made.how)
+    how = Diagnostic("operations.as-floats", how=form.how)
+    description = Diagnostic("operations.as-floats", how=form.description or form.how)
     nodes = (*cast.nodes[:-1], floor)
-    return replace(made, nodes=nodes, how=how, description=description, elem_type=TensorProto.FLOAT)
+    return replace(form, nodes=nodes, how=how, description=description, elem_type=TensorProto.FLOAT)
 
 
 def _simpler(subject: ResizeSpec) -> ResizeSpec:
@@ -347,14 +347,14 @@ def replace_sites(document: Document, plans: Sequence[tuple[Site, Replacement]])
     remove_unread(document.proto, unread)
 
 
-def fix_shapes(document: Document, changed: Sequence[Site], kept: Sequence[Site] = ()) -> str | None:
+def fix_shapes(document: Document, changed: Sequence[Site], untouched: Sequence[Site] = ()) -> str | None:
     """Forget shapes that were stored wrongly before, where they hurt only now; returns what the checker still says.
-    `kept`: sites that stand as they stood, among other operators that were rewritten.
+    `untouched`: sites that stand as they stood, among other operators that were rewritten.
 
     In a loop a stored shape is that of one turn, which misleads operators that ask for it; elsewhere the checker finds
     the contradiction when inference knows more of the new nodes than of the old one.
     """
-    rewritten_any = bool(changed or kept)
+    rewritten_any = bool(changed or untouched)
     # A site's own scope counts the nodes as they were; Scan-8 is another node than Scan, and its body with it.
     there = View(document.proto).scopes.by_path
     repeated = [site.key for site in changed if site.scope.path in there and there[site.scope.path].is_repeated]
@@ -363,7 +363,7 @@ def fix_shapes(document: Document, changed: Sequence[Site], kept: Sequence[Site]
     invalid = why_invalid(document.proto) if rewritten_any else None
     if invalid is not None:
         fixed = document.copy()
-        rederive(fixed.proto, dict.fromkeys(site.key for site in (*changed, *kept) if site.scope.path in there))
+        rederive(fixed.proto, dict.fromkeys(site.key for site in (*changed, *untouched) if site.scope.path in there))
         if why_invalid(fixed.proto) is None:
             document.proto.CopyFrom(fixed.proto)
             return None

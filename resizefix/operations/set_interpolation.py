@@ -82,8 +82,10 @@ def set_interpolation(document: Document, sites: Sequence[Site], settings: Setti
     view = ModelView(document)
     operation = _Set(settings)
     rewritten = rewrite(view, sites, operation)
-    kept = {outcome.index for outcome in rewritten.outcomes if outcome.status is Status.CHANGED}
-    return Changed(rewritten.document, rewritten.outcomes, tuple(operation.intended[index] for index in sorted(kept)))
+    indices = {outcome.index for outcome in rewritten.outcomes if outcome.status is Status.CHANGED}
+    return Changed(
+        rewritten.document, rewritten.outcomes, tuple(operation.intended[index] for index in sorted(indices))
+    )
 
 
 @dataclass(eq=False)
@@ -155,22 +157,22 @@ def _plan(
     same = new.meaning == site.interpolation
     if same and shaped:
         return None
-    kept = _Kept(True, True, 0.0) if same else _kept(site, new.wanted)
+    claim = _Kept(True, True, 0.0) if same else _kept(site, new.wanted)
     if shaped:
         node = with_attributes(site.node, new.attributes)
-        replacement = Replacement((node,), (), kept.exact, kept.bound, new.description, kept.why, kept.conditions)
-        return _InterpolationPlan(replacement, _intended(site, new, kept, 0.0), is_reshaped=False)
+        replacement = Replacement((node,), (), claim.exact, claim.bound, new.description, claim.why, claim.conditions)
+        return _InterpolationPlan(replacement, _intended(site, new, claim, 0.0), is_reshaped=False)
     assert settings.form is not None
     form = _of_quotients(view, site, new, settings.form, fresh) or _of_constants(site, new, settings.form, fresh)
-    bound = None if kept.bound is None or form.bound is None else kept.bound + form.bound
-    kept = replace(kept, exact=kept.exact and form.exact, bound=bound)
+    bound = None if claim.bound is None or form.bound is None else claim.bound + form.bound
+    claim = replace(claim, exact=claim.exact and form.exact, bound=bound)
     how = "; ".join(part for part in (new.description, form.description or form.how) if part)
     near = 0.0 if form.exact else form.bound or 0.0
     apart = Diagnostic("operations.within", bound=f"{near:.2g}") if near and bound is None else ""
-    note = "; ".join(part for part in (apart, kept.why, form.note) if part)
-    conditions = (*kept.conditions, *form.conditions)
-    replacement = Replacement(form.nodes, form.initializers, kept.exact, bound, how, note, conditions)
-    return _InterpolationPlan(replacement, _intended(site, new, kept, near), is_reshaped=True)
+    note = "; ".join(part for part in (apart, claim.why, form.note) if part)
+    conditions = (*claim.conditions, *form.conditions)
+    replacement = Replacement(form.nodes, form.initializers, claim.exact, bound, how, note, conditions)
+    return _InterpolationPlan(replacement, _intended(site, new, claim, near), is_reshaped=True)
 
 
 def _of_quotients(view: ModelView, site: ReadSite, new: Edited, form: str, fresh: Fresh) -> Replacement | None:
@@ -226,10 +228,10 @@ def _by(step: AxisStep, before: ResizeSpec, after: ResizeSpec) -> _Kept:
     return _Kept(True, step.exact, bound, Diagnostic("operations.same-at-this-size", names=names), conditions)
 
 
-def _intended(site: ReadSite, new: Edited, kept: _Kept, near: float) -> IntendedNode:
+def _intended(site: ReadSite, new: Edited, claim: _Kept, near: float) -> IntendedNode:
     operands = site.reading.operands
     return IntendedNode(
-        site.index, site.label, site.key, site.input, new.wanted, operands, kept.holds, kept.exact, kept.bound, near
+        site.index, site.label, site.key, site.input, new.wanted, operands, claim.holds, claim.exact, claim.bound, near
     )
 
 
@@ -290,10 +292,10 @@ def _spelled(subject: ResizeSpec, site: ReadSite, form: str, fresh: Fresh) -> Re
         if end is not None:
             return spelled(subject, end, site, site.dialect, fresh)
     why = {row.number: why for row, why in reasons(subject)}
-    found = next(
+    reason = next(
         (why[number] for number in _DECIDING[form] if number in why), Diagnostic("operations.no-equivalent-form")
     )
-    raise RefusedError("operations.set-form", form=form, why=found)
+    raise RefusedError("operations.set-form", form=form, why=reason)
 
 
 def _wanted(subject: ResizeSpec, form: str) -> list[Callable[[ResizeSpec], bool]]:

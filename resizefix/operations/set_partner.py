@@ -129,8 +129,8 @@ def _resized_axes(site: ReadSite, rank: int) -> tuple[int, ...]:
             scaled = moved or scaled
     else:
         scaled = {axis for axis, value in zip(named, values, strict=False) if value != 1}
-    kept = batch_and_channel(rank, scaled)
-    return tuple(axis for axis in sorted(named) if axis not in kept)
+    excluded = batch_and_channel(rank, scaled)
+    return tuple(axis for axis in sorted(named) if axis not in excluded)
 
 
 def _reads(site: ReadSite, partner: Partner, axes: Sequence[int], rank: int, partners: Partners) -> bool:
@@ -140,12 +140,12 @@ def _reads(site: ReadSite, partner: Partner, axes: Sequence[int], rank: int, par
     definition = partners.sizes.scopes.definition(site.scope, site.operand[1])
     listed = site.interpolation.axes
     named = list(range(rank)) if listed is None else [axis % rank for axis in listed]
-    known = None if definition is None else partners.listed(definition)
+    elements = None if definition is None else partners.listed(definition)
     read = partners.sizes.scopes.definition(site.scope, partner.read)
-    if known is None or len(known) != len(named) or read is None:
+    if elements is None or len(elements) != len(named) or read is None:
         return False
     return all(
-        known[named.index(axis)] == partners.sizes.source(read.key, its)
+        elements[named.index(axis)] == partners.sizes.source(read.key, its)
         for axis, its in zip(axes, partner.axes, strict=True)
     )
 

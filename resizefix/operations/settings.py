@@ -105,13 +105,13 @@ def read(key: str, value: object) -> object:
     if name not in READERS:
         near = nearest(key, [*READERS, *ALIASES])
         raise UsageError("operations.set-no-such-key", key=key, proposal=proposal([near]), known=", ".join(READERS))
-    reader, known, words = READERS[name]
-    found = reader(value)
-    if found is None:
+    reader, values, words = READERS[name]
+    setting = reader(value)
+    if setting is None:
         near = nearest(value, words)
         meant = "give" if near is None else f"did you mean {near}? Give"
-        raise UsageError("operations.set-no-such-value", key=key, value=value, proposal=meant, known=known)
-    return found
+        raise UsageError("operations.set-no-such-value", key=key, value=value, proposal=meant, known=values)
+    return setting
 
 
 def _word(value: object) -> str:
@@ -157,10 +157,10 @@ def _numbers(value: object) -> list[float] | None:
     if isinstance(words, numbers.Real) and not isinstance(words, bool):
         words = [words]
     try:
-        found = [float(word) for word in words if not isinstance(word, (bool, np.bool_))]  # type: ignore[attr-defined]
+        floats = [float(word) for word in words if not isinstance(word, (bool, np.bool_))]  # type: ignore[attr-defined]
     except (TypeError, ValueError, OverflowError):
         return None
-    return found if found and all(math.isfinite(number) and number > 0 for number in found) else None
+    return floats if floats and all(math.isfinite(number) and number > 0 for number in floats) else None
 
 
 def _factors(value: object) -> object:

@@ -48,7 +48,7 @@ def kept_dims(scopes: Scopes, plans: Sequence[InputBinding]) -> dict[Key, Dims |
     groups: dict[_Open, list[InputBinding]] = {}
     for driven in plans:
         groups.setdefault(_open(driven.output_dims), []).append(driven)
-    kept = {driven.key: driven.output_dims for driven in plans}
+    sizes = {driven.key: driven.output_dims for driven in plans}
     moving = {
         (scope.path, name)
         for scope in scopes.all
@@ -58,14 +58,14 @@ def kept_dims(scopes: Scopes, plans: Sequence[InputBinding]) -> dict[Key, Dims |
         if name
     }
     if len(groups) < 2 and not moving:  # what is before a site moves the axes that it moves itself
-        return kept
+        return sizes
     for moved, group in groups.items():
         dependents = Dependents(scopes)
         dependents.add(driven.key for driven in group)
         behind_moving = Dependents(scopes)
         behind_moving.add(moving & dependents.resized)
         for driven in plans:
-            dims = kept[driven.key]
+            dims = sizes[driven.key]
             source = scopes.definition(scopes.by_path[driven.scope], driven.input)
             if dims is not None and source is not None and source.key in dependents.resized:
                 through = (
@@ -73,8 +73,8 @@ def kept_dims(scopes: Scopes, plans: Sequence[InputBinding]) -> dict[Key, Dims |
                     if source.key not in behind_moving.resized
                     else _turned(scopes, source, group, moved, dependents)
                 )
-                kept[driven.key] = _opened(driven, dims, through)
-    return kept
+                sizes[driven.key] = _opened(driven, dims, through)
+    return sizes
 
 
 def _turned(scopes: Scopes, source: Definition, group: Sequence[InputBinding], moved: _Open, at: Dependents) -> _Open:

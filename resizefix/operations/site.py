@@ -176,7 +176,7 @@ class Refusal(NamedTuple):
 def read_instead(
     site: ReadSite, node: NodeProto, kind: ExtentKind, operand: str, empty_scales: Callable[[], str]
 ) -> None:
-    """Let the site's node read `operand` as its scales or sizes; `empty_scales` makes what Resize-11 wants beside
+    """Let the site's node read `operand` as its scales or sizes; `empty_scales` makes what Resize-11 wants next to
     sizes."""
     dialect = site.dialect
     scales_input = dialect.slot(ExtentKind.SCALES)

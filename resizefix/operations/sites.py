@@ -63,8 +63,8 @@ def select(sites: Sequence[Site], patterns: Sequence[str]) -> list[Site]:
             matches = [site.index for site in sites if fnmatch.fnmatchcase(site.node.name, pattern)]
         if not matches:
             there = ", ".join(f"#{site.index} {site.node.name}".strip() for site in sites[:8])
-            more = f" and {len(sites) - 8} more" if len(sites) > 8 else ""
-            raise UsageError("operations.no-such-node", pattern=pattern, there=there or "none", more=more, rule="node")
+            rest = f" and {len(sites) - 8} more" if len(sites) > 8 else ""
+            raise UsageError("operations.no-such-node", pattern=pattern, there=there or "none", more=rest, rule="node")
         chosen.update(matches)
     return [site for site in sites if site.index in chosen]
 
@@ -111,12 +111,12 @@ class _Finder:
         alike_site = self._alike.get(alike)
         if alike_site is not None:
             return self._like(*alike_site, index, node, dims)
-        made, constant = self._read(index, scope, node, dims)
-        if not isinstance(made, ReadSite) or constant is None or made.origin.kind is OriginKind.COMPUTED:
-            return made
-        if made.reason is None:  # which may name the constant
-            self._alike[alike] = made, constant
-        return made
+        site, constant = self._read(index, scope, node, dims)
+        if not isinstance(site, ReadSite) or constant is None or site.origin.kind is OriginKind.COMPUTED:
+            return site
+        if site.reason is None:  # which may name the constant
+            self._alike[alike] = site, constant
+        return site
 
     def _but_its_name(self, scope: Scope, name: str) -> object:
         """What tells operands apart: the value of an initializer or Constant node, the name of any other."""
@@ -336,8 +336,8 @@ def _values(
     wanted = np.float32 if kind is ExtentKind.SCALES else np.int64
     what = f"its {kind.value} {origin.name!r}"
     if value.dtype != wanted:
-        found = "strings" if value.dtype == object else value.dtype
-        raise RefusedError("operations.operand-type", what=what, found=found, name=np.dtype(wanted).name)
+        dtype = "strings" if value.dtype == object else value.dtype
+        raise RefusedError("operations.operand-type", what=what, found=dtype, name=np.dtype(wanted).name)
     if value.ndim != 1:
         raise RefusedError("operations.no-vector", what=what, shape=list(value.shape))
     if not np.all(np.isfinite(value)) or min(value.tolist(), default=1) <= 0:

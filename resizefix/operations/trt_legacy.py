@@ -211,12 +211,12 @@ class _ToUpsample7(Operation[Replacement]):
             return replace(replacement, conditions=(*replacement.conditions, *why_unverifiable(facts)))
         why = _why_no_upsample_7(site)
         try:
-            found = _without_resize(next(lowered(subject, site, fresh=fresh)), site.scope.opset)  # downgraded later
+            form = _without_resize(next(lowered(subject, site, fresh=fresh)), site.scope.opset)  # downgraded later
         except RefusedError as error:
             raise RefusedError(f"{why}; {error}") from error
         if not self.allowance.lowered:
             raise RefusedError("operations.no-lower-either", why=why)
-        return found
+        return form
 
 
 def _without_resize(replacement: Replacement, opset: int) -> Replacement:

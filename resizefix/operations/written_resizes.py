@@ -180,10 +180,10 @@ def _made(
     fixed = tuple(size for size in after if isinstance(size, int))
     whole = fixed if len(fixed) == len(after) else None
     operators = tuple(node.op_type for node in nodes)
-    made = WrittenResize(
+    resize = WrittenResize(
         scope, label, operators, x, y, len(before), tuple(axes), sizes, lengths, whole, tuple(alternatives)
     )
-    return made, set(part)
+    return resize, set(part)
 
 
 def _is_cut(before: int | str | None, after: int | str | None) -> bool:

@@ -66,18 +66,18 @@ def replace_by_constants(
 ) -> list[OpsetStep]:
     """Let constants take the place of every node of the scope's graph for whose outputs `tensors_of` gives any; a step
     for each, which says `what`."""
-    kept: list[NodeProto] = []
+    nodes: list[NodeProto] = []
     steps: list[OpsetStep] = []
     for index, node in enumerate(graph.node):
         tensors = tensors_of(node)
         if not tensors:
-            kept.append(node)
+            nodes.append(node)
             continue
         for name, tensor in zip(node.output, tensors, strict=True):
-            _place_constant(graph, kept, tensor, name, names)
+            _place_constant(graph, nodes, tensor, name, names)
         steps.append(OpsetStep(node_label(node, index), node.op_type, since_version(node.op_type, scope.opset), what))
     if steps:
-        replace_nodes(graph, kept)
+        replace_nodes(graph, nodes)
     return steps
 
 
@@ -169,10 +169,10 @@ class Unread:
 
     def remove(self, model: ModelProto) -> None:
         """Remove nodes and initializers that became unread since, and what is stored about names that are gone."""
-        kept = set(self._from_the_start)
+        roots = set(self._from_the_start)
         if model.ir_version >= FIRST_IR_WITH_DEFAULTS:
-            kept.update(value.name for value in model.graph.input)  # a default may be fed: part of the signature
-        _prune(model.graph, kept, self._constants)
+            roots.update(value.name for value in model.graph.input)  # a default may be fed: part of the signature
+        _prune(model.graph, roots, self._constants)
 
 
 def fold(model: ModelProto, value_of: ValueOf, unread: Unread) -> tuple[ValueInfoMap, list[OpsetStep]]:
@@ -200,10 +200,10 @@ def _fold_graph(scope: Scope, graph: GraphProto, knowledge: ValueInfoMap, names:
         # An output of the graph that is constant is an Identity of its value: that is as folded as it gets.
         is_folded = node.op_type == "Identity" and outputs & {*node.output}
         values = [] if is_folded else [knowledge.constant(scope, name) for name in node.output]
-        known = [value for value in values if value is not None]
-        if len(known) < len(values):
+        constants = [value for value in values if value is not None]
+        if len(constants) < len(values):
             return []
-        return [numpy_helper.from_array(np.ascontiguousarray(value).reshape(value.shape)) for value in known]
+        return [numpy_helper.from_array(np.ascontiguousarray(value).reshape(value.shape)) for value in constants]
 
     return replace_by_constants(scope, graph, names, tensors_of, Diagnostic("opsets.step-folded"))
 
@@ -224,25 +224,25 @@ def _unread(graph: GraphProto) -> set[str]:
     return unread
 
 
-def _prune(graph: GraphProto, kept: set[str], constants: set[str]) -> None:
+def _prune(graph: GraphProto, roots: set[str], constants: set[str]) -> None:
     live = {value.name for value in graph.output}
     for index in reversed(range(len(graph.node))):
         node = graph.node[index]
-        if node.output and not any(name in live or name in kept for name in node.output if name):
+        if node.output and not any(name in live or name in roots for name in node.output if name):
             del graph.node[index]
             continue
         for _, body in subgraphs(node):
-            _prune(body, kept, constants)
+            _prune(body, roots, constants)
         live |= names_read(node)
-    dead = {tensor.name for tensor in graph.initializer} - live - kept
+    dead = {tensor.name for tensor in graph.initializer} - live - roots
     for field in (graph.initializer, graph.input):  # IR 3 lists initializers among the inputs
         for index in reversed(range(len(field))):
             if field[index].name in dead:
                 del field[index]
-    known = {name for node in graph.node for name in node.output} | {value.name for value in graph.input}
-    known |= constants & {tensor.name for tensor in graph.initializer}
+    defined = {name for node in graph.node for name in node.output} | {value.name for value in graph.input}
+    defined |= constants & {tensor.name for tensor in graph.initializer}
     for index in reversed(range(len(graph.value_info))):
-        if graph.value_info[index].name not in known:
+        if graph.value_info[index].name not in defined:
             del graph.value_info[index]
 
 

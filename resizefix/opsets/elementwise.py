@@ -28,12 +28,12 @@ def power(site: OpsetSite) -> None:
         return
     if site.dtype(base).kind != "f":
         raise Blocked("opsets.no-pow-of-type", "opsets.fix-cast-base", dtype=site.dtype(base))
-    known = site.constant(exponent)
-    if known is None:
+    value = site.constant(exponent)
+    if value is None:
         raise Blocked("opsets.pow-of-two-types", "opsets.fix-cast")
-    if not (known.astype(site.dtype(base)).astype(np.float64) == known.astype(np.float64)).all():
+    if not (value.astype(site.dtype(base)).astype(np.float64) == value.astype(np.float64)).all():
         raise Blocked("opsets.exponent-is-rounded", "opsets.fix-cast", dtype=site.dtype(base))
-    site.copy_node(inputs=[base, site.value(known.astype(site.dtype(base)), "exponent")])
+    site.copy_node(inputs=[base, site.value(value.astype(site.dtype(base)), "exponent")])
 
 
 def dropout(site: OpsetSite) -> None:
@@ -92,9 +92,9 @@ def along_one_axis(site: OpsetSite) -> None:
     order = list(range(rank))
     order[axis], order[last] = last, axis
     moved = site.add("Transpose", site.data, perm=order)
-    found = site.fresh("moved")
-    site.copy_node(inputs=[moved], outputs=[found], axis=last)
-    site.add("Transpose", found, into=site.output(), perm=order)
+    out = site.fresh("moved")
+    site.copy_node(inputs=[moved], outputs=[out], axis=last)
+    site.add("Transpose", out, into=site.output(), perm=order)
 
 
 def hard_swish(site: OpsetSite) -> None:
@@ -145,11 +145,11 @@ def _erf_of(site: OpsetSite, data: str) -> str:
 
 
 def _polynomial(site: OpsetSite, x: str, coefficients: tuple[float, ...]) -> str:
-    found = site.value(np.float32(coefficients[-1]), "coefficient")
+    total = site.value(np.float32(coefficients[-1]), "coefficient")
     for coefficient in coefficients[-2::-1]:
         term = site.value(np.float32(coefficient), "coefficient")
-        found = site.add("Add", site.add("Mul", x, found), term)
-    return found
+        total = site.add("Add", site.add("Mul", x, total), term)
+    return total
 
 
 def _in_float(site: OpsetSite, data: str) -> str:
@@ -176,8 +176,8 @@ def gelu(site: OpsetSite) -> None:
         gate = site.add("Tanh", inner)
     else:
         gate = _erf_of(site, site.add("Mul", x, site.value(np.float32(math.sqrt(0.5)), "slope")))
-    found = site.add("Mul", site.add("Mul", x, half), site.add("Add", gate, one))
-    site.emit_output(found, site.elem_type(site.data))
+    product = site.add("Mul", site.add("Mul", x, half), site.add("Add", gate, one))
+    site.emit_output(product, site.elem_type(site.data))
 
 
 # Sources: docs/Changelog.md, the section of each version named. Bounds: tests/opsets/test_opsets_activations.py.

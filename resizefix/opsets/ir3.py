@@ -58,7 +58,7 @@ def _settle_defaults(model: ModelProto) -> list[OpsetStep]:
 
 
 def _blockers(model: ModelProto) -> list[Blocker]:
-    found = [
+    blockers = [
         _blocker(f"{function.domain}::{function.name}", "opsets.no-functions-in-ir3", "opsets.fix-inline")
         for function in model.functions
     ]
@@ -66,16 +66,18 @@ def _blockers(model: ModelProto) -> list[Blocker]:
         if not isinstance(body, GraphProto):
             continue
         for sparse in body.sparse_initializer:
-            found.append(_blocker(sparse.values.name, "opsets.no-sparse-in-ir3", "opsets.fix-dense"))
+            blockers.append(_blocker(sparse.values.name, "opsets.no-sparse-in-ir3", "opsets.fix-dense"))
         for tensor in body.initializer:
             if tensor.data_type not in _ELEM_TYPES:
                 kind = TensorProto.DataType.Name(tensor.data_type)
-                found.append(_blocker(tensor.name, "opsets.no-such-initializer-in-ir3", "opsets.fix-cast", kind=kind))
+                blockers.append(
+                    _blocker(tensor.name, "opsets.no-such-initializer-in-ir3", "opsets.fix-cast", kind=kind)
+                )
         for value in (*body.input, *body.output):
             why = _newer_type(value.type)
             if why:
-                found.append(_blocker(value.name, "opsets.no-such-value-in-ir3", "opsets.fix-older-type", why=why))
-    return found
+                blockers.append(_blocker(value.name, "opsets.no-such-value-in-ir3", "opsets.fix-older-type", why=why))
+    return blockers
 
 
 def _blocker(name: str, reason: str, fix: str, **arguments: str) -> Blocker:

@@ -60,11 +60,11 @@ def _pads_of_output_shape(site: OpsetSite, *, longer_first: bool) -> list[int]:
         raise Blocked("opsets.output-shape-changed", "opsets.fix-write-pads")
     ones = [1] * len(kernel)
     strides, dilations = site.attribute("strides", ones), site.attribute("dilations", ones)
-    more = site.attribute("output_padding", [0] * len(kernel))
+    extras = site.attribute("output_padding", [0] * len(kernel))
     total = [
         ((size or 0) - 1) * stride + (length - 1) * dilation + 1 + extra - out
         for size, stride, length, dilation, extra, out in zip(
-            sizes[2:], strides, kernel, dilations, more, wanted, strict=True
+            sizes[2:], strides, kernel, dilations, extras, wanted, strict=True
         )
     ]
     if min(total) < 0:
@@ -95,10 +95,10 @@ def einsum(site: OpsetSite) -> None:
         raise _no_simple_einsum(equation)
     a = _ordered(site, site.data, left, [*shared, *rows, *summed])
     b = _ordered(site, site.input(1), right, [*shared, *summed, *columns])
-    found = [*shared, *rows, *columns]
-    product = site.add("MatMul", a, b, into=site.output() if found == list(result) else None)
-    if found != list(result):
-        site.add("Transpose", product, into=site.output(), perm=[found.index(label) for label in result])
+    order = [*shared, *rows, *columns]
+    product = site.add("MatMul", a, b, into=site.output() if order == list(result) else None)
+    if order != list(result):
+        site.add("Transpose", product, into=site.output(), perm=[order.index(label) for label in result])
 
 
 def _ordered(site: OpsetSite, name: str, labels: str, wanted: list[str]) -> str:

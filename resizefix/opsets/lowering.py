@@ -62,9 +62,9 @@ def lower_nodes(
         if scope.opset <= opset:
             continue
         draft = Draft(scope, opset, knowledge, names)
-        instead = {} if ready is None else {name: made for (path, name), made in ready.items() if path == scope.path}
-        found = [_lower_node(node, index, draft, instead) for index, node in enumerate(scope.body.node)]
-        accounts.append([account for account in found if account is not None])
+        instead = {} if ready is None else {name: form for (path, name), form in ready.items() if path == scope.path}
+        by_node = [_lower_node(node, index, draft, instead) for index, node in enumerate(scope.body.node)]
+        accounts.append([account for account in by_node if account is not None])
         if list(scope.body.node) != draft.nodes:
             replace_nodes(scope.body, draft.nodes)
         _place(model, scope, draft)
@@ -84,10 +84,10 @@ def _place(model: ModelProto, scope: Scope, draft: Draft) -> None:
 
 def _lower_node(node: NodeProto, index: int, draft: Draft, ready: Mapping[str, Ready]) -> OpsetStep | Blocker | None:
     """Add what takes the node's place to the draft; says what was done, None if nothing."""
-    made = next((ready[name] for name in node.output if name in ready), None)
-    if made is not None:
-        draft.nodes.extend(made.nodes)
-        draft.initializers.extend(made.initializers)
+    replacement = next((ready[name] for name in node.output if name in ready), None)
+    if replacement is not None:
+        draft.nodes.extend(replacement.nodes)
+        draft.initializers.extend(replacement.initializers)
         return None
     if node.domain not in DEFAULT_DOMAINS:
         draft.nodes.append(node)
@@ -105,8 +105,8 @@ def _lower_node(node: NodeProto, index: int, draft: Draft, ready: Mapping[str, R
     except Blocked as blocked:
         constant = _as_constants(node, draft)
         if constant is None:
-            found = blocked.blocker(first.label, node.op_type, since, draft.opset)
-            return replace(found, fix=Diagnostic(_INLINE)) if draft.scope.in_function else found
+            blocker = blocked.blocker(first.label, node.op_type, since, draft.opset)
+            return replace(blocker, fix=Diagnostic(_INLINE)) if draft.scope.in_function else blocker
         nodes = constant
     draft.nodes.extend(nodes)
     if nodes == [node] and descent.error.exact:
@@ -118,12 +118,12 @@ def _lower_node(node: NodeProto, index: int, draft: Draft, ready: Mapping[str, R
 def _as_constants(node: NodeProto, draft: Draft) -> list[NodeProto] | None:
     """The node's values as constants, where nothing at run time can change them; None where something can."""
     values = [draft.value_of(name) for name in node.output if name]
-    known = [value for value in values if value is not None]
-    if not known or len(known) < len(values) or draft.scope.in_function:
+    constants = [value for value in values if value is not None]
+    if not constants or len(constants) < len(values) or draft.scope.in_function:
         return None
     return [
         helper.make_node("Identity", [draft.constant(value, f"{name}_value")], [name], name=node.name)
-        for name, value in zip(filter(None, node.output), known, strict=True)
+        for name, value in zip(filter(None, node.output), constants, strict=True)
     ]
 
 
@@ -161,7 +161,7 @@ class _Descent:
             self.error = _together(self.error, site.error or row.error)
         elif site.error is not None:
             self.error = _together(self.error, site.error)
-        return [lower for made in site.nodes for lower in self.down(made, version - 1)]
+        return [lower for written in site.nodes for lower in self.down(written, version - 1)]
 
 
 def _together(one: ErrorBound, other: ErrorBound) -> ErrorBound:
@@ -178,8 +178,8 @@ def _together(one: ErrorBound, other: ErrorBound) -> ErrorBound:
 def _refuse_invalid(node: NodeProto, draft: Draft) -> None:
     """Rewrites rely on the node being what its own version allows."""
     opset = draft.scope.opset
-    known = schema_of(node.op_type, opset) is not None and upsample_scales(node) is None
-    checked = known and (node.op_type in DOWN or node.op_type not in ABSENT)
+    has_schema = schema_of(node.op_type, opset) is not None and upsample_scales(node) is None
+    checked = has_schema and (node.op_type in DOWN or node.op_type not in ABSENT)
     wrong = violation(node, opset, draft.type_of) if checked else None
     if wrong is not None:
         raise Blocked("opsets.node-is-invalid", "opsets.fix-invalid-node", wrong=wrong)
@@ -190,8 +190,8 @@ def _refusal(node: NodeProto, since: int, opset: int, row: OpsetRow | None) -> B
         return Blocked("opsets.no-operator", "opsets.fix-invalid-model", opset=opset, operator=node.op_type)
     if node.op_type in ABSENT and (row is None or since in row.reads or not since_version(node.op_type, since - 1)):
         return Blocked(ABSENT[node.op_type].reason, ABSENT[node.op_type].fix)
-    known = Diagnostic("opsets.versions-known", newest=max(row.reads)) if row is not None and row.reads else ""
-    return Blocked("opsets.no-row", "opsets.fix-older-export", operator=node.op_type, since=since, known=known)
+    versions = Diagnostic("opsets.versions-known", newest=max(row.reads)) if row is not None and row.reads else ""
+    return Blocked("opsets.no-row", "opsets.fix-older-export", operator=node.op_type, since=since, known=versions)
 
 
 def _account(nodes: list[NodeProto]) -> str:
@@ -235,11 +235,11 @@ def downgrade(model: ModelProto, *, value_of: ValueOf) -> Downgrade:
     steps += [*folded, *written]
     if knowledge.holds(TensorProto.FLOAT16):
         steps.append(OpsetStep(model.graph.name, "", 0, Diagnostic("opsets.step-holds-half"), _HALF))
-    kept = [
+    others = [
         onnx.helper.make_opsetid(e.domain, e.version) for e in model.opset_import if e.domain not in DEFAULT_DOMAINS
     ]
     del model.opset_import[:]
-    model.opset_import.extend([onnx.helper.make_opsetid("", OPSET), *kept])
+    model.opset_import.extend([onnx.helper.make_opsetid("", OPSET), *others])
     unread.remove(model)
     if model.ir_version <= IR3 and not blockers:
         return Downgrade((), (*steps, *to_ir3(model).steps))
@@ -263,10 +263,10 @@ def inline_functions(model: ModelProto) -> list[OpsetStep]:
 
 def spell_default_domain(model: ModelProto) -> list[OpsetStep]:
     """Write the default domain as the empty string everywhere; `ai.onnx` means the same."""
-    found = [node for _, body in bodies(model) for node in body.node if node.domain == "ai.onnx"]
-    for node in found:
+    nodes = [node for _, body in bodies(model) for node in body.node if node.domain == "ai.onnx"]
+    for node in nodes:
         node.domain = ""
-    return [OpsetStep(node.name, node.op_type, 0, Diagnostic("opsets.step-domain")) for node in found]
+    return [OpsetStep(node.name, node.op_type, 0, Diagnostic("opsets.step-domain")) for node in nodes]
 
 
 def sort_nodes(model: ModelProto) -> list[OpsetStep]:

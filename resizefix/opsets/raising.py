@@ -67,13 +67,13 @@ def raised_to(
     moved = None if allow_inexact else first_computed_otherwise(view, before, opset)
     if moved is not None:
         raise _refusal(moved, opset, Diagnostic("opsets.raise-half", before=before))
-    kept = {
+    exempt = {
         scope.path.function
         for scope in view.scopes.all
         if scope.opset != before and any(node.op_type in leave for node in scope.body.node)
     }
     for version in range(min(scope.opset for scope in view.scopes.all) + 1, opset + 1):
-        _step(raised, version, leave, kept, allow_inexact, rounds)
+        _step(raised, version, leave, exempt, allow_inexact, rounds)
     return raised
 
 
@@ -90,16 +90,16 @@ def _step(
     document: Document,
     version: int,
     leave: frozenset[str],
-    kept: Container[FunctionName | None],
+    exempt: Container[FunctionName | None],
     allow_inexact: bool,
     rounds: Mapping[Key, str],
 ) -> None:
-    """From the opset before `version` to it: the model and those functions, but for `kept`, that import that one."""
+    """From the opset before `version` to it: the model and those functions, but for `exempt`, that import that one."""
     view = ModelView(document)
     names = FreshNames(names_in(document.proto))
     rows = ROWS.get(version, {})
     for scope in view.scopes.all:
-        if scope.opset != version - 1 or scope.path.function in kept:
+        if scope.opset != version - 1 or scope.path.function in exempt:
             continue
         instead: dict[str, Sequence[NodeProto]] = {}
         constants: list[NodeProto] = []  # of a function, which sees no initializers
@@ -137,7 +137,7 @@ def _step(
         insert_nodes(scope.body, 0, constants)
     for owner in (document.proto, *document.proto.functions):
         name = FunctionName.of(owner) if isinstance(owner, FunctionProto) else None
-        if default_opset(owner.opset_import, fallback=0) == version - 1 and name not in kept:
+        if default_opset(owner.opset_import, fallback=0) == version - 1 and name not in exempt:
             set_default_opset(owner, version)
 
 
@@ -178,7 +178,7 @@ def first_computed_otherwise(view: ModelView, before: int, after: int) -> NodePr
     for scope in view.scopes.all:
         nodes: Sequence[NodeProto] = () if scope.in_function else scope.body.node
         for node in nodes:
-            found = node.op_type in moved and node.domain in DEFAULT_DOMAINS and bool(node.input)
-            if found and view.elem_type(scope, node.input[0]) == TensorProto.FLOAT16:
+            differs = node.op_type in moved and node.domain in DEFAULT_DOMAINS and bool(node.input)
+            if differs and view.elem_type(scope, node.input[0]) == TensorProto.FLOAT16:
                 return node
     return None

@@ -144,9 +144,9 @@ def small_integers(site: OpsetSite) -> None:
     if kind.kind not in "iub" or kind.itemsize >= 4 or (site.since_version > 12 and kind.kind != "b"):
         site.copy_node()
         return
-    found = site.fresh("int32")
-    site.copy_node(inputs=[site.cast(site.data, TensorProto.INT32), *site.node.input[1:]], outputs=[found])
-    site.add("Cast", found, into=site.output(), to=site.elem_type(site.data))
+    as_int32 = site.fresh("int32")
+    site.copy_node(inputs=[site.cast(site.data, TensorProto.INT32), *site.node.input[1:]], outputs=[as_int32])
+    site.add("Cast", as_int32, into=site.output(), to=site.elem_type(site.data))
 
 
 def by_a_kernel(site: OpsetSite) -> None:

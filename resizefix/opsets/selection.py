@@ -264,8 +264,8 @@ def _trilu(site: OpsetSite) -> None:
     """Upper or lower triangle: the rest is 0."""
     sizes = site.static_dims(site.data)
     offset = int(site.constant_input(1, "k").reshape(-1)[0]) if site.input(1) else 0
-    kept = np.ones(sizes[-2:], np.bool_)
-    mask = np.triu(kept, offset) if site.attribute("upper", 1) else np.tril(kept, offset)
+    ones = np.ones(sizes[-2:], np.bool_)
+    mask = np.triu(ones, offset) if site.attribute("upper", 1) else np.tril(ones, offset)
     select(site, site.value(mask, "mask"), site.data, site.scalar(0, like=site.data), sizes)
 
 

@@ -26,8 +26,8 @@ def axes_as_attribute(site: OpsetSite) -> None:
 def axes_from_the_front(site: OpsetSite) -> None:
     """Squeeze and Unsqueeze: negative axes came with 11."""
     axes = site.attribute("axes") or []
-    more = len(axes) if site.node.op_type == "Unsqueeze" else 0
-    attributes: dict[str, Any] = {"axes": site.nonnegative(axes, site.data, more)} if axes else {}
+    added = len(axes) if site.node.op_type == "Unsqueeze" else 0
+    attributes: dict[str, Any] = {"axes": site.nonnegative(axes, site.data, added)} if axes else {}
     site.copy_node(**attributes)
 
 
@@ -219,13 +219,13 @@ def gather(site: OpsetSite) -> None:
 
 def from_the_front(site: OpsetSite, data: str, indices: str, axis: int) -> str:
     """`indices` into `axis` of `data`, with the axis's size added to negative ones."""
-    known, size = site.constant(indices), site.size(data, axis)
-    if known is not None and (known >= 0).all():
+    numbers, size = site.constant(indices), site.size(data, axis)
+    if numbers is not None and (numbers >= 0).all():
         return indices
-    if known is not None and size is not None:
-        return site.value(np.where(known < 0, known + size, known).astype(known.dtype), "indices")
+    if numbers is not None and size is not None:
+        return site.value(np.where(numbers < 0, numbers + size, numbers).astype(numbers.dtype), "indices")
     producer = site.producer(indices)
-    if known is None and producer is not None and producer.op_type in _NEVER_NEGATIVE:
+    if numbers is None and producer is not None and producer.op_type in _NEVER_NEGATIVE:
         return indices
     kind = site.elem_type(indices)
     if size is None:
@@ -300,13 +300,13 @@ def top_k(site: OpsetSite) -> None:
     if smallest:
         values = site.add("Neg", values)
     plain = exact and not smallest
-    found = site.output() if plain else site.fresh("found")
-    outputs = [found, *site.node.output[1:]]
+    out = site.output() if plain else site.fresh("found")
+    outputs = [out, *site.node.output[1:]]
     site.copy_node(inputs=[values, site.input(1)], outputs=outputs, without=["largest", "sorted"], axis=axis)
     if smallest:
-        found = site.add("Neg", found, into=site.output() if exact else None)
+        out = site.add("Neg", out, into=site.output() if exact else None)
     if not exact:
-        site.add("Cast", found, into=site.output(), to=elem_type)
+        site.add("Cast", out, into=site.output(), to=elem_type)
 
 
 def expand(site: OpsetSite) -> None:

@@ -164,12 +164,12 @@ class OpsetSite(NodeBuilder):
             raise Blocked("opsets.attribute-not-constant", MAKE_CONSTANT, what=what, name=name, why=why)
         return value
 
-    def nonnegative(self, axes: Iterable[int], data: str, more: int = 0) -> list[int]:
-        """Axes counted from the front, as operators before opset 11 want them, in `more` axes than `data` has."""
+    def nonnegative(self, axes: Iterable[int], data: str, added: int = 0) -> list[int]:
+        """Axes counted from the front, as operators before opset 11 want them, `added` axes more than `data` has."""
         given = list(axes)
         if all(axis >= 0 for axis in given):
             return given
-        rank = self.rank(data) + more
+        rank = self.rank(data) + added
         return [axis + rank if axis < 0 else axis for axis in given]
 
     def axis(self, default: int, data: str) -> int:
@@ -219,9 +219,9 @@ class OpsetSite(NodeBuilder):
             del node.output[:]
             node.output.extend(outputs)
         gone = {*without, *attributes}
-        kept = [attribute for attribute in node.attribute if attribute.name not in gone]
+        remaining = [attribute for attribute in node.attribute if attribute.name not in gone]
         del node.attribute[:]
-        node.attribute.extend(kept)
+        node.attribute.extend(remaining)
         node.attribute.extend(helper.make_attribute(name, value) for name, value in attributes.items())
         self.append(node)
 

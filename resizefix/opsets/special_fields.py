@@ -81,10 +81,10 @@ def axis_from_the_front(site: OpsetSite) -> None:
 
 def one_hot(site: OpsetSite) -> None:
     """OneHot-9 takes positions from the front alone, and of axes -1."""
-    axis, known = site.attribute("axis", -1), site.constant(site.input(0))
-    if known is None or (known < 0).any():
+    axis, positions = site.attribute("axis", -1), site.constant(site.input(0))
+    if positions is None or (positions < 0).any():
         raise Blocked("opsets.positions-may-be-negative", "opsets.fix-positions-from-front")
-    site.copy_node(axis=axis if axis == -1 else site.nonnegative([axis], site.data, more=1)[0])
+    site.copy_node(axis=axis if axis == -1 else site.nonnegative([axis], site.data, added=1)[0])
 
 
 # Sources: docs/Changelog.md, the section of each version named.

@@ -34,8 +34,8 @@ class ValueInfoMap:
         stored = {value.name: value.type for value in graph.value_info}
         if isinstance(graph, GraphProto):
             for value in graph.input:
-                known = value.type if scope.parent is None else of_known_rank(value.type)
-                self._types[scope.path, value.name] = known
+                declared = value.type if scope.parent is None else of_known_rank(value.type)
+                self._types[scope.path, value.name] = declared
             stored.update((value.name, value.type) for value in graph.output)
         for index, node in enumerate(graph.node):
             for body in self.scopes.held.get((scope.path, index), ()):
@@ -43,12 +43,12 @@ class ValueInfoMap:
             if scope.in_function and any(attribute.ref_attr_name for attribute in node.attribute):
                 continue  # what it computes is the caller's to say
             if node.domain not in DEFAULT_DOMAINS:  # what is stored is all there is
-                found = {name: stored[name] for name in node.output if name in stored}
+                types = {name: stored[name] for name in node.output if name in stored}
             elif not self._is_constant(scope, node):
-                found = self._infer(scope, index, node)
+                types = self._infer(scope, index, node)
             else:
                 continue
-            self._types.update({(scope.path, name): kind for name, kind in found.items()})
+            self._types.update({(scope.path, name): kind for name, kind in types.items()})
 
     def _is_constant(self, scope: Scope, node: NodeProto) -> bool:
         if not has_row(node) or node.op_type in _LEFT or not all(node.output):
@@ -89,7 +89,7 @@ class ValueInfoMap:
 
     def holds(self, elem_type: int) -> bool:
         """Whether any value of the model has this element type."""
-        return any(found.tensor_type.elem_type == elem_type for found in self._types.values())
+        return any(kind.tensor_type.elem_type == elem_type for kind in self._types.values())
 
     def body_dims(self, scope: Scope, index: int, attribute: str) -> list[Dims | None]:
         """The sizes of each output of the body that node `index` of `scope` holds under `attribute`."""

@@ -99,13 +99,13 @@ def sizes_after(pair: SitePair) -> str | None:
         or new.origin.kind is not OriginKind.GRAPH_INPUT
     ):
         return None
-    known = after if after is not None else (None,) * len(before)
-    if len(known) != len(before) or len(scales) != len(before):
+    dims = after if after is not None else (None,) * len(before)
+    if len(dims) != len(before) or len(scales) != len(before):
         return None
     letters = [None] * max(len(before) - 2, 0) + ["H", "W"][-len(before) :]
     sizes = tuple(
         size if is_named(size) else was if scale == 1 else letter
-        for size, was, scale, letter in zip(known, before, scales, letters, strict=True)
+        for size, was, scale, letter in zip(dims, before, scales, letters, strict=True)
     )
     return tensor(sizes, new.elem_type)
 
@@ -143,20 +143,22 @@ def _marker(document: Document, other: Document, word: Mark) -> MarkOf:
     nothing."""
     scopes = View(other.proto).scopes
 
-    def mark_of(made: Definition) -> Mark | None:
-        scope = scopes.by_path.get(made.scope.path)
-        found = scopes.definition(scope, made.name) if scope is not None and scope.defines(made.name) else None
-        if found is None or (found.kind in _INPUTS) != (made.kind in _INPUTS):
+    def mark_of(definition: Definition) -> Mark | None:
+        scope = scopes.by_path.get(definition.scope.path)
+        counterpart = (
+            scopes.definition(scope, definition.name) if scope is not None and scope.defines(definition.name) else None
+        )
+        if counterpart is None or (counterpart.kind in _INPUTS) != (definition.kind in _INPUTS):
             return word
-        if found.node is not None and made.node is not None:
-            if found.node.op_type != made.node.op_type:
+        if counterpart.node is not None and definition.node is not None:
+            if counterpart.node.op_type != definition.node.op_type:
                 return word
-            return None if node_text(found.node) == node_text(made.node) else Mark.CHANGED
-        if found.kind is not made.kind:
+            return None if node_text(counterpart.node) == node_text(definition.node) else Mark.CHANGED
+        if counterpart.kind is not definition.kind:
             return Mark.CHANGED
-        if made.tensor is None or found.tensor is None:
+        if definition.tensor is None or counterpart.tensor is None:
             return None
-        return None if _same(document, made.tensor, other, found.tensor) else Mark.CHANGED
+        return None if _same(document, definition.tensor, other, counterpart.tensor) else Mark.CHANGED
 
     return mark_of
 

@@ -75,7 +75,7 @@ class DrawnLine(NamedTuple):
 
 
 class Label(NamedTuple):
-    """What stands beside an edge; `words` is that in full."""
+    """What stands next to an edge; `words` is that in full."""
 
     words: str
     text: Text
@@ -193,7 +193,7 @@ def _labels(edges: Sequence[Edge]) -> dict[tuple[str, str], int]:
 
 @dataclass(frozen=True)
 class _Spot:
-    """Where a label stands: beside its edge, from `left` to `right`."""
+    """Where a label stands: next to its edge, from `left` to `right`."""
 
     edge: Edge
     text: str
@@ -309,7 +309,7 @@ def place(sizes: Mapping[str, DrawnSize], links: Sequence[Link], column_gap: flo
 
 
 def _rows(keys: Sequence[str], links: Sequence[Link]) -> dict[str, int]:
-    """The row of each box: as far down as those below it allow, which keeps constants beside what reads them."""
+    """The row of each box: as far down as those below it allow, which keeps constants next to what reads them."""
     below: dict[str, list[str]] = {key: [] for key in keys}
     for link in links:
         below[link.source].append(link.target)

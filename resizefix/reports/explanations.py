@@ -22,10 +22,10 @@ _MOST_REPORTED = 2000  # letters of the message in a report: its end says most
 _EXAMPLES = ("--set", "--size", "--prefer")
 
 
-def show_explanations(found: Sequence[Explanation], model: str | None, findings: Findings | None) -> None:
+def show_explanations(explanations: Sequence[Explanation], model: str | None, findings: Findings | None) -> None:
     """Each message with its cause, page and command; the command stands alone on its line, to be copied."""
     out = screen(2)
-    for number, one in enumerate(found):
+    for number, one in enumerate(explanations):
         if number:
             out.line("")
         if one.distance is not None:
@@ -107,8 +107,8 @@ def _show_findings(out: Screen, findings: Findings, model: str) -> None:
             out.below(Diagnostic("cli.explain-scales-batch", model=quoted(operand(model)), **said))
         else:
             out.below(Diagnostic("cli.explain-fault", **said))
-    if more := len(findings.faults[_MOST_FAULTS:]):
-        out.below(Diagnostic("cli.explain-more-faults", count=more, model=quoted(operand(model))))
+    if rest := len(findings.faults[_MOST_FAULTS:]):
+        out.below(Diagnostic("cli.explain-more-faults", count=rest, model=quoted(operand(model))))
     if not findings.sites:
         out.below(Diagnostic("cli.explain-no-sites"))
     elif findings.because is not None:

@@ -147,9 +147,9 @@ def _rules(family: Sequence[Verdict]) -> str:
             if accepted([violation]) and not notes:
                 continue
             nodes.setdefault(violation.rule, set()).add(violation.node)
-    rules = [f"{rule} ({counted(len(found), 'node')})" for rule, found in nodes.items()]
-    more = len(rules) - _MOST_RULES
-    return ", ".join([*rules[:_MOST_RULES], f"{more} more"] if more > 1 else rules)
+    rules = [f"{rule} ({counted(len(labels), 'node')})" for rule, labels in nodes.items()]
+    rest = len(rules) - _MOST_RULES
+    return ", ".join([*rules[:_MOST_RULES], f"{rest} more"] if rest > 1 else rules)
 
 
 _MOST_SCALES = 3

@@ -283,17 +283,17 @@ def _pair(group: Sequence[tuple[int, SitePair]], *, is_open: bool) -> dict[str, 
     """One pair of sites, or several that are alike, of which the first is drawn."""
     number, pair = group[0]
     identity = f"site-{number}" if len(group) == 1 else f"sites-{number}"
-    known = pair.after or pair.before
-    assert known is not None
-    title, names = place(known.site), []
+    surveyed = pair.after or pair.before
+    assert surveyed is not None
+    title, names = place(surveyed.site), []
     if len(group) > 1:
-        title = _of_many(pair.before or known, len(group))
+        title = _of_many(pair.before or surveyed, len(group))
         names = [(f"site-{number}", place(side.site)) for number, one in group if (side := one.after or one.before)]
     sizes = sizes_after(pair)
     old = [] if pair.before is None else facts(pair.before)
     new = [] if pair.after is None else facts(pair.after, sizes)
     before = None if pair.before is None else pair.before.picture
-    after = labelled(pair.after_picture, known.site.output, sizes)
+    after = labelled(pair.after_picture, surveyed.site.output, sizes)
     tone = {Fate.SAME: "quiet", Fate.REMOVED: "no"}.get(pair.fate, "care")
     line = [(Words(pair.fate.value, tone),), *_moved(pair)]
     return {
@@ -304,7 +304,7 @@ def _pair(group: Sequence[tuple[int, SitePair]], *, is_open: bool) -> dict[str, 
         "kind": pair.fate.value,
         "rejected": [] if pair.after is None else pair.after.refusing,
         "names": names,
-        "place": place(known.site),
+        "place": place(surveyed.site),
         # Always both, so that before and after stand in the same rows.
         "sides": [
             {
@@ -357,20 +357,20 @@ _FED = "to each changed node alone, or to the whole model, in onnxruntime"
 
 def _set_headline(changed: Sequence[Outcome], result: Result) -> Headline:
     what = f"{len(changed)} of {counted(len(result.outcomes), 'resize')} changed"
-    outputs = [found for outcome in changed[:1] for found in outcome.output_diffs]
+    outputs = [diff for outcome in changed[:1] for diff in outcome.output_diffs]
     if not outputs:
         return Headline((what, "the outputs were not compared"), "care")
-    if all(found.max_abs_diff == 0 for found in outputs):
+    if all(diff.max_abs_diff == 0 for diff in outputs):
         return Headline((what, "the outputs are the same"), "yes")
-    last = [found for found in outputs if found.feed == outputs[-1].feed]  # files come after random values
-    farthest = max(last, key=lambda found: found.max_abs_diff)
+    last = [diff for diff in outputs if diff.feed == outputs[-1].feed]  # files come after random values
+    farthest = max(last, key=lambda diff: diff.max_abs_diff)
     difference = f"'{printable(farthest.tensor)}' {difference_text(farthest)} ({printable(farthest.feed)})"
     return Headline((what, difference), "care")
 
 
 def _views_of(outcome: Outcome, views: Sequence[PlaneView]) -> list[Compared]:
     """The pictures of a node, but of tensors that are shown as outputs of the model."""
-    mine = {(found.feed, found.tensor) for found in outcome.node_diffs}
+    mine = {(diff.feed, diff.tensor) for diff in outcome.node_diffs}
     mine -= {_key(view) for view in views if view.node is None}
     shown = [view for view in views if view.node is not None and _key(view) in mine]
     return list(map(pictures, shown)) if outcome.index < _MOST_NODES else []

@@ -47,9 +47,9 @@ _NODE_ALONE = ("node", "output", "ending", "agrees", "same_shape", "max_abs_diff
 _AS_THEY_ARE = frozenset({str, int, bool})
 
 
-def fields(found: object | None, *names: str) -> Any:
+def fields(record: object | None, *names: str) -> Any:
     """What the JSON calls by the names that it has here, in this order; null for None."""
-    return None if found is None else {name: _plain(getattr(found, name)) for name in names}
+    return None if record is None else {name: _plain(getattr(record, name)) for name in names}
 
 
 def _plain(value: Any) -> Any:
@@ -94,23 +94,23 @@ def fault_json(fault: Fault) -> dict[str, Any]:
     """One fault; `repairable` is false where the intended meaning is not certain, `repairable_with` are the options
     that say which is wanted."""
     repairable = fault.change is not None or fault.is_optional
-    made = {"fault": fault.name, **fields(fault, "because", "fix"), "repairable": repairable}
-    return {**made, "repairable_with": list(fault.retry_args)} if fault.retry_args else made
+    entry = {"fault": fault.name, **fields(fault, "because", "fix"), "repairable": repairable}
+    return {**entry, "repairable_with": list(fault.retry_args)} if fault.retry_args else entry
 
 
 def outcome_json(outcome: Outcome) -> dict[str, Any]:
     """OUTCOME of the contract."""
-    found = {
+    entry = {
         **fields(outcome, "index", "node", "status"),
         "reason": None if outcome.reason is None else reason(outcome),
         **fields(outcome, *_OUTCOME),
     }
     if outcome.fault is not None:
-        found["fault"] = outcome.fault
+        entry["fault"] = outcome.fault
     if outcome.node_diffs or outcome.output_diffs:
-        found["node_diffs"] = [fields(each, *_DIFFERENCE) for each in outcome.node_diffs]
-        found["output_diffs"] = [fields(each, *_DIFFERENCE) for each in outcome.output_diffs]
-    return found
+        entry["node_diffs"] = [fields(each, *_DIFFERENCE) for each in outcome.node_diffs]
+        entry["output_diffs"] = [fields(each, *_DIFFERENCE) for each in outcome.output_diffs]
+    return entry
 
 
 def input_json(source: PromotedInput) -> dict[str, Any]:
@@ -119,11 +119,11 @@ def input_json(source: PromotedInput) -> dict[str, Any]:
     return {**fields(source, "name", "elem_type", "shape"), "value": value, "optional": source.optional, "sites": sites}
 
 
-def integer_input_json(found: IntegerInput) -> dict[str, Any]:
+def integer_input_json(integer_input: IntegerInput) -> dict[str, Any]:
     """A graph input that holds whole numbers now; `was` is the type that it had."""
-    was = TensorProto.DataType.Name(found.before.elem_type).lower()
-    numbers = {"was": was, "shape": list(found.before.shape), "denominator": found.denominator}
-    return {"name": found.name, "elem_type": "int64", **numbers}
+    was = TensorProto.DataType.Name(integer_input.before.elem_type).lower()
+    numbers = {"was": was, "shape": list(integer_input.before.shape), "denominator": integer_input.denominator}
+    return {"name": integer_input.name, "elem_type": "int64", **numbers}
 
 
 def verification_json(verification: Verification) -> dict[str, Any]:
@@ -135,7 +135,7 @@ def verification_json(verification: Verification) -> dict[str, Any]:
         "runs": [
             {**fields(run, *_RUN), "max_abs_diff_from_scales": _plain(run.from_scales)} for run in verification.runs
         ],
-        "coupling": [fields(found, "node", "verdict", "breaks_at") for found in verification.coupling],
+        "coupling": [fields(coupling, "node", "verdict", "breaks_at") for coupling in verification.coupling],
     }
 
 
@@ -155,7 +155,7 @@ def tensor_json(tensor: ExpectedTensor) -> dict[str, Any]:
 
 def profile_json(profile: Mapping[str, Range]) -> dict[str, Any]:
     """The optimization profile of the contract."""
-    return {name: fields(found, "min", "opt", "max") for name, found in profile.items()}
+    return {name: fields(sizes, "min", "opt", "max") for name, sizes in profile.items()}
 
 
 def blocker_json(blocker: Blocker) -> dict[str, Any]:
@@ -209,13 +209,13 @@ def speed_json(speed: Speed) -> dict[str, Any]:
     return {"runtime": speed.runtime, "whole": whole, "nodes": [asdict(row) for row in speed.nodes]}
 
 
-def resolution_json(found: InputResolution) -> dict[str, Any]:
+def resolution_json(resolution: InputResolution) -> dict[str, Any]:
     """The field `resolution` of inspect."""
     return {
-        **fields(found, "freedom", "input", "size"),
-        "nodes": list(found.nodes[:100]),
-        "node_count": len(found.nodes),
-        "reason": None if found.reason is None else str(found.reason),
+        **fields(resolution, "freedom", "input", "size"),
+        "nodes": list(resolution.nodes[:100]),
+        "node_count": len(resolution.nodes),
+        "reason": None if resolution.reason is None else str(resolution.reason),
     }
 
 

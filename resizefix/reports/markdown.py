@@ -126,12 +126,12 @@ def _rules(survey: Survey) -> str:
     """The rules that any site breaks, each said once."""
     if not survey.refusing and not any(surveyed.broken for surveyed in survey.sites):
         return "Accepted by every target."
-    found: dict[Broken, list[str]] = {}
+    places: dict[Broken, list[str]] = {}
     for surveyed in survey.sites:
         for broken in surveyed.broken:
-            found.setdefault(broken, []).append(str(surveyed.site.index))
+            places.setdefault(broken, []).append(str(surveyed.site.index))
     # As code, for GitHub makes a link to an issue of a bare #1.
-    nodes = {broken: listed([code(f"#{index}") for index in indices]) for broken, indices in found.items()}
+    nodes = {broken: listed([code(f"#{index}") for index in indices]) for broken, indices in places.items()}
     lines = [f"{rule_line(broken)} Node {named}." for broken, named in nodes.items()]
     refused = (
         f"Not accepted by {listed([summary(run) for run in runs_of_targets(survey.refusing)])}"
@@ -165,8 +165,8 @@ def _diagram(picture: Neighbourhood | None) -> str:
 
 
 def _pair(pair: SitePair, *, is_open: bool) -> str:
-    known = pair.after or pair.before
-    assert known is not None
+    surveyed = pair.after or pair.before
+    assert surveyed is not None
     old = () if pair.before is None else pair.before.broken
     new = () if pair.after is None else pair.after.broken
     parts = []
@@ -179,7 +179,7 @@ def _pair(pair: SitePair, *, is_open: bool) -> str:
         parts.append("\n".join([*lines, *([f"- Rules no longer broken: {listed(fixed)}."] if fixed else [])]))
     elif pair.fate is Fate.REPLACED:
         parts.append("Other operators make this tensor; no Upsample or Resize does.")
-    line = f"{summary(place(known.site))} {pair.fate.value}"
+    line = f"{summary(place(surveyed.site))} {pair.fate.value}"
     shown = folded(line, "\n\n".join(parts))
     return shown.replace("<details>", "<details open>", 1) if is_open else shown
 
@@ -192,8 +192,8 @@ def _changes(changes: tuple[Change, ...]) -> str:
         lines += [printable(f"- {change.before}")] if change.before is not None else []
         lines += [printable(f"+ {change.after}")] if change.after is not None else []
     left = len(changes) - _MOST_CHANGES
-    more = f"\n\n{left} more are not shown; `resizefix diff` lists them all." if left > 0 else ""
-    return fenced("diff", "\n".join(lines)) + more
+    note = f"\n\n{left} more are not shown; `resizefix diff` lists them all." if left > 0 else ""
+    return fenced("diff", "\n".join(lines)) + note
 
 
 _MOST_COLUMNS = 40

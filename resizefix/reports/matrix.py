@@ -33,14 +33,14 @@ def rows_of(document: Document, verdicts: Sequence[Verdict]) -> list[MatrixRow]:
     """The resizes in the order of `inspect`, then other nodes that some target refuses as resizes."""
     sites = Survey(document, targets=[verdict.target for verdict in verdicts]).sites
     rows = [MatrixRow(titled(surveyed.site), surveyed.verdicts) for surveyed in sites]
-    known = {violation.node for row in rows for verdict in row.verdicts for violation in verdict.violations}
+    labels = {violation.node for row in rows for verdict in row.verdicts for violation in verdict.violations}
     others = dict.fromkeys(violation.node for verdict in verdicts for violation in verdict.violations)
     return rows + [
         MatrixRow(
             node, tuple(Verdict(one.target, tuple(v for v in one.violations if v.node == node)) for one in verdicts)
         )
         for node in others
-        if node not in known
+        if node not in labels
     ]
 
 
@@ -113,12 +113,12 @@ def _headline(rows: Sequence[MatrixRow], verdicts: Sequence[Verdict]) -> Headlin
 
 def _live(verdicts: Sequence[Verdict]) -> list[str]:
     """What real parsers said to the whole model."""
-    found = []
+    lines = []
     for one in verdicts:
         if one.live is not None:
             word = live_verdict(one.live)
             errors = "; ".join(error.message for error in one.live.errors)
-            found.append(f"{one.target.name}, live: {one.live.parser} {word}{': ' if errors else ''}{errors}")
+            lines.append(f"{one.target.name}, live: {one.live.parser} {word}{': ' if errors else ''}{errors}")
         elif one.live_reason is not None:
-            found.append(f"{one.target.name}: {one.live_reason}")
-    return list(dict.fromkeys(found))
+            lines.append(f"{one.target.name}: {one.live_reason}")
+    return list(dict.fromkeys(lines))

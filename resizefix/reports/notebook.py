@@ -28,9 +28,9 @@ class _Shown(NamedTuple):
 def html_of(shown: object) -> str:
     """The table of a result, sites, verdicts or a verification; of a long one the first rows, and how many more."""
     table = next(make for kind, make in _TABLES if isinstance(shown, kind))(shown)
-    more = len(table.rows) - _MOST_ROWS
-    notes = (*table.notes, f"{more} more rows") if more > 1 else table.notes
-    rows = table.rows[:_MOST_ROWS] if more > 1 else table.rows
+    rest = len(table.rows) - _MOST_ROWS
+    notes = (*table.notes, f"{rest} more rows") if rest > 1 else table.notes
+    rows = table.rows[:_MOST_ROWS] if rest > 1 else table.rows
     return fragment("notebook", title=table.title, headings=table.headings, rows=rows, notes=notes)
 
 

@@ -170,7 +170,7 @@ def measured_lines(outcome: Outcome) -> list[str]:
     """A line for each feed: how far the node is from what it was."""
     if outcome.exact:
         return []
-    return [f"at the node, {printable(found.feed)}: {difference_text(found)}" for found in outcome.node_diffs]
+    return [f"at the node, {printable(diff.feed)}: {difference_text(diff)}" for diff in outcome.node_diffs]
 
 
 def output_lines(outcomes: Sequence[Outcome]) -> list[str]:
@@ -179,16 +179,16 @@ def output_lines(outcomes: Sequence[Outcome]) -> list[str]:
     if all(outcome.exact for outcome in changed):
         return []
     return [
-        f"output {printable(found.tensor)}, {printable(found.feed)}: {difference_text(found)}"
-        for found in changed[0].output_diffs
+        f"output {printable(diff.tensor)}, {printable(diff.feed)}: {difference_text(diff)}"
+        for diff in changed[0].output_diffs
     ]
 
 
-def difference_text(found: TensorDifference) -> str:
+def difference_text(diff: TensorDifference) -> str:
     """`differs by up to 0.5 (0.16 × the largest value), 0.02 on average`."""
-    if not math.isfinite(found.max_abs_diff):
+    if not math.isfinite(diff.max_abs_diff):
         return "differs in more than numbers"
-    if found.max_abs_diff == 0:
+    if diff.max_abs_diff == 0:
         return "no difference"
-    share = f" ({found.max_abs_diff / found.largest:.2g} × the largest value)" if found.largest else ""
-    return f"differs by up to {found.max_abs_diff:.3g}{share}, {found.mean_abs_diff:.2g} on average"
+    share = f" ({diff.max_abs_diff / diff.largest:.2g} × the largest value)" if diff.largest else ""
+    return f"differs by up to {diff.max_abs_diff:.3g}{share}, {diff.mean_abs_diff:.2g} on average"

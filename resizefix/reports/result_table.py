@@ -51,16 +51,16 @@ class Made:
     seconds: float
 
 
-def result_table(result: Result, made: Made) -> Table:
+def result_table(result: Result, change: Made) -> Table:
     """A row for each group of changed nodes that are alike, and one for all else that changed."""
     rows = [
-        *_node_rows(result.outcomes, made),
-        *_model_rows(made),
-        *_tensor_rows("input", made, _inputs(made.before), _inputs(made.after)),
-        *_tensor_rows("output", made, _outputs(made.before), _outputs(made.after)),
-        ("file size", size_text(made.files[0]), "" if made.files[1] is None else size_text(made.files[1])),
-        _target_row(made.moved),
-        ("time", "", f"{made.seconds:.2g} s" if made.seconds < 10 else f"{made.seconds:.0f} s"),
+        *_node_rows(result.outcomes, change),
+        *_model_rows(change),
+        *_tensor_rows("input", change, _inputs(change.before), _inputs(change.after)),
+        *_tensor_rows("output", change, _outputs(change.before), _outputs(change.after)),
+        ("file size", size_text(change.files[0]), "" if change.files[1] is None else size_text(change.files[1])),
+        _target_row(change.moved),
+        ("time", "", f"{change.seconds:.2g} s" if change.seconds < 10 else f"{change.seconds:.0f} s"),
     ]
     return Table(("", "before", "after"), tuple(rows))
 
@@ -80,10 +80,10 @@ def file_bytes(path: str | os.PathLike[str], document: Document) -> int:
     return os.path.getsize(path) + sum(os.path.getsize(file) for file in files if os.path.isfile(file))
 
 
-def _node_rows(outcomes: Sequence[Outcome], made: Made) -> list[tuple[str, str, str]]:
+def _node_rows(outcomes: Sequence[Outcome], change: Made) -> list[tuple[str, str, str]]:
     """A row for each group of changed nodes whose looks before and after are the same; the last counts the others."""
-    before = {site.index: site for site in sites_in(made.before)}
-    after = {site.key: site for site in sites_in(made.after)}
+    before = {site.index: site for site in sites_in(change.before)}
+    after = {site.key: site for site in sites_in(change.after)}
     groups: dict[tuple[str, str], list[str]] = {}
     for outcome in outcomes:
         if outcome.status is Status.CHANGED and outcome.index in before:
@@ -92,10 +92,10 @@ def _node_rows(outcomes: Sequence[Outcome], made: Made) -> list[tuple[str, str, 
             looks = _looks(old), _replacement(outcome.after) if new is None else _looks(new)
             groups.setdefault(looks, []).append(place(old))
     rows = [(labels[0] if len(labels) == 1 else f"{len(labels)} nodes", *looks) for looks, labels in groups.items()]
-    more = rows[_MOST_GROUPS:]
-    if len(more) < 2:
+    rest = rows[_MOST_GROUPS:]
+    if len(rest) < 2:
         return rows
-    return [*rows[:_MOST_GROUPS], (f"{len(more)} more kinds of nodes", "-v lists them", "")]
+    return [*rows[:_MOST_GROUPS], (f"{len(rest)} more kinds of nodes", "-v lists them", "")]
 
 
 def _looks(site: Site) -> str:
@@ -113,13 +113,13 @@ def _extent_word(site: Site) -> str:
 
 def _replacement(texts: Sequence[str]) -> str:
     """`2 MatMul, 1 Transpose`: the operators of nodes that took the place of another."""
-    found = Counter(match[1] for text in texts if (match := _OPERATOR.match(text)) and match[1] != "Constant")
-    return ", ".join(f"{count} {printable(name)}" for name, count in found.items()) or "other nodes"
+    counts = Counter(match[1] for text in texts if (match := _OPERATOR.match(text)) and match[1] != "Constant")
+    return ", ".join(f"{count} {printable(name)}" for name, count in counts.items()) or "other nodes"
 
 
-def _model_rows(made: Made) -> list[tuple[str, str, str]]:
+def _model_rows(change: Made) -> list[tuple[str, str, str]]:
     """The opset, the IR version and the number of nodes where they changed."""
-    before, after = made.before, made.after
+    before, after = change.before, change.after
     numbers = [
         ("opset", before.scopes.main.opset, after.scopes.main.opset),
         ("IR version", before.model.ir_version, after.model.ir_version),
@@ -142,15 +142,15 @@ def _type_text(kind: TypeProto) -> str:
     return tensor(dims_of(kind), kind.tensor_type.elem_type)
 
 
-def _tensor_rows(word: str, made: Made, old: dict[str, str], new: dict[str, str]) -> list[tuple[str, str, str]]:
+def _tensor_rows(word: str, change: Made, old: dict[str, str], new: dict[str, str]) -> list[tuple[str, str, str]]:
     """Inputs or outputs of the model that are new, gone, or of another shape or type."""
     rows = [
         (f"{word} {printable(name)}", old.get(name, ""), new.get(name, ""))
         for name in dict.fromkeys((*old, *new))
         if old.get(name) != new.get(name)
     ]
-    more = len(rows) - _MOST_TENSORS
-    return rows if more < 2 else [*rows[:_MOST_TENSORS], (f"{more} more {word}s", "", "")]
+    rest = len(rows) - _MOST_TENSORS
+    return rows if rest < 2 else [*rows[:_MOST_TENSORS], (f"{rest} more {word}s", "", "")]
 
 
 def _target_row(moved: TargetsMoved) -> tuple[str, str, str]:
@@ -241,7 +241,7 @@ def _shape(declared: TypeProto.Tensor, verified: Sequence[int] | None) -> tuple[
     sizes = numbers_in(dims_in(declared.shape))
     if verified is None or len(verified) != len(sizes):
         verified = [size or 1 for size in sizes]
-    return tuple(found if size is None else size for size, found in zip(sizes, verified, strict=True))
+    return tuple(length if size is None else size for size, length in zip(sizes, verified, strict=True))
 
 
 @lru_cache(maxsize=64)

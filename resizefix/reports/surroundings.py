@@ -51,14 +51,14 @@ class Surroundings:
 
     def around(self, key: Key) -> Neighbourhood | None:
         """The neighbourhood of the node that makes the tensor; None if no node of this model does."""
-        found = self.definition(key)
-        if found is None or found.node is None:
+        definition = self.definition(key)
+        if definition is None or definition.node is None:
             return None
-        walk = _DrawnWalk(self, found)
+        walk = _DrawnWalk(self, definition)
         walk.up()
         walk.connect()
         walk.down()
-        return Neighbourhood(_key(found), tuple(walk.boxes.values()), tuple(dict.fromkeys(walk.edges)))
+        return Neighbourhood(_key(definition), tuple(walk.boxes.values()), tuple(dict.fromkeys(walk.edges)))
 
     def words(self, definition: Definition) -> str:
         """Type and shape of a tensor."""
@@ -105,40 +105,40 @@ class _DrawnWalk:
                 self._open.add(key)
             is_own = box.mark in (Mark.NEW, Mark.REMOVED)  # the other model has no such thing
             left = steps if is_own and key != focus else steps - 1
-            for position, found in self._operands(definition):
-                if found is None or ((is_operand or is_own) and self._tell(key, definition, position, found)):
+            for position, operand in self._operands(definition):
+                if operand is None or ((is_operand or is_own) and self._tell(key, definition, position, operand)):
                     continue
                 if key == focus and position == 0:
-                    pending.appendleft((found, _DATA_STEPS, False))
+                    pending.appendleft((operand, _DATA_STEPS, False))
                 elif left > 0:
-                    pending.append((found, left, is_operand))
+                    pending.append((operand, left, is_operand))
 
     def connect(self) -> None:
         """Every tensor between two boxes that were drawn, and a stub for what was not."""
         for key, definition in self._drawn.items():
             assert definition.node is not None
-            for position, found in self._operands(definition):
+            for position, operand in self._operands(definition):
                 if (key, position) in self._shown:
                     continue
-                if found is not None and _key(found) in self.boxes:
-                    self._edge(found, key, definition.node, definition.scope, position)
-                elif found is None or key in self._open:
-                    missing = definition.node.input[position] if found is None else ""
+                if operand is not None and _key(operand) in self.boxes:
+                    self._edge(operand, key, definition.node, definition.scope, position)
+                elif operand is None or key in self._open:
+                    missing = definition.node.input[position] if operand is None else ""
                     self._stub(key, position, missing)
 
     def down(self) -> None:
         """Who reads the result."""
-        found = [(_reader_key(reader), reader) for reader in self.around.scopes.readers(self.start)]
-        fresh = list(dict.fromkeys(key for key, _ in found if key not in self.boxes))
+        readers = [(_reader_key(reader), reader) for reader in self.around.scopes.readers(self.start)]
+        fresh = list(dict.fromkeys(key for key, _ in readers if key not in self.boxes))
         shown = fresh if len(fresh) <= _MOST_READERS + 1 else fresh[:_MOST_READERS]
-        for key, reader in found:
+        for key, reader in readers:
             if key in shown:
                 self.boxes.setdefault(key, self._reader_box(key, reader))
                 self._edge(self.start, key, reader.node, reader.scope, reader.position)
         if len(fresh) > len(shown):
-            more = f"{_key(self.start)} readers"
-            self.boxes[more] = Box(more, BoxKind.MORE, f"{counted(len(fresh) - len(shown), 'more reader')}")
-            self._edge(self.start, more, None, self.start.scope, 0)
+            rest = f"{_key(self.start)} readers"
+            self.boxes[rest] = Box(rest, BoxKind.MORE, f"{counted(len(fresh) - len(shown), 'more reader')}")
+            self._edge(self.start, rest, None, self.start.scope, 0)
 
     def _operands(self, definition: Definition) -> list[tuple[int, Definition | None]]:
         assert definition.node is not None
@@ -158,9 +158,9 @@ class _DrawnWalk:
         self._shown.add((key, position))
         return True
 
-    def _edge(self, made: Definition, target: str, node: NodeProto | None, scope: Scope, position: int) -> None:
+    def _edge(self, definition: Definition, target: str, node: NodeProto | None, scope: Scope, position: int) -> None:
         operand = _operand(node, scope.opset, position) if node is not None and is_resize(node) else ""
-        edge = Edge(_key(made), target, made.name, self.around.words(made), position, operand)
+        edge = Edge(_key(definition), target, definition.name, self.around.words(definition), position, operand)
         self.edges.append(edge)
 
     def _stub(self, key: str, position: int, missing: str) -> None:
@@ -208,8 +208,8 @@ class _DrawnWalk:
             title = "graph output" if not reader.scope.path else f"output of {reader.scope.path.steps[-1]}"
             return Box(key, BoxKind.OUTPUT, title, value if isinstance(value, str) else value.name)
         inside = () if reader.scope is self.start.scope else (f"in {reader.scope.path.steps[-1]}",)
-        made = next((self.around.definition((reader.scope.path, name)) for name in node.output if name), None)
-        mark = None if made is None else self.around.mark_of(made)
+        definition = next((self.around.definition((reader.scope.path, name)) for name in node.output if name), None)
+        mark = None if definition is None else self.around.mark_of(definition)
         kind = BoxKind.RESIZE if is_resize(node) else BoxKind.OPERATOR
         return Box(key, kind, _operator(node), node.name, inside, mark)
 

@@ -133,16 +133,16 @@ class Survey:
         from resizefix.targets.collect_facts import kinds_in
         from resizefix.targets.target import judge
 
-        found: list[tuple[Verdict, ...]] = [()] * len(self.sites)
+        verdicts: list[tuple[Verdict, ...]] = [()] * len(self.sites)
         for facts, places in kinds_in(self._view):
             judged = [(target, judge(target, facts)) for target in self._targets or TARGETS]
             for place in places:
                 label, faults = self.sites[place].site.label, self.sites[place].faults
-                found[place] = tuple(
+                verdicts[place] = tuple(
                     Verdict(target, (*(one._replace(node=label) for one in broken), *not_loaded(target, label, faults)))
                     for target, broken in judged
                 )
-        return found
+        return verdicts
 
     @cached_property
     def resolution(self) -> InputResolution:

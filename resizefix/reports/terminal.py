@@ -101,22 +101,24 @@ def _show_resolution(out: Screen, survey: Survey) -> None:
         out.wrapped(line)
 
 
-def resolution_line(found: InputResolution) -> str | None:
+def resolution_line(resolution: InputResolution) -> str | None:
     """What to say of the input's height and width; None where no input has them."""
-    if found.freedom is SizeFreedom.NO_IMAGE or found.size is None:
+    if resolution.freedom is SizeFreedom.NO_IMAGE or resolution.size is None:
         return None
-    size = "x".join("?" if length is None else str(length) for length in found.size)
-    named = some_of(found.nodes)
-    if found.freedom is SizeFreedom.FREE:
+    size = "x".join("?" if length is None else str(length) for length in resolution.size)
+    named = some_of(resolution.nodes)
+    if resolution.freedom is SizeFreedom.FREE:
         return "resolution: not fixed by the file"
-    if found.freedom is SizeFreedom.FIXED:
+    if resolution.freedom is SizeFreedom.FIXED:
         return f"resolution: fixed at {size}; resizefix input-size says whether it can change"
-    if found.freedom is SizeFreedom.DECLARED:
+    if resolution.freedom is SizeFreedom.DECLARED:
         return f"resolution: declared open, fixed at {size} by {named}; resizefix input-size changes it"
-    if found.freedom is SizeFreedom.ASKED:
+    if resolution.freedom is SizeFreedom.ASKED:
         return f"resolution: {size}; for another one, resizefix input-size asks about {named}"
-    if found.freedom is SizeFreedom.IMPOSSIBLE:
-        return f"resolution: {size}; resizefix input-size refuses another at {named}: {printable(found.reason or '')}"
+    if resolution.freedom is SizeFreedom.IMPOSSIBLE:
+        return (
+            f"resolution: {size}; resizefix input-size refuses another at {named}: {printable(resolution.reason or '')}"
+        )
     held = f", held by {named}" if named else " by the input's shape alone"
     return f"resolution: frozen at {size}{held}; resizefix input-size changes it"
 
@@ -209,12 +211,12 @@ def _origin_of_all(origins: Sequence[Origin], labels: Sequence[str]) -> str:
     """Where the scales of all these nodes come from, and which others read them."""
     apart = {origin(one._replace(shared_by=())) for one in origins}
     others = [name for name in dict.fromkeys(name for one in origins for name in one.shared_by) if name not in labels]
-    more = f"; also read by {some_of(others)}" if others else ""
+    readers = f"; also read by {some_of(others)}" if others else ""
     first = origins[0]
     if len(apart) == 1:
-        return f"{apart.pop()}{', which all of them read' if first.name is not None else ''}{more}"
+        return f"{apart.pop()}{', which all of them read' if first.name is not None else ''}{readers}"
     says = "" if first.says is None else f": {printable(first.says)}"
-    return f"{origin_kind(first)}, {len(apart)} different ones{says}{more}"
+    return f"{origin_kind(first)}, {len(apart)} different ones{says}{readers}"
 
 
 def _summary(survey: Survey) -> str:

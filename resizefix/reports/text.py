@@ -65,8 +65,8 @@ def _show_outcomes(out: Screen, result: Result, *, texts: bool, refused: Outcome
     """A line for each group of sites that are alike; a reason that is long is said once."""
     reasons: dict[str, str] = {}
     new = {source.name for source in result.inputs}  # holds numbers of a scale, not an image
-    told = [outcome for outcome in result.outcomes if outcome is not refused]
-    for group in grouped(told, lambda outcome: outcome.index if texts else _looks(outcome)):
+    shown = [outcome for outcome in result.outcomes if outcome is not refused]
+    for group in grouped(shown, lambda outcome: outcome.index if texts else _looks(outcome)):
         outcome = group[0]
         is_tried = outcome.status is Status.CHANGED and not kept
         why = outcome.fault if is_tried and outcome.fault and not texts else reason(outcome)
@@ -103,9 +103,9 @@ def _show_inputs(out: Screen, result: Result) -> None:
         said = Diagnostic(said, name=one.name, shape=list(one.before.shape), denominator=one.denominator)
         out.wrapped(printable(said), hang=4)
     promoted = {driven.label for source in result.inputs for driven in source.sites}
-    for found in result.verification.coupling:
-        if found.verdict is Freedom.COUPLED and found.node in promoted:
-            where = f"another scale of {found.node} breaks the model at {found.breaks_at!r}"
+    for coupling in result.verification.coupling:
+        if coupling.verdict is Freedom.COUPLED and coupling.node in promoted:
+            where = f"another scale of {coupling.node} breaks the model at {coupling.breaks_at!r}"
             out.wrapped(("warning: ", "yellow"), printable(f"{where}; only the old value was verified"), hang=4)
 
 
@@ -120,8 +120,8 @@ def _show_blockers(out: Screen, blockers: Sequence[Blocker]) -> None:
     for blocker in blockers:
         groups.setdefault((blocker.op_type, blocker.reason, blocker.fix), []).append(blocker.node)
     for (op_type, why, fix), nodes in groups.items():
-        more = f" and {len(nodes) - 1} more" if len(nodes) > 1 else ""
-        line = f"{printable(f'{op_type} {nodes[0]}')}{more}: {printable(f'{why}; {fix}')}"
+        others = f" and {len(nodes) - 1} more" if len(nodes) > 1 else ""
+        line = f"{printable(f'{op_type} {nodes[0]}')}{others}: {printable(f'{why}; {fix}')}"
         out.wrapped(("blocked   ", "yellow"), line, hang=4)
 
 
@@ -223,9 +223,9 @@ def show_verification(verification: Verification) -> None:
     for tensor, standing in proof.tensor_rows(verification)[:_MOST_TENSORS]:
         style = "red" if standing.startswith("differs") and not standing.endswith("allowed") else "green"
         out.wrapped(f"{tensor}  ", (standing, style), indent=2, hang=4)
-    for node, given, made, standing in proof.site_rows(verification):
+    for node, given, output, standing in proof.site_rows(verification):
         style = "green" if standing == "right" else "red"
-        out.wrapped(f"{node}  input {given}, output {made}  ", (standing, style), indent=2, hang=4)
+        out.wrapped(f"{node}  input {given}, output {output}  ", (standing, style), indent=2, hang=4)
 
 
 def show_written(path: str | None) -> None:
@@ -233,18 +233,18 @@ def show_written(path: str | None) -> None:
     screen(2).line(_where(path))
 
 
-def show_lost_targets(lost: Sequence[Target], kept: Sequence[Target] | None = None) -> None:
-    """A warning where targets no longer accept the resizes; `kept` are those that would, promoted for TensorRT."""
+def show_lost_targets(lost: Sequence[Target], accepting: Sequence[Target] | None = None) -> None:
+    """A warning where targets no longer accept the resizes; `accepting` are those that would, promoted for TensorRT."""
     if not lost:
         return
     out = screen(2)
     verb = "no longer do" if len(lost) > 1 else "no longer does"
     out.wrapped(("warning: ", "yellow"), f"{_named(lost)} accepted the resizes before and {verb}", hang=4)
-    if kept is None:
+    if accepting is None:
         return
-    others = [target for target in lost if target not in kept]
-    words = [f"promote with --for tensorrt ({_named(kept)})"] if kept else []
-    words += [f"keep IN, whose scales are constants{f' ({_named(others)})' if kept else ''}"] if others else []
+    others = [target for target in lost if target not in accepting]
+    words = [f"promote with --for tensorrt ({_named(accepting)})"] if accepting else []
+    words += [f"keep IN, whose scales are constants{f' ({_named(others)})' if accepting else ''}"] if others else []
     out.wrapped(f"to keep {'them' if len(lost) > 1 else 'it'}: {'; '.join(words)}", hang=4)
 
 
@@ -336,14 +336,14 @@ def _speeds(speed: Speed) -> list[tuple[str, str, str, str, str]]:
     for row in speed.nodes:
         cells = (row.before.form, f"{row.before.ms:.3g}", row.after.form, f"{row.after.ms:.3g}")
         counted.setdefault(cells, []).append(printable(row.node))
-    found = [
+    rows = [
         (names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} alike", *cells)
         for cells, names in counted.items()
     ]
     if speed.whole is not None:
         now = speed.whole.after_ms if speed.whole.kept else speed.whole.before_ms
-        found.append(("whole model", "", f"{speed.whole.before_ms:.3g}", "", f"{now:.3g}"))
-    return found
+        rows.append(("whole model", "", f"{speed.whole.before_ms:.3g}", "", f"{now:.3g}"))
+    return rows
 
 
 def show_left_out(target: str, because: Mapping[str, str]) -> None:

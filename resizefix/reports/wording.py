@@ -67,31 +67,31 @@ def meaning(interpolation: Interpolation | None) -> str:
     return " ".join(parts)
 
 
-def extent(found: Extent) -> str:
+def extent(site_extent: Extent) -> str:
     """`scales 1×1×2×2`; a question mark where the file does not fix them."""
-    if found.values is None:
-        return f"{found.kind.value} ?"
-    return f"{found.kind.value} {times(found.values)}"
+    if site_extent.values is None:
+        return f"{site_extent.kind.value} ?"
+    return f"{site_extent.kind.value} {times(site_extent.values)}"
 
 
-def origin(found: Origin) -> str:
+def origin(site_origin: Origin) -> str:
     """Where the scales come from, what a computed chain follows, and who else reads them."""
-    kind = origin_kind(found)
-    text = kind if found.name is None else f"{kind} {printable(found.name)}"
-    if found.says is not None:
-        text += f": {printable(found.says)}"
-    chain = [printable(operator) for operator in found.chain if operator != "Constant"]
+    kind = origin_kind(site_origin)
+    text = kind if site_origin.name is None else f"{kind} {printable(site_origin.name)}"
+    if site_origin.says is not None:
+        text += f": {printable(site_origin.says)}"
+    chain = [printable(operator) for operator in site_origin.chain if operator != "Constant"]
     if chain:
         dots = " ← …" if len(chain) > _MOST_OPERATORS else ""
         text += f" ({' ← '.join(chain[:_MOST_OPERATORS])}{dots})"
-    if found.shared_by:
-        text += f"; also read by {some_of(found.shared_by)}"
+    if site_origin.shared_by:
+        text += f"; also read by {some_of(site_origin.shared_by)}"
     return text
 
 
-def origin_kind(found: Origin) -> str:
+def origin_kind(site_origin: Origin) -> str:
     """`graph input`: the contract's word, as people write it."""
-    return found.kind.value.replace("-", " ")
+    return site_origin.kind.value.replace("-", " ")
 
 
 def reason(outcome: Outcome) -> str:
@@ -135,9 +135,9 @@ def coupling(site: Site) -> str:
 def coupled_at(site: Site) -> str:
     """Why the scales of a coupled site cannot change alone."""
     assert site.coupling is not None
-    found = site.coupling
-    partner = "" if found.partner is None else f", where the size must equal that of {found.partner!r}"
-    return f"another scale here alone breaks the model at {found.breaks_at!r}{partner}"
+    site_coupling = site.coupling
+    partner = "" if site_coupling.partner is None else f", where the size must equal that of {site_coupling.partner!r}"
+    return f"another scale here alone breaks the model at {site_coupling.breaks_at!r}{partner}"
 
 
 def coupling_advice(site: Site) -> str | None:

@@ -160,9 +160,9 @@ def footprint(document: Document, shapes: Mapping[str, Sequence[int]]) -> Footpr
         if value.name in shapes:
             set_shape(value, list(shapes[value.name]))
     _write_sizes(document, model)
-    known = Shapes(model)
+    inferred = Shapes(model)
     scopes = View(model).scopes
-    sizes = {scope.path: _sizes(scope, known) for scope in scopes.all}
+    sizes = {scope.path: _sizes(scope, inferred) for scope in scopes.all}
     inner: dict[Key, int] = {}
     within: dict[Key, float] = {}
     for scope in reversed(scopes.all):  # bodies before the nodes that hold them
@@ -170,17 +170,17 @@ def footprint(document: Document, shapes: Mapping[str, Sequence[int]]) -> Footpr
             peak = _peak(scope, sizes[scope.path], inner)
             holder = scope.parent.path, str(scope.owner)
             inner[holder] = max(inner.get(holder, 0), peak)
-            within[holder] = within.get(holder, 0.0) + sum(_work(scope, known, within))
-    return Footprint(_peak(scopes.main, sizes[MAIN], inner), tuple(_work(scopes.main, known, within)))
+            within[holder] = within.get(holder, 0.0) + sum(_work(scope, inferred, within))
+    return Footprint(_peak(scopes.main, sizes[MAIN], inner), tuple(_work(scopes.main, inferred, within)))
 
 
 def _work(scope: Scope, shapes: Shapes, within: Mapping[Key, float]) -> list[float]:
     """What each node of a scope computes."""
     computed = []
     for index, node in enumerate(scope.body.node):
-        made = sum(_elements(shapes.dims((scope.path, name))) for name in filter(None, node.output))
+        elements = sum(_elements(shapes.dims((scope.path, name))) for name in filter(None, node.output))
         summed = _elements(_summed(scope, shapes, node))
-        computed.append(made * (1 + summed / _AT_ONCE) + within.get((scope.path, str(index)), 0.0))
+        computed.append(elements * (1 + summed / _AT_ONCE) + within.get((scope.path, str(index)), 0.0))
     return computed
 
 
@@ -201,7 +201,7 @@ def _elements(dims: Dims | None) -> int:
 
 
 def _write_sizes(document: Document, model: ModelProto) -> None:
-    """Give nodes of a copy the values that decide their sizes as constants beside them: shape inference follows few of
+    """Give nodes of a copy the values that decide their sizes as constants next to them: shape inference follows few of
     the chains that compute them, and reads no constant of an outer graph."""
     if not any(node.op_type in SIZED_BY for _, body in bodies(model) for node in body.node):
         return
@@ -222,21 +222,21 @@ def _write_sizes(document: Document, model: ModelProto) -> None:
 
 
 def _sizes(scope: Scope, shapes: Shapes) -> dict[str, int]:
-    found = {}
+    sizes = {}
     for name in (*scope.inputs, *scope.producers):
         key = scope.path, name
         dims = shapes.dims(key)
         taken = None if dims is None else _bytes(dims, shapes.elem_type(key))
         if taken:
-            found[name] = taken
-    return found
+            sizes[name] = taken
+    return sizes
 
 
 @lru_cache(maxsize=1024)
 def _bytes(dims: Dims, elem_type: int | None) -> int | None:
     """What a tensor takes; None where a size is not known."""
-    known = [size for size in dims if isinstance(size, int)]
-    return math.prod(known) * _width(elem_type) if len(known) == len(dims) else None
+    numbers = [size for size in dims if isinstance(size, int)]
+    return math.prod(numbers) * _width(elem_type) if len(numbers) == len(dims) else None
 
 
 @cache
@@ -254,11 +254,11 @@ def _peak(scope: Scope, sizes: Mapping[str, int], inner: Mapping[Key, int]) -> i
     live = sum(sizes.get(name, 0) for name in scope.inputs)
     peak = live
     for index, node in enumerate(scope.body.node):
-        made = node.output
-        for name in made:
+        outputs = node.output
+        for name in outputs:
             live += sizes.get(name, 0)
         peak = max(peak, live + inner.get((scope.path, str(index)), 0) if inner else live)
-        for name in {*node.input, *made}:
+        for name in {*node.input, *outputs}:
             if last.get(name, index) == index:
                 live -= passing.get(name, 0)
     return peak

@@ -195,16 +195,16 @@ def _tell_listed_ranks(typed: ModelProto) -> bool:
     of which that was not known."""
     graph = typed.graph
     kinds = known_types(graph)
-    told = False
+    stored = False
     for node in graph.node:
         if is_operator(node, *_LISTED) and node.output[0] in kinds and len(node.input) == _LISTED[node.op_type] + 1:
             dims = dims_of(kinds.get(node.input[-1], TypeProto()))
-            made = kinds[node.output[0]]
-            if len(dims) == 1 and isinstance(dims[0], int) and not made.tensor_type.HasField("shape"):
-                shape = helper.make_tensor_type_proto(made.tensor_type.elem_type, [None] * dims[0])
+            kind = kinds[node.output[0]]
+            if len(dims) == 1 and isinstance(dims[0], int) and not kind.tensor_type.HasField("shape"):
+                shape = helper.make_tensor_type_proto(kind.tensor_type.elem_type, [None] * dims[0])
                 graph.value_info.append(ValueInfoProto(name=node.output[0], type=shape))
-                told = True
-    return told
+                stored = True
+    return stored
 
 
 class _Extent(NamedTuple):

@@ -178,7 +178,7 @@ class Session:
             and name in declared
             and (
                 value.ndim != len(declared[name])
-                or any(size not in (None, found) for size, found in zip(declared[name], value.shape, strict=True))
+                or any(size not in (None, length) for size, length in zip(declared[name], value.shape, strict=True))
             )
             for name, value in results.items()
         )
@@ -193,14 +193,14 @@ class Session:
             with self._limits.breaking_off(options):
                 return self._results(feeds, options)
         left = self._limits.left()
-        found: list[Sequence[Value]] = []
+        answers: list[Sequence[Value]] = []
         failed: list[BaseException] = []
         running = threading.Lock()
         running.acquire()
 
         def work() -> None:
             try:
-                found.append(self._results(feeds, options))
+                answers.append(self._results(feeds, options))
             except BaseException as error:  # raised where it is waited for
                 failed.append(error)
             finally:
@@ -219,7 +219,7 @@ class Session:
             raise
         if failed:
             raise failed[0]
-        return found[0]
+        return answers[0]
 
     def _results(self, feeds: Feeds, options: ort.RunOptions) -> Sequence[Value]:
         rare = bool(self._rare)
@@ -371,8 +371,8 @@ def unregistered_operators(model: ModelProto) -> tuple[str, ...]:
     local = {FunctionName.of(function) for function in model.functions}
     called = {words for _, body in bodies(model) for words in map(_CALLED, body.node)}
     used = {FunctionName(*words) for words in called} - local
-    known = _registered_operators()
-    missing = (one for one in used if ("" if one.domain == "ai.onnx" else one.domain, one.name) not in known)
+    registered = _registered_operators()
+    missing = (one for one in used if ("" if one.domain == "ai.onnx" else one.domain, one.name) not in registered)
     return tuple(sorted(f"{one.domain}:{one.name}" for one in missing))
 
 

@@ -54,9 +54,9 @@ class PreparedModel:
 
     def with_constants(self, model: ModelProto) -> PreparedModel:
         """The same with another model, whose results have the same names."""
-        made = replace(self, model=model)
-        vars(made)["outputs"] = self.outputs
-        return made
+        prepared = replace(self, model=model)
+        vars(prepared)["outputs"] = self.outputs
+        return prepared
 
     def showing(self, names: Sequence[str]) -> PreparedModel:
         """The same with these names of the main graph as outputs behind its own."""
@@ -70,8 +70,8 @@ class PreparedModel:
         model = ModelProto()
         model.CopyFrom(self.model)
         taken = names_in(model)
-        made = {name for node in model.graph.node for name in node.output}
-        measured = tuple(name for name in names if name in made)
+        outputs = {name for node in model.graph.node for name in node.output}
+        measured = tuple(name for name in names if name in outputs)
         for position, name in enumerate(measured):
             shape = f"shape:{position}"
             while shape in taken:

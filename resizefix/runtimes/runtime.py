@@ -158,14 +158,14 @@ class Runtime(contextlib.AbstractContextManager["Runtime"]):
             doing = {"runtime": runtime, "ended": _epitaph(said.ended or 0), "doing": "timed"}
             why = stages["refused"]["reason"] if "refused" in stages else Diagnostic("runtimes.crashed", **doing)
             return Timings(runtime, (), _with_printed(why, self._worker.printed))
-        kept = {message["number"]: message["outputs"] for message in said.of("kept")}
+        outputs_of = {message["number"]: message["outputs"] for message in said.of("kept")}
         dropped = {message["number"]: message["reason"] for message in said.of("dropped")}
         times = stages["timed"]["times"]
-        found = []
+        timed = []
         for number, model in enumerate(models):
-            outputs = dict(zip(model.outputs, map(unpacked, kept.get(number) or ()), strict=False))
-            found.append(TimedModel(tuple(times.get(number, ())), outputs, dropped.get(number, "")))
-        return Timings(runtime, tuple(found))
+            outputs = dict(zip(model.outputs, map(unpacked, outputs_of.get(number) or ()), strict=False))
+            timed.append(TimedModel(tuple(times.get(number, ())), outputs, dropped.get(number, "")))
+        return Timings(runtime, tuple(timed))
 
     def _answer(self, said: _Said, outputs: Sequence[str]) -> RuntimeAnswer:
         stages = said.stages

@@ -78,7 +78,7 @@ def _load_and_time(adapter: Any, request: Mapping[str, Any], say: Callable[..., 
 
     runs: dict[int, Callable[[], object]] = {}
     for number, one in enumerate(request["models"]):
-        folder = os.path.join(request["folder"], f"model-{number}")  # some write files beside the model
+        folder = os.path.join(request["folder"], f"model-{number}")  # some write files next to the model
         os.makedirs(folder, exist_ok=True)
         feeds = {name: unpacked(value) for name, value in one["feeds"].items()}
         try:

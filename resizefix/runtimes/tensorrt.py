@@ -208,9 +208,9 @@ def parser_errors(errors: Sequence[Mapping[str, Any]], model: bytes) -> tuple[Li
 def builder_errors(messages: Iterable[str], model: bytes) -> tuple[LiveError, ...]:
     """The builder's complaints, each with the ONNX node it names, if it is known."""
     messages = list(messages)
-    kept = [words for message in messages if (words := _about_the_model(message))] or messages
-    nodes = _nodes(model) if kept else []
-    return tuple(_builder_error(message, nodes) for message in kept)
+    complaints = [words for message in messages if (words := _about_the_model(message))] or messages
+    nodes = _nodes(model) if complaints else []
+    return tuple(_builder_error(message, nodes) for message in complaints)
 
 
 def _parser_error(error: Mapping[str, Any], nodes: Sequence[Place]) -> LiveError:
@@ -218,10 +218,10 @@ def _parser_error(error: Mapping[str, Any], nodes: Sequence[Place]) -> LiveError
     message = _about_the_model(error["message"]) or error["message"]
     # Names may be doubled or empty: then the position in its graph decides, if it does.
     exact = [candidate for candidate in alike if candidate[0] == error["index"]]
-    found = exact if len(exact) == 1 or not error["name"] else alike
-    if len(found) != 1:
+    matches = exact if len(exact) == 1 or not error["name"] else alike
+    if len(matches) != 1:
         return LiveError(error["name"] or None, None, None, error["op_type"], message)
-    return _at(found[0], message)
+    return _at(matches[0], message)
 
 
 def _builder_error(message: str, nodes: Sequence[Place]) -> LiveError:

@@ -28,10 +28,10 @@ def version(options: Options) -> str:
 
 
 def _program() -> str:
-    found = find_spec("pnnx")
-    if found is None or not found.submodule_search_locations:
+    spec = find_spec("pnnx")
+    if spec is None or not spec.submodule_search_locations:
         raise ModuleNotFoundError("No module named 'pnnx'", name="pnnx")
-    return os.path.join(found.submodule_search_locations[0], "pnnx.exe" if os.name == "nt" else "pnnx")
+    return os.path.join(spec.submodule_search_locations[0], "pnnx.exe" if os.name == "nt" else "pnnx")
 
 
 def load(model: ModelToLoad, options: Options) -> Run:
@@ -46,8 +46,8 @@ def load(model: ModelToLoad, options: Options) -> Run:
     param, weights = written("ncnn.param"), written("ncnn.bin")
     if not os.path.exists(param) or net.load_param(param) != 0 or net.load_model(weights) != 0:
         raise AdapterRefusedError(said)
-    with open(written("ncnn.py"), encoding="utf-8") as made:
-        batch = _batch_axes(made.read())
+    with open(written("ncnn.py"), encoding="utf-8") as file:
+        batch = _batch_axes(file.read())
 
     def run(feeds: Arrays) -> Sequence[Any]:
         extractor = net.create_extractor()
@@ -73,7 +73,7 @@ def _convert(model: ModelToLoad) -> tuple[str, Any]:
         if name.startswith("pnnx."):
             os.remove(os.path.join(model.folder, name))
     try:
-        os.symlink(os.path.realpath(model.path), written("onnx"))  # it writes more files beside the model
+        os.symlink(os.path.realpath(model.path), written("onnx"))  # it writes more files next to the model
     except OSError:  # Windows lets few users make links
         shutil.copyfile(model.path, written("onnx"))
     shapes = (f"[{','.join(map(str, value.shape))}]{_type(value)}" for value in model.feeds.values())
@@ -89,17 +89,17 @@ def _convert(model: ModelToLoad) -> tuple[str, Any]:
 
 
 def _type(value: Any) -> str:
-    found = _TYPES.get(value.dtype.str[1:])
-    if found is None:
+    name = _TYPES.get(value.dtype.str[1:])
+    if name is None:
         raise AdapterRefusedError(f"pnnx takes no inputs of type {value.dtype}")
-    return found
+    return name
 
 
 def _batch_axes(program: str) -> dict[str, dict[str, int]]:
-    """Which axis of each blob is the batch, which ncnn keeps apart: stated by the program that pnnx writes beside."""
+    """Which axis of each blob is the batch, which ncnn keeps apart: stated by the program that pnnx writes, too."""
     read = re.findall(r'"(in\d+)", ncnn\.Mat\(in\d+\.numpy\(\)(?:, batch_index=(-?\d+))?', program)
-    made = re.findall(r"from_numpy\((out\d+)\.numpy\((?:batch_index=(-?\d+))?\)", program)
-    return {blob: {"batch_index": int(axis)} if axis else {} for blob, axis in (*read, *made)}
+    written = re.findall(r"from_numpy\((out\d+)\.numpy\((?:batch_index=(-?\d+))?\)", program)
+    return {blob: {"batch_index": int(axis)} if axis else {} for blob, axis in (*read, *written)}
 
 
 def _extracted(extractor: Any, blob: str, batch: dict[str, dict[str, int]]) -> Any:

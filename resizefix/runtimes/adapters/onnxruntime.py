@@ -23,7 +23,7 @@ def load(model: ModelToLoad, options: Options) -> Run:
     session = onnxruntime.InferenceSession(model.path, settings, providers=["CPUExecutionProvider"])
 
     def run(feeds: Arrays) -> Sequence[Any]:
-        found: Sequence[Any] = session.run(list(model.outputs), dict(feeds))
-        return found
+        outputs: Sequence[Any] = session.run(list(model.outputs), dict(feeds))
+        return outputs
 
     return run

@@ -11,11 +11,11 @@ from resizefix.runtimes.adapters import Arrays, ModelToLoad, Options, Run, Unava
 
 def version(options: Options) -> str:
     """The package's version, which must begin with `options["major"]`."""
-    found: str = import_module("cv2").__version__
-    if found.split(".")[0] != options["major"]:
-        raise UnavailableError(f"the cv2 that is installed is version {found}")
+    installed: str = import_module("cv2").__version__
+    if installed.split(".")[0] != options["major"]:
+        raise UnavailableError(f"the cv2 that is installed is version {installed}")
     engine = options.get("engine")
-    return f"OpenCV {found} dnn" + (f", engine {engine}" if engine else "")
+    return f"OpenCV {installed} dnn" + (f", engine {engine}" if engine else "")
 
 
 def load(model: ModelToLoad, options: Options) -> Run:

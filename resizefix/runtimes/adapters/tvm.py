@@ -27,7 +27,7 @@ def load(model: ModelToLoad, options: Options) -> Run:
     def run(feeds: Arrays) -> Sequence[Any]:
         if wanted != len(feeds):
             raise AdapterRefusedError(f"the importer kept {wanted} of {len(feeds)} inputs")
-        found = machine["main"](*(tvm.runtime.tensor(value) for value in feeds.values()))
-        return [result.numpy() for result in ([found] if hasattr(found, "numpy") else found)]
+        outputs = machine["main"](*(tvm.runtime.tensor(value) for value in feeds.values()))
+        return [result.numpy() for result in ([outputs] if hasattr(outputs, "numpy") else outputs)]
 
     return run

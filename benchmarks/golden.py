@@ -17,6 +17,7 @@ import argparse
 import hashlib
 import json
 import os
+import shutil
 import sys
 import tempfile
 import threading
@@ -109,8 +110,8 @@ def stored(value: Any, key: str = "") -> Any:
     return value
 
 
-def runs_of(runner: Shared, model: Model, rows: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """Runs the named rows on one model, every OUT in a folder of its own."""
+def runs_of(runner: Shared, model: Model, rows: Sequence[str], keep: Path | None = None) -> Iterator[dict[str, Any]]:
+    """Runs the named rows on one model, every OUT in a folder of its own, which goes to `keep` under OUT's hash."""
     with tempfile.TemporaryDirectory() as folder:
         promoted = Path(folder, "promoted.onnx")
         needs = [row for row in rows if PROMOTED in ROWS[row]]
@@ -125,6 +126,8 @@ def runs_of(runner: Shared, model: Model, rows: Sequence[str]) -> Iterator[dict[
                 files = {
                     path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(Path(place).iterdir())
                 }
+                if keep and out.name in files:
+                    shutil.copytree(place, keep / files[out.name], dirs_exist_ok=True)
                 if row == MAKES_PROMOTED and out.exists():
                     out.rename(promoted)
             text = ended.stdout
@@ -167,6 +170,7 @@ def fill(options: argparse.Namespace) -> int:
     if not (source / "resizefix").is_dir():
         raise SystemExit(f"{source} holds no folder resizefix")
     options.store, options.folder = options.store.resolve(), [folder.resolve() for folder in options.folder]
+    options.keep = options.keep and options.keep.resolve()
     os.environ["PYTHONPATH"] = str(source)  # for the processes that a command starts,
     os.chdir(source)  # which look for modules where they are first
     sys.path.insert(0, str(source))  # for the workers, which get this list
@@ -181,7 +185,7 @@ def fill(options: argparse.Namespace) -> int:
         runner = Shared(ENTRY, options.limit)
         try:
             for model, rows in chunk:
-                lines = [json.dumps(run, sort_keys=True) + "\n" for run in runs_of(runner, model, rows)]
+                lines = [json.dumps(run, sort_keys=True) + "\n" for run in runs_of(runner, model, rows, options.keep)]
                 with lock, options.store.open("a", encoding="utf-8") as stream:
                     stream.writelines(lines)
                     done += 1
@@ -212,6 +216,7 @@ def rows_of(options: argparse.Namespace, model: Model, known: set[tuple[str, str
         for row in ROWS
         if model.sampled(options.verified_every if row.endswith(" verified") else options.every)
         and (not options.commands or any(row.startswith(command) for command in options.commands))
+        and (not options.row or row in options.row)
         and (model.name, row) not in known
     ]
 
@@ -293,6 +298,8 @@ def parsed(arguments: Sequence[str]) -> argparse.Namespace:
     run.add_argument("--every", type=int, default=1, metavar="K", help="one model in K (default: 1, all)")
     run.add_argument("--verified-every", type=int, default=0, metavar="K", help="verified, one in K (default: none)")
     run.add_argument("--commands", action="append", metavar="PREFIX", help="only rows that begin so (repeatable)")
+    run.add_argument("--row", action="append", metavar="NAME", help="only this row (repeatable)")
+    run.add_argument("--keep", type=Path, metavar="FOLDER", help="keep every OUT, in a folder below named by its hash")
     run.add_argument("--match", default="", metavar="TEXT", help="only models whose path holds it")
     run.add_argument("--jobs", type=int, default=1, metavar="N")
     run.add_argument("--limit", type=float, default=60.0, metavar="SECONDS", help="for one run (default: 60)")

@@ -18,8 +18,9 @@ def golden(*words: str | Path) -> subprocess.CompletedProcess[str]:
 
 
 def fill(store: Path) -> list[dict[str, object]]:
-    rows = [word for row in ROWS for word in ("--commands", row)]
-    done = golden("run", store, "--folder", ROOT / "fixtures", "--match", "srcnn_x3_opset11.onnx", *rows)
+    rows = [word for row in ROWS for word in ("--row", row)]
+    models = ("--folder", ROOT / "fixtures", "--match", "srcnn_x3_opset11.onnx")
+    done = golden("run", store, *models, *rows, "--keep", store.with_suffix(".files"))
     assert done.returncode == 0, done.stderr
     return [json.loads(line) for line in store.read_text().splitlines()]
 
@@ -28,6 +29,8 @@ def fill(store: Path) -> list[dict[str, object]]:
 def runs(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, object]]:
     store = tmp_path_factory.mktemp("golden") / "store.jsonl"
     first = fill(store)
+    outs = [path.relative_to(store.with_suffix(".files")) for path in store.with_suffix(".files").rglob("*.onnx")]
+    assert outs == [Path(files["out.onnx"], "out.onnx") for run in first if (files := run["files"])]
     assert fill(store) == first  # what is there is not run again
     return first
 

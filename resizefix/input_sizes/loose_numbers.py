@@ -15,6 +15,7 @@ import numpy as np
 from onnx import NodeProto
 
 from resizefix.diagnostics import Diagnostic
+from resizefix.dialects.dialect import RESIZES
 from resizefix.document.values import Array
 from resizefix.input_sizes.flow import Flow
 from resizefix.input_sizes.operands import Place
@@ -82,11 +83,12 @@ def loose_numbers(
                 or flow.keeps(flow.labels[place.node])
             ):
                 continue
-            formulas = _formulas(flow, sizes, array) if not _is_plain(array) else []
-            if _is_plain(array) and node.op_type in _SCALING:
+            is_scale = _is_scale(flow, node)
+            formulas = _formulas(flow, sizes, array) if not is_scale and not _is_plain(array) else []
+            if not is_scale and _is_plain(array) and node.op_type in _SCALING:
                 formulas = [*_formulas(flow, taint.summed, array), *_formulas(flow, near, array, FORMS)]
                 formulas += _formulas(flow, flow.sizes.sides if near else (), array, _PARTS)
-            if near and node.op_type in _SCALING:
+            if near and not is_scale and node.op_type in _SCALING:
                 formulas += [use for dim in steps_of_fixed if (use := reading(dim, 0, "whole", array)) is not None]
             if place in steps and flow.choices.of(flow.labels[place.node]) is None:
                 _assume_step(flow, place, _named(flow, distinct(flow.sizes, formulas)))
@@ -97,6 +99,22 @@ def loose_numbers(
             use = _asked_use(flow, place, array, [*(uses or ()), *formulas], must=uses is not None)
             if use is not None:
                 found[place] = use
+
+
+def _is_scale(flow: Flow, node: NodeProto) -> bool:
+    """Whether a node multiplies a size, and resizes alone read what follows, as their extent: the factor is a constant
+    scale, as one that is listed is."""
+    counted, made = flow.operands.values, list(node.output)
+    if node.op_type not in _SCALING or not any(name in counted for name in node.input):
+        return False
+    for name in made:
+        readers = flow.operands.readers(name)
+        behind = [reader for reader in readers if reader.op_type not in RESIZES or reader.input[0] == name]
+        outputs = [output for reader in behind for output in reader.output]
+        if not readers or not all(output in counted for output in outputs):
+            return False
+        made += [output for output in outputs if output not in made]
+    return True
 
 
 def _steps_of_fixed(flow: Flow) -> list[Dim]:

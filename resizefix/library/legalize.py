@@ -138,6 +138,9 @@ def _prepared(
     chosen = {site.index for site in sites}
     by_size = quotient_sites(view, sites, target)
     if by_size:
+        constant = _constant_in(view, sites, target)
+        by_size = {key: sizes for key, sizes in by_size.items() if key not in constant}
+    if by_size:
         base = _reading_sizes(base, by_size)
         view = ModelView(base)
         sites = [site for site in sites_in(view) if site.index in chosen]
@@ -147,6 +150,13 @@ def _prepared(
         sites = [site for site in sites_in(view) if site.index in chosen]
     given = select(find_sites(document), patterns) if base is not document else sites
     return _Prepared(document, base, view, given, sites, by_size, pins)
+
+
+def _constant_in(view: ModelView, sites: Sequence[Site], target: Target) -> frozenset[Key]:
+    """The sites for which constant scales or sizes are enough, once those before them are constant: less is changed."""
+    made = make_legal(view.document, sites, target, allowance=Allowance(lowered=False), view=view)
+    pairs = zip(sites, made.outcomes, strict=True)
+    return frozenset(site.key for site, outcome in pairs if outcome.status is not Status.REFUSED)
 
 
 class _Refuted(NamedTuple):

@@ -207,3 +207,38 @@ def test_positions_on_a_map_that_was_made_smaller_and_enlarged_count_over_all_of
         return n.Add(n.Reshape(y, [1, 2, h * w]), n.floats(table))
 
     assert_follows(places, (48, 40), old=(32, 64))
+
+
+def product_of_sizes(n, y, factor):
+    """Height and width of a map times a number, as torch wrote `scale_factor` before it knew the sizes."""
+    sides = (n.Cast(n.Gather(n.Shape(y), [axis]), to=1) for axis in (2, 3))
+    return n.Cast(n.Concat(*(n.Floor(n.Mul(side, n.floats([factor]))) for side in sides), axis=0), to=7)
+
+
+def enlarged_by_sizes(n, h, w):
+    y = n.conv("x", 3, 2)
+    sizes = n.Concat(n.Slice(n.Shape(y), [0], [2]), product_of_sizes(n, y, 3), axis=0)
+    return n.Resize(y, "", "", sizes, mode="linear")
+
+
+def enlarged_by_quotients(n, h, w):
+    y = n.conv("x", 3, 2, 8)
+    own = n.Cast(n.Slice(n.Shape(y), [2], [4]), to=1)
+    quotients = n.Div(n.Cast(product_of_sizes(n, y, 8), to=1), own)
+    return n.Resize(y, "", n.Concat(n.floats([1, 1]), quotients, axis=0), mode="linear")
+
+
+@pytest.mark.parametrize("build", [enlarged_by_sizes, enlarged_by_quotients], ids=lambda build: build.__name__)
+@pytest.mark.parametrize("old", [(16, 16), (64, 64)], ids=str)
+@pytest.mark.parametrize("size", [(32, 48), "any"], ids=["fixed", "any"])
+def test_a_number_by_which_sizes_of_a_resize_are_computed_is_a_scale(build, old, size):
+    """3 is (16 - 1) / 5, and 8 is 64 / 8."""
+    assert_follows(build, size, old=old, at=[(32, 48)])
+
+
+def test_a_number_of_computed_sizes_that_more_than_resizes_read_is_asked_for():
+    def cut(n, h, w):
+        y = n.conv("x", 3, 2, 8)
+        return n.Slice(n.Resize(y, "", n.floats([1, 1, 9, 9])), [0, 0], product_of_sizes(n, y, 8), [2, 3])
+
+    assert refused(built(cut, (64, 64)), (32, 48))[1] == "origins.input-size-number"

@@ -55,6 +55,22 @@ def test_where_it_is_not_certain_the_node_is_refused(words: dict[str, str]) -> N
     assert not result
 
 
+BEHIND = """sum = Add (big, c1) c3 = Conv <pads = [1, 1, 1, 1], strides = [2, 2]> (sum, k)
+      s3 = Shape (c3) hw3 = Slice (s3, i2, i4, i0) f3 = Cast <to = 1> (hw3)
+      behind = Div (f1, f3) scales2 = Concat <axis = 0> (ones, behind)
+      [last] bigger = Resize <mode = "linear"> (c3, scales2) y = Add (bigger, c1)"""
+
+
+def test_scales_that_are_constant_once_the_ones_before_them_are_stay_scales() -> None:
+    before = pyramid("linear", LAST=BEHIND, **{"1,1,h,w": "1,1,16,24"})
+    after = resizefix.legalize(before, target="tensorrt-8.0").model
+    assert after.opset_import[0].version == 10
+    assert [len(node.input) for node in after.graph.node if node.op_type == "Resize"] == [2, 2]
+    assert not any(node.op_type == "Shape" for node in after.graph.node)
+    x = np.random.default_rng(0).standard_normal((1, 1, 16, 24)).astype(np.float32)
+    assert np.array_equal(*(ort_runs.run(model, {"x": x})[0] for model in (before, after)))
+
+
 def test_whether_an_axis_grows_is_seen_at_every_length() -> None:
     view = ModelView(Document.from_proto(pyramid()))
     quotients, main = SizeQuotients(view), view.scopes.main

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from onnx import numpy_helper
+from onnx import NodeProto, numpy_helper
 
 from resizefix.document.scopes import is_operator
 from resizefix.document.values import Array
@@ -22,6 +22,7 @@ _WEIGHTS = {
 }
 """The inputs of layers that were learned: the numbers of their shapes are channels, kernels and units, as those of an
 initializer there."""
+_MOVING = ("Identity", "Reshape", "Squeeze", "Transpose", "Unsqueeze")
 
 
 def filled_weights(view: ModelView) -> dict[str, Array]:
@@ -38,11 +39,17 @@ def filled_weights(view: ModelView) -> dict[str, Array]:
 
 
 def _is_weight(view: ModelView, name: str) -> bool:
+    """Whether layers alone read a tensor, as weights, or what it becomes where its elements keep their order."""
     readers = view.scopes.readers_of((MAIN, name))
     return bool(readers) and all(
         reader.scope is view.scopes.main
         and reader.node is not None
-        and is_operator(reader.node, *_WEIGHTS)
-        and reader.position in _WEIGHTS[reader.node.op_type]
+        and _reads_weight(view, reader.node, reader.position)
         for reader in readers
     )
+
+
+def _reads_weight(view: ModelView, node: NodeProto, position: int) -> bool:
+    if is_operator(node, *_MOVING):
+        return position == 0 and len(node.output) == 1 and _is_weight(view, node.output[0])
+    return is_operator(node, *_WEIGHTS) and position in _WEIGHTS[node.op_type]

@@ -119,7 +119,7 @@ class SizedOperands:
             shape = self.shape_of(name)
             batch = self._batch_axis(place)
             dims = tuple(
-                sizes.var(size) if size > 1 or (size == 1 and axis == batch) else sizes.const(size)
+                sizes.var(size) if (size > 1 or axis == batch) and name not in self._weights else sizes.const(size)
                 for axis, size in enumerate(shape)
             )
             self.tables[place] = TableUse(name, dims)

@@ -1,4 +1,4 @@
-"""Weights that ConstantOfShape fills: their channels and kernels are no sizes of the image, also where they are equal."""
+"""Weights that ConstantOfShape fills: their channels are no sizes of the image, also where they are equal to one."""
 
 import pytest
 from onnx import helper

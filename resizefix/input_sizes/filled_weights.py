@@ -42,10 +42,8 @@ def _is_weight(view: ModelView, name: str) -> bool:
     """Whether layers alone read a tensor, as weights, or what it becomes where its elements keep their order."""
     readers = view.scopes.readers_of((MAIN, name))
     return bool(readers) and all(
-        reader.scope is view.scopes.main
-        and reader.node is not None
-        and _reads_weight(view, reader.node, reader.position)
-        for reader in readers
+        one.scope is view.scopes.main and one.node is not None and _reads_weight(view, one.node, one.position)
+        for one in readers
     )
 
 

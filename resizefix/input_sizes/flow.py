@@ -92,7 +92,7 @@ class Flow(Notes):
         self._enter()
         for index, node in enumerate(self.nodes):
             self._require_valid(index, node)
-            if node.op_type == "Constant" and node.domain in DEFAULT_DOMAINS:
+            if node.output and self.operands.is_constant(node.output[0]):
                 continue
             try:
                 self._step(index, node)

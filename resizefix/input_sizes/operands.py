@@ -12,6 +12,7 @@ from onnx import NodeProto
 
 from resizefix.document.scopes import is_operator
 from resizefix.document.values import Array
+from resizefix.input_sizes.filled_weights import filled_weights
 from resizefix.scope_path import MAIN
 from resizefix.shapes.expression import (
     Computed,
@@ -73,10 +74,11 @@ class SizedOperands:
         self._constant_nodes: dict[str, NodeProto] = {
             node.output[0]: node for node in view.model.graph.node if is_operator(node, "Constant") and node.output
         }
+        self._weights = filled_weights(view)
 
     def is_constant(self, name: str) -> bool:
-        """Whether `name` is an initializer or a Constant node's output."""
-        return name in self.initializers or name in self._constant_nodes
+        """Whether `name` is an initializer, a Constant node's output or a weight of a shape and one number."""
+        return name in self.initializers or name in self._constant_nodes or name in self._weights
 
     def shape_of(self, name: str) -> tuple[int, ...]:
         """The shape of a constant."""
@@ -92,6 +94,8 @@ class SizedOperands:
         return self._tensors[name]
 
     def _read(self, name: str) -> Array | None:
+        if name in self._weights:
+            return self._weights[name]
         document, tensor = self.view.document, self.initializers.get(name)
         return value_of_node(self._constant_nodes[name], document) if tensor is None else document.array(tensor)
 
@@ -115,7 +119,7 @@ class SizedOperands:
             shape = self.shape_of(name)
             batch = self._batch_axis(place)
             dims = tuple(
-                sizes.var(size) if size > 1 or (size == 1 and axis == batch) else sizes.const(size)
+                sizes.var(size) if (size > 1 or axis == batch) and name not in self._weights else sizes.const(size)
                 for axis, size in enumerate(shape)
             )
             self.tables[place] = TableUse(name, dims)

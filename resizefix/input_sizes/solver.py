@@ -197,7 +197,15 @@ class Solver:
             self._by_part.setdefault(part, []).append(made)
         if self.sizes.fixed(whole) is not None:
             self.bind(parts[0], self.sizes.const(outer))
+        elif self._holds_rows(whole, inner) and not self._holds_rows(whole, outer):
+            self.bind(parts[1], self.sizes.const(inner))
         return made
+
+    def _holds_rows(self, whole: Dim, length: int) -> bool:
+        """Whether each of several joined maps is whole rows of this length at every size, by what is fixed in it."""
+        parts = whole.parts if whole.kind == "joined" else ()
+        held = [[self.sizes.fixed(atom) for atom in self.sizes.atoms(part)] for part in parts]
+        return bool(held) and all(math.prod(number or 1 for number in numbers) % length == 0 for numbers in held)
 
     def _outer_factors(self, split: Split) -> Dim | None:
         """The outer part, where the whole has turned out to be a product that is divided between two factors."""

@@ -264,4 +264,16 @@ def _noted(n: NodeSizes, end: Dim) -> Dim:
     return end
 
 
-ROWS = {"Split": split, "Slice": slice_}
+def crop(n: NodeSizes) -> list[DimList]:
+    """Cuts off a border of left, top, right and bottom: of ONNX before 1.3, and onnxruntime still runs it."""
+    dims, border = n.dims(0), n.attribute("border", [])
+    if len(dims) != 4 or len(border) != 4 or n.attribute("scale") is not None:
+        raise n.refuse("origins.input-size-attribute", name="scale")
+    left, top, right, bottom = border
+    for dim, number in ((dims[2], top), (dims[2], bottom), (dims[3], left), (dims[3], right)):
+        if n.choice != "keep":
+            _margin(n, dim, number)
+    return [(*dims[:2], n.sizes.plus(dims[2], -top - bottom), n.sizes.plus(dims[3], -left - right))]
+
+
+ROWS = {"Split": split, "Slice": slice_, "Crop": crop}

@@ -130,7 +130,9 @@ KEEPING = frozenset(
     | {"BatchNormalization", "InstanceNormalization", "GroupNormalization", "LayerNormalization", "LpNormalization"}
     | {"MeanVarianceNormalization", "RMSNormalization", "LRN", "Softmax", "LogSoftmax", "Hardmax"}
     # other types, other names
-    | {"Cast", "CastLike", "Identity", "Dropout", "QuantizeLinear", "DequantizeLinear", "CumSum", "ImageScaler"}
+    | {"Cast", "CastLike", "Identity", "Dropout", "QuantizeLinear", "DequantizeLinear", "CumSum"}
+    # of ONNX before 1.3: onnxruntime still runs them
+    | {"ImageScaler", "Affine"}
 )
 # Elementwise over several inputs, of which each axis of the output has the longest.
 BROADCASTING = frozenset(

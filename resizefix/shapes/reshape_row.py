@@ -100,8 +100,8 @@ def dealt(n: NodeSizes, dims: DimList, lengths: list[int]) -> list[Dim]:
     """The new sizes, made of the factors of the old ones. Raises SizeRefusedError where they do not fit together."""
     sizes = n.sizes
     left = [atom for dim in dims for atom in sizes.atoms(dim)]
-    groups: list[list[Dim]] = []
-    for place, length in enumerate(lengths):
+    groups = _first_of_one(n, dims, lengths, left)
+    for place, length in list(enumerate(lengths))[len(groups) :]:
         taken: list[Dim] = []
         need = length
         inside = length == 1 and 0 < place < len(lengths) - 1 and left
@@ -134,6 +134,23 @@ def dealt(n: NodeSizes, dims: DimList, lengths: list[int]) -> list[Dim]:
     for taken in groups[:1]:
         _note_leading(n, taken)
     return [sizes.product(taken) for taken in groups]
+
+
+def _first_of_one(n: NodeSizes, dims: DimList, lengths: list[int], left: list[Dim]) -> list[list[Dim]]:
+    """The first new size where that is 1, as one image that stays one is: of fewer 1 than stand in front of the old
+    sizes, it may be the side of a map of one sample, too. Empty where the first old size is no such image."""
+    if len(lengths) < 2 or lengths[0] != 1 or not dims or n.sizes.fixed(dims[0]) != 1:
+        return []
+    fewer = _leading_ones(lengths) < _leading_ones([dim.old or 0 for dim in dims])
+    if not fewer or not left or left[0].old != 1 or n.sizes.fixed(left[0]) is not None:
+        return [[]]
+    outer, inner = _divided(n, left.pop(0), 1, 1)
+    left.insert(0, inner)
+    return [[outer]]
+
+
+def _leading_ones(lengths: list[int]) -> int:
+    return next((place for place, length in enumerate(lengths) if length != 1), len(lengths))
 
 
 def _divided(n: NodeSizes, atom: Dim, outer: int, inner: int) -> tuple[Dim, Dim]:

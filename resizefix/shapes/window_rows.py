@@ -126,19 +126,26 @@ def conv_transpose(n: NodeSizes) -> list[DimList]:
         change = min(0, change) if window.is_same else change + extra[axis] - padded
         lengths.append(n.sizes.plus(scaled, change))
     if wanted is not None:
-        # The sizes that are listed are those that no padding leaves, or the row does not know how it pads.
-        plain = (
-            not window.is_same
-            and not any(extra)
-            and [dim.old for dim in lengths] == [dim.old for dim in wanted[-count:]]
-        )
-        if not plain or any(window.pads):
-            raise n.refuse("origins.input-size-attribute", name="output_shape")
-        for given, size in zip(wanted[-count:], lengths, strict=True):
-            n.meet(given, size)
+        lengths = _listed_lengths(n, lengths, wanted, window, any(extra))
     if len(set(extra)) > 1 and len(set(window.strides)) == 1:
         n.notes.padded_outputs.append((n.label, tuple(lengths)))
     return [(dims[0], n.const(weight[1] * n.attribute("group", 1)), *lengths)]
+
+
+def _listed_lengths(n: NodeSizes, lengths: list[Dim], wanted: list[Dim], window: Windows, has_extra: bool) -> list[Dim]:
+    """The sizes that are listed: those that no padding leaves, or so few more that no window begins there."""
+    listed = wanted[-len(lengths) :]
+    more = [(given.old or 0) - (size.old or 0) for given, size in zip(listed, lengths, strict=True)]
+    if window.is_same or has_extra or any(window.pads) or not all(map(_is_below, more, window.strides)):
+        raise n.refuse("origins.input-size-attribute", name="output_shape")  # the row does not know how it pads
+    lengths = [n.sizes.plus(size, few) for size, few in zip(lengths, more, strict=True)]
+    for given, size in zip(listed, lengths, strict=True):
+        n.meet(given, size)
+    return lengths
+
+
+def _is_below(number: int, limit: int) -> bool:
+    return 0 <= number < limit
 
 
 def global_pool(n: NodeSizes) -> list[DimList]:
@@ -153,9 +160,11 @@ def pool(n: NodeSizes) -> list[DimList]:
     n.leave_to_runtime(n.attribute("ceil_mode", 0))  # versions differ in whether a window in the padding counts
     sizes = list(_window(n, dims, kernel))
     count, moves = len(kernel), windows(n.attribute, len(kernel))
-    strides, plain = moves.strides, not moves.is_same and not any(moves.pads) and set(moves.dilations) == {1}
+    strides, plain = moves.strides, not moves.is_same and set(moves.dilations) == {1}
     if not plain or not n.numbers_may_follow or all(n.sizes.fixed(size) is not None for size in dims[2:]):
         return [(*dims[:2], *sizes)] * len(n.node.output)
+    if any(moves.pads):
+        return [(*dims[:2], *(_padded_whole(n, dims, kernel, moves) or sizes))] * len(n.node.output)
     parts = [_part(size, length, step) for size, length, step in zip(dims[2:], kernel, strides, strict=True)]
     # The window of a step down was written, whatever its result meets.
     small = max(kernel) <= STEP_DOWN and (n.node.op_type not in _AVERAGING or "whole" not in parts)
@@ -182,6 +191,22 @@ def pool(n: NodeSizes) -> list[DimList]:
     if any(n.sizes.resolve(size).kind == "var" for size in bins):
         n.notes.pools.append((n.index, n.node.input[0], tuple(bins), tuple(sizes)))
     return [(*dims[:2], *bins)] * len(n.node.output)
+
+
+def _padded_whole(n: NodeSizes, dims: DimList, kernel: list[int], moves: Windows) -> DimList | None:
+    """What a window makes that takes a whole map with its padding, as Caffe rounded up; None for another window."""
+    pads = [
+        before + behind for before, behind in zip(moves.pads[: len(kernel)], moves.pads[len(kernel) :], strict=True)
+    ]
+    wholes = [n.sizes.plus(size, pad) for size, pad in zip(dims[2:], pads, strict=True)]
+    takes_all = [whole.old for whole in wholes] == kernel and min(kernel) > STEP_DOWN
+    takes_all = takes_all and not n.attribute("count_include_pad", 0)
+    if n.choice == "keep" or not takes_all or any(2 * pad >= length for pad, length in zip(pads, kernel, strict=True)):
+        return None
+    n.notes.whole_pools.append((n.label, tuple(kernel)))
+    for axis, whole in enumerate(wholes):
+        n.notes.attributes[AttributeUse(n.index, "kernel_shape", axis)] = whole
+    return tuple(n.const(1) for _ in kernel)
 
 
 def _are_several(n: NodeSizes) -> bool:

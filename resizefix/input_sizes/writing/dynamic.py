@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import partial
 
 import numpy as np
 from onnx import NodeProto, helper
@@ -29,6 +30,8 @@ from resizefix.input_sizes.writing.table_nodes import TableNodes
 from resizefix.outcome import Outcome, Status
 from resizefix.scope_path import MAIN, Key
 from resizefix.shapes.expression import Dim
+from resizefix.shapes.operand import attribute_of
+from resizefix.shapes.output_size import windows
 from resizefix.shapes.reading import COMPUTED, ResizeUse
 from resizefix.shapes.stored_shapes import rederive
 
@@ -191,9 +194,13 @@ class _Dynamic:
         dims = self.flow.dims_of(Place(index, 0), node.input[0]) or ()
         if {use.name for use in uses} == {"output_shape"}:  # the sizes that the strides make anyway
             remove_attribute(node, "output_shape")
+            self._pad_output(node, dims[2:])
             return
         kernel = {use.axis: dim for use, dim in uses.items() if use.name == "kernel_shape"}
-        whole = [axis for axis, dim in enumerate(dims[2:]) if axis in kernel and self._equal(kernel[axis], dim)]
+        pads = windows(partial(attribute_of, node), len(dims) - 2).pads
+        ends = zip(pads[: len(dims) - 2], pads[len(dims) - 2 :], strict=True)
+        wholes = [self.flow.sizes.plus(dim, sum(end)) for dim, end in zip(dims[2:], ends, strict=True)]
+        whole = [axis for axis, dim in enumerate(wholes) if axis in kernel and self._equal(kernel[axis], dim)]
         maker = _WHOLE.get(node.op_type)
         if maker is None or len(whole) != len(kernel) or len(node.output) != 1:
             raise refuse(self.flow.labels[index], "origins.input-size-attribute", name=next(iter(uses)).name)
@@ -204,6 +211,17 @@ class _Dynamic:
             node.op_type = maker
             self._reduce(node, [2 + axis for axis in whole])
         self.exact = self.exact and maker == "ReduceMax"
+
+    def _pad_output(self, node: NodeProto, dims: Sequence[Dim]) -> None:
+        """Let a ConvTranspose make what it listed: so many samples more than its windows reach."""
+        kernel, moves = self.flow.operands.shape_of(node.input[1])[2:], windows(partial(attribute_of, node), len(dims))
+        more = [
+            (made.old or 0) - ((dim.old or 0) - 1) * moves.strides[axis] - moves.extent(axis, kernel[axis])
+            for axis, (made, dim) in enumerate(zip((self.flow.dims[node.output[0]] or ())[2:], dims, strict=True))
+        ]
+        if any(more):
+            remove_attribute(node, "output_padding")
+            node.attribute.append(helper.make_attribute("output_padding", more))
 
     def _reduce(self, node: NodeProto, axes: list[int]) -> None:
         """The axes of a reduction: an operand since opset 18."""

@@ -166,7 +166,8 @@ def repair(
     if not raises or found.refusal is not None:
         return found
     later = raised(found.model, opset)
-    outcomes = with_raised(found.outcomes, sites, later, opset or 0)
+    at_sites, of_names = found.outcomes[: len(sites)], found.outcomes[len(sites) :]
+    outcomes = (*with_raised(at_sites, sites, later, opset or 0), *of_names)
     verification = found.verification
     if verify:
         alike = require_raised_alike(found.model, later, outcomes, rules)

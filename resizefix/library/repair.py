@@ -166,7 +166,8 @@ def repair(
     if not raises or repaired.refusal is not None:
         return repaired
     later = raised(repaired.model, opset)
-    outcomes = with_raised(repaired.outcomes, sites, later, opset or 0)
+    at_sites, of_names = repaired.outcomes[: len(sites)], repaired.outcomes[len(sites) :]
+    outcomes = (*with_raised(at_sites, sites, later, opset or 0), *of_names)
     verification = repaired.verification
     if verify:
         alike = require_raised_alike(repaired.model, later, outcomes, rules)

@@ -16,6 +16,7 @@ from onnx import NodeProto
 from resizefix.diagnostics import Diagnostic
 from resizefix.difference import ErrorBound
 from resizefix.document.document import Document
+from resizefix.document.values import dims_of
 from resizefix.errors import UsageError
 from resizefix.runtimes.limits import BrokenOffError
 from resizefix.runtimes.ort_session import (
@@ -33,10 +34,13 @@ from resizefix.verification.fitting import Fitted
 from resizefix.verification.memory_budget import OverBudgetError
 from resizefix.verification.pair import ModelPair
 from resizefix.verification.signatures import Feeding, NotComparableError
+from resizefix.verification.sizing import Shape
 from resizefix.verification.stored_shapes import feeds_from_declared_shapes
 from resizefix.verification.verification import Run, Verification, VerificationStatus
 
 _BITWISE = ErrorBound()
+_AS_STATED = ErrorBound(exact=False, bound=1.0)  # of a node that has a bound of its own, which narrows it
+_SHORT = (7, 5)  # samples: coordinates are rounded little there, and a wrong weight shows
 
 
 def verify(
@@ -148,14 +152,16 @@ class _Nodes:
 
     def beside_the_whole(self, fitted: Sequence[Fitted]) -> Verification:
         """The verification of the whole model, and around each node of which it does not show enough: one in a body,
-        which need not have run when the whole model did, and one that may be nearer than the model's outputs are."""
+        which need not have run when the whole model did; one that may be nearer than the model's outputs are; and at
+        short axes one whose bound grows with them."""
         self._pair.stated = self._stated(self._sites)
         whole = self._pair.verified(self._allowed, fitted)
         if not whole.passed:
             return whole
         notes = self._engine.notes
         nearer = self._to_run_alone(whole.runs)
-        wanted = [key for key in self._sites if key in nearer or may_be_passed_over(key)]
+        drifting = {key for key in self._sites if key in self._bounds and self._bounds[key].drift} - nearer
+        wanted = [key for key in self._sites if key in nearer | drifting or may_be_passed_over(key)]
         paths = self._extraction.common_paths if wanted else set()
         for key in wanted:
             in_body = may_be_passed_over(key)
@@ -163,7 +169,7 @@ class _Nodes:
                 if in_body:
                     notes.append(Diagnostic("verification.if-its-body-ran-inlined", label=key[1]))
                 continue
-            local = self._around(key)
+            local = self._around(key, is_short=key in drifting)
             if not local.passed and local.runs:
                 return self._engine.verdict(Diagnostic("verification.around", key=key[1], why=local.reason))
             if not local.passed and in_body:
@@ -185,15 +191,18 @@ class _Nodes:
         is_near = bool(stated) and all(run.max_rel_diff <= largest_bound(stated, run.shapes.values()) for run in plain)
         return exact if is_near else exact | (self._sites.keys() & self._bounds.keys())
 
-    def _around(self, key: Key) -> Verification:
-        """What comparing the two models around one node comes to."""
+    def _around(self, key: Key, *, is_short: bool = False) -> Verification:
+        """What comparing the two models around one node comes to. `is_short`: where the file leaves axes open they are
+        short, and the node is held to its own bound there."""
 
         def proof(before: Document, after: Document, engine: Engine) -> Verification:
+            if is_short:
+                engine.conditions = replace(engine.conditions, shapes=_short_axes(before, self._sites[key]))
             names = {value.name for document in (before, after) for value in document.proto.graph.input}
             values = {name: value for name, value in self._pair.feeding.values.items() if name in names}
             pair = ModelPair(before, after, engine, Feeding(values), is_part=True, stated=self._stated([key]))
             pair.data = self._sites[key]
-            return pair.verified(self._allowed)
+            return pair.verified(_AS_STATED if is_short else self._allowed)
 
         data, is_open = {key: self._sites[key]}, self._open_sizes
         rules = self._engine.conditions
@@ -203,6 +212,16 @@ class _Nodes:
         if local.passed and plain and all(run.bitwise for run in plain):
             self.bitwise.add(key)
         return local
+
+
+def _short_axes(part: Document, data: str) -> dict[str, Shape]:
+    """A shape of the tensor that is resized, short where the file leaves an axis open; empty where its rank is not
+    known."""
+    value = next((value for value in part.proto.graph.input if value.name == data), None)
+    dims = None if value is None else dims_of(value.type)
+    if not dims:
+        return {}
+    return {data: tuple(size if isinstance(size, int) else _SHORT[at % 2] for at, size in enumerate(dims))}
 
 
 def _fitted(pair: ModelPair) -> list[Fitted]:

@@ -28,6 +28,12 @@ def test_repair_gives_each_length_a_name_and_leaves_none_to_list(answered, tmp_p
     np.testing.assert_array_equal(before, after)
 
 
+def test_repair_raises_a_model_whose_names_it_parts(answered, tmp_path):
+    repaired = answered("repair", REUSED, tmp_path / "out.onnx", "--opset", "18")
+    assert [outcome["status"] for outcome in repaired["outcomes"]] == ["changed", "changed", "changed"]
+    assert onnx.load(tmp_path / "out.onnx").opset_import[0].version == 18
+
+
 def test_a_name_between_two_rows_is_said_beside_the_row_that_judges(answered):
     found = answered("check", SRCNN, "--target", "tensorrt-8.6")
     assert found["targets"]["tensorrt-8.5"]["asked"] == "tensorrt-8.6"

@@ -25,8 +25,8 @@ from resizefix.operations.site import Site
 from resizefix.promotion import Coupling, Freedom, NewInputs
 from resizefix.scope_path import Key
 from resizefix.shapes.stored_shapes import ModelView
-from resizefix.verification.conditions import conditions
 from resizefix.verification.proof import Prover
+from resizefix.verification.verification import conditions
 
 MEMORY = 2 << 30
 

@@ -24,8 +24,8 @@ from resizefix.library.fastest import Speed, milliseconds, ratio
 from resizefix.runtimes.catalogue import runtime_named
 from resizefix.runtimes.inputs import model_inputs
 from resizefix.runtimes.runtime import LiveUnavailable, ModelToTime, Runtime
-from resizefix.verification.conditions import Conditions
 from resizefix.verification.in_runtime import fed, watched_runs
+from resizefix.verification.verification import Conditions
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "performance.md"

@@ -33,8 +33,8 @@ from resizefix.input_sizes.experiments.there_and_back import require_same_back
 from resizefix.input_sizes.refusal import Choices, SizeRefusedError
 from resizefix.interop import opened
 from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError, Session
-from resizefix.verification.conditions import conditions
 from resizefix.verification.engine import Engine
+from resizefix.verification.verification import conditions
 
 Size = tuple[int, int]
 Experiment = Callable[[Document, Document, Size, Choices], bool]

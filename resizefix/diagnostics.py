@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import re
 from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
-
-from resizefix.reports.sentences import template
 
 
 class _SentenceReader:
@@ -43,12 +42,18 @@ _OF_PROGRAM = "cli."  # sentences that only the command line says
 
 @cache
 def _sentence(code: str, types: bool) -> str:
-    sentence = template(code)
+    sentence = _sentences(code.partition(".")[0])[code]
     if types or code.startswith(_OF_PROGRAM) or "--" not in sentence:
         return sentence
     from resizefix.words import in_python  # which a command does not need
 
     return in_python(sentence)
+
+
+@cache
+def _sentences(room: str) -> Mapping[str, str]:
+    table: Mapping[str, str] = importlib.import_module(f"resizefix.reports.sentences.{room}").SENTENCES
+    return table
 
 
 @contextlib.contextmanager

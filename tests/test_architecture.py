@@ -81,12 +81,13 @@ BY_NAME = {
     "__init__.py",
     "cli/__init__.py",
     "cli/report_files.py",
+    "diagnostics.py",
     "library/advice.py",
     "library/bounded.py",
-    "reports/sentences/__init__.py",
     "runtimes/runtime_worker.py",
     "runtimes/tensorrt.py",
     "runtimes/tensorrt_worker.py",
+    "targets/catalogue.py",
     "worker.py",
 }
 FILES = sorted(path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*.py"))
@@ -149,7 +150,7 @@ def test_a_late_import_names_its_module_where_it_stands():
 
 
 def test_only_diagnostics_read_the_sentences_and_those_import_nothing():
-    reading = {file for file in FILES if any(module.startswith(SENTENCES) for module in imports(file))}
+    reading = {file for file in FILES if SENTENCES in (PACKAGE / file).read_text()}
     assert reading == {"diagnostics.py"}
     for file in FILES:
         if file.startswith("reports/sentences/"):

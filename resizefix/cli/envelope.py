@@ -4,30 +4,25 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import click
 
 from resizefix import process
-from resizefix.cli.next_command import (
-    after_error,
-    after_refusal,
-    after_refused_opset,
-    after_refused_size,
-    after_usage_error,
-    show_error,
-)
 from resizefix.cli.streams import DASH, as_typed, close_progress, shown
 from resizefix.diagnostics import Diagnostic
 from resizefix.errors import ResizefixError
 from resizefix.outcome import ModelOutcome
 from resizefix.printable import printable
-from resizefix.reports.next_step import NextStep
 from resizefix.version import __version__
+
+if TYPE_CHECKING:
+    from resizefix.reports.next_step import NextStep
 
 
 @dataclass
@@ -123,6 +118,7 @@ class Reply:
                 raise error
             step = self._step(mode)
         except ResizefixError as error:
+            from resizefix.cli.next_command import after_error  # most calls meet no error
             from resizefix.library.options import CHANGING  # loaded by the command; it imports onnx, see process._HEAVY
 
             step = after_error(error, str(self._context.info_name), self._model, self._typed)
@@ -152,6 +148,8 @@ class Reply:
             return self.answer.next_step(self._typed)
         if not outcomes:
             return None
+        from resizefix.cli.next_command import after_refusal, after_refused_opset, after_refused_size  # as above
+
         already = self.answer.outcome is ModelOutcome.ALREADY
         if command == "input-size" and not already:
             from resizefix.library.options import library_options
@@ -197,6 +195,8 @@ def emit_usage_error(error: click.ClickException, invocation: Invocation, comman
         invocation.stop(error.exit_code, error.format_message())
         error.show()
         return error.exit_code
+    from resizefix.cli.next_command import after_usage_error  # as above
+
     step: NextStep | None = None if invocation.as_json else after_usage_error(error, invocation.typed, commands)
     context = getattr(error, "ctx", None)
     command = str(context.info_name) if context is not None else ""
@@ -215,6 +215,21 @@ def emit_error(
     command = next((word for word in invocation.typed if not word.startswith("-")), "")
     show_error(f"{program or f'resizefix {command}'.rstrip()}: {printable(error)}", step)
     return exit_code
+
+
+def show_error(text: str, step: NextStep | None) -> None:
+    """The message on stderr, wrapped on a terminal; the command is never broken, so that it can be copied."""
+    if sys.stderr.isatty():
+        import shutil
+        import textwrap
+
+        width = max(shutil.get_terminal_size().columns, 20)
+        text = textwrap.fill(
+            text, width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False, drop_whitespace=True
+        )
+    click.echo(text, err=True)
+    if step is not None:
+        click.echo(f"next, to {step.purpose}:\n  {step.command}", err=True)
 
 
 def why_unforeseen(error: Exception) -> str:

@@ -6,7 +6,6 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from resizefix.cli.envelope import Answer
-from resizefix.cli.misplaced import meant
 from resizefix.cli.streams import shown
 from resizefix.cli.write_result import (
     ExtraOutput,
@@ -29,6 +28,8 @@ if TYPE_CHECKING:
 def command(model: str, **options: Any) -> Answer:
     """Rewrite those Upsample/Resize nodes of IN that TARGET refuses into ones it accepts, which compute the same."""
     if options["target"] is None:
+        from resizefix.cli.misplaced import meant  # few name no target
+
         form = None if os.path.exists(model) else meant("legalize", [model])
         if form is not None:
             raise UsageError("cli.misplaced", word=model, form=form)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -206,21 +205,6 @@ def after_usage_error(error: click.ClickException, typed: Sequence[str], command
         if near:
             return NextStep(f"call {near}", (near, *typed[1:]))
     return _options(name)
-
-
-def show_error(text: str, step: NextStep | None) -> None:
-    """The message on stderr, wrapped on a terminal; the command is never broken, so that it can be copied."""
-    if sys.stderr.isatty():
-        import shutil
-        import textwrap
-
-        width = max(shutil.get_terminal_size().columns, 20)
-        text = textwrap.fill(
-            text, width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False, drop_whitespace=True
-        )
-    click.echo(text, err=True)
-    if step is not None:
-        click.echo(f"next, to {step.purpose}:\n  {step.command}", err=True)
 
 
 def _options(command: str | None) -> NextStep:

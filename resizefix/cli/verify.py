@@ -6,7 +6,6 @@ from functools import partial
 from typing import Any
 
 from resizefix.cli.envelope import Answer
-from resizefix.cli.next_command import after_small_difference
 from resizefix.cli.options import model_argument, subcommand
 from resizefix.cli.report_files import pages, pages_of_two, report_files_of
 from resizefix.cli.streams import progress_line, require_whole, shown
@@ -58,5 +57,7 @@ def command(before: str, after: str | None, **options: Any) -> Answer:
         return Answer(fields, reports.announcing(show))
     answer = Answer(fields, reports.announcing(show), error=verification.reason, exit_code=1)
     if after is not None and options["runtime"] is None:
+        from resizefix.cli.next_command import after_small_difference  # most models do not differ
+
         answer.next_step = partial(after_small_difference, (before, after), settings, verification.runs)
     return answer

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from resizefix.dialects.resized_length import every_rule_gives, near_scales, sampled_scale
 from resizefix.interpolation import CoordinateTransformationMode, Mode, NearestMode
+from resizefix.shapes.output_size import every_rule_gives, near_scales, sampled_scale
 
 Form = tuple[CoordinateTransformationMode, NearestMode | None]
 """What decides where an axis is sampled; the rounding is None unless the mode is nearest."""

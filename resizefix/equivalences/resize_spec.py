@@ -7,10 +7,10 @@ from functools import cached_property
 
 import numpy as np
 
-from resizefix.dialects.resized_length import kernel_length, sampled_scale
 from resizefix.document.text import counted
 from resizefix.equivalences.index_map import Form
 from resizefix.interpolation import ExtentKind, Interpolation, KeepAspectRatioPolicy
+from resizefix.shapes.output_size import kernel_length, sampled_scale
 
 
 @dataclass(frozen=True)

@@ -17,10 +17,10 @@ from functools import cache, lru_cache
 from onnx import TensorProto
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.dialects.resized_length import every_rule_gives, robust_scale, sampled_scale
 from resizefix.equivalences.index_map import LONGEST, Form, samples, scale_for_size
 from resizefix.equivalences.resize_spec import Axis, ResizeSpec
 from resizefix.interpolation import CoordinateTransformationMode, ExtentKind, Interpolation, Mode, NearestMode
+from resizefix.shapes.output_size import every_rule_gives, robust_scale, sampled_scale
 
 ASYMMETRIC = CoordinateTransformationMode.ASYMMETRIC
 HALF_PIXEL = CoordinateTransformationMode.HALF_PIXEL

@@ -10,7 +10,6 @@ from onnx import NodeProto, TensorProto
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.dialect import is_resize
-from resizefix.dialects.resized_length import kernel_length
 from resizefix.document.edits import NodeEdit
 from resizefix.document.payloads import THRESHOLD
 from resizefix.document.scopes import Definition
@@ -21,6 +20,7 @@ from resizefix.faults.operators import SINCE_11, simple_rounding
 from resizefix.faults.resize_node import Operand, ResizeNode
 from resizefix.faults.types import plain_fraction, stored_pair
 from resizefix.shapes.operand import attribute_of
+from resizefix.shapes.output_size import kernel_length
 
 LOST_ASYMMETRIC = "lost-asymmetric"
 QUANTISED_EXTENT = "quantised-extent"

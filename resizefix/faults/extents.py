@@ -11,7 +11,6 @@ import numpy as np
 from onnx import TensorProto, helper
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.dialects.resized_length import inference_length, kernel_length, sampled_scale
 from resizefix.document.edits import NodeEdit
 from resizefix.document.text import numbers_text
 from resizefix.document.values import Array, dims_of
@@ -20,6 +19,7 @@ from resizefix.faults.operators import integers, left_out, sizes_of_input
 from resizefix.faults.output_sizes import met_sizes
 from resizefix.faults.resize_node import Operand, ResizeNode
 from resizefix.faults.types import stored_pair
+from resizefix.shapes.output_size import inference_length, kernel_length, sampled_scale
 
 NO_EXTENT = "no-extent"
 SHORT_EXTENT = "short-extent"
@@ -277,7 +277,7 @@ def lost_pixel(node: ResizeNode, preferences: Preferences) -> Fault | None:
         if wanted != out and not is_short:
             continue
         if wanted != out or inference_length(scale, size) != out:
-            from resizefix.dialects.resized_length import robust_scale  # most scales are whole
+            from resizefix.shapes.output_size import robust_scale  # most scales are whole
 
             better = robust_scale(size, wanted)
             if better is not None:

@@ -23,7 +23,6 @@ import numpy as np
 from onnx import NodeProto
 
 from resizefix.diagnostics import Diagnostic, code_of
-from resizefix.dialects.resized_length import every_rule_gives, kernel_length, near_scales, sampled_scale
 from resizefix.document.edits import NodeEdit
 from resizefix.document.text import numbers_text
 from resizefix.document.values import Array
@@ -32,6 +31,7 @@ from resizefix.faults.fault import Fault, Preferences
 from resizefix.faults.operators import left_out
 from resizefix.faults.resize_node import ResizeNode
 from resizefix.interpolation import CoordinateTransformationMode, NearestMode
+from resizefix.shapes.output_size import every_rule_gives, kernel_length, near_scales, sampled_scale
 
 _KEY = "pkg.torch.onnx.fx_node"
 _CALL = re.compile(

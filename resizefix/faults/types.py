@@ -12,7 +12,6 @@ import numpy as np
 from onnx import NodeProto, TensorProto, helper
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.dialects.resized_length import kernel_length
 from resizefix.document.edits import NodeEdit
 from resizefix.document.scopes import DEFAULT_DOMAINS
 from resizefix.document.text import numbers_text
@@ -20,6 +19,7 @@ from resizefix.document.values import Array
 from resizefix.faults.fault import Fault, Preferences
 from resizefix.faults.operators import left_out
 from resizefix.faults.resize_node import FLOAT, FLOAT16, INT64, ONE_TYPE, SAME_TYPE, Operand, ResizeNode, sizes_at
+from resizefix.shapes.output_size import kernel_length
 
 if TYPE_CHECKING:  # it loads `decimal`, and few scales are rounded
     from fractions import Fraction

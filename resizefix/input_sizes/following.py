@@ -8,7 +8,6 @@ from typing import NamedTuple
 import numpy as np
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.dialects.resized_length import kernel_length
 from resizefix.document.values import Array
 from resizefix.input_sizes.decide import decide
 from resizefix.input_sizes.flow import MOST_IN_A_TABLE, Flow
@@ -24,6 +23,7 @@ from resizefix.input_sizes.sequences import Sequence, turned
 from resizefix.input_sizes.tables import Grid, Joined, KnownTable, NoGridError, Table, recognised, shares_that_stay
 from resizefix.shapes.expression import Dim
 from resizefix.shapes.operand import attribute_of
+from resizefix.shapes.output_size import kernel_length
 from resizefix.shapes.reading import AttributeUse
 from resizefix.shapes.sizes import Lengths, Sizes
 from resizefix.shapes.stored_shapes import ModelView

@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.dialects.resized_length import Scales, inference_lengths, kernel_lengths
 from resizefix.input_sizes.flow import Flow
 from resizefix.shapes.expression import Dim
+from resizefix.shapes.output_size import Scales, inference_lengths, kernel_lengths
 from resizefix.shapes.sizes import Lengths
 
 _AROUND = 512  # sizes on each side of the wished one that are looked at

@@ -16,9 +16,8 @@ from resizefix.input_sizes.refusal import SizeRefusedError
 from resizefix.input_sizes.writing.fixed import closed
 from resizefix.library import seam
 from resizefix.library.result import Resolution, Result, failed
-from resizefix.verification.conditions import DEFAULTS, conditions
 from resizefix.verification.plan import Plan
-from resizefix.verification.verification import Verification, VerificationStatus
+from resizefix.verification.verification import DEFAULTS, Verification, VerificationStatus, conditions
 
 _AXES = ("height", "width")
 

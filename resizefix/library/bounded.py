@@ -31,8 +31,7 @@ from resizefix.library.preparation import Asks, inlining_first
 from resizefix.library.result import Demand, Result, failed, refusal_of, settled, skipped
 from resizefix.operations.sites import find_sites, select
 from resizefix.outcome import ModelOutcome, Status
-from resizefix.verification.conditions import DEFAULTS, RunOptions
-from resizefix.verification.verification import Verification, VerificationStatus
+from resizefix.verification.verification import DEFAULTS, RunOptions, Verification, VerificationStatus
 
 P = ParamSpec("P")
 F = TypeVar("F", bound=Callable[..., Any])

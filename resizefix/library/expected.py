@@ -21,11 +21,10 @@ from resizefix.library.live import places_of
 from resizefix.operations.sites import find_sites
 from resizefix.runtimes.inputs import TensorInput, model_inputs
 from resizefix.shapes.stored_shapes import ModelView
-from resizefix.verification.conditions import Conditions
 from resizefix.verification.expected import Expected, verify_expected
 from resizefix.verification.feeds import as_feed
 from resizefix.verification.signatures import Feeding
-from resizefix.verification.verification import Verification
+from resizefix.verification.verification import Conditions, Verification
 
 _GIVEN = Diagnostic("library.expected-arrays")
 _MOST_NAMED = 8

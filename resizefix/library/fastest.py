@@ -32,9 +32,9 @@ from resizefix.runtimes.runtime import LiveUnavailable, ModelToTime, Runtime, Ti
 from resizefix.scope_path import Key
 from resizefix.shapes.stored_shapes import ModelView
 from resizefix.targets.target import Target
-from resizefix.verification.conditions import Conditions, Progress
 from resizefix.verification.extraction import Extraction
 from resizefix.verification.in_runtime import cut_out, fed, judged, values_in, write_sizes
+from resizefix.verification.verification import Conditions, Progress
 
 Values = Mapping[str, Value]
 # Rounds at least, and the seconds in which there may be more.

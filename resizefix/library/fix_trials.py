@@ -37,9 +37,8 @@ from resizefix.shapes.stored_shapes import ModelView
 from resizefix.targets.catalogue import TARGETS, target_named, targets_with
 from resizefix.targets.target import taken
 from resizefix.targets.tensorrt import LEGACY_TARGETS
-from resizefix.verification.conditions import Conditions, conditions
 from resizefix.verification.engine import Engine
-from resizefix.verification.verification import VerificationStatus
+from resizefix.verification.verification import Conditions, VerificationStatus, conditions
 
 Shapes = Mapping[str, tuple[int, ...]]
 # What an image is enlarged by, per axis: twice, and by odd numbers, which halvings do not divide.

@@ -18,8 +18,8 @@ from resizefix.operations.sites import select, sites_in
 from resizefix.outcome import Outcome, Status
 from resizefix.shapes.stored_shapes import ModelView
 from resizefix.verification.bounds import half_units
-from resizefix.verification.conditions import ChangeOptions, Unpack, conditions
 from resizefix.verification.plan import Plan
+from resizefix.verification.verification import ChangeOptions, Unpack, conditions
 
 
 def _examples(asked: AskedCall, outcome: Outcome) -> Iterable[Words]:

@@ -32,9 +32,16 @@ from resizefix.library.size_work import SizeWork
 from resizefix.outcome import Status
 from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError
 from resizefix.verification.compare import compare
-from resizefix.verification.conditions import ChangeOptions, Conditions, Unpack, conditions
 from resizefix.verification.engine import Engine
-from resizefix.verification.verification import Run, Verification, VerificationStatus
+from resizefix.verification.verification import (
+    ChangeOptions,
+    Conditions,
+    Run,
+    Unpack,
+    Verification,
+    VerificationStatus,
+    conditions,
+)
 
 _MOST_TRIES = 96
 

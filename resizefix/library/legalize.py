@@ -34,9 +34,15 @@ from resizefix.targets.collect_facts import facts_in
 from resizefix.targets.conditions import FUNCTIONS_ARE_INLINED
 from resizefix.targets.target import Target, judge
 from resizefix.targets.tensorrt import SPEAKS_FOR
-from resizefix.verification.conditions import ChangeOptions, Conditions, Unpack, conditions
 from resizefix.verification.plan import Plan
-from resizefix.verification.verification import Verification, VerificationStatus
+from resizefix.verification.verification import (
+    ChangeOptions,
+    Conditions,
+    Unpack,
+    Verification,
+    VerificationStatus,
+    conditions,
+)
 
 _BODIES = "body-is-imported"
 _FIRST_WITH_COORDINATES = 11  # Resize-11

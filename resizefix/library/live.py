@@ -30,10 +30,9 @@ from resizefix.targets.catalogue import TARGETS
 from resizefix.targets.collect_facts import facts_in
 from resizefix.targets.target import Effect, Target, Violation, judge
 from resizefix.targets.tensorrt import SPEAKS_FOR
-from resizefix.verification.conditions import Conditions
 from resizefix.verification.in_runtime import RIGHT_WITHIN, nodes_in_runtime, verify_in_runtime, with_bodies
 from resizefix.verification.signatures import Feeding
-from resizefix.verification.verification import ResizePlace, SiteDrift, Verification
+from resizefix.verification.verification import Conditions, ResizePlace, SiteDrift, Verification
 
 _MOST_ABOVE = 24  # tensors above a node in which a resize that feeds it is looked for
 _SECONDS = 60.0  # for a parser that is asked about a rewrite

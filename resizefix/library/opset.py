@@ -28,9 +28,15 @@ from resizefix.operations.sites import find_sites
 from resizefix.outcome import Outcome, Status
 from resizefix.shapes.stored_shapes import ModelView
 from resizefix.verification.bounds import half_units
-from resizefix.verification.conditions import ChangeOptions, Conditions, Unpack, conditions
 from resizefix.verification.plan import Plan
-from resizefix.verification.verification import Verification, VerificationStatus
+from resizefix.verification.verification import (
+    ChangeOptions,
+    Conditions,
+    Unpack,
+    Verification,
+    VerificationStatus,
+    conditions,
+)
 
 HAS_IT = Diagnostic("library.has-this-opset")
 _REPAIR = ("repair", "IN", "OUT")

@@ -20,9 +20,8 @@ from resizefix.operations.sites import find_sites
 from resizefix.outcome import ModelOutcome, Outcome, Status
 from resizefix.runtimes.limits import BrokenOffError
 from resizefix.scope_path import Key
-from resizefix.verification.conditions import DEFAULTS, Conditions, conditions
 from resizefix.verification.plan import Plan
-from resizefix.verification.verification import Verification, VerificationStatus
+from resizefix.verification.verification import DEFAULTS, Conditions, Verification, VerificationStatus, conditions
 
 Asks = Callable[[Document, dict[str, Any]], bool]
 

@@ -37,10 +37,9 @@ from resizefix.runtimes.limits import BrokenOffError
 from resizefix.scope_path import Key
 from resizefix.shapes.stored_shapes import ModelView
 from resizefix.targets.tensorrt import TENSORRT_TARGETS
-from resizefix.verification.conditions import ChangeOptions, Unpack, conditions
 from resizefix.verification.plan import Plan
 from resizefix.verification.scale_points import asked_points
-from resizefix.verification.verification import Verification, VerificationStatus
+from resizefix.verification.verification import ChangeOptions, Unpack, Verification, VerificationStatus, conditions
 
 if TYPE_CHECKING:
     from resizefix.verification.proof import Prover

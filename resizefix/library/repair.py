@@ -39,9 +39,15 @@ from resizefix.operations.sites import find_sites, select
 from resizefix.operations.torch_indices import is_by_indices
 from resizefix.outcome import Outcome, Status
 from resizefix.shapes.stored_shapes import ModelView
-from resizefix.verification.conditions import ChangeOptions, Conditions, Unpack, conditions
 from resizefix.verification.plan import Plan
-from resizefix.verification.verification import Verification, VerificationStatus
+from resizefix.verification.verification import (
+    ChangeOptions,
+    Conditions,
+    Unpack,
+    Verification,
+    VerificationStatus,
+    conditions,
+)
 
 if TYPE_CHECKING:
     pass

@@ -22,10 +22,15 @@ from resizefix.scope_path import Key
 from resizefix.shapes.stored_shapes import ModelView
 from resizefix.targets.catalogue import target_named
 from resizefix.targets.tensorrt import LEGACY_TARGETS
-from resizefix.verification.bounds import half_units
-from resizefix.verification.conditions import ChangeOptions, Conditions, Unpack, conditions
 from resizefix.verification.plan import Plan
-from resizefix.verification.verification import Verification, VerificationStatus
+from resizefix.verification.verification import (
+    ChangeOptions,
+    Conditions,
+    Unpack,
+    Verification,
+    VerificationStatus,
+    conditions,
+)
 
 # Of an output's largest value, where a node was replaced by others that add in another order.
 LOWERED_BOUND = 1e-5
@@ -111,6 +116,7 @@ def proven(
         return Result(after, measured(outcomes, changed, not_verified()), (), not_verified())
 
     # onnxruntime is imported where something is run
+    from resizefix.verification.bounds import half_units
     from resizefix.verification.verify import prove_rewrite
 
     exact = all(outcome.exact for outcome in outcomes)

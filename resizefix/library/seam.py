@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from resizefix.document.document import Document
 from resizefix.library.result import Result, failed
-from resizefix.verification.outside_plan import outside_plan
 from resizefix.verification.plan import Plan
 from resizefix.verification.verification import Verification, VerificationStatus
 
@@ -15,6 +14,8 @@ def submitted(before: Document, candidate: Document, plan: Plan) -> Document:
     Callers name it as an attribute of this module, so that a test can put errors in between. Raises
     VerificationFailedError for anything that differs outside the plan.
     """
+    from resizefix.verification.outside_plan import outside_plan  # of what was changed
+
     why = outside_plan(before, candidate, plan)
     if why is not None:
         raise failed(Result(before, (), (), Verification(VerificationStatus.FAILED, why)))

@@ -38,8 +38,8 @@ from resizefix.promotion import PromotedInput
 from resizefix.runtimes.inputs import model_inputs
 from resizefix.scope_path import Key
 from resizefix.shapes.stored_shapes import ModelView
-from resizefix.verification.conditions import ChangeOptions, Conditions, Unpack, conditions
 from resizefix.verification.plan import Plan
+from resizefix.verification.verification import ChangeOptions, Conditions, Unpack, conditions
 
 if TYPE_CHECKING:
     from resizefix.verification.changed_nodes import Measured

@@ -16,8 +16,8 @@ from resizefix.operations.sites import find_sites
 from resizefix.operations.written_resizes import resizes_at_one_size, size_to_fix
 from resizefix.outcome import Status
 from resizefix.shapes.stored_shapes import ModelView
-from resizefix.verification.conditions import ChangeOptions, conditions
 from resizefix.verification.plan import Plan
+from resizefix.verification.verification import ChangeOptions, conditions
 
 NOTHING = "library.nothing-changed"
 

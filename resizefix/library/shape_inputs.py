@@ -21,10 +21,9 @@ from resizefix.outcome import Outcome, Status
 from resizefix.shapes.stored_shapes import ModelView
 from resizefix.targets.catalogue import target_named
 from resizefix.targets.tensorrt import TENSORRT_TARGETS
-from resizefix.verification.conditions import DEFAULTS, conditions
 from resizefix.verification.integer_inputs import Numerators, prove_integer_inputs
 from resizefix.verification.plan import Plan
-from resizefix.verification.verification import Verification, VerificationStatus
+from resizefix.verification.verification import DEFAULTS, Verification, VerificationStatus, conditions
 
 
 def is_asked_for(call: str, options: Mapping[str, Any]) -> bool:

@@ -25,9 +25,8 @@ from resizefix.library.result import Resolution, Result, skipped
 from resizefix.outcome import Outcome, Status
 from resizefix.scope_path import MAIN
 from resizefix.shapes.stored_shapes import ModelView
-from resizefix.verification.conditions import Conditions
 from resizefix.verification.plan import Plan, SizeStep
-from resizefix.verification.verification import Verification, VerificationStatus
+from resizefix.verification.verification import Conditions, Verification, VerificationStatus
 
 _SHOWN = 8
 _MOST_GROWTH = 4  # times the pixels of the old input: what a verification runs at

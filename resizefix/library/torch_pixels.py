@@ -10,8 +10,8 @@ from resizefix.library import seam
 from resizefix.library.result import Result, failed, not_verified
 from resizefix.operations.site import Site
 from resizefix.operations.torch_indices import gathered_outcome, with_torch_indices
-from resizefix.verification.conditions import Conditions
 from resizefix.verification.plan import Plan
+from resizefix.verification.verification import Conditions
 
 
 def with_pixels_gathered(

@@ -20,8 +20,7 @@ from resizefix.operations.sites import find_sites, sites_in
 from resizefix.origins.classify import OriginKind
 from resizefix.runtimes.limits import BrokenOffError
 from resizefix.shapes.stored_shapes import ModelView
-from resizefix.verification.conditions import Conditions
-from resizefix.verification.verification import Verification
+from resizefix.verification.verification import Conditions, Verification
 
 if TYPE_CHECKING:
     from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError
@@ -93,7 +92,7 @@ def as_it_is(document: Document, rules: Conditions) -> Verification | RefusedErr
     # onnxruntime is imported where it runs
     from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError
     from resizefix.verification.engine import Engine
-    from resizefix.verification.memory_budget import OverBudgetError
+    from resizefix.verification.fitting import OverBudgetError
 
     engine = Engine(rules, "the model", as_written=True)
     first: CannotRunError | None = None

@@ -21,8 +21,7 @@ from resizefix.operations.site import Site
 from resizefix.operations.sites import find_sites
 from resizefix.origins.classify import OriginKind
 from resizefix.runtimes.inputs import model_inputs
-from resizefix.verification.conditions import RunOptions, Unpack, conditions
-from resizefix.verification.verification import Verification
+from resizefix.verification.verification import RunOptions, Unpack, Verification, conditions
 
 Numbers = tuple[float, ...]
 

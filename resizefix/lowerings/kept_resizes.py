@@ -10,7 +10,6 @@ import numpy as np
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.dialect import Operands, dialect_of
-from resizefix.dialects.resized_length import kernel_length
 from resizefix.dialects.write import write
 from resizefix.difference import ErrorBound
 from resizefix.document.node_builder import NodeBuilder
@@ -31,6 +30,7 @@ from resizefix.lowerings.lowering import (
     why_not_static,
     why_not_whole,
 )
+from resizefix.shapes.output_size import kernel_length
 
 
 def resize_node(

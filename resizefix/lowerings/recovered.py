@@ -13,12 +13,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from resizefix.dialects.resized_length import every_rule_gives, sampled_scale
 from resizefix.equivalences.index_map import TIE_TOLERANCES, Floats, Indices, nearest_indices
 from resizefix.interpolation import CoordinateTransformationMode, Interpolation, Mode, NearestMode
 from resizefix.lowerings.convolutions import Kernel, kernel
 from resizefix.lowerings.lowering import LATTICE
 from resizefix.lowerings.matmul import matrix
+from resizefix.shapes.output_size import every_rule_gives, sampled_scale
 
 _C, _N = CoordinateTransformationMode, NearestMode
 WITHIN = 1e-5

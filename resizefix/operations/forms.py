@@ -19,7 +19,6 @@ from onnx import NodeProto, TensorProto
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.dialect import NO_NUMBERS, Dialect, dialect_of
-from resizefix.dialects.resized_length import kernel_length, sampled_scale
 from resizefix.document.node_builder import FreshNames, NodeBuilder
 from resizefix.document.text import counted
 from resizefix.document.values import Dims
@@ -28,7 +27,7 @@ from resizefix.interpolation import CoordinateTransformationMode, ExtentKind
 from resizefix.operations.site import ReadSite
 from resizefix.promotion import LARGEST_DENOMINATOR, Form, InputBinding, common_denominator, numerator
 from resizefix.scope_path import MAIN, ScopePath
-from resizefix.shapes.output_size import BATCH_AND_CHANNEL, batch_and_channel
+from resizefix.shapes.output_size import BATCH_AND_CHANNEL, batch_and_channel, kernel_length, sampled_scale
 from resizefix.shapes.stored_shapes import OF_INPUT
 
 _LONGEST = 2**31 - 1  # of an axis; sizes are int64, but runtimes count the elements of a tensor so

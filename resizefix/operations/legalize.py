@@ -11,7 +11,6 @@ from onnx import NodeProto, TensorProto, helper
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.dialect import Dialect
-from resizefix.dialects.resized_length import inference_length
 from resizefix.dialects.write import write
 from resizefix.document.document import Document
 from resizefix.document.edits import FIRST_IR_WITH_DEFAULTS
@@ -42,6 +41,7 @@ from resizefix.operations.shapes_after import store_scan_ranks
 from resizefix.operations.site import Site
 from resizefix.outcome import Outcome, Status
 from resizefix.scope_path import Key
+from resizefix.shapes.output_size import inference_length
 from resizefix.shapes.stored_shapes import ModelView
 from resizefix.targets.collect_facts import facts_in
 from resizefix.targets.facts import OperandSource, Roi, SiteFacts

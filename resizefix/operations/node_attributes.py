@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from onnx import AttributeProto, NodeProto, helper
 
@@ -17,16 +17,50 @@ from resizefix.operations.settings import AXES, SIZES, Settings
 from resizefix.operations.site import ReadSite
 
 _CROP = CoordinateTransformationMode.TF_CROP_AND_RESIZE
-# The keys that are attributes of the node, each with the attribute's name.
-_ATTRIBUTES = {
-    "mode": "mode",
-    "coordinates": "coordinate_transformation_mode",
-    "nearest_mode": "nearest_mode",
-    "cubic_coeff_a": "cubic_coeff_a",
-    "antialias": "antialias",
-    "exclude_outside": "exclude_outside",
-}
-_READ_BY_SOME = ("nearest_mode", "cubic_coeff_a", "exclude_outside", "antialias", "extrapolation_value")
+_FILL = "extrapolation_value"  # read by that coordinate mode alone, and no key of `set`
+
+
+class AttributeKey(NamedTuple):
+    """A key of `set` that is an attribute of the node. `lacks`: whether a dialect has no word for a value; with the
+    site, where one is looked at. `readers`: which modes read it, in the words of an error, where not every mode does.
+    """
+
+    key: str
+    attribute: str
+    lacks: Callable[[Any, Dialect, ReadSite | None], bool]
+    readers: Callable[[Mode], str] | None = None
+
+
+def _lacks(attribute: str) -> Callable[[Any, Dialect, ReadSite | None], bool]:
+    """Of an attribute that a version has or has not; where it has not, 0 is what it does."""
+    return lambda value, dialect, site: value is not False and dialect.attribute(attribute) is None
+
+
+def _lacks_rounding(value: NearestMode, dialect: Dialect, site: ReadSite | None) -> bool:
+    return value not in (dialect.nearest_modes if site is None else _roundings(site, dialect))
+
+
+ATTRIBUTE_KEYS = (
+    AttributeKey("mode", "mode", lambda value, dialect, site: value not in dialect.modes),
+    AttributeKey(
+        "coordinates",
+        "coordinate_transformation_mode",
+        lambda value, dialect, site: value not in dialect.coordinate_transformation_modes,
+    ),
+    AttributeKey("nearest_mode", "nearest_mode", _lacks_rounding, lambda mode: "mode=nearest"),
+    AttributeKey("cubic_coeff_a", "cubic_coeff_a", _lacks("cubic_coeff_a"), lambda mode: "mode=cubic"),
+    AttributeKey("antialias", "antialias", _lacks("antialias"), lambda mode: "mode=linear or mode=cubic"),
+    AttributeKey(
+        "exclude_outside",
+        "exclude_outside",
+        _lacks("exclude_outside"),
+        lambda mode: "mode=cubic" if mode is Mode.NEAREST else "mode=cubic or antialias=1",
+    ),
+)
+"""In the order in which they are written, and named where they changed."""
+_OLDEST_FIRST = sorted(
+    ATTRIBUTE_KEYS, key=lambda row: min(one.since_version for one in DIALECTS if one.attribute(row.attribute))
+)
 
 
 @dataclass(frozen=True)
@@ -55,8 +89,9 @@ def edited(site: ReadSite, settings: Settings, why_not_raised: Callable[[int], s
             attributes[name] = helper.make_attribute(name, value, attr_type=_type(site.dialect, name))
     meaning = _meaning(site, attributes)
     _require_read(settings, meaning)
-    dropped = [name for name in _READ_BY_SOME if getattr(old, name) and not getattr(meaning, name)]
-    dropped += ["extrapolation_value"] * (old.extrapolation_value == 0 and meaning.extrapolation_value is None)
+    read_by_some = [row.attribute for row in _OLDEST_FIRST if row.readers is not None]
+    dropped = [name for name in (*read_by_some, _FILL) if getattr(old, name) and not getattr(meaning, name)]
+    dropped += [_FILL] * (old.extrapolation_value == 0 and meaning.extrapolation_value is None)
     gone = [name for name in dropped if name in attributes and getattr(settings, name, None) is None]
     for name in gone:
         del attributes[name]
@@ -82,7 +117,7 @@ def _meaning(site: ReadSite, attributes: Mapping[str, AttributeProto]) -> Interp
 
 def _written(settings: Settings, dialect: Dialect) -> Iterator[tuple[str, Any]]:
     """Each attribute that is to be set, with its value as the dialect spells it."""
-    for key, name in _ATTRIBUTES.items():
+    for key, name, *_ in ATTRIBUTE_KEYS:
         value = getattr(settings, key)
         if value is None or dialect.attribute(name) is None:
             continue
@@ -109,17 +144,12 @@ def _type(dialect: Dialect, name: str) -> int:
 
 def _require_read(settings: Settings, meaning: Interpolation) -> None:
     """Raises RefusedError for a setting that the resulting mode does not read."""
-    readers = {
-        "nearest_mode": "mode=nearest",
-        "cubic_coeff_a": "mode=cubic",
-        "antialias": "mode=linear or mode=cubic",
-        "exclude_outside": "mode=cubic" if meaning.mode is Mode.NEAREST else "mode=cubic or antialias=1",
-    }
-    for key, wanted in readers.items():
-        given, is_read = (getattr(of, key) is not None and getattr(of, key) is not False for of in (settings, meaning))
-        if given and not is_read:
-            mode = meaning.mode.value
-            raise RefusedError("operations.set-not-read", key=key, mode=mode, wanted=wanted)
+    for row in ATTRIBUTE_KEYS:
+        pairs = (settings, row.key), (meaning, row.attribute)
+        given, is_read = (getattr(of, name) is not None and getattr(of, name) is not False for of, name in pairs)
+        if row.readers is not None and given and not is_read:
+            mode, wanted = meaning.mode, row.readers(meaning.mode)
+            raise RefusedError("operations.set-not-read", key=row.key, mode=mode.value, wanted=wanted)
 
 
 def _require_said(site: ReadSite, settings: Settings, why_not_raised: Callable[[int], str | None]) -> None:
@@ -141,21 +171,14 @@ def _require_said(site: ReadSite, settings: Settings, why_not_raised: Callable[[
 def _missing(dialect: Dialect, settings: Settings, site: ReadSite | None) -> str | None:
     """The first setting that the dialect has no words for; None: it can say them all. With `site`, the rounding that
     the dialect leaves unsaid is known by the scales."""
-    nearest_modes = dialect.nearest_modes if site is None else _roundings(site, dialect)
-    lacking = {
-        "mode": settings.mode is not None and settings.mode not in dialect.modes,
-        "coordinates": settings.coordinates is not None
-        and settings.coordinates not in dialect.coordinate_transformation_modes,
-        "nearest_mode": settings.nearest_mode is not None and settings.nearest_mode not in nearest_modes,
-        "cubic_coeff_a": settings.cubic_coeff_a is not None and dialect.attribute("cubic_coeff_a") is None,
-        "exclude_outside": bool(settings.exclude_outside) and dialect.attribute("exclude_outside") is None,
-        "antialias": bool(settings.antialias) and dialect.attribute("antialias") is None,
-        "form": (settings.form == SIZES and dialect.sizes_input is None)
-        or (settings.form == AXES and dialect.attribute("axes") is None),
-    }
-    key = next((key for key, is_lacking in lacking.items() if is_lacking), None)
-    if key is None:
+    asked = [(row, getattr(settings, row.key)) for row in _OLDEST_FIRST]
+    lacking = [row.key for row, value in asked if value is not None and row.lacks(value, dialect, site)]
+    without_sizes = settings.form == SIZES and dialect.sizes_input is None
+    if without_sizes or (settings.form == AXES and dialect.attribute("axes") is None):
+        lacking.append("form")
+    if not lacking:
         return None
+    key = lacking[0]
     value = getattr(settings, key)
     return f"{key}={int(value) if isinstance(value, bool) else getattr(value, 'value', value)}"
 
@@ -175,7 +198,7 @@ def _roundings(site: ReadSite, dialect: Dialect) -> frozenset[NearestMode]:
 def _description(old: Interpolation, new: Interpolation, gone: list[str]) -> str:
     """What changed, in the keys of `set`."""
     parts = []
-    for key, name in _ATTRIBUTES.items():
+    for key, name, *_ in ATTRIBUTE_KEYS:
         before, after = getattr(old, name), getattr(new, name)
         if before == after or (after in (None, False) and name in gone) or after is NearestMode.SIMPLE:
             continue  # the specification has no name for `simple`

@@ -10,7 +10,6 @@ from onnx import TensorProto, helper
 from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.dialect import RESIZES
 from resizefix.dialects.intended import IntendedNode
-from resizefix.dialects.resized_length import kernel_length
 from resizefix.document import structure as validity
 from resizefix.document.document import Document
 from resizefix.document.edits import apply_around, insert_nodes, remove_unread
@@ -29,6 +28,7 @@ from resizefix.operations.sites import sites_in
 from resizefix.opsets.lowering import sort_nodes, spell_default_domain
 from resizefix.outcome import Outcome, Status
 from resizefix.scope_path import Key
+from resizefix.shapes.output_size import kernel_length
 from resizefix.shapes.stored_shapes import ModelView, rederive
 from resizefix.targets.collect_facts import facts_in
 from resizefix.targets.onnxruntime_target import ONNXRUNTIME, as_proven

@@ -14,7 +14,6 @@ from onnx import ModelProto
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.dialect import NO_NUMBERS
-from resizefix.dialects.resized_length import sampled_scale
 from resizefix.document.edits import insert_nodes, remove_unread
 from resizefix.document.node_builder import FreshNames, NodeBuilder
 from resizefix.document.scopes import names_in
@@ -29,7 +28,7 @@ from resizefix.operations.site import ReadSite, Site, read_instead
 from resizefix.origins.classify import OriginKind
 from resizefix.outcome import Outcome, Status
 from resizefix.scope_path import Key
-from resizefix.shapes.output_size import batch_and_channel
+from resizefix.shapes.output_size import batch_and_channel, sampled_scale
 from resizefix.shapes.partners import Partner, Partners
 from resizefix.shapes.stored_shapes import ModelView, rederive
 

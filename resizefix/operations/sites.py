@@ -13,7 +13,6 @@ from onnx import NodeProto
 from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.dialect import Dialect, dialect_of
 from resizefix.dialects.read import SiteReading, read
-from resizefix.dialects.resized_length import first_disagreement
 from resizefix.document.document import Document
 from resizefix.document.scopes import DefinitionKind, Scope, is_operator
 from resizefix.document.values import Dims, held_by
@@ -23,6 +22,7 @@ from resizefix.operations.site import Extent, ReadSite, Site
 from resizefix.origins.classify import Classifier, Origin, OriginKind
 from resizefix.scope_path import Key, ScopePath
 from resizefix.shapes.dependents import varying
+from resizefix.shapes.output_size import first_disagreement
 from resizefix.shapes.stored_shapes import ModelView, know_fixed_sizes
 from resizefix.shapes.values import Constant
 

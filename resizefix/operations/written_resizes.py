@@ -17,13 +17,13 @@ import numpy as np
 from onnx import GraphProto, NodeProto, TensorShapeProto, ValueInfoProto
 
 from resizefix.dialects.dialect import dialect_of
-from resizefix.dialects.resized_length import kernel_length
 from resizefix.document.scopes import Scope, bodies, is_operator
 from resizefix.interpolation import Interpolation, Mode
 from resizefix.lowerings.recovered import NEAREST_EXACT, Recovered, Sampled, nearest_of
 from resizefix.operations.linear_chains import MOST_WEIGHTS, blended, deconvolved, multiplied
 from resizefix.operations.moved_elements import Moves, constant_of, spatial_samples
 from resizefix.scope_path import Key
+from resizefix.shapes.output_size import kernel_length
 from resizefix.shapes.stored_shapes import ModelView, know_fixed_sizes
 
 _PICKING = ("Gather", "GatherND")

@@ -6,7 +6,6 @@ from typing import NamedTuple
 import numpy as np
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.dialects.resized_length import inference_lengths, kernel_lengths, robust_scale
 from resizefix.document.text import listed
 from resizefix.document.values import Array
 from resizefix.equivalences.index_map import scale_for_size
@@ -14,6 +13,7 @@ from resizefix.interpolation import CoordinateTransformationMode, ExtentKind, In
 from resizefix.origins.entries import DimResolver, Entry
 from resizefix.origins.fit import EVERY_SIZE, Multiple, fit
 from resizefix.shapes.expression import Computed, Expression, Number, Size
+from resizefix.shapes.output_size import inference_lengths, kernel_lengths, robust_scale
 
 _INFIX = {"Add": "+", "Sub": "−", "Mul": "×", "Div": "/", "Mod": "mod"}
 _TIGHT = frozenset({"Mul", "Div", "Mod"})

@@ -12,7 +12,7 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from resizefix.dialects.resized_length import Lengths, inference_lengths, kernel_lengths
+from resizefix.shapes.output_size import Lengths, inference_lengths, kernel_lengths
 
 EVERY_SIZE: Lengths = np.array(
     sorted({*range(1, 1025), *range(1031, 16384, 97), *(1 << power for power in range(11, 15))}), np.int64

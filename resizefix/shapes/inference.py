@@ -32,11 +32,11 @@ import onnx
 from onnx import ModelProto, NodeProto, TensorProto, TypeProto, checker, defs, helper, numpy_helper, shape_inference
 
 from resizefix.dialects.dialect import RESIZES
-from resizefix.dialects.resized_length import agreed_length
 from resizefix.document.scopes import DEFAULT_DOMAINS, bodies
 from resizefix.document.structure import open_negative_sizes
 from resizefix.document.values import Array, has_negative_size, known_types
 from resizefix.shapes.operand import MISFITS, attribute_of
+from resizefix.shapes.output_size import agreed_length
 from resizefix.shapes.table import TypeOf, output_types, why_incomplete
 from resizefix.shapes.vectors import FOLLOWED, Place, Vectors, node_at, places_of
 

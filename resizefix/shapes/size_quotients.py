@@ -11,11 +11,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from resizefix.dialects.resized_length import kernel_lengths
 from resizefix.document.scopes import Scope
 from resizefix.shapes.axis_sizes import AxisSizes, traced_values
 from resizefix.shapes.expression import Computed, Expression, Number, Size, UntraceableError, evaluate, sizes_in
 from resizefix.shapes.operand import Known
+from resizefix.shapes.output_size import kernel_lengths
 from resizefix.shapes.stored_shapes import ModelView
 
 LONGEST = 2**14

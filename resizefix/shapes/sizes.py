@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from resizefix.dialects.resized_length import kernel_length, kernel_lengths
 from resizefix.shapes.expression import Dim, Expression, dims_in, evaluate
+from resizefix.shapes.output_size import kernel_length, kernel_lengths
 
 Lengths = npt.NDArray[np.int64]
 

@@ -16,7 +16,6 @@ from typing import NamedTuple
 import numpy as np
 from onnx import NodeProto, TensorProto, TypeProto, helper
 
-from resizefix.dialects.resized_length import kernel_length
 from resizefix.document.scopes import DEFAULT_DOMAINS, Definition, Scope, in_order, node_label
 from resizefix.document.values import Array
 from resizefix.interpolation import ExtentKind
@@ -25,7 +24,7 @@ from resizefix.shapes.dependents import SizeReach
 from resizefix.shapes.expression import Expression, Number, UntraceableError
 from resizefix.shapes.number_reading import ConflictError, Dims, NumberReading, Numbers, UnknownSizesError
 from resizefix.shapes.operand import SHAPE_READERS
-from resizefix.shapes.output_size import BROADCASTING
+from resizefix.shapes.output_size import BROADCASTING, kernel_length
 from resizefix.shapes.stored_shapes import ModelView
 from resizefix.shapes.table import PASSING, has_row
 from resizefix.shapes.values import Values

@@ -4,34 +4,32 @@ from __future__ import annotations
 
 import copyreg
 import difflib
+import importlib
 import os
 import re
+from collections.abc import Mapping
+from functools import cache
+from typing import TYPE_CHECKING
 
 from resizefix.addresses import page_address
 from resizefix.errors import UsageError
-from resizefix.targets.described import shipped, target_in
-from resizefix.targets.mnn import MNN
-from resizefix.targets.ncnn import NCNN
-from resizefix.targets.onnxruntime_target import ONNXRUNTIME
-from resizefix.targets.opencv import OPENCV
-from resizefix.targets.openvino import OPENVINO
 from resizefix.targets.target import Target
-from resizefix.targets.tensorrt import TENSORRT_TARGETS
-from resizefix.targets.tract import TRACT
-from resizefix.targets.tvm import TVM
 
-TARGETS: tuple[Target, ...] = (
-    *TENSORRT_TARGETS,
-    ONNXRUNTIME,
-    *OPENVINO,
-    *OPENCV,
-    *NCNN,
-    *MNN,
-    *TRACT,
-    *TVM,
-    *shipped(),
-)
-"""The measured ones, then those that files describe, by name."""
+if TYPE_CHECKING:
+    TARGETS: tuple[Target, ...]
+    """The measured ones, then those that files describe, by name."""
+
+_MEASURED: Mapping[str, str] = {
+    "tensorrt": "tensorrt.TENSORRT_TARGETS",
+    "onnxruntime": "onnxruntime_target.ONNXRUNTIME",
+    "openvino": "openvino.OPENVINO",
+    "opencv": "opencv.OPENCV",
+    "ncnn": "ncnn.NCNN",
+    "mnn": "mnn.MNN",
+    "tract": "tract.TRACT",
+    "tvm": "tvm.TVM",
+}
+"""The runtimes that were measured, and where their targets stand: read when one of the runtime is asked for."""
 
 FILE = ".toml"
 """What the name of a file of a target of one's own ends with."""
@@ -66,6 +64,32 @@ _OTHER_NAMES = {
 _PAGE = "docs/reference/targets.md"
 
 
+@cache
+def _measured(runtime: str) -> tuple[Target, ...]:
+    module, targets = _MEASURED[runtime].split(".")
+    one_or_more = getattr(importlib.import_module(f"resizefix.targets.{module}"), targets)
+    return (one_or_more,) if isinstance(one_or_more, Target) else one_or_more
+
+
+@cache
+def _all() -> tuple[Target, ...]:
+    from resizefix.targets.described import shipped  # which reads files
+
+    return (*(target for runtime in _MEASURED for target in _measured(runtime)), *shipped())
+
+
+def __getattr__(name: str) -> tuple[Target, ...]:
+    if name == "TARGETS":
+        return _all()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def _namesakes(name: str) -> tuple[Target, ...]:
+    """All targets of the runtime that a name begins with."""
+    runtime = name.partition("-")[0]
+    return _measured(runtime) if runtime in _MEASURED else _all()
+
+
 def target_named(name: str | os.PathLike[str]) -> Target:
     """The target of that name, in any case, or of that file, whose name ends with .toml.
 
@@ -76,7 +100,6 @@ def target_named(name: str | os.PathLike[str]) -> Target:
     typed = os.fspath(name) if isinstance(name, (str, os.PathLike)) else ""
     if typed.lower().endswith(FILE):
         return _own(typed)
-    by_name = {target.name: target for target in TARGETS}
     row_name = row_named(typed.strip().lower())
     if row_name is None:
         near = near_names(typed.strip().lower())
@@ -85,10 +108,12 @@ def target_named(name: str | os.PathLike[str]) -> Target:
             proposal = f"did you mean {typed}{FILE}? "
         page = page_address(_PAGE) or _PAGE
         raise UsageError("targets.no-such-target", name=name, proposal=proposal, page=page, rule="target")
-    return by_name[row_name]
+    return next(target for target in _namesakes(row_name) if target.name == row_name)
 
 
 def _own(path: str) -> Target:
+    from resizefix.targets.described import target_in  # which reads files
+
     target = target_in(path)
     if row_named(target.name) is not None:
         raise UsageError("targets.file-name-taken", path=path, name=target.name)
@@ -97,7 +122,7 @@ def _own(path: str) -> Target:
 
 def row_named(wanted: str) -> str | None:
     """The name of the row that covers what was asked for; None: there is no such row."""
-    if any(wanted == target.name for target in TARGETS):
+    if any(wanted == target.name for target in _namesakes(wanted)):
         return wanted
     versioned = _VERSIONED.fullmatch(wanted)
     rows = _rows(wanted if versioned is None else versioned["runtime"])
@@ -113,8 +138,8 @@ def near_names(wanted: str) -> list[str]:
         return []
     parts = re.fullmatch(rf"(?P<runtime>.*?)(?P<version>-?{_VERSION})?", wanted)
     runtime, version = (parts["runtime"], parts["version"]) if parts else (wanted, None)
-    names = [target.name for target in TARGETS]
-    families = list(dict.fromkeys([*(target.runtime for target in TARGETS), *_OTHER_NAMES]))
+    names = [target.name for target in _all()]
+    families = list(dict.fromkeys([*(target.runtime for target in _all()), *_OTHER_NAMES]))
     runtime = runtime.strip("-_ ")
     close = [runtime] if runtime in families else difflib.get_close_matches(runtime, families, 2, 0.75)
     meant = [_OTHER_NAMES.get(family, family) for family in close]
@@ -135,7 +160,7 @@ copyreg.pickle(Target, lambda target: (target_named, (target.typed,)))
 
 def covered() -> dict[str, str]:
     """The name of every target with the versions that its row stands for, in words."""
-    return {target.name: _covers(target) for target in TARGETS}
+    return {target.name: _covers(target) for target in _all()}
 
 
 def _covers(target: Target) -> str:
@@ -182,7 +207,9 @@ def _has(target: Target, rule: str) -> bool:
 
 def _rows(runtime: str) -> list[Row]:
     """The numbered targets of a runtime, oldest first."""
-    versioned = (target for target in TARGETS if target.runtime == runtime and re.fullmatch(_VERSION, target.version))
+    versioned = (
+        target for target in _namesakes(runtime) if target.runtime == runtime and re.fullmatch(_VERSION, target.version)
+    )
     return sorted((_numbers(target.version), target.name) for target in versioned)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Sequence
 
-from resizefix.dialects.resized_length import inference_length
+from resizefix.shapes.output_size import inference_length
 from resizefix.shapes.stored_shapes import ModelView
 from resizefix.targets.collect_facts import foreign_domain_facts
 from resizefix.targets.facts import OperandSource, SiteFacts

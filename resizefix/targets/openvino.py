@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from resizefix.dialects.resized_length import kernel_length
+from resizefix.shapes.output_size import kernel_length
 from resizefix.targets import shared_rules as shared
 from resizefix.targets.conditions import unentered
 from resizefix.targets.deviations import old_upsample, without_antialias, without_exclusion

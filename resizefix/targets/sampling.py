@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from resizefix.dialects.resized_length import kernel_length, sampled_scale
 from resizefix.equivalences.index_map import Floats, Form, coordinates, nearest_indices
 from resizefix.interpolation import CoordinateTransformationMode, NearestMode
+from resizefix.shapes.output_size import kernel_length, sampled_scale
 from resizefix.targets.facts import SiteFacts
 
 Resized = tuple[int, int, int, float]

@@ -24,13 +24,12 @@ from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError, only
 from resizefix.shapes.stored_shapes import ModelView
 from resizefix.verification.bounds import FLOAT_BOUND, relative_bounds, widest, within
 from resizefix.verification.compare import compare, largest_finite, measured
-from resizefix.verification.conditions import Conditions
 from resizefix.verification.engine import DifferenceError, Engine, run_of
 from resizefix.verification.extraction import Extraction
 from resizefix.verification.fitting import Fitted
 from resizefix.verification.intended_nodes import fit_alone, intended_value
 from resizefix.verification.trial import Outputs, Point, Side, Trial
-from resizefix.verification.verification import Verification
+from resizefix.verification.verification import Conditions, Verification
 from resizefix.verification.views import PlaneView, view
 
 RANDOM = "random values"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,14 +19,14 @@ from resizefix.runtimes.prepared_model import PreparedModel, in_float32, prepare
 from resizefix.scope_path import Key
 from resizefix.verification.arms import Watched, watched_copy
 from resizefix.verification.compare import compare
-from resizefix.verification.conditions import Conditions, Progress
 from resizefix.verification.feeds import Feeder
-from resizefix.verification.fitting import Fitted, Runner, fit_feeds
-from resizefix.verification.memory_budget import MemoryBudget
-from resizefix.verification.signatures import Feeding
+from resizefix.verification.fitting import Fitted, MemoryBudget, Runner, fit_feeds
 from resizefix.verification.sizing import Shape
 from resizefix.verification.stored_shapes import StoredShapes, feeds_from_declared_shapes
-from resizefix.verification.verification import Run, Verification, VerificationStatus
+from resizefix.verification.verification import Conditions, Progress, Run, Verification, VerificationStatus
+
+if TYPE_CHECKING:
+    from resizefix.verification.signatures import Feeding
 
 
 class DifferenceError(DiagnosedError):

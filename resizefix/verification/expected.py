@@ -21,12 +21,18 @@ from resizefix.runtimes.limits import BrokenOffError
 from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError
 from resizefix.verification.bounds import reported
 from resizefix.verification.compare import Sides, compare
-from resizefix.verification.conditions import Conditions
 from resizefix.verification.engine import Engine, run_of
+from resizefix.verification.fitting import MemoryBudget
 from resizefix.verification.in_runtime import is_right
-from resizefix.verification.memory_budget import MemoryBudget
 from resizefix.verification.signatures import Feeding
-from resizefix.verification.verification import ExpectedTensor, ResizePlace, SiteDrift, Verification, site_drifts
+from resizefix.verification.verification import (
+    Conditions,
+    ExpectedTensor,
+    ResizePlace,
+    SiteDrift,
+    Verification,
+    site_drifts,
+)
 from resizefix.verification.views import views_of
 
 _SIDES = Sides("expected", "computed")

@@ -20,9 +20,8 @@ from resizefix.runtimes.limits import BrokenOffError
 from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError
 from resizefix.scope_path import MAIN, Key, ScopePath
 from resizefix.shapes.stored_shapes import ModelView
-from resizefix.verification.conditions import Conditions
 from resizefix.verification.engine import Engine
-from resizefix.verification.verification import Verification, VerificationStatus
+from resizefix.verification.verification import Conditions, Verification, VerificationStatus
 
 _MOST_INLINE_ELEMENTS = 4096
 _MOST_KEPT = 8  # a size up to this one is a batch or colours, and stays where sizes are opened

@@ -33,11 +33,10 @@ from resizefix.verification.draws import SMALL, Drawer
 from resizefix.verification.engine import Engine
 from resizefix.verification.feed_rows import ROWS_OF_A_TURN, SPECIAL_NUMBERS, FeedRow, SpecialNumbers, looking_row, row
 from resizefix.verification.feeds import Feeder
-from resizefix.verification.fitting import Fitted
-from resizefix.verification.memory_budget import MemoryBudget
-from resizefix.verification.plan import LIGHT, TellingValues
+from resizefix.verification.fitting import Fitted, MemoryBudget
 from resizefix.verification.scale_points import ScalePoint
 from resizefix.verification.sizing import SIZINGS, SMALL_SIZINGS
+from resizefix.verification.telling_values import LIGHT, TellingValues
 
 # How many further feeds a model gets by the numbers that it holds, is fed and gives: a run takes about so long.
 OF_LIGHT = (

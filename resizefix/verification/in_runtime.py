@@ -25,14 +25,19 @@ from resizefix.scope_path import Key
 from resizefix.shapes.stored_shapes import ModelView
 from resizefix.verification.bounds import allows, part
 from resizefix.verification.compare import SIDES, Sides, compare
-from resizefix.verification.conditions import Conditions
 from resizefix.verification.engine import Engine, run_of
 from resizefix.verification.extraction import Extraction
-from resizefix.verification.fitting import Fitted, fit_feeds
-from resizefix.verification.memory_budget import MemoryBudget
+from resizefix.verification.fitting import Fitted, MemoryBudget, fit_feeds
 from resizefix.verification.signatures import Feeding, NotComparableError, common_inputs, output_names
 from resizefix.verification.trial import Outputs, Point, Side, Trial
-from resizefix.verification.verification import ResizePlace, SiteDrift, Verification, VerificationStatus, site_drifts
+from resizefix.verification.verification import (
+    Conditions,
+    ResizePlace,
+    SiteDrift,
+    Verification,
+    VerificationStatus,
+    site_drifts,
+)
 from resizefix.verification.views import PlaneView, views_of
 
 RIGHT_WITHIN = 1e-4

@@ -16,15 +16,13 @@ from resizefix.runtimes.inputs import Feeds, TensorInput, Value
 from resizefix.runtimes.limits import BrokenOffError
 from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError, Session
 from resizefix.verification.compare import compare
-from resizefix.verification.conditions import Conditions
 from resizefix.verification.engine import DifferenceError, Engine, run_of
 from resizefix.verification.feeds import TooLargeError
-from resizefix.verification.fitting import is_empty
-from resizefix.verification.memory_budget import MemoryBudget
+from resizefix.verification.fitting import MemoryBudget, is_empty
 from resizefix.verification.signatures import Feeding
 from resizefix.verification.sizing import SIZINGS, Shape, image_of, roles_of, sized, vector_value
 from resizefix.verification.trial import AtDefault, Point, Side, Trial
-from resizefix.verification.verification import Verification
+from resizefix.verification.verification import Conditions, Verification
 
 _ENOUGH = 4  # points
 _LEAST = 2  # of several values: with one, a constant would pass

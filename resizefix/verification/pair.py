@@ -23,11 +23,17 @@ from resizefix.verification.bounds import allows, largest_bound, moved_by_noise,
 from resizefix.verification.compare import compare
 from resizefix.verification.engine import DifferenceError, Engine, run_of
 from resizefix.verification.feeds import Feeder
-from resizefix.verification.fitting import Fitted, fit_feeds, of_other_sizes, with_shapes_to_give
+from resizefix.verification.fitting import (
+    Fitted,
+    MemoryBudget,
+    OverBudgetError,
+    fit_feeds,
+    of_other_sizes,
+    with_shapes_to_give,
+)
 from resizefix.verification.jumps import agree_before_jumps, require_agreement_before
-from resizefix.verification.memory_budget import MemoryBudget, OverBudgetError
-from resizefix.verification.plan import TellingValues
 from resizefix.verification.signatures import Feeding, NotComparableError, common_inputs, output_names, require_types
+from resizefix.verification.telling_values import TellingValues
 from resizefix.verification.trial import AtDefault, Outputs, Point, Side, Trial
 from resizefix.verification.verification import Verification
 
@@ -146,25 +152,21 @@ class ModelPair:
 
     def _fitted_first(self, session: Watched, feeder: Feeder, budget: MemoryBudget) -> Fitted:
         """The first feed: the likeliest one, or one drawn at random where the model refuses those or gives nothing."""
-        usual: Fitted | None = None
+        refusal: CannotRunError | None = None
         try:
             usual = fit_feeds(session, feeder, budget=budget, is_part=self.is_part)
             if not (usual.vacuous and self.looks):
                 return usual
-        except OverBudgetError:
-            raise
-        except CannotRunError:
-            if not self.looks:
+        except CannotRunError as error:
+            if not self.looks or isinstance(error, OverBudgetError):
                 raise
-            from resizefix.verification.further_feeds import drawn_first  # few models refuse the likeliest feeds
+            refusal = error
+        from resizefix.verification.further_feeds import drawn_first  # few models refuse the likeliest feeds
 
-            drawn = drawn_first(session, feeder, self._named_by_both, budget)
-            if drawn is None:
-                raise
-            return drawn
-        from resizefix.verification.further_feeds import drawn_first
-
-        return drawn_first(session, feeder, self._named_by_both, budget) or usual
+        drawn = drawn_first(session, feeder, self._named_by_both, budget)
+        if drawn is None and refusal is not None:
+            raise refusal
+        return drawn or usual
 
     @cached_property
     def _named_by_both(self) -> TellingValues:

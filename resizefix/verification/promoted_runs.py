@@ -25,14 +25,13 @@ from resizefix.scope_path import Key, ScopePath
 from resizefix.shapes.stored_shapes import ModelView, Shapes
 from resizefix.verification.arms import Watched
 from resizefix.verification.bounds import half_units
-from resizefix.verification.conditions import Progress
 from resizefix.verification.engine import Engine
-from resizefix.verification.fitting import Runner
-from resizefix.verification.memory_budget import MemoryBudget
+from resizefix.verification.fitting import MemoryBudget, Runner
 from resizefix.verification.reference_model import Operand
 from resizefix.verification.scale_points import ScalePoint, at_old_values, even_value, moved_points, other_values
 from resizefix.verification.trial import Answer, Point, Side, Trial
 from resizefix.verification.upstream import Dependence
+from resizefix.verification.verification import Progress
 
 _MOST_SAID = 8
 

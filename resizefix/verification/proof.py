@@ -9,6 +9,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.document.document import Document
@@ -19,13 +20,14 @@ from resizefix.runtimes.limits import BrokenOffError, OutOfMemoryError
 from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError
 from resizefix.scope_path import Key, ScopePath
 from resizefix.shapes.stored_shapes import ModelView
-from resizefix.verification.conditions import Conditions, Progress
 from resizefix.verification.engine import DifferenceError, Engine
-from resizefix.verification.extraction import Extraction, compare_alone
 from resizefix.verification.promotion_comparison import PromotionComparison
 from resizefix.verification.scale_points import asked_points, at_old_values, moved_points
 from resizefix.verification.upstream import Dependence
-from resizefix.verification.verification import Verification, VerificationStatus
+from resizefix.verification.verification import Conditions, Progress, Verification, VerificationStatus
+
+if TYPE_CHECKING:
+    from resizefix.verification.extraction import Extraction
 
 _MOST_TOGETHER = 256  # nodes that are compared in one model: more cost no less each
 _MOST_OF_UNKNOWN_SIZE = 32
@@ -131,6 +133,10 @@ class Prover:
     def _around(self, promoted: ModelView, inputs: Sequence[PromotedInput]) -> Iterator[_Local]:
         """What comparing around the nodes of each input comes to. Nodes that have nothing to do with each other are
         compared in one model."""
+        if not inputs:
+            return
+        from resizefix.verification.extraction import Extraction  # most models run as a whole
+
         extraction, groups = Extraction(self._original, promoted), _independent(inputs)
         progress = Progress(self._conditions.tell, total=len(groups))
         conditions = replace(self._conditions, tell=None)
@@ -166,6 +172,8 @@ class Prover:
             failure = _difference(comparison, after, inputs)
             # There is nothing smaller to compare instead of what does not load.
             return engine.verdict(failure or (engine.notes[-1] if comparison.not_rebaked else None))
+
+        from resizefix.verification.extraction import compare_alone  # as above
 
         data = {driven.key: driven.input for source in inputs for driven in source.sites}
         is_small = self._comparison is not None and any(map(_is_large, inputs))

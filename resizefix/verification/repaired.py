@@ -26,13 +26,12 @@ from resizefix.scope_path import MAIN, Key
 from resizefix.shapes.stored_shapes import ModelView
 from resizefix.verification.bounds import FLOAT_BOUND, relative_bounds, within
 from resizefix.verification.compare import compare
-from resizefix.verification.conditions import Conditions
 from resizefix.verification.engine import DifferenceError, Engine, run_of
 from resizefix.verification.extraction import Extraction
 from resizefix.verification.fitting import Fitted
 from resizefix.verification.intended_nodes import fit_alone, intended_value, leaves_of
 from resizefix.verification.trial import Outputs, Point, Side, Trial
-from resizefix.verification.verification import Verification, VerificationStatus
+from resizefix.verification.verification import Conditions, Verification, VerificationStatus
 
 
 @dataclass(frozen=True)

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from resizefix.diagnostics import Diagnostic, option
-from resizefix.dialects.resized_length import kernel_length
 from resizefix.document.text import counted
 from resizefix.document.values import Array
 from resizefix.errors import UsageError
 from resizefix.interpolation import ExtentKind
 from resizefix.promotion import LARGEST_DENOMINATOR, Form, InputBinding, PromotedInput, common_denominator, numerator
 from resizefix.scope_path import MAIN, Key
+from resizefix.shapes.output_size import kernel_length
 
 if TYPE_CHECKING:
     from resizefix.verification.reference_model import ComputedSizes, ConstantOperand

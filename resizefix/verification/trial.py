@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -28,7 +28,9 @@ from resizefix.verification.bounds import default_level_bounds, widest, within
 from resizefix.verification.compare import compare
 from resizefix.verification.engine import DifferenceError, Engine, run_of
 from resizefix.verification.fitting import Runner
-from resizefix.verification.signatures import Feeding
+
+if TYPE_CHECKING:
+    from resizefix.verification.signatures import Feeding
 
 Outputs = Mapping[str, Value]
 

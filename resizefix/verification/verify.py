@@ -27,16 +27,14 @@ from resizefix.scope_path import Key
 from resizefix.shapes.stored_shapes import ModelView
 from resizefix.verification.bounds import largest_bound
 from resizefix.verification.compare import compare
-from resizefix.verification.conditions import Conditions
 from resizefix.verification.engine import Engine
 from resizefix.verification.extraction import Extraction, compare_alone, may_be_passed_over
-from resizefix.verification.fitting import Fitted
-from resizefix.verification.memory_budget import OverBudgetError
+from resizefix.verification.fitting import Fitted, OverBudgetError
 from resizefix.verification.pair import ModelPair
 from resizefix.verification.signatures import Feeding, NotComparableError
 from resizefix.verification.sizing import Shape
 from resizefix.verification.stored_shapes import feeds_from_declared_shapes
-from resizefix.verification.verification import Run, Verification, VerificationStatus
+from resizefix.verification.verification import Conditions, Run, Verification, VerificationStatus
 
 _BITWISE = ErrorBound()
 _AS_STATED = ErrorBound(exact=False, bound=1.0)  # of a node that has a bound of its own, which narrows it

@@ -171,7 +171,7 @@ def test_the_library_says_the_same_and_raises_for_what_is_refused_alone(given, r
 @pytest.mark.parametrize("command", CHANGING)
 def test_a_result_that_a_check_refutes_has_failed(call, answered, given, tmp_path, monkeypatch, command):
     source, arguments = next(row[1:3] for row in TABLE if row[0] == command and row[3] == "changed")
-    monkeypatch.setattr("resizefix.library.seam.outside_plan", lambda *_: "it differs elsewhere")
+    monkeypatch.setattr("resizefix.verification.outside_plan.outside_plan", lambda *_: "it differs elsewhere")
     named, out = given(source), tmp_path / "out.onnx"
     answer = answered(command, named, out, *arguments)
     assert (answer["outcome"], answer["exit_code"], answer["output"], out.exists()) == ("failed", 1, None, False)

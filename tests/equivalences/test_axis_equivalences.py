@@ -11,7 +11,6 @@ from onnx_text import model
 from resize_runs import count_up, interpolate, nearest, noise, open_quietly, run, same_bits, scaled, sized
 
 from resizefix.dialects.dialect import DIALECTS
-from resizefix.dialects.resized_length import kernel_length
 from resizefix.equivalences.index_map import TIE_TOLERANCES, nearest_indices, samples
 from resizefix.equivalences.resize_spec import Axis
 from resizefix.equivalences.rules import (
@@ -30,6 +29,7 @@ from resizefix.equivalences.rules import (
 )
 from resizefix.equivalences.table import EQUIVALENCES, AxisEquivalence
 from resizefix.interpolation import CoordinateTransformationMode, Interpolation, Mode
+from resizefix.shapes.output_size import kernel_length
 
 ALIGN_CORNERS = CoordinateTransformationMode.ALIGN_CORNERS
 BY_NUMBER = {equivalence.number: equivalence for equivalence in EQUIVALENCES}

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from resize_runs import count_up, nearest, run, scaled
 
-from resizefix.dialects.resized_length import kernel_length
 from resizefix.equivalences.index_map import TIE_TOLERANCES, coordinates, nearest_indices, samples
 from resizefix.equivalences.rules import forms_of
 from resizefix.interpolation import CoordinateTransformationMode, Mode, NearestMode
+from resizefix.shapes.output_size import kernel_length
 
 FORMS = forms_of(Mode.NEAREST)
 SCALES = sorted({float(np.float32(a / b)) for a in range(1, 9) for b in range(1, 9)} | {0.3172, 1.0001, 2.71, 5.55})

@@ -10,7 +10,6 @@ from onnx import TensorProto
 from resize_runs import count_up, interpolate, noise, run, same_bits, scaled, sized
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.dialects.resized_length import kernel_length
 from resizefix.equivalences.resize_spec import ResizeSpec
 from resizefix.equivalences.rules import (
     ASYMMETRIC,
@@ -24,6 +23,7 @@ from resizefix.equivalences.rules import (
 )
 from resizefix.equivalences.table import EQUIVALENCES
 from resizefix.interpolation import CoordinateTransformationMode, ExtentKind, KeepAspectRatioPolicy, Mode, NearestMode
+from resizefix.shapes.output_size import kernel_length
 
 ALIGN_CORNERS = CoordinateTransformationMode.ALIGN_CORNERS
 SCALES, SIZES = ExtentKind.SCALES, ExtentKind.SIZES

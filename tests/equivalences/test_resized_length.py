@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from onnx.reference import ReferenceEvaluator
 from resize_runs import nearest, open_quietly, run, scaled
 
-from resizefix.dialects.resized_length import every_rule_gives, inference_length, kernel_length, torch_length
 from resizefix.interpolation import CoordinateTransformationMode, NearestMode
+from resizefix.shapes.output_size import every_rule_gives, inference_length, kernel_length, torch_length
 
 FLOOR = nearest((CoordinateTransformationMode.ASYMMETRIC, NearestMode.FLOOR))
 

@@ -17,8 +17,7 @@ from resizefix.operations.sites import find_sites
 from resizefix.runtimes.runtime import Ending, LiveUnavailable, NodeAnswer
 from resizefix.targets.catalogue import target_named
 from resizefix.verification import verify
-from resizefix.verification.conditions import conditions
-from resizefix.verification.verification import Run, SiteDrift, Verification, VerificationStatus
+from resizefix.verification.verification import Run, SiteDrift, Verification, VerificationStatus, conditions
 
 MODEL = FIXTURES / "bisenet_x8_linear_opset10.onnx"
 UP = "(float[1,1,4,5] x) => (float[1,1,8,10] y) <float[4] s = {1, 1, 2, 2}> { y = Resize <%s> (x, , s) }"

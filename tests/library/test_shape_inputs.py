@@ -19,10 +19,10 @@ from resizefix.errors import RefusedError, UsageError
 from resizefix.operations.integer_inputs import IntegerInput, deciding_floats, with_integer_inputs
 from resizefix.runtimes.tensorrt import LiveParser
 from resizefix.shapes.stored_shapes import ModelView
-from resizefix.verification.conditions import Conditions
 from resizefix.verification.integer_inputs import Numerators, prove_integer_inputs
 from resizefix.verification.outside_plan import outside_plan
 from resizefix.verification.plan import Plan
+from resizefix.verification.verification import Conditions
 
 SMALL = """(float[1,3,8,8] x, float[2] size) => (float[?,?,?,?] z) <int64[2] nc = {1, 3}> {
     whole = Cast <to = 7> (size) sizes = Concat <axis = 0> (nc, whole)

@@ -17,8 +17,8 @@ from resizefix.document.document import Document
 from resizefix.library.live import runtime_verdict
 from resizefix.runtimes.catalogue import runtime_named
 from resizefix.runtimes.runtime import Ending, LiveUnavailable
-from resizefix.verification.conditions import conditions
 from resizefix.verification.in_runtime import compare_values, is_right
+from resizefix.verification.verification import conditions
 
 TWO = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["" : 13], producer_name: "me">
     g (float[1,2,4,4] x) => (float[1,2,16,16] z) <float[4] s = {1, 1, 2, 2}> {

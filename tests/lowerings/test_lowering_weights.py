@@ -7,9 +7,9 @@ import pytest
 from lowering_cases import by_scales
 from lowering_runs import native
 
-from resizefix.dialects.resized_length import kernel_length
 from resizefix.interpolation import CoordinateTransformationMode, Interpolation, Mode, NearestMode
 from resizefix.lowerings.matmul import matrix
+from resizefix.shapes.output_size import kernel_length
 
 COORDINATES = [mode for mode in CoordinateTransformationMode if mode.value != "tf_crop_and_resize"]
 OUTSIDE = {"cubic_coeff_a": -0.5, "exclude_outside": True}

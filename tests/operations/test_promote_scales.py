@@ -12,8 +12,8 @@ from resizefix.operations.sites import find_sites
 from resizefix.origins.classify import OriginKind
 from resizefix.outcome import Status
 from resizefix.promotion import Form, NewInputs
-from resizefix.verification.conditions import Conditions
 from resizefix.verification.signatures import Feeding
+from resizefix.verification.verification import Conditions
 from resizefix.verification.verify import verify
 
 

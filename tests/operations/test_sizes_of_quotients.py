@@ -12,7 +12,7 @@ from ort_runs import run
 from resize_texts import refusal
 
 import resizefix
-from resizefix.dialects.resized_length import kernel_length
+from resizefix.shapes.output_size import kernel_length
 
 TEXT = """(float[1,1,2,w] x) => (float[?,?,?,?] y)
     <float[1,1,1,1] k = {1}, int64[1] two = {2}, int64[1] four = {4}, float[2] ones = {1, 1}> {

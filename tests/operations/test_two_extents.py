@@ -10,8 +10,8 @@ from ort_runs import run
 from resize_texts import refusal, statuses
 
 import resizefix
-from resizefix.dialects.resized_length import kernel_length, sampled_scale
 from resizefix.outcome import Status
+from resizefix.shapes.output_size import kernel_length, sampled_scale
 
 LENGTHS = (3, 5, 8, 10)
 SCALES = (0.3, 1 / 3, 0.5, 0.7, 1.0, 1.25, 1.4, 1.5, 2.0, 2.3, 3.0)

@@ -3,8 +3,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from resizefix.dialects.resized_length import inference_lengths, kernel_lengths
 from resizefix.origins.fit import EVERY_SIZE, fit
+from resizefix.shapes.output_size import inference_lengths, kernel_lengths
 
 
 def lengths(function):

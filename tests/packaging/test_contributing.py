@@ -72,10 +72,10 @@ def test_the_lowering_gives_the_bits_of_the_node_and_refuses_what_it_does_not(he
 def test_the_fault_is_found_and_its_edit_removes_it(monkeypatch):
     import onnx
 
+    from resizefix.diagnostics import _sentences
     from resizefix.document.document import Document
     from resizefix.faults.fault import Preferences
     from resizefix.faults.table import resize_nodes
-    from resizefix.reports.sentences import _sentences
     from resizefix.shapes.stored_shapes import ModelView
 
     monkeypatch.setitem(_sentences("faults"), "faults.idle-antialias", "mode nearest does not read antialias")

@@ -5,9 +5,9 @@ from hypothesis import strategies as st
 from onnx import ModelProto, helper, numpy_helper
 from opset_pair import model_of, normal, run
 
-from resizefix.dialects.resized_length import agreed_length
 from resizefix.opsets.constants import Unread, fold
 from resizefix.opsets.value_info_map import ValueInfoMap
+from resizefix.shapes.output_size import agreed_length
 
 
 def hybrid(graph: str, *sites: tuple[str, str, list[float]], opset: int = 13) -> ModelProto:

@@ -8,10 +8,9 @@ from onnx import helper, numpy_helper, shape_inference
 from onnx_text import model
 
 import resizefix
-from resizefix.dialects.resized_length import _is_finite, inference_length, kernel_length
 from resizefix.document.values import dims_of
 from resizefix.scope_path import BodyName, ScopePath
-from resizefix.shapes.output_size import corrected, may_mislead
+from resizefix.shapes.output_size import _is_finite, corrected, inference_length, kernel_length, may_mislead
 from resizefix.shapes.stored_shapes import Shapes, rederive
 
 

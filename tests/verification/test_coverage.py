@@ -13,8 +13,8 @@ from resizefix.input_sizes.experiments.coverage import require_covered
 from resizefix.input_sizes.experiments.image_experiments import Original, Picture
 from resizefix.input_sizes.refusal import SizeRefusedError
 from resizefix.interop import opened
-from resizefix.verification.conditions import conditions
 from resizefix.verification.engine import Engine
+from resizefix.verification.verification import conditions
 
 LARGE = (64, 96)
 PICTURES = {"x": Picture((2, 3), (1, 3, *LARGE))}

@@ -11,9 +11,9 @@ from onnx_text import document
 from resizefix.document.document import Document
 from resizefix.runtimes.ort_session import open_session
 from resizefix.scope_path import MAIN
-from resizefix.verification.conditions import Conditions
 from resizefix.verification.edges import edges
 from resizefix.verification.signatures import Feeding
+from resizefix.verification.verification import Conditions
 from resizefix.verification.verify import verify
 
 WEIGHTS = "float[4,3] w = {0.5, -1, 2, 1.5, 0.25, -2, 1, 1, -0.5, 3, -1, 0.125}, float[4] g = {1, 2, 0.5, -1}"

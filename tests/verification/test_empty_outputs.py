@@ -5,8 +5,7 @@ from onnx_text import document, model
 
 import resizefix
 from resizefix.operations.sites import find_sites
-from resizefix.verification.conditions import conditions
-from resizefix.verification.verification import Verification
+from resizefix.verification.verification import Verification, conditions
 from resizefix.verification.verify import prove_rewrite
 
 COMPUTED = """(float[%s] x) => (float[n,c,h,w] y) <float[4] s0 = {%s}, float[1] one = {1}> {

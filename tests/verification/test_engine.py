@@ -5,11 +5,10 @@ import pytest
 from onnx_text import document
 
 from resizefix.runtimes.ort_session import CannotRunError, open_session
-from resizefix.verification.conditions import Conditions
 from resizefix.verification.engine import Engine
 from resizefix.verification.feeds import Feeder
 from resizefix.verification.fitting import Fitted, fit_feeds
-from resizefix.verification.verification import VerificationStatus
+from resizefix.verification.verification import Conditions, VerificationStatus
 
 HALVED = "(float[1,N] x) => (float[1,N] y) <float two = {2.0}> { half = Div (x, two) y = Add (half, half) }"
 

@@ -15,10 +15,9 @@ from resizefix.verification.draws import Drawer
 from resizefix.verification.edges import Edges
 from resizefix.verification.feed_rows import row
 from resizefix.verification.feeds import Feeder
-from resizefix.verification.fitting import fit_feeds
+from resizefix.verification.fitting import MemoryBudget, fit_feeds
 from resizefix.verification.further_feeds import OF_LIGHT, FurtherFeeds, tells
-from resizefix.verification.memory_budget import MemoryBudget
-from resizefix.verification.plan import TellingValues
+from resizefix.verification.telling_values import TellingValues
 
 
 def further(graph: str, seed: int = 0, opset: int = 18) -> FurtherFeeds:

@@ -6,8 +6,8 @@ import pytest
 from resizefix.document.document import Document
 from resizefix.input_sizes.experiments.images import require_each_alone
 from resizefix.input_sizes.refusal import SizeRefusedError
-from resizefix.verification.conditions import Conditions
 from resizefix.verification.engine import Engine
+from resizefix.verification.verification import Conditions
 
 ALONE = {
     "by pixels": "y = Relu (x)",

@@ -6,10 +6,10 @@ import pytest
 
 import resizefix
 from resizefix.document.document import Document
-from resizefix.verification.conditions import Conditions
 from resizefix.verification.engine import DifferenceError, Engine
 from resizefix.verification.jumps import agree_before_jumps, jumps_of, require_agreement_before
 from resizefix.verification.trial import Side
+from resizefix.verification.verification import Conditions
 
 PEAKS = """(float[1,1,8,8] x) => (float[1,1,8,8] score, bool[1,1,8,8] peak) <float c = {%s}> {
     y = Mul (x, c)

@@ -13,8 +13,8 @@ from resizefix.input_sizes.experiments.image_experiments import Original, Pictur
 from resizefix.input_sizes.experiments.locality import require_local
 from resizefix.input_sizes.refusal import SizeRefusedError
 from resizefix.interop import opened
-from resizefix.verification.conditions import conditions
 from resizefix.verification.engine import Engine
+from resizefix.verification.verification import conditions
 
 SIZES = [(64, 96), (48, 32), (96, 48), (40, 64)]
 

@@ -13,9 +13,8 @@ from resizefix.operations.sites import find_sites
 from resizefix.runtimes.limits import Limits
 from resizefix.runtimes.ort_session import Session
 from resizefix.verification import engine, proof
-from resizefix.verification.conditions import Conditions
 from resizefix.verification.proof import Prover
-from resizefix.verification.verification import Verification
+from resizefix.verification.verification import Conditions, Verification
 
 unwrapped_load = Session._load
 

@@ -7,7 +7,7 @@ from onnx_text import model
 import resizefix
 from resizefix.document.document import Document
 from resizefix.runtimes import limits
-from resizefix.verification.memory_budget import MemoryBudget
+from resizefix.verification.fitting import MemoryBudget
 
 LARGE = model("""(float[1,3,135,240] x) => (float[1,3,"h","w"] y) <float[4] s = {1, 1, 8, 8}>
     { [up] y = Resize <mode = "linear"> (x, , s) }""")

@@ -11,8 +11,8 @@ from resizefix.operations.promote_scales import promote_scales
 from resizefix.operations.sites import find_sites
 from resizefix.runtimes.ort_session import Session
 from resizefix.verification import promotion_comparison
-from resizefix.verification.conditions import Conditions
 from resizefix.verification.proof import Prover
+from resizefix.verification.verification import Conditions
 
 NEAREST = 'mode = "nearest", coordinate_transformation_mode = "asymmetric", nearest_mode = "floor"'
 

@@ -16,9 +16,9 @@ from resizefix.operations.promote_scales import promote_scales as promote
 from resizefix.operations.sites import find_sites
 from resizefix.scope_path import MAIN, BodyName, FunctionName, ScopePath
 from resizefix.shapes.stored_shapes import ModelView
-from resizefix.verification.conditions import Conditions
 from resizefix.verification.extraction import Extraction
 from resizefix.verification.proof import Prover
+from resizefix.verification.verification import Conditions
 from resizefix.verification.verify import prove_rewrite
 
 

@@ -19,9 +19,9 @@ from resizefix.input_sizes.experiments.proof import prove_any
 from resizefix.input_sizes.experiments.there_and_back import require_same_back
 from resizefix.input_sizes.refusal import SizeRefusedError
 from resizefix.interop import opened
-from resizefix.verification.conditions import conditions
 from resizefix.verification.engine import Engine
 from resizefix.verification.plan import SizeStep
+from resizefix.verification.verification import conditions
 
 
 def pooled(n, h, w):

@@ -10,9 +10,8 @@ from onnx import ModelProto, TensorProto, helper, numpy_helper
 from onnx_text import document, model
 
 import resizefix
-from resizefix.verification.conditions import Conditions
 from resizefix.verification.signatures import Feeding
-from resizefix.verification.verification import Verification, VerificationStatus
+from resizefix.verification.verification import Conditions, Verification, VerificationStatus
 from resizefix.verification.verify import verify
 
 SEEDS = st.integers(0, 2**31)

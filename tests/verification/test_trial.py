@@ -14,9 +14,9 @@ from resizefix.runtimes.ort_session import CannotRunError
 from resizefix.scope_path import MAIN
 from resizefix.verification.bounds import FLOAT_BOUND, allows
 from resizefix.verification.compare import compare, measured
-from resizefix.verification.conditions import Conditions
 from resizefix.verification.engine import Engine
 from resizefix.verification.trial import Point, Side, Trial, moved_by_optimising
+from resizefix.verification.verification import Conditions
 from resizefix.verification.verify import prove_rewrite
 
 SUM = onnx_text.model("(float[2] x) => (float[2] y) { y = Add (x, x) }")

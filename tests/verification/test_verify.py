@@ -11,9 +11,8 @@ import pytest
 from resizefix.difference import ErrorBound
 from resizefix.document.document import Document
 from resizefix.errors import UsageError
-from resizefix.verification.conditions import Conditions
 from resizefix.verification.signatures import Feeding
-from resizefix.verification.verification import Verification, VerificationStatus
+from resizefix.verification.verification import Conditions, Verification, VerificationStatus
 from resizefix.verification.verify import verify
 
 CONSTANT = """(float[1,3,h,w] x) => (float[1,3,oh,ow] y) <float[4] s = {1, 1, 3, 3}> {

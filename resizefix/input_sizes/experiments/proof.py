@@ -24,11 +24,10 @@ from resizefix.runtimes.limits import BrokenOffError
 from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError, Session
 from resizefix.verification.bounds import relative_bounds, within
 from resizefix.verification.compare import compare
-from resizefix.verification.conditions import Conditions
 from resizefix.verification.engine import DifferenceError, Engine, run_of
 from resizefix.verification.plan import SizeStep
 from resizefix.verification.trial import AtDefault, Point, Side, Trial
-from resizefix.verification.verification import Verification, VerificationStatus
+from resizefix.verification.verification import Conditions, Verification, VerificationStatus
 
 P = ParamSpec("P")
 _LABEL = Diagnostic("verification.model-of-new-size")

@@ -1,5 +1,5 @@
-"""What scales and sizes hold that they should not: whole numbers where the scales belong, both operands at once, ones
-in the place of batch and channels.
+"""What scales and sizes hold that they should not: whole numbers where the scales belong, both operands at once, two
+numbers for one axis, ones in the place of batch and channels.
 
 onnxscript packs `sizes=` in front when roi and scales are left out, and onnx-modifier drops the inputs left empty: the
 sizes then stand in the place of roi or scales. onnx-graphsurgeon makes int64 of scales written without a point.
@@ -205,6 +205,47 @@ def _whole(scales: Array, lengths: Sequence[int]) -> bool:
 
 def _text(operand: Operand) -> str:
     return Diagnostic("faults.at-run-time") if operand.value is None else numbers_text(operand.value)
+
+
+REPEATED_AXIS = "repeated-axis"
+
+
+def repeated_axis(node: ResizeNode, _: Preferences) -> Fault | None:
+    """An axis stands in `axes` twice, as where lists of axes were merged; shape inference refuses that.
+
+    Equal numbers for it say one thing. A roi that is read has a start and an end for each axis, which must agree too.
+    """
+    axes = node.attributes.get("axes")
+    if axes is None or node.node.op_type != "Resize" or node.opset < 18:
+        return None
+    counted = [axis + node.rank if axis < 0 and node.rank is not None else axis for axis in axes]
+    first = [counted.index(axis) for axis in counted]  # of each place, where its axis stands first
+    kept = [place for place, other in enumerate(first) if place == other]
+    scales, sizes = node.extents
+    extent = scales if sizes is None else sizes
+    if len(kept) == len(axes) or extent is None or (scales is not None and sizes is not None):
+        return None
+    because = Diagnostic("faults.axis-repeated", axes=list(axes))
+    read = {"scales" if sizes is None else "sizes": extent}
+    if node.attributes.get("coordinate_transformation_mode") == "tf_crop_and_resize" and 1 in node.operands:
+        read["roi"] = node.operands[1]
+    inputs, initializers = list(node.node.input), list[TensorProto]()
+    for what, operand in read.items():
+        value = operand.value
+        if value is None:
+            return Fault(REPEATED_AXIS, because, Diagnostic("faults.axis-repeated-computed", what=what))
+        rows = 2 if what == "roi" else 1
+        if value.shape != (rows * len(axes),):
+            return None  # not one number for each axis: another fault
+        numbers = value.reshape(rows, -1)
+        if not np.array_equal(numbers, numbers[:, first]):
+            fix = Diagnostic("faults.axis-repeated-differs", what=what, value=numbers_text(value))
+            return Fault(REPEATED_AXIS, because, fix)
+        initializers.append(node.constant(what, numbers[:, kept].reshape(-1)))
+        inputs[operand.position] = initializers[-1].name
+    once = [axes[place] for place in kept]
+    change = NodeEdit(node.rewritten(inputs=inputs, put={"axes": once}), initializers=initializers)
+    return Fault(REPEATED_AXIS, because, Diagnostic("faults.axis-named-once", axes=once), change)
 
 
 LOST_CHANNELS = "lost-channels"

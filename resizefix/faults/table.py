@@ -69,6 +69,7 @@ ROWS: tuple[FaultRow, ...] = (
     # what they say
     FaultRow(extent_operands.not_a_vector, (extent_operands.EXTENT_SHAPE,)),
     FaultRow(extent_operands.both_extents, (extent_operands.BOTH_EXTENTS,)),
+    FaultRow(extent_operands.repeated_axis, (extent_operands.REPEATED_AXIS,), has_converter=False),
     FaultRow(extents.no_extent, (extents.NO_EXTENT,)),
     FaultRow(extents.short_extent, (extents.SHORT_EXTENT,)),
     FaultRow(extents.impossible, (extents.PLACEHOLDER, extents.IMPOSSIBLE)),

@@ -71,6 +71,16 @@ TEXTS = {
     "scales and sizes": (
         13, 'y = Resize (x, "", s, z)', f"{SCALES}, int64[4] z = {{1, 3, 16, 16}}", "both-extents",
     ),
+    "an axis twice, with scales": (
+        18, 'y = Resize <axes = [2, 3, 3]> (x, "", s)', "float[3] s = {2, 2, 2}", "repeated-axis",
+    ),
+    "an axis twice, once from behind, with sizes": (
+        19, 'y = Resize <axes = [3, 2, -1]> (x, "", "", s)', "int64[3] s = {16, 24, 16}", "repeated-axis",
+    ),
+    "an axis twice, with scales and sizes": (
+        18, 'y = Resize <axes = [2, 3, 3]> (x, "", s, z)', "float[3] s = {2, 2, 2}, int64[3] z = {16, 16, 16}",
+        "repeated-axis",
+    ),
     "neither scales nor sizes": (13, "y = Resize (x)", "float[1,3,16,16] y", "no-extent"),
     "sizes with -1": (13, 'y = Resize (x, "", "", s)', "int64[4] s = {-1, 3, 16, 16}", "placeholder-size"),
     "a scale of 0": (13, 'y = Resize (x, "", s)', "float[4] s = {1, 1, 0, 0}, float[1,3,16,16] y", "impossible-extent"),
@@ -175,6 +185,16 @@ REFUSED = {
     "two sizes of which axes": (13, 'y = Resize (x, "", "", s)', "int64[2] s = {16, 16}", "it has 2 sizes, and"),
     "five scales": (13, 'y = Resize (x, "", s)', "float[5] s = {1, 1, 1, 2, 2}", "one number for each axis"),
     "scales beside other axes": (18, 'y = Resize <axes = [2, 3]> (x, "", s)', SCALES, "its attribute axes names"),
+    "two scales for one axis": (
+        18, 'y = Resize <axes = [2, 3, 3]> (x, "", s)', "float[3] s = {2, 2, 3}",
+        "the numbers of its scales for that axis differ: [2.0, 2.0, 3.0]",
+    ),
+    "computed sizes for an axis that stands twice": (
+        18, 'a = Shape <start = 1> (x) y = Resize <axes = [2, 3, 3]> (x, "", "", a)', "", "computed at run time",
+    ),
+    "an axis twice, with two scales": (
+        18, 'y = Resize <axes = [2, 3, 3]> (x, "", s)', "float[2] s = {2, 2}", "its attribute axes names",
+    ),
     "sizes before opset 11": (10, "y = Resize (x, s)", "int64[4] s = {1, 3, 16, 16}", "of opset 10 has none"),
     "sizes where scales are": (8, "y = Upsample (x, s) ", "int32[2] s = {16, 16}", "one scale per axis"),
 }  # fmt: skip
@@ -193,6 +213,22 @@ def test_a_fault_whose_meaning_is_not_certain_is_refused_with_the_reason(opset, 
 def test_an_operand_of_strings_is_refused_and_no_cast_is_tried(operands):
     broken = small(13, f"y = Resize ({operands})", 'string[4] s = {"1", "1", "2", "two"}')
     assert "string" in refusal(resizefix.repair(broken, on_refusal="return"))
+
+
+@pytest.mark.parametrize(("end", "is_certain"), [(0.5, True), (0.75, False)])
+def test_an_axis_that_stands_twice_goes_from_the_roi_too_where_its_ends_agree(end, is_certain):
+    crop = 'coordinate_transformation_mode = "tf_crop_and_resize", mode = "linear"'
+    roi = f"float[6] r = {{0, 0.25, 0.25, 1, 0.5, {end}}}"
+    broken = small(18, f"y = Resize <axes = [2, 3, 3], {crop}> (x, r, s)", f"float[3] s = {{2, 2, 2}}, {roi}")
+    result = resizefix.repair(broken, on_refusal="return")
+    if is_certain:
+        wanted = small(18, f"y = Resize <axes = [2, 3], {crop}> (x, r, s)",
+                       "float[2] s = {2, 2}, float[4] r = {0, 0.25, 1, 0.5}")  # fmt: skip
+        x = {"x": np.arange(192, dtype=np.float32).reshape(1, 3, 8, 8)}
+        outputs = [opened(one, optimized=True).run(None, x)[0] for one in (result.model, wanted)]
+        assert np.array_equal(*outputs)
+    else:
+        assert "its roi for that axis differ: [0.0, 0.25, 0.25, 1.0, 0.5, 0.75]" in refusal(result)
 
 
 TWO_EXTENTS_TWICE = """(float[1,3,8,8] x) => (float[a, b, c, d] y)

@@ -16,7 +16,7 @@ from resizefix.document.scopes import Definition
 from resizefix.document.text import numbers_text
 from resizefix.document.values import Array
 from resizefix.faults.fault import Fault, Preferences
-from resizefix.faults.operators import SINCE_11, simple_rounding
+from resizefix.faults.operators import simple_rounding
 from resizefix.faults.resize_node import Operand, ResizeNode
 from resizefix.faults.types import plain_fraction, stored_pair
 from resizefix.shapes.operand import attribute_of
@@ -34,7 +34,7 @@ def lost_asymmetric(node: ResizeNode, _: Preferences) -> Fault | None:
     The adapter (onnx/version_converter/adapters/resize_10_11.h) gives the node a constant roi [0,…,1,…] and no
     attribute, so that opset 11's default half_pixel takes the place of Resize-10's asymmetric.
     """
-    if node.node.op_type != "Resize" or node.opset < 11 or set(node.attributes) & SINCE_11:
+    if node.node.op_type != "Resize" or node.opset < 11 or set(node.attributes) - {"mode"}:
         return None
     roi = node.operands.get(1)
     if roi is None or roi.value is None or roi.value.dtype.kind != "f" or 2 not in node.operands:

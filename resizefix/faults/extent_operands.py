@@ -213,24 +213,25 @@ REPEATED_AXIS = "repeated-axis"
 def repeated_axis(node: ResizeNode, _: Preferences) -> Fault | None:
     """An axis stands in `axes` twice, as where lists of axes were merged; shape inference refuses that.
 
-    Equal numbers for it say one thing. A roi that is read has a start and an end for each axis, which must agree too.
+    Equal numbers for it say one thing, unless the stored shape says another. A roi that is read has a start and an end
+    for each axis, which must agree too.
     """
     axes = node.attributes.get("axes")
     if axes is None or node.node.op_type != "Resize" or node.opset < 18:
         return None
-    counted = [axis + node.rank if axis < 0 and node.rank is not None else axis for axis in axes]
-    first = [counted.index(axis) for axis in counted]  # of each place, where its axis stands first
-    kept = [place for place, other in enumerate(first) if place == other]
+    places = [axis + node.rank if axis < 0 and node.rank is not None else axis for axis in axes]
+    first = [places.index(axis) for axis in places]
+    once = [place for place, other in enumerate(first) if place == other]
     scales, sizes = node.extents
     extent = scales if sizes is None else sizes
-    if len(kept) == len(axes) or extent is None or (scales is not None and sizes is not None):
+    if len(once) == len(axes) or extent is None or (scales is not None and sizes is not None):
         return None
     because = Diagnostic("faults.axis-repeated", axes=list(axes))
-    read = {"scales" if sizes is None else "sizes": extent}
+    per_axis = {"scales" if sizes is None else "sizes": extent}
     if node.attributes.get("coordinate_transformation_mode") == "tf_crop_and_resize" and 1 in node.operands:
-        read["roi"] = node.operands[1]
+        per_axis["roi"] = node.operands[1]
     inputs, initializers = list(node.node.input), list[TensorProto]()
-    for what, operand in read.items():
+    for what, operand in per_axis.items():
         value = operand.value
         if value is None:
             return Fault(REPEATED_AXIS, because, Diagnostic("faults.axis-repeated-computed", what=what))
@@ -241,11 +242,20 @@ def repeated_axis(node: ResizeNode, _: Preferences) -> Fault | None:
         if not np.array_equal(numbers, numbers[:, first]):
             fix = Diagnostic("faults.axis-repeated-differs", what=what, value=numbers_text(value))
             return Fault(REPEATED_AXIS, because, fix)
-        initializers.append(node.constant(what, numbers[:, kept].reshape(-1)))
+        initializers.append(node.constant(what, numbers[:, once].reshape(-1)))
         inputs[operand.position] = initializers[-1].name
-    once = [axes[place] for place in kept]
-    change = NodeEdit(node.rewritten(inputs=inputs, put={"axes": once}), initializers=initializers)
-    return Fault(REPEATED_AXIS, because, Diagnostic("faults.axis-named-once", axes=once), change)
+    named = [axes[place] for place in once]
+    lengths, stored = (
+        sizes_at([places[place] for place in once], dims) for dims in (node.input_dims, node.stored_dims)
+    )
+    numbers = [] if extent.value is None else extent.value[once].tolist()
+    outputs = [made_length(*pair) if isinstance(pair[1], int) else None for pair in zip(numbers, lengths, strict=True)]
+    wanted = numbers if extent is sizes else outputs
+    if any(isinstance(out, int) and size not in (None, out) for out, size in zip(stored, wanted, strict=True)):
+        fix = Diagnostic("faults.axis-repeated-stored", stored=list(node.stored_dims or ()))
+        return Fault(REPEATED_AXIS, because, fix)
+    change = NodeEdit(node.rewritten(inputs=inputs, put={"axes": named}), initializers=initializers)
+    return Fault(REPEATED_AXIS, because, Diagnostic("faults.axis-named-once", axes=named), change)
 
 
 LOST_CHANNELS = "lost-channels"

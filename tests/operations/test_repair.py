@@ -192,6 +192,10 @@ REFUSED = {
     "computed sizes for an axis that stands twice": (
         18, 'a = Shape <start = 1> (x) y = Resize <axes = [2, 3, 3]> (x, "", "", a)', "", "computed at run time",
     ),
+    "an axis twice, and an output that is scaled twice": (
+        18, 'y = Resize <axes = [2, 3, 3]> (x, "", s)', "float[3] s = {2, 2, 2}, float[1,3,16,32] y",
+        "its stored output shape [1, 3, 16, 32] is another",
+    ),
     "an axis twice, with two scales": (
         18, 'y = Resize <axes = [2, 3, 3]> (x, "", s)', "float[2] s = {2, 2}", "its attribute axes names",
     ),

@@ -68,6 +68,7 @@ SENTENCES = {
     "faults.axis-repeated": "its attribute axes {axes} names an axis twice, which onnxruntime refuses",
     "faults.axis-named-once": "the numbers for it are equal, and one of them stays: axes become {axes}",
     "faults.axis-repeated-differs": "the numbers of its {what} for that axis differ: {value}; which was meant is not in the file, so correct them",
+    "faults.axis-repeated-stored": "its stored output shape {stored} is another than the numbers for each axis once give; which was meant is not in the file, so correct it",
     "faults.axis-repeated-computed": "its {what} are computed at run time, so whether they give that axis equal numbers is not known; name it once",
     "faults.no-extent": "neither scales nor sizes hold a value",
     "faults.no-stored-output": "no stored shape says how large its output is either; export the model again",

@@ -75,11 +75,11 @@ def _ask(question: Question) -> list[tuple[str, Any]]:
     for number, reading in enumerate(question.readings, 1):
         click.echo(f"  {number}: {reading.meaning}", err=True)
     answer = click.prompt("number", type=click.IntRange(1, len(question.readings)), err=True)
-    made: list[tuple[str, Any]] = []
+    options: list[tuple[str, Any]] = []
     for node, name in readings_of(question.args(question.readings[answer - 1].name)):
         option = {"keep": "keep", "follow": "follow_input"}.get(name, "read")
-        made.append((option, node if option != "read" else (node, name)))
-    return made
+        options.append((option, node if option != "read" else (node, name)))
+    return options
 
 
 def _why_not(result: Result) -> NotChanged:
@@ -124,8 +124,8 @@ def _extra(result: Result, path: str | None, is_changed: bool) -> ExtraOutput | 
     shapes = [{"name": name, "before": list(old), "after": list(new)} for name, old, new in resolution.shapes]
     assumed = [{**fields(use, "node", "convention", "meaning"), "args": list(use.args)} for use in resolution.assumed]
     choices = [_choice_json(question) for question in resolution.choices]
-    told = {"assumed": assumed, "choices": choices, "shapes": shapes}
-    return ExtraOutput({**asked, **fields(resolution, "inferred", "approximate"), **told}, show)
+    lists = {"assumed": assumed, "choices": choices, "shapes": shapes}
+    return ExtraOutput({**asked, **fields(resolution, "inferred", "approximate"), **lists}, show)
 
 
 def _choice_json(question: Question) -> dict[str, Any]:

@@ -36,8 +36,8 @@ def names_several(word: str | None) -> bool:
 
 def is_about_many(params: Mapping[str, Any]) -> bool:
     """Whether what was typed names more than one model, or a way to name more."""
-    more = params.get("more") or params.get("jsonl") or params.get("output_dir") is not None
-    return bool(more) or names_several(params["model"])
+    others = params.get("more") or params.get("jsonl") or params.get("output_dir") is not None
+    return bool(others) or names_several(params["model"])
 
 
 def models_of(words: Sequence[str], output_dir: str | None) -> list[ModelFile]:

@@ -171,9 +171,9 @@ def _first_violation(answer: Mapping[str, Any]) -> str:
         refusing.sort(key=LEGACY_TARGET.choices.__contains__)
     first = next(_each_violation({refusing[0]: targets[refusing[0]]}), "")
     others = len(_violations(answer)) - 1
-    more = f" (and {others} more, which -v lists)" if others > 0 else ""
+    rest = f" (and {others} more, which -v lists)" if others > 0 else ""
     at = f"; {refusing[0]}" if len(refusing) > _MOST_NAMED else ""
-    return f"{_names(refusing)}{at}: {first}{more}"
+    return f"{_names(refusing)}{at}: {first}{rest}"
 
 
 def _names(targets: Sequence[str]) -> str:

@@ -277,13 +277,13 @@ class ProgressLine:
         self._began = time.monotonic()
         self._shown = ""
 
-    def __call__(self, made: int, total: int, what: str) -> None:
+    def __call__(self, done: int, total: int, what: str) -> None:
         """So many of so many steps are done; `what` is what was done last."""
         took = time.monotonic() - self._began
         if not self._shown and took < _QUIET_FOR:
             return
         most = max(_columns() - 1, 1)  # in the last column, some terminals break a line
-        line = line_within(most, made, total, took, f"{self._doing}: {what}")
+        line = line_within(most, done, total, took, f"{self._doing}: {what}")
         if line != self._shown:
             self._shown = line
             click.echo(f"{_CLEARED}{line}", nl=False, err=True)
@@ -295,11 +295,11 @@ class ProgressLine:
             self._shown = ""
 
 
-def line_within(most: int, made: int, total: int, took: float, what: str) -> str:
-    """What is shown after `took` seconds, in at most so many columns (1 or more): a bar where words fit beside it."""
+def line_within(most: int, done: int, total: int, took: float, what: str) -> str:
+    """What is shown after `took` seconds, in at most so many columns (1 or more): a bar where words fit next to it."""
     from resizefix.reports.wording import columns, shortened  # which imports onnx
 
-    part = min(made / max(total, 1), 1.0)
+    part = min(done / max(total, 1), 1.0)
     left = int(took * (1 / part - 1)) if part else 0
     figures = f"{int(part * 100):3}%  {left // 3600:02}:{left // 60 % 60:02}:{left % 60:02}"
     bar = f"  [{'#' * int(part * _BAR):{_BAR}}]  "

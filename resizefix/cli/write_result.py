@@ -56,8 +56,8 @@ def writing_command(
     """A command that reads IN (the argument `model`) and writes OUT; with --output-dir, also many models at once."""
     first, out = model or model_argument(metavar="IN"), click.Argument(["out"], required=False, type=click.Path())
     # Subcommand.format_usage writes another line for these.
-    more = click.Argument(["more"], nargs=-1, metavar="", type=click.Path())
-    return subcommand(name, first, out, more, example=example, cls=cls)
+    others = click.Argument(["more"], nargs=-1, metavar="", type=click.Path())
+    return subcommand(name, first, out, others, example=example, cls=cls)
 
 
 class WithLastArgument(Subcommand):
@@ -192,25 +192,25 @@ def _show(
 
     result, _, why = reached
     verbose = output_mode().verbose
-    made = _made(model, result, path, time.perf_counter() - began) if why is None else None
+    change = _made(model, result, path, time.perf_counter() - began) if why is None else None
     text.show_result(
         result,
         texts=verbose or options["dry_run"],
         sessions=verbose,
         refused=why and why.outcome,
         kept=why is None,
-        table=result_table(result, made) if made is not None else None,
+        table=result_table(result, change) if change is not None else None,
     )
     if further is not None:
         further.show()
-    if made is not None and path is not None:
-        text.show_lost_targets(made.moved.lost, made.moved.kept_by_integers)
+    if change is not None and path is not None:
+        text.show_lost_targets(change.moved.lost, change.moved.kept_by_integers)
     if further is not None:
         further.show_last()
-    if made is not None and command in _KEEPING_THE_MEANING:
+    if change is not None and command in _KEEPING_THE_MEANING:
         from resizefix.faults.table import named_faults
 
-        text.show_optional_faults(named_faults(made.before))
+        text.show_optional_faults(named_faults(change.before))
     if why is None:
         text.show_written(path)
     elif reached.is_already and options["copy_unchanged"]:

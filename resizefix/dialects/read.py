@@ -173,14 +173,14 @@ class _Reader:
         hint = Diagnostic("dialects.needs-opset-19") if spelling == "half_pixel_symmetric" else ""
         raise self.not_a_value(name, spelling, sorted(str(member.value) for member in allowed), hint)
 
-    def not_a_value(self, name: str, spelling: str, known: Sequence[str], hint: str) -> RefusedError:
+    def not_a_value(self, name: str, spelling: str, values: Sequence[str], hint: str) -> RefusedError:
         return self.refusal(
             name,
             "dialects.no-such-value",
             name=name,
             spelling=spelling,
             dialect=self.dialect.name,
-            known=", ".join(known),
+            known=", ".join(values),
             hint=hint,
         )
 

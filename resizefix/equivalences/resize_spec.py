@@ -148,13 +148,13 @@ class ResizeSpec:
 
 
 def _by_scale(size: int | None, scale: float | None) -> Axis:
-    known = size is not None and scale is not None
-    return Axis(size, kernel_length(scale, size) if known else None, scale)
+    fixed = size is not None and scale is not None
+    return Axis(size, kernel_length(scale, size) if fixed else None, scale)
 
 
 def _by_size(size: int | None, out: int | None) -> Axis:
-    known = size is not None and out is not None and size > 0
-    return Axis(size, out, sampled_scale(size, out) if known else None)
+    fixed = size is not None and out is not None and size > 0
+    return Axis(size, out, sampled_scale(size, out) if fixed else None)
 
 
 def _by_policy(axes: tuple[Axis, ...], policy: KeepAspectRatioPolicy) -> tuple[Axis, ...]:

@@ -72,14 +72,14 @@ def forms_of(mode: Mode) -> tuple[Form, ...]:
 
 def factor(axis: Axis) -> int | None:
     """The whole number ≥ 2 that the axis is scaled up by; None: it is not."""
-    found = axis.factor
-    return found if found is not None and 2 <= found <= LARGEST_FACTOR and _is_short(axis) else None
+    number = axis.factor
+    return number if number is not None and 2 <= number <= LARGEST_FACTOR and _is_short(axis) else None
 
 
 def divisor(axis: Axis) -> int | None:
     """The whole number k ≥ 2 where the scale is float32(1/k); None: it is not."""
-    found = axis.divisor
-    return found if found is not None and found <= LARGEST_FACTOR and _is_short(axis) else None
+    number = axis.divisor
+    return number if number is not None and number <= LARGEST_FACTOR and _is_short(axis) else None
 
 
 def _is_short(axis: Axis) -> bool:
@@ -159,11 +159,11 @@ def same_samples(axis: Axis, form: Form, interpolation: Interpolation) -> frozen
 @lru_cache(maxsize=256)
 def _by_samples(mode: Mode, antialias: bool, scale: float, size: int, out: int) -> dict[bytes, frozenset[Form]]:
     """The forms that read the same samples of an axis, by the digest of these."""
-    found: dict[bytes, frozenset[Form]] = {}
+    forms: dict[bytes, frozenset[Form]] = {}
     for form in forms_of(mode):
         digest = samples(mode, antialias, form, scale, size, out)
-        found[digest] = found.get(digest, NOTHING) | {form}
-    return found
+        forms[digest] = forms.get(digest, NOTHING) | {form}
+    return forms
 
 
 def _swapped(form: Form, *coordinate_modes: CoordinateTransformationMode) -> frozenset[Form]:

@@ -341,15 +341,15 @@ def _reachable(
     axis: Axis, start: Form, interpolation: Interpolation, allow_inexact: bool
 ) -> dict[Form, frozenset[AxisEquivalence]]:
     """Every form this axis may take, with the equivalences that lead there: the exact ones first."""
-    found: dict[Form, frozenset[AxisEquivalence]] = {start: frozenset()}
+    reached: dict[Form, frozenset[AxisEquivalence]] = {start: frozenset()}
     for usable in (_EXACT_ROWS, _ROWS if allow_inexact else ()):
-        frontier = list(found)
+        frontier = list(reached)
         while frontier:
             form = frontier.pop(0)
             for row in usable:
                 others = row.alike(axis, form, interpolation)
-                if not others <= found.keys():
-                    for other in sorted(others - found.keys()):
-                        found[other] = found[form] | {row}
+                if not others <= reached.keys():
+                    for other in sorted(others - reached.keys()):
+                        reached[other] = reached[form] | {row}
                         frontier.append(other)
-    return found
+    return reached

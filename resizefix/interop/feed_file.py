@@ -83,8 +83,8 @@ def _feed_arrays(fed: Fed, stored: StoredArrays, entries: Sequence[TensorInput])
     names = required if max(stored.by_place, default=-1) < len(required) else [entry.name for entry in entries]
     arrays, unknown, note = assigned(stored, names, "input", [entry.name for entry in entries])
     if unknown:
-        known = ", ".join(entry.name for entry in entries)
-        raise UsageError("interop.feed-no-such-input", name=f"{stored.path}: {', '.join(unknown)}", known=known)
+        inputs = ", ".join(entry.name for entry in entries)
+        raise UsageError("interop.feed-no-such-input", name=f"{stored.path}: {', '.join(unknown)}", known=inputs)
     fed.notes.extend(filter(None, [note]))
     for entry in entries:
         if entry.name not in arrays:
@@ -198,7 +198,7 @@ def _layout(path: str, entry: TensorInput) -> tuple[int, bool]:
 
 
 def _pixels(path: str, mode: str) -> Array:
-    """The picture upright, as a viewer shows it: cameras store which way is up beside the pixels."""
+    """The picture upright, as a viewer shows it: cameras store which way is up next to the pixels."""
     try:
         from PIL import Image, ImageOps
     except ImportError as error:

@@ -99,7 +99,7 @@ def _with_own_domains(graph: gs.Graph) -> gs.Graph:
     vars(other).update(vars(graph))
     if graph.import_domains is not None:
         versions = {entry.domain: entry.version for entry in graph.import_domains}
-        if "ai.onnx" in versions:  # the long name of the domain "", for which version 1 would be added beside it
+        if "ai.onnx" in versions:  # the long name of the domain "", for which version 1 would be added to it
             versions.setdefault("", versions["ai.onnx"])
         other.import_domains = [helper.make_opsetid(domain, version) for domain, version in versions.items()]
     return other
@@ -119,9 +119,9 @@ def _constants_kept(graph: gs.Graph) -> Iterator[None]:
         if not isinstance(proto, TensorProto):
             continue
         own_name = proto.name if proto.HasField("name") else None
-        known = protos.setdefault(id(proto), (proto, own_name, tensor.name))
-        if known[2] != tensor.name:
-            raise UsageError("interop.shared-constants", known=known[2], name=tensor.name)
+        first = protos.setdefault(id(proto), (proto, own_name, tensor.name))
+        if first[2] != tensor.name:
+            raise UsageError("interop.shared-constants", known=first[2], name=tensor.name)
     try:
         yield
     finally:

@@ -61,16 +61,16 @@ def nearest_of(
 ) -> list[Recovered]:
     """Every interpolation of mode nearest that copies these samples, in onnxruntime of today and of before; `first` is
     preferred to the others."""
-    found: list[Recovered] = []
+    recovered: list[Recovered] = []
     lengths = [(axis.size, len(axis.indices)) for axis in axes]
     for scales, is_by_scales in _scales(lengths):
         for form in dict.fromkeys((first, *_FORMS)):
             if form[0] is not _C.TF_CROP_AND_RESIZE and all(
                 _copies(axis, form, scale) for axis, scale in zip(axes, scales, strict=True)
             ):
-                found.append(Recovered(Interpolation(Mode.NEAREST, *form), scales, is_by_scales))
-    preferred = [one for one in found if _form(one) == first]
-    return preferred + [one for one in found if _form(one) != first]
+                recovered.append(Recovered(Interpolation(Mode.NEAREST, *form), scales, is_by_scales))
+    preferred = [one for one in recovered if _form(one) == first]
+    return preferred + [one for one in recovered if _form(one) != first]
 
 
 def _form(one: Recovered) -> tuple[CoordinateTransformationMode, NearestMode | None]:
@@ -91,14 +91,14 @@ def weighted_of(matrices: Sequence[Floats]) -> list[Recovered]:
     copied = [table for table in tables if table is not None]
     if len(copied) == len(matrices):
         return nearest_of(copied)
-    found: list[Recovered] = []
+    recovered: list[Recovered] = []
     lengths = [(weights.shape[1], weights.shape[0]) for weights in matrices]
     for scales, is_by_scales in _scales(lengths):
         for interpolation in _WEIGHTED:
             error = _error(matrices, interpolation, scales)
             if error is not None:
-                found.append(Recovered(interpolation, scales, is_by_scales, error))
-    return sorted(found, key=lambda one: one.error > _LAST_BITS)
+                recovered.append(Recovered(interpolation, scales, is_by_scales, error))
+    return sorted(recovered, key=lambda one: one.error > _LAST_BITS)
 
 
 def _one_sample_each(weights: Floats) -> Sampled | None:
@@ -136,7 +136,7 @@ _WEIGHTED = tuple(_weighted())
 
 def kernel_of(dense: Floats, factors: Sequence[int]) -> list[tuple[Recovered, list[Kernel]]]:
     """Every interpolation whose deconvolution by these whole factors has the kernel `dense`, with that of each axis."""
-    found = []
+    recovered = []
     for interpolation in _WEIGHTED:
         plain = not interpolation.antialias and not interpolation.exclude_outside
         if not plain or interpolation.coordinate_transformation_mode not in LATTICE:
@@ -146,8 +146,8 @@ def kernel_of(dense: Floats, factors: Sequence[int]) -> list[tuple[Recovered, li
         if own.shape == dense.shape:
             error = float(np.abs(own - dense).sum())
             if error <= WITHIN:
-                found.append((Recovered(interpolation, tuple(map(float, factors)), True, error), kernels))
-    return found
+                recovered.append((Recovered(interpolation, tuple(map(float, factors)), True, error), kernels))
+    return recovered
 
 
 def _scales(lengths: Sequence[tuple[int, int]]) -> Iterator[tuple[tuple[float, ...], bool]]:

@@ -82,8 +82,8 @@ class TracedEntry:
     @property
     def hints(self) -> tuple[float, ...]:
         """The numbers it is written with, floating-point ones first: a factor rather is one than an index."""
-        numbers = sorted(numbers_in(self.expression), key=lambda found: not found.dtype.startswith("float"))
-        values = [float(found.value) for found in numbers]
+        numbers = sorted(numbers_in(self.expression), key=lambda number: not number.dtype.startswith("float"))
+        values = [float(number.value) for number in numbers]
         return tuple(dict.fromkeys([*values, *(1 / value for value in values if value)]))
 
     def at(self, sizes: Mapping[Size, Array]) -> Array:

@@ -48,29 +48,30 @@ class Multiple:
         return int(self.lengths[np.searchsorted(EVERY_SIZE, size)])
 
 
-def fit(meant: Lengths, made: Lengths, hints: Iterable[float] = ()) -> Multiple | None:
+def fit(meant: Lengths, computed: Lengths, hints: Iterable[float] = ()) -> Multiple | None:
     """The scale behind output sizes, one for each of EVERY_SIZE; None if there is none.
 
-    `meant` are the sizes that the chain aims at, `made` those that come out: the same, unless the chain divides what it
-    aims at by the input's size and the kernel multiplies again. `hints` are numbers that it may well be, tried first.
+    `meant` are the sizes that the chain aims at, `computed` those that come out: the same, unless the chain divides
+    what it aims at by the input's size and the kernel multiplies again. `hints` are numbers that it may well be, tried
+    first.
     """
     almost: dict[float, int] = {}
     for candidate in _candidates(meant, tuple(hints)):
         for scale in _neighbours(candidate):
             misses = np.abs(kernel_lengths(scale, EVERY_SIZE) - meant)
             if not misses.any():
-                return _multiple(scale, made)
+                return _multiple(scale, computed)
             if misses.max() == 1 and np.count_nonzero(misses) <= _MOST_ROUNDED * misses.size:
                 almost.setdefault(scale, int(np.count_nonzero(misses)))
-    return _multiple(min(almost, key=almost.__getitem__), made) if almost else None
+    return _multiple(min(almost, key=almost.__getitem__), computed) if almost else None
 
 
-def _multiple(scale: float, made: Lengths) -> Multiple:
+def _multiple(scale: float, computed: Lengths) -> Multiple:
     rules = (kernel_lengths, inference_lengths)
-    kernel, inference = (_first(rule(scale, EVERY_SIZE) != made) for rule in rules)
+    kernel, inference = (_first(rule(scale, EVERY_SIZE) != computed) for rule in rules)
     near = _neighbours(scale)
-    right = [one for one in near if all(np.array_equal(rule(one, EVERY_SIZE), made) for rule in rules)]
-    return Multiple(scale, kernel, inference, right[0] if right else None, made)
+    right = [one for one in near if all(np.array_equal(rule(one, EVERY_SIZE), computed) for rule in rules)]
+    return Multiple(scale, kernel, inference, right[0] if right else None, computed)
 
 
 def _neighbours(candidate: float) -> tuple[float, float]:
@@ -84,7 +85,7 @@ def _first(differing: npt.NDArray[np.bool_]) -> int | None:
 
 def _candidates(meant: Lengths, hints: tuple[float, ...]) -> Iterator[float]:
     lowest = _extreme(max, meant[:_FITTED_FIRST], EVERY_SIZE[:_FITTED_FIRST])
-    highest = _extreme(min, meant[:_FITTED_FIRST], EVERY_SIZE[:_FITTED_FIRST], more=1)
+    highest = _extreme(min, meant[:_FITTED_FIRST], EVERY_SIZE[:_FITTED_FIRST], added=1)
     # A factor or product that the chain rounded leaves an interval that lacks it by a unit in the last place.
     room = abs(highest) * Fraction(1, 2**22)
     yield from (hint for hint in hints if math.isfinite(hint) and lowest - room <= Fraction(hint) <= highest + room)
@@ -105,14 +106,14 @@ def _candidates(meant: Lengths, hints: tuple[float, ...]) -> Iterator[float]:
 
 
 def _extreme(
-    which: Callable[[Iterable[Fraction]], Fraction], numerators: Lengths, denominators: Lengths, more: int = 0
+    which: Callable[[Iterable[Fraction]], Fraction], numerators: Lengths, denominators: Lengths, added: int = 0
 ) -> Fraction:
-    """The largest or smallest (`which`) of (numerator + more) / denominator."""
+    """The largest or smallest (`which`) of (numerator + added) / denominator."""
     if numerators.max() >= _LARGEST_DISTINCT or numerators.min() <= -_LARGEST_DISTINCT:
         pairs = zip(numerators, denominators, strict=True)
-        return which(Fraction(int(top) + more, int(bottom)) for top, bottom in pairs)
-    place = int((np.argmax if which is max else np.argmin)((numerators + more) / denominators))
-    return Fraction(int(numerators[place]) + more, int(denominators[place]))
+        return which(Fraction(int(top) + added, int(bottom)) for top, bottom in pairs)
+    place = int((np.argmax if which is max else np.argmin)((numerators + added) / denominators))
+    return Fraction(int(numerators[place]) + added, int(denominators[place]))
 
 
 def _simplest(lowest: Fraction, highest: Fraction) -> Fraction:

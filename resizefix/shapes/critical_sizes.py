@@ -122,9 +122,9 @@ class _Probes:
 class _Measuring(SizeFlow):
     """Follows sizes, and notes what nodes compare on the way."""
 
-    def __init__(self, view: ModelView, inputs: Mapping[str, Dims], found: dict[Place, float]) -> None:
+    def __init__(self, view: ModelView, inputs: Mapping[str, Dims], distances: dict[Place, float]) -> None:
         super().__init__(view, inputs)
-        self._found = found
+        self._found = distances
 
     def work_out_all(self) -> None:
         """Follow every node."""

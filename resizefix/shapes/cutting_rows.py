@@ -25,8 +25,8 @@ def split(n: NodeSizes) -> list[DimList]:
         raise n.misfit(0)
     parts = _parts(n, dim, listed)
     lengths = n.listed(1) if n.has(1) else n.listed_attribute("split") or []
-    for found, given in zip(parts, lengths, strict=True):
-        n.meet(given, found)
+    for length, given in zip(parts, lengths, strict=True):
+        n.meet(given, length)
     return [(*dims[:axis], part, *dims[axis + 1 :]) for part in parts]
 
 
@@ -180,8 +180,8 @@ def _cut(n: NodeSizes, dim: Dim, start: Dim, end: Dim, step: int) -> Dim:
             n.meet(length, dim)
         n.meet(end, sizes.total([first, length]))
         return sizes.ceil_div(length, step)
-    found = sizes.minus(last, first) if sizes.fixed(first) != 0 else last
-    return sizes.ceil_div(found, step)
+    span = sizes.minus(last, first) if sizes.fixed(first) != 0 else last
+    return sizes.ceil_div(span, step)
 
 
 def _may_be_tail(n: NodeSizes, dim: Dim, start: Dim, end: Dim) -> bool:

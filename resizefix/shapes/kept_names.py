@@ -248,7 +248,7 @@ def _common(given: Sequence[Sizes | None]) -> Sizes | None:
 
 
 def _broadcast(given: Sequence[Sizes | None]) -> Sizes | None:
-    """The sizes of the output of an elementwise operator, counted from the end: of several, that beside ones."""
+    """The sizes of the output of an elementwise operator, counted from the end: of several, that which is not 1."""
     known_sizes = [sizes for sizes in given if sizes is not None]
     if not known_sizes or len(known_sizes) < len(given):
         return None

@@ -81,7 +81,7 @@ def gather(n: NodeSizes) -> list[DimList]:
 
 
 def gather_elements(n: NodeSizes) -> list[DimList]:
-    """The sizes are those of the indices; beside the axis they are those of the data, where they are as large here."""
+    """The sizes are those of the indices; on all other axes those of the data, where they are as large here."""
     dims, indices = n.dims(0), n.dims(1)
     axis = axis_of(n.attribute("axis", 0), len(dims))
     n.reaches(dims[axis])
@@ -105,7 +105,7 @@ def gather_nd(n: NodeSizes) -> list[DimList]:
 
 
 def _require_within(n: NodeSizes, dims: DimList, indices: DimList, axis: int) -> None:
-    """Beside the axis, indices are no longer than the data."""
+    """On all other axes, indices are no longer than the data."""
     if len(dims) != len(indices) or any(
         place != axis and (index.old or 0) > (dim.old or 0)
         for place, (dim, index) in enumerate(zip(dims, indices, strict=True))

@@ -233,16 +233,16 @@ def value_of_node(node: NodeProto, document: Document) -> Array | None:
 Sources = Callable[[Definition], Iterable[Definition]]
 
 
-def operands_first(start: Definition, sources: Sources, known: Container[Key]) -> Iterator[tuple[Definition, bool]]:
-    """Every definition behind `start` and itself, each after all that it is computed from, but for those in `known`.
+def operands_first(start: Definition, sources: Sources, visited: Container[Key]) -> Iterator[tuple[Definition, bool]]:
+    """Every definition behind `start` and itself, each after all that it is computed from, but for those in `visited`.
 
-    The second of each pair is True where the definition depends on itself. The caller puts each into `known`.
+    The second of each pair is True where the definition depends on itself. The caller puts each into `visited`.
     """
     pending: list[tuple[Definition, bool]] = [(start, False)]
     opened: set[Key] = set()
     while pending:
         current, sources_are_known = pending.pop()
-        if current.key in known:
+        if current.key in visited:
             continue
         if sources_are_known:
             yield current, False
@@ -251,7 +251,7 @@ def operands_first(start: Definition, sources: Sources, known: Container[Key]) -
         else:
             opened.add(current.key)
             pending.append((current, True))
-            pending.extend((source, False) for source in sources(current) if source.key not in known)
+            pending.extend((source, False) for source in sources(current) if source.key not in visited)
 
 
 def readers_first(start: Definition, sources: Sources) -> Iterator[Definition]:

@@ -55,8 +55,8 @@ class _InCalls(AxisSizes):
         ranks: set[int | None] = set()
         for scope, index in self.scopes.calls[function]:
             given = scope.body.node[index].input[position : position + 1]
-            found = self.scopes.definition(scope, given[0]) if given else None
-            ranks.add(None if found is None else self.rank(found.key))
+            source = self.scopes.definition(scope, given[0]) if given else None
+            ranks.add(None if source is None else self.rank(source.key))
         return ranks.pop() if len(ranks) == 1 else None
 
 
@@ -199,8 +199,8 @@ class Partners:
         if len(roots) != 1:
             return definition
         (path, name) = roots.pop()
-        found = self._view.scopes.definition(self._view.scopes.by_path[path], name)
-        return definition if found is None else found
+        origin = self._view.scopes.definition(self._view.scopes.by_path[path], name)
+        return definition if origin is None else origin
 
     def _inputs(self, scope: Scope) -> Iterator[str]:
         for value in scope.body.input:

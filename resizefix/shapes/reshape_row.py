@@ -66,18 +66,18 @@ def _behind_open_axis(n: NodeSizes, dims: DimList, given: list[Dim]) -> DimList 
     left = [place for place, number in enumerate(numbers) if number == -1]
     if any(number is None or number == 0 for number in numbers) or len(left) > 1:
         return None
-    whole, known = (int(np.prod([dim or 1 for dim in many])) for many in ([dim.old for dim in rest], numbers))
-    known = abs(known)
+    whole, product = (int(np.prod([dim or 1 for dim in many])) for many in ([dim.old for dim in rest], numbers))
+    product = abs(product)
     merged = first.old == -1 and not left
-    if whole % known or (not merged and (first.old or 1) != 1) or (not merged and not left and whole != known):
+    if whole % product or (not merged and (first.old or 1) != 1) or (not merged and not left and whole != product):
         return None
-    lengths = [whole // known if number == -1 else number or 1 for number in numbers]
-    made = dealt(n, rest, [whole // known, *lengths] if merged and whole != known else lengths)
-    for wanted, found in zip(given[1:], made[len(made) - len(lengths) :], strict=True):
+    lengths = [whole // product if number == -1 else number or 1 for number in numbers]
+    parts = dealt(n, rest, [whole // product, *lengths] if merged and whole != product else lengths)
+    for wanted, part in zip(given[1:], parts[len(parts) - len(lengths) :], strict=True):
         if wanted.old != -1:
-            n.meet(wanted, found)
-    outer = made[: len(made) - len(lengths)]
-    return (n.sizes.product([atoms[0], *outer]), *(n.sizes.resolve(dim) for dim in made[len(outer) :]))
+            n.meet(wanted, part)
+    outer = parts[: len(parts) - len(lengths)]
+    return (n.sizes.product([atoms[0], *outer]), *(n.sizes.resolve(dim) for dim in parts[len(outer) :]))
 
 
 def _lengths(n: NodeSizes, dims: DimList, given: list[Dim | None]) -> list[int]:

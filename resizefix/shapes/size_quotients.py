@@ -98,8 +98,8 @@ def _is_short(wanted: Expression, own: Expression) -> bool:
     out, size = np.broadcast_arrays(*(np.atleast_1d(evaluate(one, lengths)).astype(np.int64) for one in (wanted, own)))
     with np.errstate(divide="ignore", invalid="ignore"):
         scales = np.asarray(np.divide(out, size, dtype=np.float32), np.float32)  # both are below 2²⁴
-        made = kernel_lengths(scales, size)
-    return bool(np.any((made != out) & (size > 0) & (out > 0)))
+        computed = kernel_lengths(scales, size)
+    return bool(np.any((computed != out) & (size > 0) & (out > 0)))
 
 
 def _is_at_least(one: Expression, other: Expression) -> bool:

@@ -95,7 +95,7 @@ def _without_defaults(model: ModelProto) -> tuple[ModelProto, list[TensorProto]]
     return copy, defaults
 
 
-def _mend(model: ModelProto, known: _KnownValues, wrong: Mapping[Key, Dims | None], *, at_once: bool = False) -> None:
+def _mend(model: ModelProto, values: _KnownValues, wrong: Mapping[Key, Dims | None], *, at_once: bool = False) -> None:
     """Hide the wrong nodes that depend on no other wrong one (`at_once`: all), and forget what depends on them."""
     scopes = View(model).scopes
     dependents = Dependents(scopes)
@@ -116,7 +116,7 @@ def _mend(model: ModelProto, known: _KnownValues, wrong: Mapping[Key, Dims | Non
         names.setdefault(path, set()).add(name)
     for path, body in bodies(model):
         if path in names:
-            _relax(path, body, names[path], known, chosen)
+            _relax(path, body, names[path], values, chosen)
 
 
 def _place(scope: Scope, name: str) -> tuple[bool, tuple[int, ...]]:
@@ -128,7 +128,7 @@ def _relax(
     path: ScopePath,
     body: GraphProto | FunctionProto,
     names: set[str],
-    known: _KnownValues,
+    values: _KnownValues,
     chosen: Mapping[Key, Dims | None],
 ) -> None:
     """Of these values keep type and rank; the sizes are those chosen, if any."""
@@ -136,10 +136,10 @@ def _relax(
     there = {value.name for value in present}
     if isinstance(body, GraphProto):
         for name in sorted(names - there):
-            if (path, name) in known.types:
+            if (path, name) in values.types:
                 present.append(body.value_info.add(name=name))
     for value in present:
-        value_type = known.types.get((path, value.name), value.type)
+        value_type = values.types.get((path, value.name), value.type)
         if not value_type.HasField("tensor_type") or not value_type.tensor_type.HasField("shape"):
             forget_shape(value)
             continue

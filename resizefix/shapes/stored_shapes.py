@@ -150,8 +150,8 @@ class Shapes:
         """The names, in whatever scope, of tensors whose element type is known and not the commonest in the model."""
         by_type: dict[int, list[str]] = {TensorProto.UNDEFINED: []}
         for own in self._types.values():
-            for name, found in own.items():
-                by_type.setdefault(found.tensor_type.elem_type, []).append(name)
+            for name, kind in own.items():
+                by_type.setdefault(kind.tensor_type.elem_type, []).append(name)
         for (_, name), tensor in self._initializers.items():
             by_type.setdefault(tensor.data_type, []).append(name)
         del by_type[TensorProto.UNDEFINED]
@@ -257,23 +257,23 @@ def _symbols(model: ModelProto) -> set[str]:
     }
 
 
-def know_fixed_sizes(view: ModelView, more: Sequence[NodeProto] = ()) -> None:
+def know_fixed_sizes(view: ModelView, added: Sequence[NodeProto] = ()) -> None:
     """Let `view.shapes` say the sizes of tensors of the main graph that follow from those of its inputs, where a resize
-    reads one of which inference leaves a size open, or a node of `more` writes one."""
+    reads one of which inference leaves a size open, or a node of `added` writes one."""
     nodes = [scope.body.node[index] for scope, index in view.resizes if scope.path == MAIN]
     shaped = [value for value in view.model.graph.input if value.type.tensor_type.HasField("shape")]
     stated = {value.name: dims_of(value.type) for value in shaped}
     inputs = {name: numbers for name, dims in stated.items() if (numbers := _numbers(dims)) is not None}
     left_open = {size for dims in stated.values() for size in dims or () if not isinstance(size, int)} - {None}
     names = {name for node in nodes for name in node.input[:1] if name and name not in stated}
-    names |= {node.output[0] for node in more}
+    names |= {node.output[0] for node in added}
     if not inputs or all(_is_said(view.shapes.dims((MAIN, name)), left_open) for name in names):
         return
     from resizefix.shapes.walk import OldSizesError, SizeFlow  # most models' sizes are stated
 
     flow = SizeFlow(view, inputs)
     try:
-        ends = [node.output[0] for node in more]
+        ends = [node.output[0] for node in added]
         flow.work_out([*(name for node in nodes for name in (*node.input[:1], *node.output[:1]) if name), *ends])
     except OldSizesError:
         return  # nothing runs it
@@ -315,9 +315,9 @@ def _is_said(dims: Dims | None, left_open: Set[object]) -> bool:
     return dims is not None and all(isinstance(size, int) or size in left_open for size in dims)
 
 
-def _agrees(stated: Dims | None, made: tuple[int, ...]) -> bool:
+def _agrees(stated: Dims | None, dims: tuple[int, ...]) -> bool:
     """Whether sizes are those that are stated, as far as those are numbers."""
     if stated is None:
         return True
-    pairs = zip(stated, made, strict=False)
-    return len(stated) == len(made) and all(size == other for size, other in pairs if isinstance(size, int))
+    pairs = zip(stated, dims, strict=False)
+    return len(stated) == len(dims) and all(size == other for size, other in pairs if isinstance(size, int))

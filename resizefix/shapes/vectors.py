@@ -140,8 +140,8 @@ class Vectors:
         else:
             self._spent += sum(stated)
             for name in node.output:
-                made = sum(stated) if node.op_type == "Concat" else longest
-                listed[name] = max(made, listed.get(name) or 0)
+                total = sum(stated) if node.op_type == "Concat" else longest
+                listed[name] = max(total, listed.get(name) or 0)
         if longest is None or node.op_type in BY_BODY or (node.op_type in ("Gather", "Squeeze") and lengths[:1] == [0]):
             return [None]  # of what is no vector, one may be taken
         return [sum(stated) if node.op_type == "Concat" else longest]

@@ -157,13 +157,13 @@ class SizeFlow:
             self._compute(node, moved, cases, label)
 
     def _compute(self, node: NodeProto, moved: Moved | None, cases: set[int], label: str) -> None:
-        made: Callable[[int], list[Dims | None]] = (
+        dims_at: Callable[[int], list[Dims | None]] = (
             NumberReading(self, self._inquiry.numbers, node, self._scope.opset).made
             if moved is None
             else partial(self._resized, node, moved)
         )
         try:
-            old = made(OLD)
+            old = dims_at(OLD)
         except ConflictError as conflict:
             if self._is_open and self._is_certain:
                 raise OldSizesError(label) from conflict
@@ -177,7 +177,7 @@ class SizeFlow:
             try:
                 if not old:
                     raise UnknownSizesError
-                self._store(node, case, old, made(case))
+                self._store(node, case, old, dims_at(case))
             except ConflictError as conflict:
                 if self._is_certain:
                     self._inquiry.ended[case] = WalkEnded(False, label, self._partner(node, case, conflict))
@@ -295,8 +295,8 @@ class SizeFlow:
             if name
         )
 
-    def _store(self, node: NodeProto, case: int, old: Sequence[Dims | None], made: Sequence[Dims | None]) -> None:
-        for name, before, after in zip(node.output, old, made, strict=False):
+    def _store(self, node: NodeProto, case: int, old: Sequence[Dims | None], new: Sequence[Dims | None]) -> None:
+        for name, before, after in zip(node.output, old, new, strict=False):
             if after is None and before is not None:
                 raise UnknownSizesError
             if name and (after != before or after is None):

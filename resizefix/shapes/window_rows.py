@@ -41,18 +41,18 @@ def _window(n: NodeSizes, dims: DimList, kernel: Sequence[int]) -> DimList:
     return tuple(lengths)
 
 
-def _was_same(n: NodeSizes, dims: DimList, kernel: Sequence[int], found: Windows) -> bool:
+def _was_same(n: NodeSizes, dims: DimList, kernel: Sequence[int], spec: Windows) -> bool:
     """Whether the pads are those that "SAME" makes of the size here, which a converter wrote as numbers: more behind
     than before, or any in a file of tf2onnx. No other exporter pads a window unevenly."""
-    count, pads = len(kernel), found.pads
+    count, pads = len(kernel), spec.pads
     if (
         not n.numbers_may_follow
-        or all(stride == 1 for stride in found.strides)
+        or all(stride == 1 for stride in spec.strides)
         or any(dim.old is None for dim in dims[2:])
     ):
         return False
     for axis, dim in enumerate(dims[2:]):
-        total = max(same_padding(dim.old or 0, found.strides[axis], found.extent(axis, kernel[axis])), 0)
+        total = max(same_padding(dim.old or 0, spec.strides[axis], spec.extent(axis, kernel[axis])), 0)
         if (pads[axis], pads[axis + count]) != (total // 2, total - total // 2):
             return False
     uneven = any(pads[axis] != pads[axis + count] for axis in range(count))

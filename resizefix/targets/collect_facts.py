@@ -186,19 +186,19 @@ class _Collector:
         empty_scales = later and self._is_empty(scope, operands[2])
         empty_sizes = later and self._is_empty(scope, operands[3])
         kind, operand, attribute = extent_of(node, scope.opset, written, empty_scales, empty_sizes)
-        known: dict[str, Any] = _attribute_facts(attribute) if attribute else self._operand_facts(scope, operand)
-        if known["source"] is OperandSource.SHAPE and known["values"] is None and known["static_values"] is None:
+        fields: dict[str, Any] = _attribute_facts(attribute) if attribute else self._operand_facts(scope, operand)
+        if fields["source"] is OperandSource.SHAPE and fields["values"] is None and fields["static_values"] is None:
             usual = usual_values(self._view, self._dims(scope, operands[0]) or (), scope, operand)
             same = len({values for _, values in usual}) == 1  # none of the open sizes counts
-            known.update({"static_values": usual[0][1]} if same else {"usual_values": usual})
+            fields.update({"static_values": usual[0][1]} if same else {"usual_values": usual})
             start = None if same else self._scopes.definition(scope, operand)
             from resizefix.targets.met_tensors import hidden_at  # few models compute scales of open sizes
 
-            known["hidden_at"] = "" if start is None else hidden_at(self._view, scope, node, self._above(start))
+            fields["hidden_at"] = "" if start is None else hidden_at(self._view, scope, node, self._above(start))
         spelled = spellings(written)
-        unknown_length = known.get("operand_rank") == 1 and known["length"] is None and shape is not None
+        unknown_length = fields.get("operand_rank") == 1 and fields["length"] is None and shape is not None
         if unknown_length and self._is_of_integers_with_length(scope, operand):
-            known["length"] = len(spelled.get("axes") or shape or ())  # inference does not know it, TensorRT does
+            fields["length"] = len(spelled.get("axes") or shape or ())  # inference does not know it, TensorRT does
         return SiteFacts(
             node=label,
             op_type=node.op_type,
@@ -228,7 +228,7 @@ class _Collector:
             elem_type=self._elem_type(scope, operands[0]),
             casts_behind=casts_behind(self._scopes, scope, node),
             is_at_the_edges=is_at_the_edges(self._scopes, scope, node),
-            **known,
+            **fields,
         )
 
     def _operand_facts(self, scope: Scope, name: str) -> dict[str, Any]:
@@ -254,7 +254,7 @@ class _Collector:
     def _operators_above(self, scope: Scope, name: str) -> frozenset[str]:
         start = self._scopes.definition(scope, name)
         above = () if start is None else self._above(start)
-        return frozenset(found.node.op_type for found in above if found.node is not None)
+        return frozenset(definition.node.op_type for definition in above if definition.node is not None)
 
     def _symbols(self, scope: Scope, name: str) -> tuple[str, ...]:
         return tuple(size for size in self._dims(scope, name) or () if isinstance(size, str))
@@ -346,8 +346,8 @@ class _Collector:
                 divided = divided or self._divides(definition.scope, node)
         if OperandSource.INTEGER_INPUT in leaves and not leaves & {*_WORST, _UNKNOWN}:
             return OperandSource.INTEGER_INPUT_DIVIDED if divided else OperandSource.INTEGER_INPUT_COMPUTED
-        found = (source for source in (*_WORST, _UNKNOWN, OperandSource.SHAPE) if source in leaves)
-        return next(found, OperandSource.FOLDED)
+        sources = (source for source in (*_WORST, _UNKNOWN, OperandSource.SHAPE) if source in leaves)
+        return next(sources, OperandSource.FOLDED)
 
     def _above(self, start: Definition) -> list[Definition]:
         """What decides the value of a computed operand, itself first; nothing behind a Shape, nor behind a node that

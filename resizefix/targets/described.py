@@ -322,11 +322,11 @@ class _TargetReader:
             self._wrong(place, key, value, takes)
         return list(tables)
 
-    def _keys(self, table: Mapping[str, Any], place: str, known: tuple[str, ...], needed: tuple[str, ...]) -> None:
+    def _keys(self, table: Mapping[str, Any], place: str, allowed: tuple[str, ...], needed: tuple[str, ...]) -> None:
         for key in table:
-            if key not in known:
-                near = nearest(key, known)
-                proposal = f"did you mean {near}?" if near else f"it has {', '.join(known)}"
+            if key not in allowed:
+                near = nearest(key, allowed)
+                proposal = f"did you mean {near}?" if near else f"it has {', '.join(allowed)}"
                 raise UsageError("targets.file-unknown-key", path=self.path, place=place, key=key, proposal=proposal)
         for key in needed:
             if key not in table:

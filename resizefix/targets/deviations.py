@@ -33,8 +33,8 @@ def without_antialias(f: SiteFacts, sampling: Sampling) -> Sampling:
 
 def kept_is_sampled(f: SiteFacts, sampling: Sampling) -> Sampling:
     """With `antialias`, an axis that keeps its length is sampled by its scale; onnxruntime copies it."""
-    kept = f.antialias and sampling.mode != "nearest" and sampling.size == sampling.out
-    return by(sampling.form[0].value)(sampling) if kept else sampling
+    keeps_length = f.antialias and sampling.mode != "nearest" and sampling.size == sampling.out
+    return by(sampling.form[0].value)(sampling) if keeps_length else sampling
 
 
 def without_exclusion(f: SiteFacts, sampling: Sampling) -> Sampling:

@@ -88,7 +88,7 @@ class SiteFacts:
     trailing_empty_input: bool = False  # the last input is ''
     extent: ExtentKind | None = None  # None: the node names neither scales nor sizes
     both_extents: bool = False  # it names scales and sizes, and neither is empty
-    empty_sizes: bool = False  # a tensor without elements where sizes belong, beside scales
+    empty_sizes: bool = False  # a tensor without elements where sizes belong, together with scales
     empty_constant: bool = False  # one of its inputs is the output, without elements, of a Constant node
     enclosing: frozenset[str] = frozenset()  # "If", "Loop", "Scan", "function": what holds the node
     calls_functions: bool = False  # the model calls local functions, here or elsewhere

@@ -110,5 +110,5 @@ def _is_pinned(view: ModelView, scope: Scope, node: NodeProto, carried: set[str]
         maker = definition.node
         return [] if maker is None or maker.op_type == "Shape" else view.scopes.sources(definition.scope, maker)
 
-    shapes = (found.node for found in (readers_first(start, operands) if start is not None else ()))
-    return any(found is not None and found.op_type == "Shape" and found.input[0] not in carried for found in shapes)
+    shapes = (definition.node for definition in (readers_first(start, operands) if start is not None else ()))
+    return any(maker is not None and maker.op_type == "Shape" and maker.input[0] not in carried for maker in shapes)

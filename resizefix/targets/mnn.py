@@ -122,8 +122,8 @@ def _has_a_mode(f: SiteFacts) -> bool:
 
 def _kept_channels(f: SiteFacts, sampling: Sampling) -> Sampling:
     """Batch and channels that keep their length are copied, whatever their scale."""
-    kept = sampling.axis < 2 < (f.rank or 0) and sampling.size == sampling.out
-    return copied(sampling) if kept else sampling
+    keeps_length = sampling.axis < 2 < (f.rank or 0) and sampling.size == sampling.out
+    return copied(sampling) if keeps_length else sampling
 
 
 def _between(x: Floats) -> Floats:

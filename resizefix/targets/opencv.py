@@ -76,7 +76,7 @@ def _is_constant(f: SiteFacts) -> bool:
 
 
 def _is_whole(f: SiteFacts) -> bool:
-    """Not a single length that Gather took: a Cast leaves it whole, and arithmetic refuses it beside a float."""
+    """Not a single length that Gather took: a Cast leaves it whole, and arithmetic refuses it with a float."""
     mixed = f.computed_by >= {"Gather", "Cast"} and bool(f.computed_by & {"Add", "Div", "Mul", "Sub"})
     return not mixed or f.values is not None or _becomes_upsample(f) or _takes_out_scales(f)
 

@@ -195,8 +195,8 @@ def image_gives_samples(f: SiteFacts) -> bool:
 def moved_axes(f: SiteFacts) -> frozenset[int]:
     """The axes whose length changes, or whose samples are others than a copy's; whatever the policy is."""
     f = replace(f, keep_aspect_ratio_policy="stretch")
-    kept = {one.axis for one in samplings(f) if one.size == one.out and alike(one, copied(one))}
-    return frozenset(axis for axis, size, out, _ in resized(f) if size != out or axis not in kept)
+    unmoved = {one.axis for one in samplings(f) if one.size == one.out and alike(one, copied(one))}
+    return frozenset(axis for axis, size, out, _ in resized(f) if size != out or axis not in unmoved)
 
 
 def moves_images_alone(f: SiteFacts) -> bool:

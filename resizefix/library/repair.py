@@ -197,7 +197,17 @@ def _helps(words: Sequence[str], document: Document, sites: Sequence[Site], rule
 
 
 def _without(outcomes: Sequence[Outcome], useless: Collection[Sequence[str]]) -> tuple[Outcome, ...]:
-    return tuple(replace(one, retry_args=()) if one.retry_args in useless else one for one in outcomes)
+    """The outcomes without these options; their reasons say when they will help."""
+    return tuple(
+        replace(one, retry_args=(), reason=_once_it_runs(one.reason)) if one.retry_args in useless else one
+        for one in outcomes
+    )
+
+
+def _once_it_runs(reason: str | None) -> str | None:
+    if isinstance(reason, Diagnostic) and reason.code == "operations.fault-left":
+        return Diagnostic("library.once-it-runs", **reason.arguments)
+    return reason
 
 
 def _as_framework(

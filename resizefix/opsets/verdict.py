@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 from typing import Any
 
-from onnx import ModelProto
+from onnx import ModelProto, NodeProto
 
 from resizefix.diagnostics import Diagnostic, diagnosed
 from resizefix.difference import ErrorBound
-from resizefix.document.scopes import node_label
+from resizefix.document.scopes import Scope, node_label
 from resizefix.document.view import View
 from resizefix.errors import RefusedError
 from resizefix.scope_path import Key
@@ -86,10 +86,17 @@ def incomplete_nodes(model: ModelProto) -> tuple[Blocker, ...]:
     """All nodes that no runtime takes, each as something that stands in the way."""
     fix = Diagnostic("opsets.fix-invalid-node")
     return tuple(
-        Blocker(
-            node_label(node, index), node.op_type, scope.opset, Diagnostic("opsets.node-is-incomplete", why=why), fix
-        )
+        Blocker(node_label(node, index), node.op_type, scope.opset, why, fix)
         for scope in View(model).scopes.all
         for index, node in enumerate(scope.body.node)
-        if (why := why_incomplete(node, scope.opset)) is not None
+        if (why := _why_nowhere(scope, node)) is not None
     )
+
+
+def _why_nowhere(scope: Scope, node: NodeProto) -> Diagnostic | None:
+    """Why no runtime takes a node: by itself, or because another one makes the same tensor."""
+    why = why_incomplete(node, scope.opset)
+    if why is not None:
+        return Diagnostic("opsets.node-is-incomplete", why=why)
+    shared = next((name for name in node.output if name and not scope.makes_alone(name)), None)
+    return None if shared is None else Diagnostic("operations.output-defined-twice", name=shared)

@@ -8,7 +8,7 @@ from onnx_text import model
 from ort_runs import opened
 
 import resizefix
-from resizefix.errors import RefusedError
+from resizefix.errors import RefusedError, ResizefixError
 from resizefix.library.repair import known_faults
 from resizefix.outcome import Status
 
@@ -133,6 +133,17 @@ def test_a_file_that_does_not_run_is_repaired_first(preferred):
     found = opened(result.model, optimized=False).run(None, {"x": x})[0]
     grown = on_both_axes(half_pixel, x, 2)
     np.testing.assert_allclose(found, on_both_axes(half_pixel, grown, 0.5), atol=1e-5)
+
+
+def test_no_option_is_proposed_for_a_model_that_does_not_run_with_it_either():
+    wrong = "float[4] s = {1, 1, 2, 2}, int64[4] wide = {1, 1, 5, 7}"
+    before = export('t = Upsample <mode = "linear"> (x, s) y = Expand (t, wide)', 9, wrong)
+    result = resizefix.repair(before, on_refusal="return")
+    (outcome,) = result.outcomes
+    assert (outcome.status, outcome.retry_args) == (Status.UNCHANGED, ())
+    assert "; once the model runs: " in outcome.reason
+    with pytest.raises(ResizefixError):
+        resizefix.repair(before, prefer="pytorch")
 
 
 def test_beside_sound_nodes_the_whole_model_is_raised():

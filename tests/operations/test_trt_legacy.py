@@ -233,3 +233,12 @@ def test_what_is_equal_to_what_is_said_in_words_and_not_by_a_number():
     (outcome,) = resizefix.trt_legacy(resizing(ONE, BY_2), verify=False).outcomes
     assert "the same node, written in another form (" in outcome.reason
     assert re.search(r"\bE\d", outcome.reason) is None
+
+
+def test_tensors_that_two_nodes_make_stand_in_the_way():
+    """As converters to float16 write them: what is read last would decide what is read at all."""
+    made = legacy(model("(float[1,1,2,2] x) => (float[1,1,4,4] y) <float[4] s = {1,1,2,2}>"
+                        " { a = Relu (x) b = Upsample (a, s) a = Identity (b) y = Relu (a) }", 9))  # fmt: skip
+    assert [blocker.op_type for blocker in made.blockers] == ["Relu", "Identity"]
+    assert all("gets its value elsewhere" in blocker.reason for blocker in made.blockers)
+    assert [outcome.status for outcome in made.outcomes] == [Status.UNCHANGED]

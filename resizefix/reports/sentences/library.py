@@ -112,6 +112,7 @@ SENTENCES = {
     "library.unrepaired-rule": "That may be the resize {label}: {why}",
     "library.unrepaired-elsewhere": "That is no resize, and repair fixes resizes only",
     "library.unrepaired-nowhere": "It names no node; repair fixes resizes only",
+    "library.once-it-runs": "{because}; once the model runs: {fix}",
     "library.fault-of-no-resize": "repair has no fix for that",
     "library.verification-failed-at": "verification failed ({named}): {why}",
     "library.raised-otherwise": "the model in opset {opset} does not compute what it did: {why}",

@@ -275,9 +275,11 @@ def _targets(flow: Flow, use: ResizeUse, moving: Sequence[tuple[int, Dim, Dim]])
     known = [symbol for symbol in symbols if symbol is not None]
     shares = {Fraction(after.old or 0, symbol.old or 1) for (_, _, after), symbol in zip(moving, known, strict=True)}
     if use.is_scale and all(sizes.fixed(before) is None for _, before, _ in moving):
-        if any(_is_quotient(flow, before, after) for _, before, after in moving) and flow.choices.of(use.label) is None:
+        said, of_image = flow.choices.of(use.label), len(shares) == 1 and _is_simple(next(iter(shares)))
+        quotients = any(_is_quotient(flow, before, after) for _, before, after in moving)
+        if quotients and (said is None or (said == "of-image" and not of_image)):
             raise refuse(use.label, "origins.input-size-resize-scale", sizes=[after.old for _, _, after in moving])
-        return None
+        return [_share(sizes, symbol, *shares) for symbol in known] if quotients and said == "of-image" else None
     if len(shares) == 1 and _is_simple(next(iter(shares))):
         share = shares.pop()
         if share < 1 and len({symbol.old for symbol in known}) == 1 and flow.choices.of(use.label) != "follow":

@@ -166,11 +166,12 @@ class Flow(Notes):
             return self.sizes.opaque()
         if all(self.sizes.resolve(amount) is self.sizes.const(0) for amount in (before, after)):
             return dim
-        for unknown in [*self.sizes.unknowns(before), *self.sizes.unknowns(after)]:
-            # Amounts are computed from the size that is padded: a number equal to it is that size.
+        for unknown in dict.fromkeys([*self.sizes.unknowns(before), *self.sizes.unknowns(after)]):
             if unknown not in (before, after):
-                follows = unknown.old == dim.old and self.sizes.varies(dim)
-                self.solver.bind(unknown, dim if follows else self.sizes.const(unknown.old or 0))
+                self.solver.bind(unknown, self._of_amount(n, unknown, dim))
+        if any(map(self.sizes.varies, (before, after))):
+            for amount in (before, after):  # the other one is computed of the size
+                self.bind(amount, self.sizes.const(amount.old or 0))
         if self.sizes.fixed(dim) is not None or not (self.is_open(before) or self.is_open(after)):
             return self.sizes.total([before, dim, after])
         made = self.sizes.var(before.old + dim.old + after.old)
@@ -178,6 +179,37 @@ class Flow(Notes):
         ahead = {reader.op_type for reader in self.operands.readers(n.node.output[0])}
         self.pads.append(PadUse(n.label, dim, before, after, made, bool(ahead) and ahead <= _PADDED_AHEAD))
         return made
+
+    def _of_amount(self, n: NodeReading, unknown: Dim, dim: Dim) -> Dim:
+        """What a number is that amounts are computed of: one equal to the size that is padded is that size.
+
+        One that this size is subtracted from is how long it becomes, as a canvas does, or follows it, as torch writes
+        what "SAME" wants. Raises SizeRefusedError until the user says which.
+        """
+        sizes = self.sizes
+        if unknown.old == dim.old and sizes.varies(dim):
+            return dim
+        label = self._reduced_by(unknown, dim) if sizes.varies(dim) else None
+        said = None if label is None else self.choices.of(label)
+        if label is None or said == KEEP:
+            return sizes.const(unknown.old or 0)
+        if said is None:
+            meanings = {FOLLOW: against(FOLLOW), KEEP: against(KEEP)}
+            raise asked(label, unknown.old, "origins.input-size-number", meanings, value=unknown.old)
+        strides = [attribute_of(node, "strides") or [1] for node in self.operands.readers(n.node.output[0])]
+        self.remainders.append(RemainderRule(label, dim, max((max(each) for each in strides), default=1)))
+        return sizes.plus(dim, (unknown.old or 0) - (dim.old or 0))
+
+    def _reduced_by(self, unknown: Dim, dim: Dim) -> str | None:
+        """The Sub node, if any, that takes a size from a number of the file."""
+        for place, use in self.operands.lists.items():
+            node = self.nodes[place.node]
+            held = (self.sizes.resolve(one) for one in use.dims if one is not None)
+            if node.op_type == "Sub" and place.position == 0 and any(one is unknown for one in held):
+                other = self.operands.known(Place(place.node, 1), node.input[1])
+                if other is not None and dim in [self.operands.dim(one) for one in other.elements.flat]:
+                    return self.labels[place.node]
+        return None
 
     def makers(self) -> Iterator[tuple[Dim, str]]:
         """Every size that follows the input, with the node that makes the tensor, or the input."""

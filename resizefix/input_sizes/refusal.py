@@ -70,7 +70,7 @@ _QUESTIONS: dict[str, tuple[tuple[str, ...], str]] = {
     "origins.input-size-wished": (_KEEP, "made"),
     "origins.input-size-loose-table": (_KEEP, "shape"),
     "origins.input-size-resize": (_BOTH, "sizes"),
-    "origins.input-size-resize-scale": (_BOTH, "sizes"),
+    "origins.input-size-resize-scale": (("of-image", *_BOTH), "sizes"),
     "origins.input-size-resize-held": (_BOTH, "sizes"),
     "origins.input-size-resize-map": (_BOTH, "sizes"),
     "origins.input-size-resize-factor": (_BOTH, "sizes"),
@@ -95,6 +95,8 @@ READINGS = {
 _MEANINGS = {
     ("origins.input-size-pool", KEEP): "origins.reading-window",
     ("origins.input-size-pool", FOLLOW): "origins.reading-bins",
+    ("origins.input-size-resize-scale", KEEP): "origins.reading-made-size",
+    ("origins.input-size-resize-scale", FOLLOW): "origins.reading-scales",
 }
 
 

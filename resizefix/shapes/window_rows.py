@@ -296,7 +296,7 @@ def _by_scales(n: NodeSizes, dims: DimList, axes: list[int]) -> DimList:
         grown = n.sizes.scaled(dim, float(scale))
         # A plain factor of a size that follows the input was written as a factor, whatever its result meets; another
         # number can be the quotient of two sizes, and so can a factor of a fixed one.
-        written = _is_plain(scale) and n.choice != "follow"
+        written = _is_plain(scale) and n.choice not in ("follow", "of-image")
         if n.numbers_may_follow and not n.sizes.sides and grown.old is not None:
             resized[axis] = n.const(grown.old) if n.sizes.fixed(dim) is not None else grown
             continue

@@ -1,7 +1,7 @@
 """Windows that take a padded map, borders that are cut off, and sizes that a ConvTranspose lists."""
 
 import pytest
-from size_networks import NEW, assert_follows, built, refused
+from size_networks import NEW, OLD, assert_follows, built, refused
 
 SQUARE = (48, 48)
 
@@ -64,3 +64,26 @@ def test_borders_stay_and_listed_sizes_follow(build, size):
 def test_a_border_as_wide_as_a_part_of_the_map_is_asked_for():
     assert refused(built(wide_border, SQUARE, 7), NEW) == ("Crop_1", "origins.input-size-cut")
     assert_follows(lambda n, h, w: wide_border(n, *SQUARE), NEW, old=SQUARE, opset=7, keep=["Crop_1"])
+
+
+def padded_to(n, lengths):
+    """The image padded behind to these lengths, computed of its size when the model runs."""
+    amounts = [n.Sub([length], n.Gather(n.Shape("x"), [axis])) for axis, length in zip((2, 3), lengths, strict=True)]
+    return n.Pad("x", n.Concat([0] * 6, *amounts, axis=0))
+
+
+def same_of_numbers(n, h, w):
+    """timm's "SAME": torch traced how far the windows reach as a number."""
+    return n.Conv(padded_to(n, (h + 1, w + 1)), n.weight(4, 3, 3, 3), strides=[2, 2])
+
+
+def on_a_canvas(n, h, w):
+    return n.conv(padded_to(n, (72, 72)), 3, 4)
+
+
+@pytest.mark.parametrize("size", [NEW, "any"])
+def test_a_number_that_the_size_is_taken_from_follows_it_or_is_a_canvas(size):
+    assert refused(built(same_of_numbers, OLD), size) == ("Sub_2", "origins.input-size-number")
+    assert_follows(same_of_numbers, size, follow_input=["Sub_*"])
+    assert refused(built(on_a_canvas, OLD), size) == ("Sub_2", "origins.input-size-number")
+    assert_follows(on_a_canvas, size, keep=["Sub_*"])

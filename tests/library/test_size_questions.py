@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import pytest
 from onnx import save
-from size_networks import NEW, OLD, built, called, run
+from size_networks import NEW, OLD, assert_follows, built, called, run
 
 import resizefix
 from resizefix.errors import RefusedError
@@ -227,3 +227,18 @@ def test_numbers_without_another_reading_are_said_to_have_none(build, said):
     assert said in outcome.reason
     assert "export the model at" in outcome.reason
     assert all([one.name for one in question.readings] == ["keep"] for question in result.resolution.choices)
+
+
+def back_to_the_image(n, h, w):
+    """TensorFlow's resize to the image's size: a converter wrote the quotients of the sizes as scales."""
+    y = n.conv("x", 3, 2, 8)
+    scales = np.float32([h, w]) / np.float32([(h + 7) // 8, (w + 7) // 8])
+    return n.Resize(y, "", n.floats([1, 1, *scales]), mode="linear", coordinate_transformation_mode="asymmetric")
+
+
+@pytest.mark.parametrize("size", [(49, 65), "any"])
+def test_scales_that_make_the_image_are_asked_for_and_the_image_is_among_the_readings(size):
+    model = built(back_to_the_image, (33, 49))
+    asked = resizefix.input_size(model, size=size, on_refusal="return")
+    assert [reading.name for reading in asked.resolution.choices[0].readings] == ["of-image", "keep", "follow"]
+    assert_follows(back_to_the_image, size, old=(33, 49), at=[(49, 65)], read=[("Resize_1", "of-image")], rtol=1e-5)

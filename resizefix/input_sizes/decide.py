@@ -11,7 +11,7 @@ from functools import partial
 
 from resizefix.input_sizes.flow import Flow
 from resizefix.input_sizes.margins import cuts, even_pads, few, halves, pads, tails
-from resizefix.input_sizes.refusal import FOLLOW, KEEP, refuse
+from resizefix.input_sizes.refusal import FOLLOW, KEEP, OF_PARTS, refuse
 from resizefix.input_sizes.two_readings import follow_shares, refuse_loose_tables, refuse_two_readings
 from resizefix.shapes.expression import Dim
 from resizefix.shapes.operand import attribute_of
@@ -77,8 +77,6 @@ def _samplings(flow: Flow) -> None:
 
 # ---- Reshape: which factor is fixed ----
 
-_OF_PARTS = ("outer-follows", "inner-follows")
-
 
 def _splits(flow: Flow) -> None:
     sizes = flow.sizes
@@ -89,13 +87,13 @@ def _splits(flow: Flow) -> None:
         if not all(flow.is_open(part) for part in split.parts):
             continue
         said = flow.choices.of(split.node)
-        fixed = (1 - _OF_PARTS.index(said or "")) if said in _OF_PARTS else _fixed_part(split, flow.solver.splits)
+        fixed = (1 - OF_PARTS.index(said or "")) if said in OF_PARTS else _fixed_part(split, flow.solver.splits)
         if fixed is None:
             outer, inner = (part.old for part in split.parts)
             raise refuse(split.node, "origins.input-size-split", whole=split.whole.old, outer=outer, inner=inner)
         part = split.parts[fixed]
         parts = "·".join(str(one.old) for one in split.parts)
-        taken, other = _OF_PARTS if fixed else _OF_PARTS[::-1]
+        taken, other = OF_PARTS if fixed else OF_PARTS[::-1]
         sizes_of = {"whole": split.whole.old, "parts": parts, "fixed": part.old}
         flow.assume(split.node, "windows-of-one-size", reading=taken, others=(other,), **sizes_of)
         flow.bind(part, sizes.const(part.old or 1))

@@ -17,6 +17,7 @@ from onnx import NodeProto
 from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.dialect import RESIZES
 from resizefix.document.values import Array
+from resizefix.input_sizes.conventions import against
 from resizefix.input_sizes.flow import Flow
 from resizefix.input_sizes.operands import Place
 from resizefix.input_sizes.own_numbers import is_own
@@ -33,6 +34,7 @@ from resizefix.input_sizes.scalar_use import (
     reading,
 )
 from resizefix.input_sizes.taints import Taint, merged
+from resizefix.input_sizes.unread_numbers import divides_positions
 from resizefix.shapes.expression import Dim
 
 Doubts = dict[Place, Sequence[ScalarUse]]
@@ -96,6 +98,9 @@ def loose_numbers(
             uses = doubtful.get(place)
             if uses is None and (of_pixels or is_own(flow, node, flow.nodes[place.node], array, found)):
                 continue
+            if not uses and not formulas and place == (index, 1) and divides_positions(flow, node, array, taint):
+                label, value = flow.labels[index], array.flat[0].item()
+                raise asked(label, value, "origins.input-size-divides-positions", {KEEP: against(KEEP)}, value=value)
             use = _asked_use(flow, place, array, [*(uses or ()), *formulas], must=uses is not None)
             if use is not None:
                 found[place] = use

@@ -1,6 +1,7 @@
 """What is cut off axes and padded to them: fixed amounts, or some that follow; refused where neither is certain."""
 
 from collections.abc import Sequence
+from fractions import Fraction
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from resizefix.shapes.output_size import same_padding
 from resizefix.shapes.sizes import Sizes
 
 _OF_A_WINDOW = 3  # as much is cut off both ends as a window or a shift leaves; more may be a share of the axis
+_USUAL_SHARE = 4  # halves, thirds, quarters
 
 
 def halves(flow: Flow) -> None:
@@ -69,6 +71,8 @@ def cuts(flow: Flow, *, refusing: bool = True) -> None:
             target = sizes.plus(dim, -2 * begin)
         elif begin == 0 and 2 * old == whole and (sizes.resolve(dim) in halved or said == "follow"):
             target = sizes.quotient(dim, sizes.const(2))
+        elif begin == 0 and old < whole and said == "follow":
+            target = _first_samples(sizes, dim, Fraction(old, whole))
         if target is None and not refusing:
             continue
         if target is None:
@@ -76,6 +80,15 @@ def cuts(flow: Flow, *, refusing: bool = True) -> None:
         flow.bind(length, target)
         if said is None and sizes.fixed(dim) is None:
             flow.assume(label, "cut-of-the-whole-axis", old=old)
+
+
+def _first_samples(sizes: Sizes, dim: Dim, part: Fraction) -> Dim:
+    """The part of an axis that follows it: all but a few last samples, a usual share, or else all but as many."""
+    whole = dim.old or 0
+    left = whole - int(part * whole)
+    if left > _OF_A_WINDOW and part.denominator <= _USUAL_SHARE:
+        return sizes.floor_div(sizes.product([dim, sizes.const(part.numerator)]), part.denominator)
+    return sizes.plus(dim, -left)
 
 
 def _equal_symbol(sizes: Sizes, dim: Dim, old: int) -> Dim | None:

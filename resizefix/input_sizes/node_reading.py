@@ -7,7 +7,7 @@ from onnx import NodeProto
 
 from resizefix.document.values import Array
 from resizefix.input_sizes.operands import Place
-from resizefix.input_sizes.refusal import SizeRefusedError, refuse
+from resizefix.input_sizes.refusal import OF_PARTS, SizeRefusedError, refuse
 from resizefix.input_sizes.solver import Solver
 from resizefix.shapes.expression import Dim
 from resizefix.shapes.reading import AttributeUse, DimList, NodeSizes, Split, UnknownRankError
@@ -148,6 +148,13 @@ class NodeReading(NodeSizes):
 
     def divided(self, whole: Dim, outer: int, inner: int) -> tuple[Dim, Dim]:
         return self.solver.split(self.label, whole, outer, inner).parts
+
+    def joins_next(self, dim: Dim, front: int, behind: int) -> bool:
+        # Another batch is compared image by image.
+        follows = any(self.sizes.follows(dim, name) for name in self.sizes.symbols if name != "batch")
+        if follows and self.choice not in OF_PARTS:
+            raise self.refuse("origins.input-size-split", whole=front * behind, outer=front, inner=behind)
+        return follows and self.choice == OF_PARTS[1]
 
     @property
     def splits(self) -> Sequence[Split]:

@@ -5,7 +5,7 @@ input elsewhere in the model, or where it has no other use ((W - 1) / 2 = 31.5).
 255 are no sizes. All else is refused with both readings, and the user's choice decides.
 """
 
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from fractions import Fraction
 from functools import cached_property
 from itertools import islice, pairwise, product
@@ -19,7 +19,7 @@ from resizefix.input_sizes.flow import Flow
 from resizefix.input_sizes.operands import Place
 from resizefix.input_sizes.own_numbers import is_own
 from resizefix.input_sizes.refusal import KEEP, asked, refuse
-from resizefix.input_sizes.scalar_use import ScalarUse, alike, distinct, formula, reading
+from resizefix.input_sizes.scalar_use import USUAL, ScalarUse, alike, distinct, formula, is_written, reading
 from resizefix.input_sizes.taints import Taint
 from resizefix.shapes.expression import Dim
 
@@ -28,9 +28,9 @@ _LONGEST_LIST = 8
 _MOST_ORDERS = 8  # of sizes in a list that are offered
 _MOST_BOXES = 64  # numbers: the sizes of half as many anchors
 _WHOLE = 1e-4
-_USUAL = 16  # a fraction of a smaller denominator is one that somebody wrote
 _DIVIDING = frozenset({"Div", "Mul", "Reciprocal"})
 _SHIFTING = frozenset({"Add", "Sub", "Mod", "Min", "Max", "Clip", "Less", "LessOrEqual", "Greater", "GreaterOrEqual"})
+_ADDING = frozenset({"Add", "Sub"})
 _OF_PIXELS = (255.0, 127.5)
 _TO_PIXELS = _DIVIDING | frozenset(
     {"Sub", "Add", "Clip", "Cast", "Transpose", "Identity", "Squeeze", "Unsqueeze", "Split", "Slice", "Concat"}
@@ -77,7 +77,7 @@ class PlainNumbers:
             pixels = array.astype(np.float64).ravel() * places
             shares = zip(np.round(pixels), places, strict=True)
             fractions = {Fraction(int(number), int(side)).denominator for number, side in shares}
-            if np.all(np.abs(pixels - np.round(pixels)) < _WHOLE) and len(fractions) > 1 and max(fractions) > _USUAL:
+            if np.all(np.abs(pixels - np.round(pixels)) < _WHOLE) and len(fractions) > 1 and max(fractions) > USUAL:
                 return True
         return False
 
@@ -156,7 +156,7 @@ class PlainNumbers:
         """A list that holds the width and the height of one map in turn, as [W, H, W, H]: no other use of two such
         numbers is known; `near` are sizes of the values that it meets. Two equal numbers may have one, unless they
         divide values on a map of such sides. Raises SizeRefusedError for several maps or sides."""
-        if node.op_type not in _DIVIDING or array.size < 2 or array.size % 2 or array.size > _LONGEST_LIST:
+        if node.op_type not in _DIVIDING | _ADDING or array.size < 2 or array.size % 2 or array.size > _LONGEST_LIST:
             return None
         found: list[ScalarUse] = []
         along = self._counted(node, array, taint)
@@ -170,6 +170,7 @@ class PlainNumbers:
                         use = ScalarUse(dims, less, form, array)
                         inside = atoms.issuperset(atom for dim in pair for atom in self.sizes.atoms(dim))
                         divided = inside and not along and (node.op_type, form) != ("Mul", "whole")
+                        divided &= node.op_type in _DIVIDING
                         square = pair[0].old == pair[1].old and not self._are_along(dims, along)
                         if least < 2 or (square and not divided) or use.array.dtype.kind != "f":
                             continue
@@ -269,7 +270,7 @@ class PlainNumbers:
                 if not all(known):
                     raise refuse(label, "origins.input-size-numbers", numbers=array.ravel().tolist())
                 either: list[list[Dim | None]] = [[*column] or [None] for column in columns]
-                orders = islice(product(*either), _MOST_ORDERS)
+                orders = islice(_in_turn(either), _MOST_ORDERS)
                 found.append(self._one_of(label, [ScalarUse(dims, less, form, array) for dims in orders]))
         return tuple(found)
 
@@ -353,23 +354,24 @@ class PlainNumbers:
             return None
         (use,) = uses
         odd = use.form == "half" and use.less == 1 and (use.dim.old or 0) % 2 == 0
-        share = use.form in ("reciprocal", "two over") and use.less == 1 and not _is_written(use.array)
+        share = use.form in ("reciprocal", "two over") and use.less == 1 and not is_written(use.array)
         counted = use.form == "whole" and use.dim.kind == "product" and not _is_power_of_two(use.dim.old or 1)
         listed = len(use.dims) > 1
         return use if odd or share or listed or counted else None
 
 
+def _in_turn(either: Sequence[Sequence[Dim | None]]) -> Iterator[tuple[Dim | None, ...]]:
+    """Each choice of a size for every number: first those of two in turn, as [W, H, W, H], and of one for all."""
+    pairs = product(*either[:2])
+    repeated = (tuple(pair[place % 2] for place in range(len(either))) for pair in pairs)
+    plain = [one for one in repeated if all(dim in column for dim, column in zip(one, either, strict=True))]
+    plain.sort(key=lambda one: len(set(one)) == 1)
+    yield from plain
+    yield from (one for one in product(*either) if one not in plain)
+
+
 def _is_power_of_two(number: int) -> bool:
     return number & (number - 1) == 0
-
-
-def _is_written(array: Array) -> bool:
-    """Whether shares are such that somebody may have written them: 1 / 8, 0.05."""
-    kind = array.dtype.type
-    return all(
-        kind(f"{number:.2g}") == number or kind(Fraction(float(number)).limit_denominator(_USUAL)) == number
-        for number in array.flat
-    )
 
 
 def _is_share_of_pixels(array: Array) -> bool:

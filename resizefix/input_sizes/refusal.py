@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 from resizefix.diagnostics import Diagnostic
 
 KEEP, FOLLOW = "keep", "follow"
+OF_PARTS = ("outer-follows", "inner-follows")
+"""Of a size that a Reshape divides in two, or of a size of 1 that may be part of what stands before or behind it."""
 
 
 class Reading(NamedTuple):
@@ -59,7 +61,7 @@ _QUESTIONS: dict[str, tuple[tuple[str, ...], str]] = {
     "origins.input-size-indices": (_KEEP, "old"),
     "origins.input-size-no-padding": (_KEEP, ""),
     "origins.input-size-all-of-axis": (_BOTH, "old"),
-    "origins.input-size-split": (("outer-follows", "inner-follows"), "whole"),
+    "origins.input-size-split": (OF_PARTS, "whole"),
     "origins.input-size-pool": (_BOTH, "kernel"),
     "origins.input-size-padding": (_KEEP, "total"),
     "origins.input-size-square": (("height", "width", KEEP), "old"),

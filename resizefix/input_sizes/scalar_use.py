@@ -1,6 +1,7 @@
 """Numbers that are sizes, or simple functions of them: what a division by the size of a map leaves in a file."""
 
 from collections.abc import Callable, Iterable
+from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -37,6 +38,7 @@ _ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
     "Sqrt": lambda n, _: np.sqrt(n),
     "Log": lambda n, _: np.log(n),
     "Square": lambda n, _: n * n,
+    "OverLess": lambda n, number: n / (n - number),
 }
 FORMS: dict[str, SizeForm] = {
     "whole": SizeForm("{}", ()),
@@ -70,12 +72,25 @@ UNMISTAKABLE: dict[str, SizeForm] = {
     "square": SizeForm("{}**2", (("Square", 0),)),
     "over square": SizeForm("1/{}**2", (("Square", 0), ("Over", 1)), is_precise=True),
     "log": SizeForm("log({})", (("Log", 0),), is_precise=True),
+    "over one less": SizeForm("{0}/({0}-1)", (("OverLess", 1),), is_precise=True),
+    "one less over": SizeForm("({0}-1)/{0}", (("OverLess", 1), ("Over", 1)), is_precise=True),
     "over log": SizeForm("1/log({})", (("Log", 0), ("Over", 1)), is_precise=True),
 }
 """No other number is one of these by accident."""
 EVERY_FORM = FORMS | RARER | RAREST | UNMISTAKABLE
-_OF_FLOATS = {"Over", "Sqrt", "Log"}
+_OF_FLOATS = {"Over", "OverLess", "Sqrt", "Log"}
+USUAL = 16
+"""A fraction of no larger denominator is one that somebody wrote."""
 SHARES = ("reciprocal", "two over")
+
+
+def is_written(array: Array) -> bool:
+    """Whether shares are such that somebody may have written them: 1 / 8, 0.05."""
+    kind = array.dtype.type
+    return all(
+        kind(f"{number:.2g}") == number or kind(Fraction(float(number)).limit_denominator(USUAL)) == number
+        for number in array.flat
+    )
 
 
 class ScalarUse(NamedTuple):

@@ -187,9 +187,19 @@ def _cut(n: NodeSizes, dim: Dim, start: Dim, end: Dim, step: int) -> Dim:
 def _may_be_tail(n: NodeSizes, dim: Dim, start: Dim, end: Dim) -> bool:
     """Whether it cuts off so many first samples that they may be a share of the axis, and keeps all others."""
     number, old = start.old or 0, dim.old or 0
-    if not 0 < number < old or 2 * number == old or _is_few(number, old) or (end.old or 0) < old:
+    if not 0 < number < old or 2 * number == old or (end.old or 0) < old:
+        return False
+    quarter = 4 * number == old and number > 1 and not _is_rolled(n, number)
+    if _is_few(number, old) and not quarter:
         return False
     return n.sizes.resolve(start).kind == "var" and _prefix(n, dim, number) is None
+
+
+def _is_rolled(n: NodeSizes, number: int) -> bool:
+    """Whether another Slice takes the first samples that this one cuts off, as torch.roll puts them behind the rest."""
+    cuts = [n.cuts_of(node) for node in n.readers(n.node.input[0]) if node.op_type == "Slice"]
+    ends = [[array.flat[0] for array in arrays if array is not None and array.size == 1] for arrays in cuts]
+    return any(len(cut) == 3 and cut[:2] == [0, number] for cut in ends)
 
 
 def _is_cut_to_map(n: NodeSizes, start: Dim, end: Dim, step: int, old: int) -> bool:

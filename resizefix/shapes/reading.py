@@ -202,6 +202,10 @@ class NodeSizes(ABC):
         """The two factors of a size."""
         return self.const(outer), self.const(inner)
 
+    def joins_next(self, dim: Dim, front: int, behind: int) -> bool:
+        """Whether a size of 1 between `front` and `behind` samples becomes one with those behind."""
+        return False
+
     @property
     def splits(self) -> Sequence[Split]:
         """The sizes that were divided so far."""

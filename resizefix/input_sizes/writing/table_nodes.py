@@ -102,6 +102,9 @@ class TableNodes:
         """One step of a form."""
         if operator == "Square":
             return self._builder.add("Mul", made, made)
+        if operator == "OverLess":
+            less = self._builder.add("Sub", made, self._builder.value([number], "number", dtype))
+            return self._builder.add("Div", made, less)
         if operator not in ("Mul", "Div", "Over"):
             return self._builder.add(operator, made)
         other = self._builder.value([number], "number", dtype)

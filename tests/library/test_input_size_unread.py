@@ -1,0 +1,126 @@
+"""Numbers that sizes made by a formula that nobody reads, and sizes of 1: they are asked for, never left in silence."""
+
+import numpy as np
+import onnx
+import ort_runs
+import pytest
+from size_networks import NEW, OLD, Net, assert_follows, built, grid, refused
+
+import resizefix
+
+
+def unbiased_variance(n, h, w):
+    y = n.Sub("x", n.ReduceMean("x", axes=[2, 3]))
+    return n.Mul(n.ReduceMean(n.Mul(y, y), axes=[2, 3]), n.floats(h * w / (h * w - 1)))
+
+
+def over_unbiased(n, h, w):
+    y = n.Sub("x", n.ReduceMean("x", axes=[2, 3]))
+    return n.Div(n.ReduceMean(n.Mul(y, y), axes=[2, 3]), n.floats((h * w - 1) / (h * w)))
+
+
+def flow_of_a_fixed_map(n, h, w):
+    """Motion found on a map of 20 by 20, in pixels of the whole one."""
+    small = n.Resize("x", "", "", [1, 3, 20, 20], mode="linear", coordinate_transformation_mode="asymmetric")
+    motion = n.Resize(n.conv(small, 3, 2), "", "", [1, 2, h, w], mode="linear")
+    return n.Mul(motion, n.floats(np.array([w / 20, h / 20]).reshape(1, 2, 1, 1)))
+
+
+def corners_of_two_levels(n, h, w):
+    y = n.Resize(n.conv("x", 3, 2, 2), "", "", [1, 2, h, w], mode="linear")
+    return n.Mul(y, n.floats(np.array([(w - 1) / (w // 2 - 1), (h - 1) / (h // 2 - 1)]).reshape(1, 2, 1, 1)))
+
+
+def over_the_diagonal(n, h, w):
+    """A grid and what the network moves it by, over the diagonal of the map."""
+    places = n.Add(n.floats(grid(np.arange(h), np.arange(w))), n.Tanh(n.conv("x", 3, 2)))
+    return n.Div(places, n.floats(np.hypot(h, w)))
+
+
+def camera(n, h, w):
+    points = n.Reshape(n.conv("x", 3, 3), [1, 3, h * w])
+    return n.MatMul(n.floats([[0.58 * w, 0, 0.5 * w], [0, 1.92 * h, 0.5 * h], [0, 0, 1]]), points)
+
+
+def camera_of_halves(n, h, w):
+    points = n.Reshape(n.conv("x", 3, 3), [1, 3, h * w])
+    return n.MatMul(n.floats([[w / 2, 0, (w - 1) / 2], [0, h / 2, (h - 1) / 2], [0, 0, 1]]), points)
+
+
+def fixed_camera(n, h, w):
+    """Nothing in the matrix is a size, and each number is one that somebody wrote."""
+    points = n.Reshape(n.conv("x", 3, 3), [1, 3, h * w])
+    return n.MatMul(n.floats([[0.5, 0, -1], [0, 0.25, 2], [0, 0, 1]]), points)
+
+
+def overlapping_quarters(n, h, w):
+    y = n.conv("x", 3, 2)
+    parts = [n.Slice(y, [first], [first + 3 * h // 4], [2]) for first in (0, h // 4)]
+    return n.Concat(*parts, axis=1)
+
+
+def variances_of_boxes(n, h, w):
+    """The usual factors 0.1 and 0.2, which are quotients of sizes here as well."""
+    y = n.Transpose(n.conv(n.conv("x", 3, 4, 2), 4, 4, 2), perm=[0, 2, 3, 1])
+    return n.Mul(n.Reshape(y, [1, h * w // 16, 4]), n.floats([0.1, 0.1, 0.2, 0.2]))
+
+
+ASKED = [
+    (unbiased_variance, "Mul_4", "origins.input-size-number"),
+    (over_unbiased, "Div_4", "origins.input-size-number"),
+    (flow_of_a_fixed_map, "Mul_3", "origins.input-size-quotients"),
+    (corners_of_two_levels, "Mul_2", "origins.input-size-quotients"),
+    (over_the_diagonal, "Div_3", "origins.input-size-divides-positions"),
+    (camera, "MatMul_2", "origins.input-size-matrix"),
+    (camera_of_halves, "MatMul_2", "origins.input-size-matrix"),
+    (overlapping_quarters, "Slice_1", "origins.input-size-cut"),
+]
+
+
+@pytest.mark.parametrize("size", [NEW, "any"], ids=["fixed", "any"])
+@pytest.mark.parametrize(("build", "node", "code"), ASKED, ids=[build.__name__ for build, *_ in ASKED])
+def test_what_sizes_made_is_asked_for_at_its_node(build, node, code, size):
+    assert refused(built(build, OLD), size, keep=["Resize_0"] if build is flow_of_a_fixed_map else []) == (node, code)
+
+
+@pytest.mark.parametrize("size", [NEW, "any"], ids=["fixed", "any"])
+@pytest.mark.parametrize("build", [unbiased_variance, over_unbiased])
+def test_an_unbiased_variance_follows(build, size):
+    assert_follows(build, size, follow_input=["*_4"], rtol=1e-6)
+
+
+@pytest.mark.parametrize("build", [fixed_camera, variances_of_boxes])
+def test_numbers_that_somebody_wrote_are_left_alone(build):
+    assert_follows(build)
+
+
+def test_the_middle_of_a_map_is_added_in_both_places():
+    """Shares of -1 to 1 become pixels: half of the map, and half of it again."""
+
+    def pixels(n, h, w):
+        y = n.Transpose(n.conv(n.conv("x", 3, 2, 2), 2, 2, 2), perm=[0, 2, 3, 1])
+        middle = [w / 8, h / 8]
+        return n.Add(n.Mul(n.Tanh(n.Reshape(y, [1, h * w // 16, 2])), n.floats(middle)), n.floats(middle))
+
+    assert_follows(pixels)
+
+
+def volume(depth: int, height: int, width: int) -> onnx.ModelProto:
+    """Patches of 8 by 8 by 8 in a row: a single one deep at a depth of 8."""
+    n = Net(height, width)
+    n.shape = (1, 1, depth, height, width)
+    y = n.Conv("x", n.weight(6, 1, 8, 8, 8), strides=[8] * 3)
+    y = n.Reshape(y, [1, 6, depth * height * width // 512])
+    return n.model(n.Softmax(n.MatMul(n.Transpose(y, perm=[0, 2, 1]), y), axis=-1))
+
+
+def test_a_size_of_one_may_be_part_of_what_stands_before_or_behind_it():
+    model, wanted = volume(8, 16, 24), volume(16, 24, 24)
+    result = resizefix.input_size(model, size=(16, 24, 24), on_refusal="return")
+    (question,) = result.resolution.choices
+    assert question.nodes == ("Reshape_1",)
+    assert [reading.name for reading in question.readings] == ["outer-follows", "inner-follows"]
+    made = resizefix.input_size(model, size=(16, 24, 24), read=[("Reshape_1", "inner-follows")]).model
+    feeds = {"x": np.random.default_rng(1).random((1, 1, 16, 24, 24), np.float32)}
+    (found,), (right,) = ort_runs.run(made, feeds), ort_runs.run(wanted, feeds)
+    np.testing.assert_array_equal(found, right)

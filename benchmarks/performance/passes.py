@@ -64,7 +64,7 @@ def passes(folder: Path, runs: int) -> Iterator[Cost]:
     for kind in KINDS:
         before, after = folder / "passes.onnx", folder / "passes.after.onnx"
         write_embedded(*kind.build(), before)
-        shape = () if "open" not in kind.what else ("--shape", f"input={kind.shape.replace('x', ',')}")
+        shape = () if "open" not in kind.what else ("--shape", f"input:{kind.shape.replace('x', ',')}")
         command = partial(resizefix, "promote-scales", str(before), str(after), "--force", *kind.options)
         forward: list[float] = []
         taken: dict[str, list[Taken]] = defaultdict(list)
@@ -88,6 +88,8 @@ def passes(folder: Path, runs: int) -> Iterator[Cost]:
         after.unlink(missing_ok=True)
         middle, once = {name: median(several) for name, several in taken.items()}, statistics.median(forward)
         proven = middle["proven"]
+        if proven.exit_code != 0:
+            raise SystemExit(f"{kind.what}: {proven.complaint}")
         stated = json.loads(proven.stdout)["verification"]["forward_passes"]
         times = statistics.median(bare.wall / cp.wall for bare, cp in zip(taken["bare"], taken["cp"], strict=True))
         yield Cost(

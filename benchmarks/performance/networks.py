@@ -27,6 +27,7 @@ class Network:
     nodes: list[onnx.NodeProto] = field(default_factory=list)
     constants: list[TensorProto] = field(default_factory=list)
     weights: list[Weight] = field(default_factory=list)
+    shape: tuple[int | str, ...] = SHAPE  # of the input
 
     def add(self, op_type: str, *inputs: str, output: str = "", **attributes: object) -> str:
         output = output or f"/{op_type}_{len(self.nodes)}/output"
@@ -64,6 +65,10 @@ class Network:
             **extra,
         )
 
+    def conv(self, x: str, shape: tuple[int, int], stride: int = 1) -> str:
+        """A convolution of 3×3 with so many channels out and in."""
+        return self.add("Conv", x, self.weight((*shape, 3, 3)), pads=[1] * 4, strides=[stride] * 2)
+
     def model(self, y: str, shape: tuple[int | str, ...]) -> onnx.ModelProto:
         """The model without its weights. `shape` is that of `y`, which becomes the output."""
         self.add("Identity", y, output="output")
@@ -71,7 +76,7 @@ class Network:
         graph = helper.make_graph(
             self.nodes,
             "measured",
-            [info("input", TensorProto.FLOAT, SHAPE)],
+            [info("input", TensorProto.FLOAT, self.shape)],
             [info("output", TensorProto.FLOAT, shape)],
             self.constants,
         )
@@ -98,6 +103,43 @@ def convolutional(channels: int, blocks: int) -> Built:
     x = net.resize(x, 2, "/up2/Resize", by_node=True)
     y = net.add("Conv", x, net.weight((3, 4, 3, 3)), pads=[1] * 4)
     return net.model(y, (1, 3, 4 * EDGE, 4 * EDGE)), net.weights
+
+
+def autoencoder() -> Built:
+    """The decoder of an image autoencoder: 48 million weights, a latent of 64×64, three resizes by 2."""
+    net = Network(shape=(1, 4, 64, 64))
+    x, channels = net.conv("input", (512, 4)), 512
+    for width in (512, 512, 512, 256):
+        for _ in range(4):
+            x, channels = net.add("Relu", net.conv(x, (width, channels))), width
+        if width != 256:
+            x = net.resize(x, 2, f"/up{len(net.nodes)}/Resize", "nearest")
+    y = net.conv(net.conv(x, (128, channels)), (3, 128))
+    return net.model(y, (1, 3, 512, 512)), net.weights
+
+
+def coupled() -> Built:
+    """A U-Net: each resize meets a skip."""
+    net = Network(shape=(1, 3, 512, 512))
+    x, channels, skips = net.conv("input", (32, 3)), 32, []
+    for width in (64, 128, 256):
+        skips.append((x, channels))
+        x, channels = net.add("Relu", net.conv(x, (width, channels), stride=2)), width
+    for level, (skip, width) in enumerate(reversed(skips)):
+        x = net.conv(net.resize(x, 2, f"/up{level}/Resize"), (width, channels))
+        x, channels = net.conv(net.add("Concat", x, skip, axis=1), (width, 2 * width)), width
+    return net.model(net.conv(x, (2, channels)), (1, 2, 512, 512)), net.weights
+
+
+def in_the_middle(width: int) -> Built:
+    """Convolutions before, between and behind two resizes, of open height and width."""
+    net = Network(shape=(1, 3, "h", "w"))
+    x, channels = net.conv("input", (width // 2, 3)), width // 2
+    for number in range(12):
+        x, channels = net.add("Relu", net.conv(x, (width, channels))), width
+        if number in (3, 7):
+            x = net.resize(x, 2, f"/up{number}/Resize", "nearest")
+    return net.model(net.conv(x, (3, channels)), (1, 3, "h_out", "w_out")), net.weights
 
 
 def transformer(width: int, blocks: int) -> Built:

@@ -174,10 +174,12 @@ class Feeder:
                 other_shapes.append(moved)
         *others, pictures = (self._pictures(first, sizes) for sizes in (*other_shapes, shapes))
         factor, last = self._chosen
-        has_shapes = len(shapes) == len(first)
-        if has_shapes and factor is not None and (stretched := self._vectors(shapes, factor, 1.5 * (last or factor))):
-            others.append({**first, **stretched})  # height and width by factors of their own
-        return [feeds for feeds in (*others, pictures) if feeds is not None]
+        stretched: list[dict[str, Value]] = []  # height and width by factors of their own
+        if len(shapes) == len(first) and factor is not None:
+            for feeds in (one for one in (*others[:1], first) if one is not None):
+                if vectors := self._vectors(shapes_of(feeds), factor, 1.5 * (last or factor)):
+                    stretched.append({**feeds, **vectors})
+        return [feeds for feeds in (*stretched[:-1], *others, *stretched[-1:], pictures) if feeds is not None]
 
     def of_shapes(self, first: Mapping[str, Value], shapes: Mapping[str, Shape]) -> dict[str, Value] | None:
         """Feeds as `first`, in other shapes; None where these are too large."""

@@ -46,8 +46,7 @@ _RUNS = 4  # of each feed: two models at two levels
 
 @dataclass
 class ModelPair:
-    """Two models that are run on the same feeds. Outputs are compared at the paths of `feeding.files`, too
-    (`Verification.views`).
+    """Two models on the same feeds. Outputs are compared at the paths of `feeding.files`, too (`Verification.views`).
 
     `looks`: bodies that no feed ran are looked for, and named. `exact`: feeds are drawn also where the last bits of a
     number decide, and of sizes that no tolerance was given for. `noise`: by how much nodes of the model after may
@@ -149,6 +148,12 @@ class ModelPair:
         self.engine.progress.done("running the model before", further.tried)
         self.engine.progress.expect(3 * (len(fitted) - 1))
         return fitted
+
+    def fitted_to(self, feeds: Feeds) -> Fitted:
+        """What the model before makes of feeds beside those of `fit`. Raises CannotRunError."""
+        session = self._plain = self._plain or self._watched(Side.BEFORE)
+        outputs = self.engine.outputs(session, feeds)
+        return Fitted(dict(feeds), outputs, is_plain=session.contradicts(outputs))
 
     def _fitted_first(self, session: Watched, feeder: Feeder, budget: MemoryBudget) -> Fitted:
         """The first feed: the likeliest one, or one drawn at random where the model refuses those or gives nothing."""
@@ -320,8 +325,7 @@ class ModelPair:
     def _only_jumps(self, feeds: Feeds, relative: float | None = None) -> bool:
         """Whether the two differ in what operators that jump make of the same; a note says so."""
         why = agree_before_jumps(self.engine, (self.before, self.after), self._open_showing, feeds, relative)
-        if why is not None:
-            self.engine.notes.append(why)
+        self.engine.notes += [] if why is None else [why]
         return why is not None
 
     def _judge_optimised(

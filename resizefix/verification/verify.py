@@ -11,6 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
+import numpy as np
 from onnx import NodeProto
 
 from resizefix.diagnostics import Diagnostic
@@ -235,9 +236,26 @@ def _fitted(pair: ModelPair) -> list[Fitted]:
         with suppress(CannotLoadError, CannotRunError, NotComparableError, UsageError, BrokenOffError):
             fitted = pair.fit()
             if not pair.is_always_empty(fitted):
-                return fitted
+                return [*fitted, *_stretched(pair, fitted[0], declared)]
         pair.feeding = given
     return pair.fit()
+
+
+def _stretched(pair: ModelPair, first: Fitted, declared: Collection[str]) -> list[Fitted]:
+    """The first feed with other scales or sizes than the file says, those of one axis, where the model before runs with
+    them: else nothing shows which axis each number is for."""
+    values = [(name, first.feeds.get(name)) for name in declared]
+    vectors = {name: one for name, one in values if isinstance(one, np.ndarray) and one.ndim == 1 and one.size > 1}
+    for axis in (-1, -2) if vectors else ():
+        feeds = dict(first.feeds)
+        for name, value in vectors.items():
+            feeds[name] = moved = value.copy()
+            moved[axis] = value[axis] * 2 + 1 if value.dtype.kind in "iu" else value[axis] * 1.5
+        with suppress(CannotRunError):
+            fitted = pair.fitted_to(feeds)
+            if not (fitted.vacuous or fitted.overflows):
+                return [fitted]
+    return []
 
 
 def first_differing_node(before: Document, after: Document, conditions: Conditions) -> NodeProto | None:

@@ -1,10 +1,12 @@
-"""A node that takes another's place is held to the bound of its own, at axes so short that little is rounded there."""
+"""A node that takes another's place is held to the bound of its own, at axes so short that little is rounded there; and
+to what each of its fed numbers is for, also where stored sizes leave them one value."""
 
 from pathlib import Path
 
 import numpy as np
+import onnx_text
 import pytest
-from onnx import numpy_helper
+from onnx import TensorProto, helper, numpy_helper
 
 import resizefix
 from resizefix.library import seam
@@ -41,3 +43,27 @@ def test_one_weight_of_a_cubic_resize_of_open_size_is_off(off, allow_inexact, mo
             5,
         ]
     assert weights
+
+
+@pytest.mark.parametrize(("kind", "read"), [("float", "(x, , e)"), ("int64", "(x, , , e)")])
+@pytest.mark.parametrize("swaps", [False, True])
+def test_height_and_width_of_fed_numbers_are_told_apart_where_stored_sizes_fix_them(kind, read, swaps, monkeypatch):
+    submitted = seam.submitted
+
+    def edited(before, candidate, plan):
+        candidate = candidate.copy()
+        graph = candidate.proto.graph
+        order = helper.make_tensor("order", TensorProto.INT64, [4], [0, 1, 3, 2])
+        graph.node.insert(0, helper.make_node("Constant", [], ["order"], value=order))
+        graph.node.insert(1, helper.make_node("Gather", ["e", "order"], ["swapped"]))
+        graph.node[-1].input[-1] = "swapped"
+        return submitted(before, candidate, plan)
+
+    resize = f'y = Resize <mode = "linear"> {read}'
+    model = onnx_text.model(f"(float[1,1,4,4] x, {kind}[4] e) => (float[1,1,8,8] y) {{ {resize} }}", 13)
+    if swaps:
+        monkeypatch.setattr(seam, "submitted", edited)
+        with pytest.raises(VerificationFailedError, match=r"before and .* after"):
+            resizefix.opset(model, opset=18)
+    else:
+        assert resizefix.opset(model, opset=18).verification.passed

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from resizefix.library.promote_scales import promote_scales
     from resizefix.library.repair import repair
     from resizefix.library.result import Result, VerificationFailedError
-    from resizefix.library.rewrite import trt_legacy
     from resizefix.library.set_interpolation import set_interpolation
+    from resizefix.library.trt_legacy import trt_legacy
     from resizefix.library.verdict import Verdict
     from resizefix.library.verify import verify
     from resizefix.operations.site import Site
@@ -86,7 +86,7 @@ _HOMES = {
     "promote_scales": "resizefix.library.promote_scales",
     "repair": "resizefix.library.repair",
     "set_interpolation": "resizefix.library.set_interpolation",
-    "trt_legacy": "resizefix.library.rewrite",
+    "trt_legacy": "resizefix.library.trt_legacy",
     "verify": "resizefix.library.verify",
 }
 

@@ -27,7 +27,7 @@ from resizefix.library.inspect import inspect
 from resizefix.library.legalize import legalize
 from resizefix.library.promote_scales import promote_scales
 from resizefix.library.result import Result
-from resizefix.library.rewrite import trt_legacy
+from resizefix.library.trt_legacy import trt_legacy
 
 METHODS: dict[str, Callable[..., Any]] = {
     "inspect_resizes": inspect,

@@ -15,8 +15,7 @@ from resizefix.document.document import Document
 from resizefix.errors import UsageError
 from resizefix.faults.framework import DIFFERS
 from resizefix.faults.table import faults_of, resize_nodes
-from resizefix.interop.feed_file import Fed, read_feeds
-from resizefix.interop.tensor_file import StoredArrays, assigned, read_arrays
+from resizefix.interop.feed_file import Fed, StoredArrays, assigned, read_arrays, read_feeds
 from resizefix.library.live import places_of
 from resizefix.operations.sites import find_sites
 from resizefix.runtimes.inputs import TensorInput, model_inputs

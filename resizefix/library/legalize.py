@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from onnx import TensorProto
 
@@ -17,7 +17,7 @@ from resizefix.library.advice import AskedCall, Words, with_size
 from resizefix.library.bounded import operation
 from resizefix.library.preparation import raised, require_raised_alike, with_raised
 from resizefix.library.result import Demand, Result, VerificationFailedError, failed
-from resizefix.library.rewrite import INEXACT_BOUND, LOWERED_BOUND, proven
+from resizefix.library.seam import INEXACT_BOUND, LOWERED_BOUND, proven
 from resizefix.operations.integer_inputs import deciding_floats, shape_input_options, violations_of_the_whole
 from resizefix.operations.legalize import legalize as make_legal
 from resizefix.operations.quotient_sizes import Dividends, Pinned, pinned, quotient_sites, with_sizes_read
@@ -25,7 +25,6 @@ from resizefix.operations.replacement import Allowance
 from resizefix.operations.rewriter import Rewritten
 from resizefix.operations.site import Site
 from resizefix.operations.sites import find_sites, select, sites_in
-from resizefix.opsets.verdict import Blocker
 from resizefix.outcome import Outcome, Status
 from resizefix.scope_path import Key
 from resizefix.shapes.stored_shapes import ModelView
@@ -43,6 +42,9 @@ from resizefix.verification.verification import (
     VerificationStatus,
     conditions,
 )
+
+if TYPE_CHECKING:
+    from resizefix.opsets.verdict import Blocker
 
 _BODIES = "body-is-imported"
 _FIRST_WITH_COORDINATES = 11  # Resize-11
@@ -312,5 +314,7 @@ def _of_other_type(rewritten: Rewritten, changed: Sequence[Site]) -> frozenset[K
 
 def _mistaken(view: ModelView, target: Target) -> tuple[Blocker, ...]:
     """The nodes for which the target refuses the model whatever its resizes are: no rewrite of a resize helps."""
+    from resizefix.opsets.verdict import Blocker  # few models have any
+
     violations = violations_of_the_whole(view, target)
     return tuple(Blocker(one.node, "", 0, one.because, one.fix) for one in violations)

@@ -1,6 +1,6 @@
-"""`repair` of names of dimensions: each axis that has a length of its own gets a name of its own.
+"""`resizefix.repair`: broken or fragile resizes fixed, and verified.
 
-`resizefix.repair`: broken or fragile resizes fixed, and verified.
+Each axis that has a length of its own gets a name of its own; pixels that no scale takes are gathered as in PyTorch.
 """
 
 from __future__ import annotations
@@ -31,12 +31,11 @@ from resizefix.library.option_values import COORDINATES, EXTENTS, FRAMEWORKS
 from resizefix.library.options import words_as_options
 from resizefix.library.preparation import is_later, never, raised, require_raised_alike, with_raised
 from resizefix.library.result import ANYTHING, Result, VerificationFailedError, failed, not_verified, skipped
-from resizefix.library.torch_pixels import with_pixels_gathered
 from resizefix.library.unrepaired import MOST_NAMED, as_it_is, left_broken, loaded, why_refused
 from resizefix.operations.repair import repair as make_repair
 from resizefix.operations.site import Site
 from resizefix.operations.sites import find_sites, select
-from resizefix.operations.torch_indices import is_by_indices
+from resizefix.operations.torch_indices import gathered_outcome, is_by_indices, with_torch_indices
 from resizefix.outcome import Outcome, Status
 from resizefix.shapes.stored_shapes import ModelView
 from resizefix.verification.plan import Plan
@@ -320,3 +319,38 @@ def _failed(document: Document, outcomes: tuple[Outcome, ...], verification: Ver
     changed = [outcome.node for outcome in outcomes if outcome.status is Status.CHANGED]
     result, named = Result(document, outcomes, (), verification), ", ".join(changed[:MOST_NAMED])
     return failed(result, "library.verification-failed-at", named=named, why=verification.reason)
+
+
+def with_pixels_gathered(
+    repaired: Result[Document], sites: Sequence[Site], rules: Conditions, *, verify: bool
+) -> Result[Document]:
+    """The result, in which those of the sites are Gathers that cannot be a Resize; the same where there are none.
+
+    Raises VerificationFailedError where a node does not take the elements that torch's formula names, or the model
+    computes anything else than with that formula in the node's place.
+    """
+    by_key = {site.key: site for site in sites}
+    before = repaired.model
+    changed, gathered = with_torch_indices(before, by_key)
+    if not gathered:
+        return repaired
+    after = seam.submitted(before, changed, Plan(frozenset(gathered)))
+    nodes = {by_key[key].index: node for key, node in gathered.items()}
+    outcomes = tuple(
+        gathered_outcome(outcome, nodes[outcome.index]) if outcome.index in nodes else outcome
+        for outcome in repaired.outcomes
+    )
+    if not verify:
+        return replace(repaired, model=after, outcomes=outcomes, verification=not_verified())
+
+    # onnxruntime is imported where it runs
+    from resizefix.verification.pixels_of_torch import with_formula_of_torch
+    from resizefix.verification.verify import prove_rewrite
+
+    lengths = {key: {axis: one.out for axis, one in node.axes.items()} for key, node in gathered.items()}
+    reference = with_formula_of_torch(before, lengths)
+    verification = prove_rewrite(reference, after, {key: node.data for key, node in gathered.items()}, 0.0, rules)
+    if not verification.passed:
+        raise failed(Result(before, outcomes, (), verification), why=verification.reason)
+    joined = replace(verification, runs=(*repaired.verification.runs, *verification.runs))
+    return replace(repaired, model=after, outcomes=outcomes, verification=joined)

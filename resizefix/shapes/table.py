@@ -18,7 +18,6 @@ from resizefix.document.scopes import DEFAULT_DOMAINS
 from resizefix.document.text import counted
 from resizefix.document.values import longest_extent
 from resizefix.shapes import (
-    arithmetic_values,
     cutting_rows,
     elementwise_rows,
     moving_rows,
@@ -237,7 +236,7 @@ _SIZES: dict[str, Row] = {
     **reshape_row.ROWS,
     **window_rows.ROWS,
 }
-_VALUES: dict[str, ValueRow] = {**moving_values.ROWS, **arithmetic_values.ROWS}
+_VALUES: dict[str, ValueRow] = {**moving_values.ROWS, **elementwise_rows.VALUE_ROWS}
 OPERATORS = {name: Operator(row, _VALUES.get(name)) for name, row in _SIZES.items()}
 # Their rows give the sizes of what comes out, and not all that inputs must have in common.
 _UNCHECKED = frozenset(

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 
 import numpy as np
 from onnx import FunctionProto, GraphProto, NodeProto, TensorProto, ValueInfoProto, helper, numpy_helper
@@ -25,7 +25,9 @@ from resizefix.promotion import PromotedInput
 from resizefix.runtimes.inputs import Feeds, TensorInput, Value
 from resizefix.runtimes.ort_session import Session
 from resizefix.scope_path import Key, ScopePath
-from resizefix.verification.upstream import Dependence, Place, Upstream
+
+if TYPE_CHECKING:
+    from resizefix.verification.upstream import Place, Upstream
 
 _MOST_BODIES = 1000  # of one model
 _DEEPEST = 60  # bodies in bodies: what walks them is recursive
@@ -307,6 +309,8 @@ def bodies_behind(document: Document, inputs: Sequence[PromotedInput]) -> dict[S
     sites = [driven.key for source in inputs for driven in source.sites]
     if not bodies or not sites:
         return {}
+    from resizefix.verification.upstream import Dependence  # few models have bodies
+
     dependence = Dependence(document.proto)
     outside = [key for key in sites if key[0].function is None]
     behind: dict[ScopePath, frozenset[Key]] = {}
@@ -342,6 +346,8 @@ def _carried(scope: Scope) -> set[str]:
 def are_held_alike(before: Document, after: Document, paths: Iterable[ScopePath]) -> bool:
     """Whether each of the bodies stands in both models in a node of the same text, and so do all nodes and constants
     from which that reads anything."""
+    from resizefix.verification.upstream import Upstream  # as above
+
     sides = Upstream(before.proto), Upstream(after.proto)
     for path in paths:
         texts = [_text(side, path) for side in sides]

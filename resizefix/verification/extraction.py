@@ -27,11 +27,6 @@ _MOST_INLINE_ELEMENTS = 4096
 _MOST_KEPT = 8  # a size up to this one is a batch or colours, and stays where sizes are opened
 
 
-def may_be_passed_over(key: Key) -> bool:
-    """Whether the node stands in a body (of If, Loop, Scan) that need not run when the model does."""
-    return key[0].is_body
-
-
 class Extraction:
     """Extracts the same nodes from two documents, before and after an edit. What must be known of each document as a
     whole is worked out once, however many nodes are extracted.

@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -24,7 +24,9 @@ from resizefix.scope_path import Key
 from resizefix.verification.feeds import Feeder, TooLargeError
 from resizefix.verification.reference_model import ReferenceModels
 from resizefix.verification.scale_points import ScalePoint
-from resizefix.verification.upstream import Dependence, fed_back
+
+if TYPE_CHECKING:
+    from resizefix.verification.upstream import Dependence
 
 _REMEMBERED = 4
 _FEW = 200  # nodes
@@ -64,6 +66,8 @@ class MemoryBudget:
 
     @cached_property
     def _dependence(self) -> Dependence:
+        from resizefix.verification.upstream import Dependence  # of models whose scales move
+
         return Dependence(self._original.proto)
 
     def reject_reason(self, feeds: Mapping[str, Value], scales: ScalePoint = _AS_IT_IS) -> str | None:
@@ -113,7 +117,10 @@ class MemoryBudget:
         larger = {key: factor for key, factor in _growth(scales).items() if factor > 1 and key[0].is_body}
         new = frozenset(larger) - self._asked
         self._asked |= new
-        self._turning |= fed_back(self._original.proto, new)
+        if new:
+            from resizefix.verification.upstream import fed_back  # few models have bodies
+
+            self._turning |= fed_back(self._original.proto, new)
         growing = [factor for key, factor in larger.items() if key in self._turning]
         return math.prod(growing) ** _TURNS if growing else None
 

@@ -33,11 +33,11 @@ from resizefix.verification.fitting import (
 )
 from resizefix.verification.jumps import agree_before_jumps, require_agreement_before
 from resizefix.verification.signatures import Feeding, NotComparableError, common_inputs, output_names, require_types
-from resizefix.verification.telling_values import TellingValues
 from resizefix.verification.trial import AtDefault, Outputs, Point, Side, Trial
 from resizefix.verification.verification import Verification
 
 if TYPE_CHECKING:
+    from resizefix.verification.telling_values import TellingValues
     from resizefix.verification.views import PlaneView
 
 _MOST_NAMED = 4
@@ -175,6 +175,8 @@ class ModelPair:
 
     @cached_property
     def _named_by_both(self) -> TellingValues:
+        from resizefix.verification.telling_values import TellingValues  # where further feeds are drawn
+
         return TellingValues.of(self.before, self.after)
 
     def is_always_empty(self, fitted: Sequence[Fitted]) -> bool:

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 from onnx import NodeProto
@@ -29,13 +31,15 @@ from resizefix.shapes.stored_shapes import ModelView
 from resizefix.verification.bounds import largest_bound
 from resizefix.verification.compare import compare
 from resizefix.verification.engine import Engine
-from resizefix.verification.extraction import Extraction, compare_alone, may_be_passed_over
 from resizefix.verification.fitting import Fitted, OverBudgetError
 from resizefix.verification.pair import ModelPair
 from resizefix.verification.signatures import Feeding, NotComparableError
 from resizefix.verification.sizing import Shape
 from resizefix.verification.stored_shapes import feeds_from_declared_shapes
 from resizefix.verification.verification import Conditions, Run, Verification, VerificationStatus
+
+if TYPE_CHECKING:
+    from resizefix.verification.extraction import Extraction
 
 _BITWISE = ErrorBound()
 _AS_STATED = ErrorBound(exact=False, bound=1.0)  # of a node that has a bound of its own, which narrows it
@@ -126,8 +130,13 @@ class _Nodes:
         self._pair, self._sites, self._open_sizes = pair, sites, open_sizes
         self._allowed, self._bounds = allowed, bounds
         self._engine = pair.engine
-        self._extraction = Extraction(ModelView(pair.before), ModelView(pair.after))
         self.bitwise: set[Key] = set()
+
+    @cached_property
+    def _extraction(self) -> Extraction:
+        from resizefix.verification.extraction import Extraction  # most models show enough as a whole
+
+        return Extraction(ModelView(self._pair.before), ModelView(self._pair.after))
 
     def alone(self, why_local: str) -> Verification:
         """The verification of the nodes, where the whole model shows nothing."""
@@ -160,10 +169,10 @@ class _Nodes:
         notes = self._engine.notes
         nearer = self._to_run_alone(whole.runs)
         drifting = {key for key in self._sites if key in self._bounds and self._bounds[key].drift} - nearer
-        wanted = [key for key in self._sites if key in nearer | drifting or may_be_passed_over(key)]
+        wanted = [key for key in self._sites if key in nearer | drifting or key[0].is_body]
         paths = self._extraction.common_paths if wanted else set()
         for key in wanted:
-            in_body = may_be_passed_over(key)
+            in_body = key[0].is_body
             if key[0] not in paths:
                 if in_body:
                     notes.append(Diagnostic("verification.if-its-body-ran-inlined", label=key[1]))
@@ -205,6 +214,8 @@ class _Nodes:
 
         data, is_open = {key: self._sites[key]}, self._open_sizes
         rules = self._engine.conditions
+        from resizefix.verification.extraction import compare_alone  # as above
+
         local = compare_alone(self._extraction, data, rules, proof, open_sizes=is_open, sizes_stay=not is_open)
         self._engine.runs.extend(local.runs)
         plain = [run for run in local.runs if not run.optimized]

@@ -5,8 +5,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from resizefix.errors import UsageError
-from resizefix.interop.feed_file import read_feeds
-from resizefix.interop.tensor_file import assigned, read_arrays
+from resizefix.interop.feed_file import assigned, read_arrays, read_feeds
 from resizefix.runtimes.inputs import TensorInput, as_stored
 
 X = np.arange(6, dtype=np.float32).reshape(2, 3)

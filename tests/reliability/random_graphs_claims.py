@@ -12,7 +12,7 @@ from random_graphs_runs import Ran, Runner, baked, difference, holders, steps_ap
 
 # Relative to the outputs' largest value, in half precision also to what is resized: as much as the library
 # lets pass, and says.
-LOWERED = 1e-5  # other operators add in another order (library/rewrite.py)
+LOWERED = 1e-5  # other operators add in another order (library/seam.py)
 HALF = 2 * 2.0**-10  # two units in the last place (verification/bounds.py)
 # onnxruntime's shape inference against its own kernels (5 → 9), or branches of one If against each other: a constant
 # tells the inference what it did not know before, and the model is refused.
@@ -29,7 +29,7 @@ SIZE_RULES_DISAGREE = (
     "The output OrtValue provided for output",
     "cannot be reshaped to the requested shape",  # a Shape that optimisation folds to the inferred size
 )
-APPROXIMATE = 0.5  # allowed by --allow-inexact: more would be another picture (library/rewrite.py)
+APPROXIMATE = 0.5  # allowed by --allow-inexact: more would be another picture (library/seam.py)
 
 
 def called_exact(result: Any) -> bool:

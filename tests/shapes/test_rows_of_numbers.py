@@ -11,7 +11,6 @@ from ort_runs import run
 from row_nodes import NODES, floats
 
 from resizefix.shapes import (
-    arithmetic_values,
     cutting_rows,
     elementwise_rows,
     moving_rows,
@@ -110,7 +109,7 @@ def test_an_attribute_that_the_call_of_a_function_gives_is_not_taken_for_its_def
 def test_no_operator_has_two_rows():
     parts = (cutting_rows, elementwise_rows, moving_rows, reshape_row, window_rows)
     sizes = [operator for part in parts for operator in part.ROWS]
-    values = [operator for part in (moving_values, arithmetic_values) for operator in part.ROWS]
+    values = [*moving_values.ROWS, *elementwise_rows.VALUE_ROWS]
     assert len(sizes) == len(set(sizes))
     assert len(values) == len(set(values))
     assert set(values) <= set(sizes)  # what makes values makes them of some sizes

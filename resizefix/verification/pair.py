@@ -337,9 +337,8 @@ class ModelPair:
         comparison, widest_bound = level.differences, widest(level.moved.bounds)
         bound = self._reported(point.feeds, allowed, before, comparison, widest_bound.bound)
         self.engine.runs.append(run_of(comparison, point.feeds, optimized=True, bound=bound, fed=self.feeding))
-        if level.agrees or allows(allowed, before, after, comparison):
-            return
-        if level.moved.expected is not before and level.is_near_plain:
+        is_near = level.moved.expected is not before and level.is_near_plain
+        if level.agrees or is_near or allows(allowed, before, after, comparison):
             return
         noise = self._moved_by_noise(point.feeds)
         if not (noise and allows(allowed, before, after, comparison, noise)) and not self._only_jumps(point.feeds):
@@ -350,11 +349,10 @@ class ModelPair:
         unseen = self._unseen[Side.AFTER]
         if not (self.looks and unseen and self._origin is not None and self._feeder is not None):
             return []
-        budget = MemoryBudget(self.after, self.engine.conditions.limits)
         from resizefix.verification.further_feeds import FurtherFeeds
 
-        further = FurtherFeeds(after, self._feeder, first, self._origin, budget)
-        drawn = further.reaching(unseen)
+        budget = MemoryBudget(self.after, self.engine.conditions.limits)
+        drawn = FurtherFeeds(after, self._feeder, first, self._origin, budget).reaching(unseen)
         if not drawn:
             return []
         before = self._watched(Side.BEFORE)
@@ -378,15 +376,13 @@ class ModelPair:
         return self.before if side is Side.BEFORE else self.after
 
     def _label(self, side: Side) -> str:
-        path, name = self._document(side).path, side.name
-        # What was made of BEFORE has its path until it is saved, and is in no file.
+        path = self._document(side).path  # what was made of BEFORE has its path until it is saved, and is in no file
         is_file = path is not None and (side is Side.BEFORE or path != self.before.path)
-        return f"{name} ({path})" if is_file else name
+        return f"{side.name} ({path})" if is_file else side.name
 
     def _open(self, side: Side, *, optimized: bool) -> Session:
-        label = self._label(side)
-        if optimized:
-            label = Diagnostic("verification.at-default-level", label=label)
+        plain = self._label(side)
+        label = Diagnostic("verification.at-default-level", label=plain) if optimized else plain
         session = self.engine.open(self._document(side), optimized=optimized, label=label)
         session.brief |= self._is_brief
         return session

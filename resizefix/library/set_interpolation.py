@@ -58,11 +58,15 @@ class _Request(NamedTuple):
     verify: bool
     allow_inexact: bool
 
+    def indices(self, sites: Sequence[Site]) -> set[int]:
+        """Those of the selected sites. Raises UsageError where none is."""
+        return {site.index for site in select(sites, self.node)}
+
 
 def _set_extent(document: Document, settings: Settings, asked: _Request) -> Result[Document]:
     """The selected nodes with the extent of `settings`. Raises UsageError, VerificationFailedError."""
     given = find_sites(document)
-    indices = {site.index for site in select(given, asked.node)}
+    indices = asked.indices(given)
     base = raised(document, asked.opset)
     view = ModelView(base)
     sites = [site for site in sites_in(view) if site.index in indices]
@@ -269,7 +273,7 @@ def set_interpolation(
 
 def _set_in_place(document: Document, settings: Settings, asked: _Request) -> Result[Document]:
     """The selected nodes with another interpolation or form, measured. Raises UsageError, VerificationFailedError."""
-    base, changes = _made(document, settings, asked.node, asked.opset)
+    base, changes = _made(document, settings, asked)
     fed = read_feeds(asked.feed, model_inputs(document.proto))
     if not changes.intended:
         return Result(document, changes.outcomes, (), skipped("library.nothing-changed"))
@@ -294,11 +298,11 @@ def _set_in_place(document: Document, settings: Settings, asked: _Request) -> Re
     return Result(changes.document, outcomes, (), verification, views=measured.views)
 
 
-def _made(document: Document, settings: Settings, node: Sequence[str], opset: int | None) -> tuple[Document, Changed]:
-    """The document raised to `opset`, and its selected nodes changed; outcomes show each node as it was before."""
+def _made(document: Document, settings: Settings, asked: _Request) -> tuple[Document, Changed]:
+    """The document raised to the opset asked for, and its selected nodes changed; outcomes show each as it was."""
     given = find_sites(document)
-    indices = {site.index for site in select(given, node)}
-    base = raised(document, opset)
+    indices = asked.indices(given)
+    base = raised(document, asked.opset)
     sites = [site for site in (given if base is document else find_sites(base)) if site.index in indices]
     changes = make(base, sites, settings)
     before = {site.index: node_text(site.node) for site in given}

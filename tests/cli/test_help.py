@@ -57,7 +57,7 @@ def test_help_lists_the_commands_in_groups(help_of):
 @pytest.mark.parametrize("command", COMMANDS)
 def test_help_fits_a_screen_and_the_rest_is_one_option_away(help_of, command):
     short = help_of(command)
-    assert len(short.splitlines()) <= 40
+    assert len(short.splitlines()) <= 40, "say it in one line, or make an option rare"
     known = {name for param in group.get_command(None, command).params for name in param.opts if name[:2] == "--"}
     assert "RANGE" not in short, "a word of click, not of the reader"
     assert {name for name in known if name not in short} <= {"--minShapes", "--optShapes", "--maxShapes"}

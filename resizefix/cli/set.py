@@ -63,9 +63,10 @@ class _WithSettings(Subcommand):
 def command(model: str, **options: Any) -> Answer:
     """Change the interpolation of IN's Upsample/Resize nodes on purpose, measure what it changes, and write OUT.
 
-    Keys: mode (nearest, linear, cubic), coordinates, nearest_mode, cubic_coeff_a, antialias, exclude_outside, and
-    form (scales, sizes, axes, or other operators: gather, matmul, conv-transpose, …). In a call of their own: scale=2,
-    scales=1,1,2,2, sizes=1,3,720,1280, or sizes=partner, the size of the tensor that the result meets at run time.
+    Keys: mode (nearest, linear, cubic), coordinates, nearest_mode, cubic_coeff_a, extrapolation_value, antialias,
+    exclude_outside, and form (scales, sizes, axes, or other operators: gather, matmul, conv-transpose, …). In a call
+    of their own: scale=2, scales=1,1,2,2, sizes=1,3,720,1280, or sizes=partner, the size of the tensor that the result
+    meets at run time.
     A change that keeps what a node computes is verified; of any other, the difference is measured.
     """
     page = ReportFiles(options["html"], None, options["force"])

@@ -225,6 +225,7 @@ def set_interpolation(
     coordinate_transformation_mode: str | None = None,
     nearest_mode: str | None = None,
     cubic_coeff_a: float | None = None,
+    extrapolation_value: float | None = None,
     antialias: bool | None = None,
     exclude_outside: bool | None = None,
     form: str | None = None,

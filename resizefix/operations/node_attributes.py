@@ -17,18 +17,20 @@ from resizefix.operations.settings import AXES, SIZES, Settings
 from resizefix.operations.site import ReadSite
 
 _CROP = CoordinateTransformationMode.TF_CROP_AND_RESIZE
-_FILL = "extrapolation_value"  # read by that coordinate mode alone, and no key of `set`
+_FILL = "extrapolation_value"  # read by that coordinate mode alone
 
 
 class AttributeKey(NamedTuple):
     """A key of `set` that is an attribute of the node. `lacks`: whether a dialect has no word for a value; with the
     site, where one is looked at. `readers`: which modes read it, in the words of an error, where not every mode does.
+    `decider`: the key whose value decides whether it is read.
     """
 
     key: str
     attribute: str
     lacks: Callable[[Any, Dialect, ReadSite | None], bool]
     readers: Callable[[Mode], str] | None = None
+    decider: str = "mode"
 
 
 def _lacks(attribute: str) -> Callable[[Any, Dialect, ReadSite | None], bool]:
@@ -49,6 +51,7 @@ ATTRIBUTE_KEYS = (
     ),
     AttributeKey("nearest_mode", "nearest_mode", _lacks_rounding, lambda mode: "mode=nearest"),
     AttributeKey("cubic_coeff_a", "cubic_coeff_a", _lacks("cubic_coeff_a"), lambda mode: "mode=cubic"),
+    AttributeKey(_FILL, _FILL, _lacks(_FILL), lambda mode: "coordinates=tf_crop_and_resize", decider="coordinates"),
     AttributeKey("antialias", "antialias", _lacks("antialias"), lambda mode: "mode=linear or mode=cubic"),
     AttributeKey(
         "exclude_outside",
@@ -61,6 +64,10 @@ ATTRIBUTE_KEYS = (
 _OLDEST_FIRST = sorted(
     ATTRIBUTE_KEYS, key=lambda row: min(one.since_version for one in DIALECTS if one.attribute(row.attribute))
 )
+
+
+# No node becomes a crop, so that none is told to.
+_NOT_READ = {"mode": "operations.set-not-read", "coordinates": "operations.set-not-crop"}
 
 
 @dataclass(frozen=True)
@@ -90,7 +97,7 @@ def edited(site: ReadSite, settings: Settings, why_not_raised: Callable[[int], s
     meaning = _meaning(site, attributes)
     _require_read(settings, meaning)
     read_by_some = [row.attribute for row in _OLDEST_FIRST if row.readers is not None]
-    dropped = [name for name in (*read_by_some, _FILL) if getattr(old, name) and not getattr(meaning, name)]
+    dropped = [name for name in read_by_some if getattr(old, name) and not getattr(meaning, name)]
     dropped += [_FILL] * (old.extrapolation_value == 0 and meaning.extrapolation_value is None)
     gone = [name for name in dropped if name in attributes and getattr(settings, name, None) is None]
     for name in gone:
@@ -148,8 +155,10 @@ def _require_read(settings: Settings, meaning: Interpolation) -> None:
         pairs = (settings, row.key), (meaning, row.attribute)
         given, is_read = (getattr(of, name) is not None and getattr(of, name) is not False for of, name in pairs)
         if row.readers is not None and given and not is_read:
-            mode, wanted = meaning.mode, row.readers(meaning.mode)
-            raise RefusedError("operations.set-not-read", key=row.key, mode=mode.value, wanted=wanted)
+            decider = next(one for one in ATTRIBUTE_KEYS if one.key == row.decider)
+            found = f"{decider.key}={getattr(meaning, decider.attribute).value}"
+            wanted = row.readers(meaning.mode)
+            raise RefusedError(_NOT_READ[decider.key], key=row.key, given=found, wanted=wanted)
 
 
 def _require_said(site: ReadSite, settings: Settings, why_not_raised: Callable[[int], str | None]) -> None:

@@ -50,6 +50,7 @@ class Settings:
     coordinates: CoordinateTransformationMode | None = None
     nearest_mode: NearestMode | None = None
     cubic_coeff_a: float | None = None
+    extrapolation_value: float | None = None
     antialias: bool | None = None
     exclude_outside: bool | None = None
     form: str | None = None
@@ -63,17 +64,19 @@ class Settings:
             raise UsageError("operations.set-nothing", known=", ".join(READERS))
         if self.is_extent and len(given_keys) > 1:
             raise UsageError("operations.set-extent-alone", key=next(key for key in _EXTENTS if key in given_keys))
+        for key, decider, wanted in (
+            ("nearest_mode", "mode", Mode.NEAREST),
+            ("cubic_coeff_a", "mode", Mode.CUBIC),
+            ("extrapolation_value", "coordinates", CoordinateTransformationMode.TF_CROP_AND_RESIZE),
+        ):
+            value = getattr(self, decider)
+            if getattr(self, key) is not None and value not in (None, wanted):
+                raise _contradiction(key, decider, wanted.value, value.value)
         given = self.mode
         if given is None:
             return
-        for key, mode, is_set in (
-            ("nearest_mode", Mode.NEAREST, self.nearest_mode is not None),
-            ("cubic_coeff_a", Mode.CUBIC, self.cubic_coeff_a is not None),
-        ):
-            if is_set and given is not mode:
-                raise UsageError("operations.set-contradiction", key=key, mode=mode.value, given=given.value)
         if self.antialias and given is Mode.NEAREST:
-            raise UsageError("operations.set-contradiction", key="antialias", mode="linear or cubic", given="nearest")
+            raise _contradiction("antialias", "mode", "linear or cubic", "nearest")
         if self.exclude_outside and (given is Mode.NEAREST or (given is Mode.LINEAR and self.antialias is False)):
             raise UsageError("operations.set-exclude-outside", given=given.value)
 
@@ -81,6 +84,10 @@ class Settings:
     def is_extent(self) -> bool:
         """Whether how large the output is shall change, and not how it is sampled."""
         return any(getattr(self, key) is not None for key in _EXTENTS)
+
+
+def _contradiction(key: str, decider: str, wanted: str, given: str) -> UsageError:
+    return UsageError("operations.set-contradiction", key=key, decider=decider, wanted=wanted, given=given)
 
 
 def settings_of(given: Mapping[str, object]) -> Settings:
@@ -189,6 +196,7 @@ READERS: dict[str, _SettingReader] = {
     "coordinates": _among(_COORDINATES, _COORDINATES),
     "nearest_mode": _among(_NEAREST_MODES, _NEAREST_MODES),
     "cubic_coeff_a": _SettingReader(_coefficient, "a number, as -0.75 or -0.5"),
+    "extrapolation_value": _SettingReader(_coefficient, "a number, as 0 or 0.5"),
     "antialias": _SettingReader(_switch, "0 or 1", tuple(_SWITCHES)),
     "exclude_outside": _SettingReader(_switch, "0 or 1", tuple(_SWITCHES)),
     "form": _among(_FORMS, _FORMS),

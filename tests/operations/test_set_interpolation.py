@@ -124,6 +124,8 @@ def test_sensible_aliases_are_taken(given, key, value):
         ({"form": "lanczos"}, "form=lanczos: give scales, sizes, axes, resize, identity"),
         ({"mode": "linear", "nearest_mode": "floor"}, "nearest_mode is read with mode=nearest alone"),
         ({"mode": "nearest", "cubic_coeff_a": -0.5}, "cubic_coeff_a is read with mode=cubic alone"),
+        ({"coordinates": "asymmetric", "extrapolation_value": 1}, "is read with coordinates=tf_crop_and_resize alone"),
+        ({"extrapolation_value": "nan"}, "extrapolation_value=nan: give a number, as 0 or 0.5"),
         ({"mode": "nearest", "antialias": 1}, "antialias is read with mode=linear or cubic alone"),
         ({"mode": "nearest", "exclude_outside": 1}, "exclude_outside is read with mode=cubic or antialias=1 alone"),
         ({"coordinates": "asymmetric", "coordinate_transformation_mode": "asymmetric"}, "coordinates is given twice"),
@@ -141,6 +143,8 @@ def test_what_cannot_be_meant_is_a_usage_error_that_lists_what_can(settings, exp
         ({"nearest_mode": "floor"}, "nearest_mode has no meaning with mode=linear; add mode=nearest"),
         ({"cubic_coeff_a": -0.5}, "cubic_coeff_a has no meaning with mode=linear; add mode=cubic"),
         ({"exclude_outside": True}, "add mode=cubic or antialias=1"),
+        ({"extrapolation_value": 0}, "has no meaning with coordinates=half_pixel; coordinates=tf_crop"),
+        ({"extrapolation_value": 1, "coordinates": "tf_crop_and_resize"}, "reads a roi, which the node does not have"),
         ({"coordinates": "tf_crop_and_resize"}, "reads a roi, which the node does not have"),
     ],
 )
@@ -173,6 +177,42 @@ def test_what_an_opset_cannot_say_is_refused_with_the_opset_that_can(opset, sett
     assert one(result).status is Status.CHANGED
     assert result.verification.passed
     assert result.model.opset_import[0].version == needed
+
+
+def crop(value: float, roi: tuple[float, ...] = (0, 0, -0.5, 0, 1, 1, 1, 1.5), size: tuple[int, int] = (4, 6)):
+    return model(
+        f"""(float{list(SHAPE)} x) => (float[1, 2, {size[0]}, {size[1]}] y)
+        <float[8] r = {{{", ".join(map(str, roi))}}}, int64[4] z = {{1, 2, {size[0]}, {size[1]}}}>
+        {{ [up] y = Resize <mode = "linear", coordinate_transformation_mode = "tf_crop_and_resize",
+            extrapolation_value: float = {float(value)}> (x, r, , z) }}""",
+        13,
+    )
+
+
+@pytest.mark.parametrize("value", [0.0, 0.5, -3.0])
+@pytest.mark.parametrize("more", [{}, {"coordinates": "tf_crop_and_resize"}, {"mode": "nearest"}])
+def test_a_crop_gives_the_extrapolation_value_outside_of_the_image(value, more):
+    before = crop(7.0)
+    result = resizefix.set_interpolation(before, extrapolation_value=value, **more)
+    assert result.verification.passed
+    assert f"extrapolation_value 7 → {value:g}" in one(result).reason
+    assert spec(result.model)["extrapolation_value"] == value
+    wanted = resizefix.set_interpolation(crop(value), **more).model if "mode" in more else crop(value)
+    x = sample(SHAPE)
+    found = run(result.model, x)
+    assert np.array_equal(found, run(wanted, x))
+    assert (found[:, :, 0] == value).all()
+    assert apart(before, result.model, x).max() > 0
+    again = resizefix.set_interpolation(result.model, extrapolation_value=value)
+    assert one(again).status is Status.UNCHANGED
+
+
+def test_an_extrapolation_value_before_opset_11_is_refused():
+    before = resize_model(10, SHAPE, scales=(1, 1, 2, 3), mode="linear")
+    outcome = one(resizefix.set_interpolation(before, extrapolation_value=0, on_refusal="return"))
+    assert outcome.status is Status.REFUSED
+    assert outcome.reason.startswith("opset 10 has no extrapolation_value=0.0; opset 11 has")
+    assert outcome.retry_args == ()
 
 
 def test_to_raise_is_advised_only_where_it_helps():

@@ -6,6 +6,7 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
+from onnx import NodeProto
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.document.values import Array
@@ -251,6 +252,10 @@ def _counted_as_chosen(flow: Flow, label: str, table: Table, array: Array) -> Ta
     return table._replace(channels=tuple(channels))
 
 
+_MOVING = frozenset({"Reshape", "Transpose", "Identity", "Cast", "Unsqueeze", "Squeeze"})
+_SUMMING = frozenset({"MatMul", "Gemm", "Conv", "Einsum"})
+
+
 def _meaning(form: str) -> str:
     return Diagnostic(READINGS[form])
 
@@ -268,9 +273,17 @@ def _table(flow: Flow, place: Place, known: KnownTable) -> Table | Positions:
         if not np.array_equal(table.make(lambda dim: dim.old or 0), array):
             raise NoGridError
     except NoGridError:
-        positions = positions_in(flow.sizes, array, dims) if flow.choices.interpolate and array is not None else None
+        wished = flow.choices.interpolate and array is not None and not _is_summed_over(flow, flow.nodes[place.node])
+        positions = positions_in(flow.sizes, array, dims) if wished and array is not None else None
         if positions is not None:
             return positions
         shape = list(flow.operands.shape_of(use.name))
         raise refuse(label, "origins.input-size-table", name=use.name, shape=shape) from None
     return table
+
+
+def _is_summed_over(flow: Flow, node: NodeProto) -> bool:
+    """Whether a table is weights here: a sum over more positions is a larger one, and no approximation."""
+    if node.op_type in _MOVING:
+        return any(_is_summed_over(flow, reader) for reader in flow.operands.readers(node.output[0]))
+    return node.op_type in _SUMMING

@@ -55,9 +55,16 @@ def test_without_the_option_the_refusal_offers_it(size):
     assert outcome.retry_args == ("--interpolate-positions",)
 
 
-def test_weights_that_are_no_positions_are_refused_with_the_option_too():
+def dense_over_a_map(n, h, w):
+    """A layer whose weights are stored as a map for each unit, as CNTK wrote it."""
+    y = n.Reshape(n.conv("x", 3, 2, 4), [1, h * w // 8])
+    return n.MatMul(y, n.Reshape(n.weight(2, h // 4, w // 4, 5), [h * w // 8, 5]))
+
+
+@pytest.mark.parametrize("build", [dense, dense_over_a_map])
+def test_weights_that_are_no_positions_are_refused_with_the_option_too(build):
     (outcome,) = resizefix.input_size(
-        built(dense, OLD), size=NEW, interpolate_positions=True, on_refusal="return"
+        built(build, OLD), size=NEW, interpolate_positions=True, on_refusal="return"
     ).outcomes
     assert outcome.status is Status.REFUSED
     assert outcome.retry_args == ()

@@ -74,7 +74,7 @@ SENTENCES = {
     "origins.input-size-wished": "its output_padding was chosen for this size: it makes {made} of {wished}. --keep NODE keeps it",
     "origins.input-size-number-follows": "its number {value} follows the input",
     "origins.input-size-convention": "only the convention {convention} says what its numbers follow, and conventions are switched off",
-    "origins.inferred-whole": "its window of {kernel} is the whole map at any size",
+    "origins.inferred-whole": "its window of {kernel} takes at any size all of each axis of which it takes all here",
     "origins.inferred-window": "its window stays, which makes {bins} here",
     "origins.inferred-step": "its number {value} is the pixels of one step of the map, at any size",
     "origins.input-size-loose-table": "its constant {name!r} of shape {shape} counts positions on a map of the image: either it follows the input, or it is a fixed grid. --keep NODE chooses the second",

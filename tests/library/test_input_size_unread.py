@@ -59,10 +59,33 @@ def overlapping_quarters(n, h, w):
     return n.Concat(*parts, axis=1)
 
 
+def all_but_the_last(n, h, w):
+    return n.Slice(n.conv("x", 3, 2), [0], [h - 1], [2])
+
+
+def three_quarters(n, h, w):
+    return n.Slice(n.conv("x", 3, 2), [0], [3 * w // 4], [3])
+
+
 def variances_of_boxes(n, h, w):
     """The usual factors 0.1 and 0.2, which are quotients of sizes here as well."""
     y = n.Transpose(n.conv(n.conv("x", 3, 4, 2), 4, 4, 2), perm=[0, 2, 3, 1])
     return n.Mul(n.Reshape(y, [1, h * w // 16, 4]), n.floats([0.1, 0.1, 0.2, 0.2]))
+
+
+def whole_sequences(n, h, w):
+    """How long the sequence is stands in the file: as long as the map is wide."""
+    y = n.Transpose(n.ReduceMax(n.conv("x", 3, 4), axes=[2], keepdims=0), perm=[2, 0, 1])
+    return n.GRU(y, n.weight(1, 6, 4), n.weight(1, 6, 2), n.weight(1, 12), n.const([w], np.int32), hidden_size=2)
+
+
+def samples_of_a_mask(n, h, w):
+    """Every second sample, as a mask of the file says."""
+    mask = np.zeros((h, w), bool)
+    mask[::2, ::2] = True
+    places = n.Transpose(n.NonZero(n.const(mask, np.bool_)), perm=[1, 0])
+    y = n.Reshape(n.Transpose(n.conv("x", 3, 4), perm=[2, 3, 0, 1]), [h, w, 4])
+    return n.GatherND(y, places)
 
 
 ASKED = [
@@ -74,6 +97,8 @@ ASKED = [
     (camera, "MatMul_2", "origins.input-size-matrix"),
     (camera_of_halves, "MatMul_2", "origins.input-size-matrix"),
     (overlapping_quarters, "Slice_1", "origins.input-size-cut"),
+    (whole_sequences, "GRU_3", "origins.input-size-all-of-axis"),
+    (samples_of_a_mask, "GatherND_5", "origins.input-size-indices"),
 ]
 
 
@@ -87,6 +112,13 @@ def test_what_sizes_made_is_asked_for_at_its_node(build, node, code, size):
 @pytest.mark.parametrize("build", [unbiased_variance, over_unbiased])
 def test_an_unbiased_variance_follows(build, size):
     assert_follows(build, size, follow_input=["*_4"], rtol=1e-6)
+
+
+@pytest.mark.parametrize("size", [NEW, "any"], ids=["fixed", "any"])
+def test_the_length_of_sequences_and_the_first_samples_may_follow(size):
+    assert_follows(whole_sequences, size, follow_input=["GRU_3"], rtol=1e-6)
+    assert_follows(all_but_the_last, size, follow_input=["Slice_1"])
+    assert_follows(three_quarters, size, follow_input=["Slice_1"])
 
 
 @pytest.mark.parametrize("build", [fixed_camera, variances_of_boxes])

@@ -22,7 +22,7 @@ from resizefix.input_sizes.scalar_use import MixedUse, ScalarUse
 from resizefix.input_sizes.scalars import scalars
 from resizefix.input_sizes.sequences import Sequence, turned
 from resizefix.input_sizes.tables import Grid, Joined, KnownTable, NoGridError, Table, recognised, shares_that_stay
-from resizefix.input_sizes.unread_numbers import refuse_unread
+from resizefix.input_sizes.unread_numbers import unread_numbers
 from resizefix.shapes.expression import Dim
 from resizefix.shapes.operand import attribute_of
 from resizefix.shapes.output_size import kernel_length
@@ -220,7 +220,7 @@ def follow(
     formulas = {place: table for place, table in found.tables.items() if not isinstance(table, Positions)}
     found.scalars.update(scalars(flow, formulas))
     found.scalars.update(loose_positions(flow))
-    refuse_unread(flow, found.scalars)
+    unread_numbers(flow, found.scalars)
     return found
 
 

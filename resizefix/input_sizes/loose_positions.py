@@ -14,7 +14,7 @@ from resizefix.document.values import Array
 from resizefix.input_sizes.conventions import against
 from resizefix.input_sizes.flow import Flow
 from resizefix.input_sizes.operands import Place
-from resizefix.input_sizes.refusal import KEEP, asked
+from resizefix.input_sizes.refusal import FOLLOW, KEEP, asked
 from resizefix.input_sizes.scalar_use import MixedUse, ScalarUse, reading
 from resizefix.shapes.expression import Dim
 from resizefix.shapes.operand import attribute_of
@@ -26,16 +26,21 @@ _BOXES = {"RoiAlign": 1, "MaxRoiPool": 1}
 _ALONG_AXIS = ("Gather", "GatherElements", "ScatterElements", "Scatter")
 _OF_POINTS = ("GatherND", "ScatterND")
 _FORMS = ("whole", "half", "quarter")
+_MOVING = frozenset({"Transpose", "Cast", "Squeeze", "Unsqueeze", "Reshape", "Identity", "Slice", "Gather", "Split"})
+_RECURRENT = frozenset({"RNN", "GRU", "LSTM"})
+_LENGTHS = 4  # the operand of these that holds how long each sequence is
 
 
-def loose_positions(flow: Flow) -> dict[Place, MixedUse]:
-    """The boxes that the user lets follow. Raises SizeRefusedError for positions that nobody has decided about."""
-    found: dict[Place, MixedUse] = {}
+def loose_positions(flow: Flow) -> dict[Place, MixedUse | ScalarUse]:
+    """Boxes and lengths of sequences that the user lets follow. Raises SizeRefusedError where nobody has decided."""
+    found: dict[Place, MixedUse | ScalarUse] = {}
     for index, node in enumerate(flow.nodes):
         if not any(map(flow.is_read, node.output)):
             continue
         if node.op_type in _BOXES and len(node.input) > 1:
             found |= _boxes(flow, Place(index, _BOXES[node.op_type]))
+        elif node.op_type in _RECURRENT and len(node.input) > _LENGTHS:
+            found |= _lengths(flow, Place(index, _LENGTHS))
         elif node.op_type in (*_ALONG_AXIS, *_OF_POINTS):
             _indices(flow, Place(index, 1))
     return found
@@ -52,6 +57,10 @@ def _indices(flow: Flow, place: Place) -> None:
     name = node.input[place.position]
     if flow.keeps(label) or not dims or not flow.is_moving(node.input[0]) or _follows(flow, place):
         return
+    if _are_of_a_mask(flow, name):
+        raise asked(
+            label, None, "origins.input-size-indices", {KEEP: against(KEEP)}, old=max(dim.old or 0 for dim in dims)
+        )
     array = flow.operands.numbers(place, name)
     if array is None or array.dtype.kind not in "iu" or not array.size:
         return
@@ -71,6 +80,17 @@ def _indices(flow: Flow, place: Place) -> None:
             raise asked(label, shown, "origins.input-size-indices", {KEEP: against(KEEP)}, old=dim.old)
 
 
+def _are_of_a_mask(flow: Flow, name: str) -> bool:
+    """Whether indices are where a mask of the file is not 0: one that does not follow the input."""
+    node = flow.operands.maker(name)
+    while node is not None and node.op_type in _MOVING and node.input:
+        node = flow.operands.maker(node.input[0])
+    if node is None or node.op_type != "NonZero" or flow.is_moving(node.input[0]):
+        return False
+    dims = flow.dims.get(node.input[0]) or ()
+    return not any(flow.sizes.varies(dim) or flow.sizes.is_opaque(dim) for dim in dims)
+
+
 def _are_few(positions: Array) -> bool:
     return bool(np.all((positions >= -_FEW) & (positions < _FEW)))
 
@@ -81,6 +101,22 @@ def _follows(flow: Flow, place: Place) -> bool:
     listed = flow.operands.lists.get(place)
     moving = [*(table.dims if table is not None else ()), *(listed.dims if listed is not None else ())]
     return any(dim is not None and flow.sizes.varies(dim) for dim in moving)
+
+
+def _lengths(flow: Flow, place: Place) -> dict[Place, ScalarUse]:
+    """Sequences that are all as long as the axis: so long at any size, or always of this length."""
+    node, label, dims = flow.nodes[place.node], flow.labels[place.node], _data_dims(flow, place)
+    name = node.input[place.position]
+    array = flow.operands.array(name) if name and flow.operands.is_constant(name) else None
+    axis = attribute_of(node, "layout", 0)
+    if array is None or len(dims) <= axis or not flow.sizes.varies(dims[axis]) or flow.keeps(label):
+        return {}
+    use = reading(dims[axis], 0, "whole", array)
+    if use is None or flow.choices.of(label) == FOLLOW:
+        return {} if use is None else {place: use}
+    numbers = array.ravel()[:_SHOWN].tolist()
+    meanings = {name: against(name) for name in (KEEP, FOLLOW)}
+    raise asked(label, numbers, "origins.input-size-all-of-axis", meanings, old=dims[axis].old)
 
 
 def _boxes(flow: Flow, place: Place) -> dict[Place, MixedUse]:

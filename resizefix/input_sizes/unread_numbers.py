@@ -17,20 +17,22 @@ from resizefix.document.values import Array
 from resizefix.input_sizes.conventions import against
 from resizefix.input_sizes.flow import Flow
 from resizefix.input_sizes.operands import Place
-from resizefix.input_sizes.refusal import KEEP, asked
-from resizefix.input_sizes.scalar_use import USUAL, is_written
+from resizefix.input_sizes.refusal import FOLLOW, KEEP, asked
+from resizefix.input_sizes.scalar_use import USUAL, MixedUse, ScalarUse, is_written
 from resizefix.input_sizes.taints import Taint
 from resizefix.shapes.expression import Dim
 
-_SCALING = frozenset({"Mul", "Div"})
+_SCALING, _SHIFTING = frozenset({"Mul", "Div"}), frozenset({"Add", "Sub"})
+_MATRICES = frozenset({"MatMul", "Gemm", "Einsum"})
+_AXES = 3  # of a volume
 _LONGEST = 8
 _LARGEST = 4  # rows and columns of a matrix of points
 _SMALLEST = 4
 
 
-def refuse_unread(flow: Flow, read: Container[Place]) -> None:
-    """Raises SizeRefusedError for quotients of sizes, and for a matrix that moves points; `read`: numbers whose formula
-    is known."""
+def unread_numbers(flow: Flow, found: dict[Place, ScalarUse | MixedUse]) -> None:
+    """Add to `found`, the numbers whose formula is known, the sides of a volume that the user lets follow. Raises
+    SizeRefusedError for these, for quotients of sizes, and for a matrix that moves points."""
     sides = [str(side.data) for side in flow.sizes.sides]
     quotients = {name: set(_quotients(flow, name)) for name in sides}
     sizes = {size for dims in flow.dims.values() for dim in dims or () for size in _sizes_of(flow, dim)}
@@ -40,20 +42,41 @@ def refuse_unread(flow: Flow, read: Container[Place]) -> None:
             continue
         moves = any(map(flow.is_moving, node.input))
         for position, name in enumerate(node.input):
+            place = Place(index, position)
             array = flow.operands.array(name) if name and flow.operands.is_constant(name) else None
-            if array is None or array.dtype.kind != "f" or array.size > _LARGEST**2 or Place(index, position) in read:
+            if array is None or array.dtype.kind != "f" or array.size > _LARGEST**2 or place in found:
                 continue
-            if (
-                node.op_type == "MatMul"
-                and _moves_points(array, sizes)
-                and _meets_map(flow, node, Place(index, 1 - position))
-            ):
+            readings = {KEEP: against(KEEP)}
+            volume = _volume_use(flow, node, array) if moves and node.op_type in _SCALING | _SHIFTING else None
+            if volume is not None and flow.choices.of(label) == FOLLOW:
+                found[place] = volume
+                continue
+            if volume is not None:
+                code, readings = "origins.input-size-numbers", {name: against(name) for name in (KEEP, FOLLOW)}
+            elif node.op_type in _MATRICES and _moves_points(array, sizes) and _meets_map(flow, index, position):
                 code = "origins.input-size-matrix"
             elif moves and node.op_type in _SCALING and position and _are_quotients(array, quotients):
                 code = "origins.input-size-quotients"
             else:
                 continue
-            raise asked(label, array.ravel().tolist(), code, {KEEP: against(KEEP)}, numbers=array.ravel().tolist())
+            raise asked(label, array.ravel().tolist(), code, readings, numbers=array.ravel().tolist())
+
+
+def _volume_use(flow: Flow, node: NodeProto, array: Array) -> ScalarUse | None:
+    """The depth, height and width of a map, or half of them, in one list; None for another list."""
+    if array.size != _AXES:
+        return None
+    for name in (*node.input, *node.output):
+        sides = (flow.dims.get(name) or ())[-_AXES:]
+        if len(sides) < _AXES or not any(map(flow.sizes.varies, sides)) or None in [side.old for side in sides]:
+            continue
+        for order, less, form in product((sides, sides[::-1]), (0, 1), ("whole", "half", "reciprocal", "two over")):
+            use = ScalarUse(tuple(order), less, form, array)
+            if min(side.old or 0 for side in sides) > less and np.array_equal(
+                use.make(lambda dim: dim.old or 0), array
+            ):
+                return use
+    return None
 
 
 def _sizes_of(flow: Flow, dim: Dim) -> Iterator[float]:
@@ -111,19 +134,25 @@ def _are_quotients(array: Array, quotients: dict[str, set[float]]) -> bool:
 
 
 def _moves_points(array: Array, sizes: Container[float]) -> bool:
-    """Whether a matrix has a last row of 0 and one 1, as one that moves points, and numbers that nobody writes, or that
-    are sizes or half of them."""
+    """Whether a matrix has a last row or column of 0 and one 1, as one that moves points, and numbers that nobody
+    writes, or that are sizes or half of them; or whether all that it has beside the diagonal is 0."""
     rows = array.shape[-2:]
-    if array.ndim < 2 or max(rows) > _LARGEST or rows[1] < 3 or array.size != rows[0] * rows[1]:
+    if array.ndim < 2 or max(rows) > _LARGEST or min(rows) < 2 or array.size != rows[0] * rows[1]:
         return False
     matrix = np.abs(array.reshape(rows))
-    ends = np.count_nonzero(matrix[-1]) == 1 and matrix[-1].max() == 1
-    numbers = [number for number in matrix.ravel() if number]
-    doubtful = any(float(number) in sizes or not is_written(np.array([number])) for number in numbers)
-    return bool(ends and doubtful and np.count_nonzero(matrix == 0) > rows[0] - 2)
+    ends = any(np.count_nonzero(line) == 1 and line.max() == 1 for line in (matrix[-1], matrix[:, -1]))
+    numbers = [number for number in matrix.ravel() if number not in (0, 1)]
+    of_sizes = [float(number) in sizes for number in numbers]
+    if rows[0] == rows[1] and np.array_equal(matrix, np.diag(matrix.diagonal())):
+        return bool(of_sizes) and all(of_sizes)
+    doubtful = any(of_sizes) or not all(is_written(np.array([number])) for number in numbers)
+    return bool(max(rows) > 2 and ends and doubtful and np.count_nonzero(matrix == 0) > rows[0] - 2)
 
 
-def _meets_map(flow: Flow, node: NodeProto, place: Place) -> bool:
-    """Whether the other factor has a column for each position."""
-    dims = flow.dims_of(place, node.input[place.position])
-    return any(map(flow.sizes.varies, dims or ()))
+def _meets_map(flow: Flow, index: int, position: int) -> bool:
+    """Whether another operand has a row or column for each position."""
+    for place, name in enumerate(flow.nodes[index].input):
+        dims = flow.dims_of(Place(index, place), name) if name and place != position else None
+        if any(map(flow.sizes.varies, dims or ())):
+            return True
+    return False

@@ -47,6 +47,18 @@ def camera_of_halves(n, h, w):
     return n.MatMul(n.floats([[w / 2, 0, (w - 1) / 2], [0, h / 2, (h - 1) / 2], [0, 0, 1]]), points)
 
 
+def halves_on_a_diagonal(n, h, w):
+    """Shares of -1 to 1 become pixels by a product of matrices."""
+    points = n.Transpose(n.Reshape(n.conv("x", 3, 2), [1, 2, h * w]), perm=[0, 2, 1])
+    return n.MatMul(points, n.floats([[w / 2, 0], [0, h / 2]]))
+
+
+def projection_by_einsum(n, h, w):
+    points = n.Reshape(n.conv("x", 3, 3), [1, 3, h * w])
+    camera = [[w / 2, 0, w / 2], [0, h / 2, h / 2], [0, 0, 1]]
+    return n.Einsum(n.floats(camera), points, equation="ij,bjn->bin")
+
+
 def fixed_camera(n, h, w):
     """Nothing in the matrix is a size, and each number is one that somebody wrote."""
     points = n.Reshape(n.conv("x", 3, 3), [1, 3, h * w])
@@ -59,10 +71,33 @@ def overlapping_quarters(n, h, w):
     return n.Concat(*parts, axis=1)
 
 
+def all_but_the_last(n, h, w):
+    return n.Slice(n.conv("x", 3, 2), [0], [h - 1], [2])
+
+
+def three_quarters(n, h, w):
+    return n.Slice(n.conv("x", 3, 2), [0], [3 * w // 4], [3])
+
+
 def variances_of_boxes(n, h, w):
     """The usual factors 0.1 and 0.2, which are quotients of sizes here as well."""
     y = n.Transpose(n.conv(n.conv("x", 3, 4, 2), 4, 4, 2), perm=[0, 2, 3, 1])
     return n.Mul(n.Reshape(y, [1, h * w // 16, 4]), n.floats([0.1, 0.1, 0.2, 0.2]))
+
+
+def whole_sequences(n, h, w):
+    """How long the sequence is stands in the file: as long as the map is wide."""
+    y = n.Transpose(n.ReduceMax(n.conv("x", 3, 4), axes=[2], keepdims=0), perm=[2, 0, 1])
+    return n.GRU(y, n.weight(1, 6, 4), n.weight(1, 6, 2), n.weight(1, 12), n.const([w], np.int32), hidden_size=2)
+
+
+def samples_of_a_mask(n, h, w):
+    """Every second sample, as a mask of the file says."""
+    mask = np.zeros((h, w), bool)
+    mask[::2, ::2] = True
+    places = n.Transpose(n.NonZero(n.const(mask, np.bool_)), perm=[1, 0])
+    y = n.Reshape(n.Transpose(n.conv("x", 3, 4), perm=[2, 3, 0, 1]), [h, w, 4])
+    return n.GatherND(y, places)
 
 
 ASKED = [
@@ -73,7 +108,11 @@ ASKED = [
     (over_the_diagonal, "Div_3", "origins.input-size-divides-positions"),
     (camera, "MatMul_2", "origins.input-size-matrix"),
     (camera_of_halves, "MatMul_2", "origins.input-size-matrix"),
+    (halves_on_a_diagonal, "MatMul_3", "origins.input-size-matrix"),
+    (projection_by_einsum, "Einsum_2", "origins.input-size-matrix"),
     (overlapping_quarters, "Slice_1", "origins.input-size-cut"),
+    (whole_sequences, "GRU_3", "origins.input-size-all-of-axis"),
+    (samples_of_a_mask, "GatherND_5", "origins.input-size-indices"),
 ]
 
 
@@ -87,6 +126,13 @@ def test_what_sizes_made_is_asked_for_at_its_node(build, node, code, size):
 @pytest.mark.parametrize("build", [unbiased_variance, over_unbiased])
 def test_an_unbiased_variance_follows(build, size):
     assert_follows(build, size, follow_input=["*_4"], rtol=1e-6)
+
+
+@pytest.mark.parametrize("size", [NEW, "any"], ids=["fixed", "any"])
+def test_the_length_of_sequences_and_the_first_samples_may_follow(size):
+    assert_follows(whole_sequences, size, follow_input=["GRU_3"], rtol=1e-6)
+    assert_follows(all_but_the_last, size, follow_input=["Slice_1"])
+    assert_follows(three_quarters, size, follow_input=["Slice_1"])
 
 
 @pytest.mark.parametrize("build", [fixed_camera, variances_of_boxes])
@@ -123,4 +169,22 @@ def test_a_size_of_one_may_be_part_of_what_stands_before_or_behind_it():
     made = resizefix.input_size(model, size=(16, 24, 24), read=[("Reshape_1", "inner-follows")]).model
     feeds = {"x": np.random.default_rng(1).random((1, 1, 16, 24, 24), np.float32)}
     (found,), (right,) = ort_runs.run(made, feeds), ort_runs.run(wanted, feeds)
+    np.testing.assert_array_equal(found, right)
+
+
+def voxels(depth: int, height: int, width: int) -> onnx.ModelProto:
+    """Motion as shares of half of each side, side by side."""
+    n = Net(height, width)
+    n.shape = (1, 1, depth, height, width)
+    y = n.Conv("x", n.weight(3, 1, 3, 3, 3), pads=[1] * 6)
+    return n.model(n.Div(y, n.floats(np.array([depth, height, width]).reshape(1, 3, 1, 1, 1) / 2)))
+
+
+@pytest.mark.parametrize("size", [(16, 24, 16), "any"], ids=["fixed", "any"])
+def test_the_sides_of_a_volume_in_a_list_may_follow(size):
+    model, feeds = voxels(8, 16, 24), {"x": np.random.default_rng(1).random((1, 1, 16, 24, 16), np.float32)}
+    (question,) = resizefix.input_size(model, size=size, on_refusal="return").resolution.choices
+    assert [reading.name for reading in question.readings] == ["keep", "follow"]
+    made = resizefix.input_size(model, size=size, follow_input=question.nodes).model
+    (found,), (right,) = ort_runs.run(made, feeds), ort_runs.run(voxels(16, 24, 16), feeds)
     np.testing.assert_array_equal(found, right)

@@ -54,7 +54,8 @@ def without_coupled(
     it can set free those before it, and bind others. So of coupled ones the last is refused first, and the
     rest asked anew. A refused node with constant scales computes what it did as a promoted one that is fed scales: that
     decides nothing. Of nodes that share an input those go first that are coupled by themselves; those that may share it
-    then are asked anew. `probe` says what breaks, and nothing where nothing is promoted; `retry_args` are the options that help once a site is refused, `by_sizes` what sizes alone say of the sites.
+    then are asked anew. `probe` says what breaks, and nothing where nothing is promoted; `retry_args` are the options
+    that help once a site is refused, `by_sizes` what sizes alone say of the sites.
     """
     verdicts: dict[Key, Coupling] = {}
     refused: dict[int, Refusal] = {}

@@ -53,9 +53,9 @@ def without_coupled(
     A node that keeps its sizes (given, computed at run time, or fed: `as_sizes`) takes whatever comes, so that refusing
     it can set free those before it, and bind others. So of coupled ones the last is refused first, and the
     rest asked anew. A refused node with constant scales computes what it did as a promoted one that is fed scales: that
-    decides nothing. Of nodes that share an input those go first that are coupled by themselves.
-    `probe` says what breaks, and nothing where nothing is promoted;
-    `retry_args` are the options that help once a site is refused, `by_sizes` what sizes alone say of the sites.
+    decides nothing. Of nodes that share an input those go first that are coupled by themselves; those that may share it
+    then are asked anew. `probe` says what breaks, and nothing where nothing is promoted; `retry_args` are the options
+    that help once a site is refused, `by_sizes` what sizes alone say of the sites.
     """
     verdicts: dict[Key, Coupling] = {}
     refused: dict[int, Refusal] = {}
@@ -76,7 +76,7 @@ def without_coupled(
             break
         if shared:
             alone = [site.index for site in breaking if _is_coupled(by_size.get(site.key))]
-            absorbing = alone if len(alone) < len(coupled) else []
+            absorbing = alone or list(coupled)
         else:
             absorbing = [index for index in coupled if as_sizes or _keeps_sizes(by_index[index])]
         if not absorbing:

@@ -21,6 +21,8 @@ from resizefix.verification.bounds import half_units
 from resizefix.verification.plan import Plan
 from resizefix.verification.verification import ChangeOptions, Unpack, conditions
 
+_ALL_USES = "--all-uses"
+
 
 def _examples(asked: AskedCall, outcome: Outcome) -> Iterable[Words]:
     """What the operation proposes, with values that freeze the site, else a size."""
@@ -84,7 +86,8 @@ def _with_examples(view: ModelView, sites: Sequence[Site], outcomes: Sequence[Ou
     pairs = list(zip(sites, outcomes, strict=True))
     own = {site.index: plans.freezing(site) or () for site, outcome in pairs if outcome.status is Status.REFUSED}
     values: dict[str, str] = {}
-    for setting in (word for words in own.values() for word in words if word != "--set"):
+    for setting in (word for words in own.values() for word in words if word not in ("--set", _ALL_USES)):
         values.setdefault(setting.rpartition("=")[0], setting)
-    every = tuple(word for setting in values.values() for word in ("--set", setting))
+    flags = (_ALL_USES,) if any(_ALL_USES in words for words in own.values()) else ()
+    every = (*(word for setting in values.values() for word in ("--set", setting)), *flags)
     return tuple(replace(outcome, retry_args=every) if own.get(site.index) else outcome for site, outcome in pairs)

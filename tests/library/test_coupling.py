@@ -2,14 +2,16 @@
 
 import sys
 
+import numpy as np
 import onnx
+import ort_runs
 import pytest
 from fixture_models import FIXTURES
 from onnx_text import model
 
 import resizefix
 from resizefix.outcome import Status
-from resizefix.promotion import Freedom
+from resizefix.promotion import Form, Freedom
 
 sys.path.append(str(FIXTURES.parent))
 
@@ -96,6 +98,29 @@ def test_one_that_is_coupled_by_itself_does_not_hinder_others_from_sharing_an_in
     made = resizefix.promote_scales(model(f"{HEAD} {UP}> {{ {text} }}", 18), shared=True, verify=verify)
     assert [one.status for one in made.outcomes] == [Status.REFUSED, Status.CHANGED]
     assert [site.label for source in made.inputs for site in source.sites] == ["last"]
+
+
+TWO_GROUPS = {
+    "sizes": (Form.SIZES, "[first] a = Resize (x, , s) b = Add (a, skip) [then] c = Resize (b, , s) d = Add (c, wide)"
+              " [free] y = Resize (d, , s)"),
+    "scales": (Form.SCALES, "a = Resize (x, , s) b = Add (a, skip) c = Resize (x, , t) d = Add (c, wide)"
+               " y = Resize (d, , t) z = Add (b, b)"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("form", "nodes"), TWO_GROUPS.values(), ids=TWO_GROUPS)
+@pytest.mark.parametrize("verify", [True, False])
+def test_what_may_share_the_next_input_is_asked_as_well(form, nodes, verify):
+    """The first group has one value; once its coupled nodes are refused, nodes of another value share the input."""
+    head = "(float[1,2,4,6] x, float[1,2,8,12] skip, float[1,2,16,24] wide) => (float[] y)"
+    before = model(f"{head} {UP}, float[4] t = {{1, 1, 4, 4}}> {{ {nodes} }}", 18)
+    made = resizefix.promote_scales(before, form=form, shared=True, verify=verify)
+    (source,) = made.inputs
+    assert [one.status for one in made.outcomes] == [Status.REFUSED, Status.REFUSED, Status.CHANGED]
+    feeds = {value.name: np.zeros([d.dim_value for d in value.type.tensor_type.shape.dim], np.float32)
+             for value in before.graph.input}  # fmt: skip
+    moved = np.array([*source.value[:2], *(2 * one for one in source.value[2:])])
+    ort_runs.run(made.model, {**feeds, source.name: moved.astype(np.int64 if form is Form.SIZES else np.float32)})
 
 
 def test_a_model_of_open_sizes_is_followed_at_sizes_that_it_runs_with():

@@ -356,3 +356,11 @@ def test_a_refusal_of_a_computed_scale_is_short_and_ends_with_what_to_type(name)
     assert (outcome.status, len(outcome.retry_args)) == (Status.REFUSED, 2)
     assert "its height floor(1.5 × the input's)" in outcome.reason
     assert len(outcome.reason) < 150
+
+
+def test_values_are_proposed_for_an_input_that_several_resizes_read():
+    shared = model("(float[1,1,4,4] x, float[4] s) => (float[?,?,?,?] y, float[?,?,?,?] z)"
+                   " { y = Resize (x, , s) t = Relu (x) z = Resize (t, , s) }", 13)  # fmt: skip
+    refused = resizefix.freeze_scales(shared, on_refusal="return").outcomes
+    assert [outcome.retry_args for outcome in refused] == [("--set", "s=1,1,2,2", "--all-uses")] * 2
+    assert resizefix.freeze_scales(shared, set={"s": (1, 1, 2, 2)}, all_uses=True)

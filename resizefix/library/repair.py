@@ -1,6 +1,6 @@
 """`repair` of names of dimensions: each axis that has a length of its own gets a name of its own.
 
-`resizefix.repair`: broken or fragile resizes fixed, and verified. Pixels that no scale takes are gathered as in PyTorch.
+`resizefix.repair`: broken or fragile resizes fixed, and verified; what no scale takes is gathered as PyTorch does.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 """What objects show: text out of a model file made safe (no line breaks, no terminal escape codes, no invisible
-directions), and a small table in a notebook.
+directions) and as short as there is room, and a small table in a notebook.
 
 The tables stand in `resizefix.reports`, above everything that they show; so they are looked up when a notebook asks.
 """
@@ -24,6 +24,35 @@ def printable(text: str, *, keep_lines: bool = False) -> str:
     layout = "\n\t" if keep_lines else ""
     hidden = [one for one in set(text).difference(layout) if unicodedata.category(one) in _HIDDEN]
     return text.translate({ord(one): one.encode("unicode_escape", "surrogatepass").decode("ascii") for one in hidden})
+
+
+def columns(text: str) -> int:
+    """How many columns of a fixed-width font the text takes."""
+    if text.isascii():
+        return len(text)
+    import unicodedata  # as above
+
+    return sum(
+        0 if unicodedata.combining(character) else 2 if unicodedata.east_asian_width(character) in "WF" else 1
+        for character in text
+    )
+
+
+def shortened(text: str, most: int) -> str:
+    """The text in at most so many columns, its middle left out: of a path, the end tells the most."""
+    if columns(text) <= most:
+        return text
+    head, tail = "", ""
+    before, after = text, text
+    while True:
+        # Two characters of the end for each one of the beginning.
+        for _ in range(2):
+            if columns(head) + columns(tail) + columns(after[-1:]) >= most:
+                return f"{head}…{tail}"
+            tail, after = after[-1] + tail, after[:-1]
+        if columns(head) + columns(tail) + columns(before[:1]) >= most:
+            return f"{head}…{tail}"
+        head, before = head + before[0], before[1:]
 
 
 def one_paragraph(text: str) -> str:

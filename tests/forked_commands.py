@@ -26,7 +26,7 @@ LOADED = (
     *(f"resizefix.cli.{name}" for name in COMMANDS),
     *(
         f"resizefix.library.{name}"
-        for name in ("check", "diff", "freeze_scales", "legalize", "plans", "promote_scales", "rewrite")
+        for name in ("check", "diff", "freeze_scales", "legalize", "plans", "promote_scales", "trt_legacy")
     ),
     *(f"resizefix.operations.{name}" for name in ("legalize", "promote_scales", "repair", "sites", "trt_legacy")),
     *(f"resizefix.reports.{name}" for name in ("html", "json", "markdown", "survey", "terminal", "text")),

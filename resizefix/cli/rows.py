@@ -14,7 +14,7 @@ from resizefix.cli.streams import ProgressLine, shown
 from resizefix.diagnostics import Diagnostic
 from resizefix.library.option_values import LEGACY_TARGET, TARGETS
 from resizefix.outcome import ModelOutcome
-from resizefix.printable import printable
+from resizefix.printable import columns, printable
 from resizefix.reports.next_step import NextStep
 from resizefix.reports.screen import Part, screen
 
@@ -49,7 +49,7 @@ class Rows:
         self._verbose, self._progress = verbose, progress
         self._screen, self._done, self._models = screen(0), 0, len(models)
         most = max(self._screen.width // _WITH_ITS_MODEL, len(_HEAD[0])) if self._screen.is_styled else _MOST_COLUMNS
-        names = min(max(_columns(_name(model)) for model in models), most)
+        names = min(max(columns(_name(model)) for model in models), most)
         self._widths = (
             names,
             max(map(len, (*_WORDS, _HEAD[1]))),
@@ -104,14 +104,6 @@ def show_summary(
 
 def _name(model: str) -> str:
     return printable(shown(model))
-
-
-def _columns(text: str) -> int:
-    if text.isascii():
-        return len(text)
-    from resizefix.reports.wording import columns  # which imports onnx
-
-    return columns(text)
 
 
 def _reason(answer: Mapping[str, Any]) -> str:

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TextIO, TypeVar
 import click
 
 from resizefix.errors import CannotWriteError, UsageError
-from resizefix.printable import printable
+from resizefix.printable import columns, printable, shortened
 from resizefix.process import is_watched, note
 
 if TYPE_CHECKING:
@@ -297,8 +297,6 @@ class ProgressLine:
 
 def line_within(most: int, done: int, total: int, took: float, what: str) -> str:
     """What is shown after `took` seconds, in at most so many columns (1 or more): a bar where words fit next to it."""
-    from resizefix.reports.wording import columns, shortened  # which imports onnx
-
     part = min(done / max(total, 1), 1.0)
     left = int(took * (1 / part - 1)) if part else 0
     figures = f"{int(part * 100):3}%  {left // 3600:02}:{left // 60 % 60:02}:{left % 60:02}"

@@ -26,7 +26,6 @@ from resizefix.document.payloads import (
     replace_tensors_containing,
 )
 from resizefix.document.source import Piece, Source, Span, as_bytes, framed, size_of
-from resizefix.document.splice import Splicer
 from resizefix.document.wire import LENGTH_DELIMITED, MalformedError, encode_bytes, records
 from resizefix.errors import RefusedError, UnreadableModelError
 
@@ -147,6 +146,8 @@ class Detached(NamedTuple):
         """The file with the edits that lead from `old` to `new`, both canonical and with placeholders."""
         if old == new:
             return [Span(self.source, 0, self.source.size)]
+        from resizefix.document.splice import Splicer  # of a model that is saved
+
         try:
             with self.source.mapped() as data:
                 original = list(records(data, 0, len(data)))

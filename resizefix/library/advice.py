@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from resizefix.library.result import Result
 
 
-_HOMES = {"trt_legacy": "rewrite"}
 Words = tuple[str, ...]
 """Options as they are typed."""
 _TRIED = 224  # a multiple of 32, 28 and 14, which the strides and patches of most networks are
@@ -43,8 +42,7 @@ Candidates = Callable[[AskedCall, Outcome], Iterable[Words]]
 def call_named(command: str) -> Callable[..., Any]:
     """The library's call of a command, whose room is loaded now."""
     call = call_of(command)
-    home = importlib.import_module(f"resizefix.library.{_HOMES.get(call, call)}")
-    return cast("Callable[..., Any]", getattr(home, call))
+    return cast("Callable[..., Any]", getattr(importlib.import_module(f"resizefix.library.{call}"), call))
 
 
 def proposed(_: AskedCall, outcome: Outcome) -> Iterable[Words]:

@@ -17,9 +17,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
 
-from resizefix.printable import printable
+from resizefix.printable import columns, printable, shortened
 from resizefix.reports.surroundings import Box, BoxKind, Edge, Neighbourhood
-from resizefix.reports.wording import columns, shortened
 
 _WIDTH = 156.0
 _MARGIN = 2.0

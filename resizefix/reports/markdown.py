@@ -13,7 +13,7 @@ from pathlib import PurePath
 
 from resizefix.document.text import counted, listed
 from resizefix.operations.diff import Change
-from resizefix.printable import printable
+from resizefix.printable import printable, shortened
 from resizefix.reports import proof
 from resizefix.reports.comparison import Comparison, Fate, SitePair
 from resizefix.reports.next_step import next_step
@@ -32,7 +32,6 @@ from resizefix.reports.wording import (
     origin_kind,
     place,
     runs_of_targets,
-    shortened,
     standing,
     titled,
 )

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from onnx import ModelProto, TensorProto, TypeProto
 
@@ -24,7 +24,8 @@ from resizefix.operations.site import Site
 from resizefix.operations.sites import sites_in
 from resizefix.outcome import Outcome, Status
 from resizefix.printable import printable
-from resizefix.reports.wording import Standing, columns, extent, few_targets, meaning, operator, place, standing, tensor
+from resizefix.reports.screen import Table
+from resizefix.reports.wording import Standing, extent, few_targets, meaning, operator, place, standing, tensor
 from resizefix.shapes.stored_shapes import ModelView
 
 if TYPE_CHECKING:
@@ -161,39 +162,6 @@ def _target_row(moved: TargetsMoved) -> tuple[str, str, str]:
     if moved.gained:
         now.append(f"gained {listed(few_targets([target.name for target in moved.gained]))}")
     return "accepted by", counted(len(moved.before), "target"), "\n".join([f"{now[0]} targets", *now[1:]])
-
-
-_GAP = "  "
-
-
-class Table(NamedTuple):
-    """Headings and rows of as many cells, all printable; a cell may have several lines."""
-
-    headings: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-
-    def plain(self) -> list[str]:
-        """Its lines for a pipe: columns of spaces, nothing cut, nothing drawn."""
-        cells = [[cell.split("\n") for cell in row] for row in (self.headings, *self.rows)]
-        widths = [max(columns(line) for row in cells for line in row[place]) for place in range(len(self.headings))]
-        lines = []
-        for row in cells:
-            for number in range(max(map(len, row))):
-                line = [cell[number] if number < len(cell) else "" for cell in row]
-                lines.append(_GAP.join(map(_padded, line, widths)).rstrip())
-        return lines
-
-
-def _padded(text: str, width: int) -> str:
-    return text + " " * (width - columns(text))
-
-
-def table_of(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
-    """The table of these rows, without the columns in which every row is empty."""
-    places = [place for place in range(len(headings)) if any(row[place] for row in rows)]
-    return Table(
-        tuple(headings[place] for place in places), tuple(tuple(row[place] for place in places) for row in rows)
-    )
 
 
 # As numpy calls them; inputs of other types need more than a line.

@@ -6,17 +6,41 @@ import os
 import shutil
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
+
+from resizefix.printable import columns
 
 if TYPE_CHECKING:
     from rich.text import Text
-
-    from resizefix.reports.result_table import Table
 
 # A text, or one with a style of rich's.
 Part = str | tuple[str, str]
 # What makes rich treat a pipe as a terminal.
 _AS_IF_TERMINAL = ("FORCE_COLOR", "TTY_COMPATIBLE")
+
+_GAP = "  "
+
+
+class Table(NamedTuple):
+    """Headings and rows of as many cells, all printable; a cell may have several lines."""
+
+    headings: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+    def plain(self) -> list[str]:
+        """Its lines for a pipe: columns of spaces, nothing cut, nothing drawn."""
+        cells = [[cell.split("\n") for cell in row] for row in (self.headings, *self.rows)]
+        widths = [max(columns(line) for row in cells for line in row[place]) for place in range(len(self.headings))]
+        lines = []
+        for row in cells:
+            for number in range(max(map(len, row))):
+                line = [cell[number] if number < len(cell) else "" for cell in row]
+                lines.append(_GAP.join(map(_padded, line, widths)).rstrip())
+        return lines
+
+
+def _padded(text: str, width: int) -> str:
+    return text + " " * (width - columns(text))
 
 
 class Screen:
@@ -78,9 +102,9 @@ class _Terminal(Screen):
             self._put(_assembled((" " * (indent + hang * (number > 0)),)).append_text(broken))
 
     def row(self, cells: Sequence[Part], widths: Sequence[int]) -> None:
-        from rich.table import Table
+        from rich.table import Table as Drawn
 
-        table = Table.grid(padding=(0, 2, 0, 0), expand=True)
+        table = Drawn.grid(padding=(0, 2, 0, 0), expand=True)
         for width in widths:
             table.add_column(width=width, overflow="fold")
         table.add_column(ratio=1, overflow="fold")

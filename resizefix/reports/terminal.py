@@ -11,15 +11,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from resizefix.document.text import counted, listed
 from resizefix.library.resolution import InputResolution, SizeFreedom
-from resizefix.printable import printable
+from resizefix.printable import columns, printable
 from resizefix.reports.next_step import NextStep, next_step
-from resizefix.reports.result_table import Table
-from resizefix.reports.screen import Screen, screen
+from resizefix.reports.screen import Screen, Table, screen
 from resizefix.reports.survey import Survey, Surveyed
 from resizefix.reports.wording import (
     Standing,
     are_the_same,
-    columns,
     coupled_at,
     coupling_advice,
     extent,

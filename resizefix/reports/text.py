@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from resizefix.library.fastest import Speed
     from resizefix.library.verdict import Verdict
     from resizefix.opsets.verdict import Blocker, OpsetStep
-    from resizefix.reports.result_table import Table
+    from resizefix.reports.screen import Table
     from resizefix.targets.target import Target
 
 _STYLES = {Status.CHANGED: "green", Status.UNCHANGED: "dim", Status.REFUSED: "yellow"}

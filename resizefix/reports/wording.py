@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Callable, Hashable, Sequence
 from enum import Enum
 from typing import TYPE_CHECKING, TypeVar
@@ -237,33 +236,6 @@ def grouped(items: Sequence[T], looks: Callable[[T], Hashable]) -> list[list[T]]
         for part in ([group] if len(group) >= _FEWEST_ALIKE else [[number] for number in group])
     ]
     return [[items[number] for number in part] for part in sorted(parts)]
-
-
-def columns(text: str) -> int:
-    """How many columns of a fixed-width font the text takes."""
-    if text.isascii():
-        return len(text)
-    return sum(
-        0 if unicodedata.combining(character) else 2 if unicodedata.east_asian_width(character) in "WF" else 1
-        for character in text
-    )
-
-
-def shortened(text: str, most: int) -> str:
-    """The text in at most so many columns, its middle left out: of a path, the end tells the most."""
-    if columns(text) <= most:
-        return text
-    head, tail = "", ""
-    before, after = text, text
-    while True:
-        # Two characters of the end for each one of the beginning.
-        for _ in range(2):
-            if columns(head) + columns(tail) + columns(after[-1:]) >= most:
-                return f"{head}…{tail}"
-            tail, after = after[-1] + tail, after[:-1]
-        if columns(head) + columns(tail) + columns(before[:1]) >= most:
-            return f"{head}…{tail}"
-        head, before = head + before[0], before[1:]
 
 
 def is_named(size: float | int | str | None) -> bool:

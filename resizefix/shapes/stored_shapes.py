@@ -24,7 +24,6 @@ from onnx import GraphProto, ModelProto, NodeProto, TensorProto, TensorShapeProt
 from resizefix.dialects.dialect import RESIZES
 from resizefix.document.document import Document
 from resizefix.document.edits import set_shape, write_dims
-from resizefix.document.node_builder import FreshNames
 from resizefix.document.scopes import DEFAULT_DOMAINS, Definition, Scope, bodies
 from resizefix.document.values import Array, Dims, dims_in, dims_of, known_types, stored_values, tensor_of
 from resizefix.document.view import View
@@ -183,7 +182,9 @@ def rederive(model: ModelProto, seeds: Mapping[Key, Dims | None], *, names_hold:
     stored = [(key, tensor, _copied(tensor.shape)) for key, tensor in shaped if key in dependents.resized]
     if not stored:
         return
-    from resizefix.shapes.kept_names import KeptNames  # who only looks at a model derives nothing again
+    # who only looks at a model derives nothing again
+    from resizefix.document.node_builder import FreshNames
+    from resizefix.shapes.kept_names import KeptNames
 
     own_symbols = _symbols(model)
     symbols = FreshNames(own_symbols)

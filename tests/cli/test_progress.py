@@ -9,7 +9,7 @@ from fixture_models import SRCNN
 from forked_commands import Commands, Terminal
 
 from resizefix.cli.streams import line_within
-from resizefix.reports.wording import columns
+from resizefix.printable import columns
 
 AT_ONCE = "from resizefix.cli import streams; streams._QUIET_FOR = 0"
 

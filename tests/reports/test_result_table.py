@@ -5,7 +5,8 @@ import re
 import pytest
 from fixture_models import BISENET, SRCNN
 
-from resizefix.reports.result_table import Table, size_text
+from resizefix.reports.result_table import size_text
+from resizefix.reports.screen import Table
 
 
 @pytest.mark.parametrize(

@@ -7,16 +7,15 @@ from report_models import COMPUTED, FED, PLAIN, surveyed
 from resizefix.interpolation import CoordinateTransformationMode, ExtentKind, Interpolation, Mode
 from resizefix.operations.site import Extent
 from resizefix.origins.classify import Origin, OriginKind
+from resizefix.printable import columns, shortened
 from resizefix.reports.wording import (
     Standing,
-    columns,
     extent,
     few_targets,
     meaning,
     numbers,
     origin,
     runs_of_targets,
-    shortened,
     standing,
     tensor,
 )

@@ -138,6 +138,16 @@ def test_a_command_that_writes_loads_only_what_it_uses(command, tmp_path):
     assert [name for name in sorted(own) if f"{name}.".startswith(tuple(f"{prefix}." for prefix in unused))] == []
 
 
+OTHER_RUNTIMES = {f"targets.{name}" for name in ("described", "mnn", "ncnn", "opencv", "openvino", "tract", "tvm")}
+
+
+def test_where_a_target_accepts_the_model_no_other_runtime_is_read_and_nothing_that_runs(tmp_path):
+    own, _, entered = walk_of("legalize", str(SRCNN), str(tmp_path / "out.onnx"), "--target", "tensorrt-10")
+    assert entered <= 92
+    assert "targets.tensorrt" in own  # the command has run
+    assert not own & {*OTHER_RUNTIMES, "document.splice", "runtimes.ort_session", "verification.engine"}
+
+
 def test_help_imports_neither_a_command_nor_what_reads_a_model():
     own, heavy = modules_of("--help")
     assert heavy == {"click"}

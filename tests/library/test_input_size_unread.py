@@ -72,6 +72,16 @@ def root_mean_square(n, h, w):
     return n.Div(n.ReduceL2(n.conv("x", 3, 32), axes=[2, 3]), n.floats(np.sqrt(h * w)))
 
 
+def as_many_columns_everywhere(n, h, w):
+    return n.Mul(n.conv("x", 3, 2), n.floats(np.full((1, 1, h, w), w)))
+
+
+def steps_everywhere(n, h, w):
+    """The stride of the map, which is also as long as a side of it."""
+    y = n.conv(n.conv("x", 3, 2, 2), 2, 2, 4)
+    return n.Mul(y, n.floats(np.full((1, 1, h // 8, w // 8), 8)))
+
+
 def fixed_camera(n, h, w):
     """Nothing in the matrix is a size, and each number is one that somebody wrote."""
     points = n.Reshape(n.conv("x", 3, 3), [1, 3, h * w])
@@ -125,6 +135,7 @@ ASKED = [
     (projection_by_einsum, "Einsum_2", "origins.input-size-matrix"),
     (positions_on_a_coarser_map, "Div_6", "origins.input-size-number"),
     (root_mean_square, "Div_2", "origins.input-size-number"),
+    (as_many_columns_everywhere, "Mul_1", "origins.input-size-number"),
     (overlapping_quarters, "Slice_1", "origins.input-size-cut"),
     (whole_sequences, "GRU_3", "origins.input-size-all-of-axis"),
     (samples_of_a_mask, "GatherND_5", "origins.input-size-indices"),
@@ -153,6 +164,10 @@ def test_the_length_of_sequences_and_the_first_samples_may_follow(size):
 @pytest.mark.parametrize("build", [fixed_camera, variances_of_boxes])
 def test_numbers_that_somebody_wrote_are_left_alone(build):
     assert_follows(build)
+
+
+def test_the_stride_of_a_map_in_a_table_is_left_alone():
+    assert_follows(steps_everywhere, (64, 128), old=(64, 64))
 
 
 def test_the_middle_of_a_map_is_added_in_both_places():

@@ -50,6 +50,8 @@ _SMALLEST = 4
 _WRITTEN = (0.25, 0.5, 0.75, 1.5, 2.5, 3.5)
 _SCALING = frozenset({"Mul", "Div"})
 _PARTS = {name: form for name, form in EVERY_FORM.items() if {step for step, _ in form.steps} <= {"Mul", "Div"}}
+_OF_LEVELS = {"Div": {"whole": FORMS["whole"]}, "Mul": {name: FORMS[name] for name in ("reciprocal", "two over")}}
+"""Forms of the size of another level that are looked for."""
 _FARTHEST = 4
 """Nodes between a number for a whole image and the map that it meets."""
 
@@ -70,6 +72,7 @@ def loose_numbers(
     are numbers by which positions become pixels.
     """
     steps_of_fixed = _steps_of_fixed(flow)
+    every = {flow.sizes.resolve(dim) for dims in flow.dims.values() for dim in dims or () if flow.sizes.varies(dim)}
     for index, node in enumerate(flow.nodes):
         if node.op_type not in _MEETING or not any(map(flow.is_read, node.output)):
             continue
@@ -90,6 +93,8 @@ def loose_numbers(
             if not is_scale and _is_plain(array) and node.op_type in _SCALING:
                 formulas = [*_formulas(flow, taint.summed, array), *_formulas(flow, near, array, FORMS)]
                 formulas += _formulas(flow, flow.sizes.sides if near else (), array, _PARTS)
+            if taint.along and not is_scale and node.op_type in _SCALING:
+                formulas += _formulas(flow, _of_lines(flow, every, taint), array, _OF_LEVELS[node.op_type])
             if near and not is_scale and node.op_type in _SCALING:
                 formulas += [use for dim in steps_of_fixed if (use := reading(dim, 0, "whole", array)) is not None]
             if place in steps and flow.choices.of(flow.labels[place.node]) is None:
@@ -120,6 +125,13 @@ def _is_scale(flow: Flow, node: NodeProto) -> bool:
             return False
         made += [output for output in outputs if output not in made]
     return True
+
+
+def _of_lines(flow: Flow, every: Iterable[Dim], taint: Taint) -> list[Dim]:
+    """The sizes along the sides that positions count along: that of another level may divide them."""
+    sizes = flow.sizes
+    lines = [{name for name in sizes.symbols if sizes.follows(dim, name)} for dim in taint.along]
+    return [dim for dim in every if {name for name in sizes.symbols if sizes.follows(dim, name)} in lines]
 
 
 def _steps_of_fixed(flow: Flow) -> list[Dim]:

@@ -31,7 +31,9 @@ _PASSING = _MEETING - _COMPARING | frozenset(
     | {"Floor", "Ceil", "Round", "Neg", "Abs", "Sqrt", "Identity", "Flatten", "MatMul"}
     | {"Range", "ReduceSum", "ReduceMean", "ScatterND", "ScatterElements", "GatherElements"}
 )
-_SUMMING = frozenset({"ReduceSum", "ReduceMean", "ReduceSumSquare"})
+_SUMMING = frozenset(
+    {"ReduceSum", "ReduceMean", "ReduceSumSquare", "ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp"}
+)
 _AFTER_SUMS = frozenset(
     {"Add", "Sub", "Mul", "Div", "Sqrt", "Abs", "Reciprocal", "Cast", "Neg", "Identity", "Squeeze", "Unsqueeze"}
 )
@@ -151,8 +153,12 @@ class _ScalarSearch:
         if node.op_type == "MatMul":
             gone = [dims[-1]] if dims else []
         else:
-            left = {self.sizes.resolve(dim) for dim in made}
-            gone = [dim for dim in dims if self.sizes.resolve(dim) not in left]
+            left, gone = [self.sizes.resolve(dim) for dim in made], []
+            for dim in map(self.sizes.resolve, dims):
+                if dim in left:  # a side may be as long as there are channels
+                    left.remove(dim)
+                else:
+                    gone.append(dim)
         moving = [dim for dim in gone if self._moves(dim)]
         return {self.sizes.product(gone)} if moving else set()
 
@@ -223,13 +229,17 @@ class _ScalarSearch:
         numbers = [self.flow.operands.array(name) for name in node.input if self._is_number(name)]
         if node.op_type != "Div" or not taint.is_index or len(numbers) != 1 or numbers[0] is None:
             return
-        for dim in list(taint.along):
+        left: list[Dim] = []
+        for dim in taint.along:
             atoms, count = self.sizes.atoms(dim), 1
             while atoms and count < numbers[0].flat[0]:
                 count *= atoms[-1].old or 1
                 atoms = atoms[:-1]
-            if count == numbers[0].flat[0] and any(self._moves(atom) for atom in atoms):
-                taint.along.add(self.sizes.product(atoms))
+            if count == numbers[0].flat[0]:
+                left.append(self.sizes.product(atoms))
+        if left:
+            taint.outer = frozenset(filter(self._moves, left))
+            taint.along |= taint.outer
 
     def _may_be_offset(self, node: NodeProto, uses: list[ScalarUse], value: float) -> bool:
         """Whether a number that moves positions may be one of its own, as the middle of a stride: one that is added,

@@ -46,6 +46,8 @@ class Taint:
     """Whether they are positions among all samples, as ArgMax and TopK give them."""
     is_mixed: bool = False
     """Whether they are products of positions and of data, which are positions no more."""
+    outer: frozenset[Dim] | None = None
+    """The sizes that indices count along once the inner axes divided them; None where nothing did."""
     channels: Channels | None = None
 
     def __bool__(self) -> bool:
@@ -54,6 +56,7 @@ class Taint:
     def merge(self, other: "Taint") -> None:
         """Add what another operand is made of."""
         self.channels = _side_by_side(self, other)
+        self.outer = other.outer if not self.along else self.outer if not other.along else None
         self.along |= other.along
         self.summed |= other.summed
         self.is_map |= other.is_map
@@ -193,7 +196,8 @@ def _joined(n: NodeReading, taints: Sequence[Taint | None]) -> Channels | None:
         if inner is not None and inner.axis == axis and len(inner.along) == count:
             along += inner.along
         else:
-            along += [frozenset(taint.along if taint is not None else ())] * count
+            alone = None if taint is None else taint.along if taint.outer is None else taint.outer
+            along += [frozenset(alone or ())] * count
     return Channels(axis, tuple(along))
 
 

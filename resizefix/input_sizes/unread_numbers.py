@@ -18,13 +18,14 @@ from resizefix.input_sizes.conventions import against
 from resizefix.input_sizes.flow import Flow
 from resizefix.input_sizes.operands import Place
 from resizefix.input_sizes.refusal import FOLLOW, KEEP, asked
-from resizefix.input_sizes.scalar_use import USUAL, MixedUse, ScalarUse, is_written
+from resizefix.input_sizes.scalar_use import USUAL, MixedUse, ScalarUse, is_written, reading
 from resizefix.input_sizes.taints import Taint
 from resizefix.shapes.expression import Dim
 
 _SCALING, _SHIFTING = frozenset({"Mul", "Div"}), frozenset({"Add", "Sub"})
 _MATRICES = frozenset({"MatMul", "Gemm", "Einsum"})
 _AXES = 3  # of a volume
+_OF_TABLES = ("whole", "half", "reciprocal", "two over")
 _LONGEST = 8
 _LARGEST = 4  # rows and columns of a matrix of points
 _SMALLEST = 4
@@ -33,6 +34,7 @@ _SMALLEST = 4
 def unread_numbers(flow: Flow, found: dict[Place, ScalarUse | MixedUse]) -> None:
     """Add to `found`, the numbers whose formula is known, the sides of a volume that the user lets follow. Raises
     SizeRefusedError for these, for quotients of sizes, and for a matrix that moves points."""
+    _refuse_uniform_tables(flow)
     sides = [str(side.data) for side in flow.sizes.sides]
     quotients = {name: set(_quotients(flow, name)) for name in sides}
     sizes = {size for dims in flow.dims.values() for dim in dims or () for size in _sizes_of(flow, dim)}
@@ -60,6 +62,27 @@ def unread_numbers(flow: Flow, found: dict[Place, ScalarUse | MixedUse]) -> None
             else:
                 continue
             raise asked(label, array.ravel().tolist(), code, readings, numbers=array.ravel().tolist())
+
+
+def _refuse_uniform_tables(flow: Flow) -> None:
+    """Raises SizeRefusedError for a table of one number that is a size of its own axes, or one over it."""
+    for place, table in flow.operands.tables.items():
+        label, array = flow.labels[place.node], flow.operands.array(table.name)
+        moving = [dim for dim in map(flow.sizes.resolve, table.dims) if flow.sizes.varies(dim)]
+        if (
+            array is None
+            or array.dtype.kind != "f"
+            or not moving
+            or flow.keeps(label)
+            or np.any(array != array.flat[0])
+        ):
+            continue
+        number = array.reshape(-1)[:1]
+        for dim, form, less in product([*moving, flow.sizes.product(moving)] if moving else [], _OF_TABLES, (0, 1)):
+            large = (dim.old or 0) > 2 * _SMALLEST and flow.sizes.stride(dim) != number[0]
+            if large and reading(dim, less, form, number) is not None:
+                value = number[0].item()
+                raise asked(label, value, "origins.input-size-number", {KEEP: against(KEEP)}, value=value)
 
 
 def _volume_use(flow: Flow, node: NodeProto, array: Array) -> ScalarUse | None:

@@ -59,6 +59,29 @@ def projection_by_einsum(n, h, w):
     return n.Einsum(n.floats(camera), points, equation="ij,bjn->bin")
 
 
+def positions_on_a_coarser_map(n, h, w):
+    """Columns that the network moves, as shares of a map of half the width."""
+    columns = n.Add(n.floats(np.arange(w).reshape(1, 1, 1, w)), n.Tanh(n.conv("x", 3, 1)))
+    columns = n.Reshape(n.Div(columns, n.floats(2)), [1, h * w, 1, 1])
+    coarse = n.AveragePool("x", kernel_shape=[2, 2], strides=[2, 2])
+    return n.Add(n.Div(columns, n.floats(w // 2 - 1)), n.ReduceMax(coarse, axes=[1, 2, 3]))
+
+
+def root_mean_square(n, h, w):
+    """As many channels as rows, and only the columns become more."""
+    return n.Div(n.ReduceL2(n.conv("x", 3, 32), axes=[2, 3]), n.floats(np.sqrt(h * w)))
+
+
+def as_many_columns_everywhere(n, h, w):
+    return n.Mul(n.conv("x", 3, 2), n.floats(np.full((1, 1, h, w), w)))
+
+
+def steps_everywhere(n, h, w):
+    """The stride of the map, which is also as long as a side of it."""
+    y = n.conv(n.conv("x", 3, 2, 2), 2, 2, 4)
+    return n.Mul(y, n.floats(np.full((1, 1, h // 8, w // 8), 8)))
+
+
 def fixed_camera(n, h, w):
     """Nothing in the matrix is a size, and each number is one that somebody wrote."""
     points = n.Reshape(n.conv("x", 3, 3), [1, 3, h * w])
@@ -110,6 +133,9 @@ ASKED = [
     (camera_of_halves, "MatMul_2", "origins.input-size-matrix"),
     (halves_on_a_diagonal, "MatMul_3", "origins.input-size-matrix"),
     (projection_by_einsum, "Einsum_2", "origins.input-size-matrix"),
+    (positions_on_a_coarser_map, "Div_6", "origins.input-size-number"),
+    (root_mean_square, "Div_2", "origins.input-size-number"),
+    (as_many_columns_everywhere, "Mul_1", "origins.input-size-number"),
     (overlapping_quarters, "Slice_1", "origins.input-size-cut"),
     (whole_sequences, "GRU_3", "origins.input-size-all-of-axis"),
     (samples_of_a_mask, "GatherND_5", "origins.input-size-indices"),
@@ -140,6 +166,10 @@ def test_numbers_that_somebody_wrote_are_left_alone(build):
     assert_follows(build)
 
 
+def test_the_stride_of_a_map_in_a_table_is_left_alone():
+    assert_follows(steps_everywhere, (64, 128), old=(64, 64))
+
+
 def test_the_middle_of_a_map_is_added_in_both_places():
     """Shares of -1 to 1 become pixels: half of the map, and half of it again."""
 
@@ -149,6 +179,22 @@ def test_the_middle_of_a_map_is_added_in_both_places():
         return n.Add(n.Mul(n.Tanh(n.Reshape(y, [1, h * w // 16, 2])), n.floats(middle)), n.floats(middle))
 
     assert_follows(pixels)
+
+
+@pytest.mark.parametrize("new", [(32, 48), (48, 32)], ids=["wider", "higher"])
+def test_column_and_row_of_an_index_divide_by_their_own_sides_where_one_side_alone_changes(new):
+    """On a square map both numbers of the list are the same: the reading in turn is among those asked for."""
+
+    def best(n, h, w):
+        at = n.ArgMax(n.Reshape(n.conv("x", 3, 1), [1, h * w]), axis=1)
+        sides = [n.Cast(one, to=1) for one in (n.Mod(at, w), n.Div(at, w))]
+        return n.Div(n.Concat(*sides, axis=1), n.floats([w - 1, h - 1]))
+
+    result = resizefix.input_size(built(best, (32, 32)), size=new, on_refusal="return")
+    names = [reading.name for question in result.resolution.choices for reading in question.readings]
+    assert "(width-1),(height-1)" in names
+    assert_follows(best, new, old=(32, 32), read=[("Div_8", "(width-1),(height-1)")])
+    assert_follows(best, (32, 64), old=(32, 48))
 
 
 def volume(depth: int, height: int, width: int) -> onnx.ModelProto:

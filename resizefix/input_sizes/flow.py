@@ -18,7 +18,7 @@ from resizefix.input_sizes.tables import may_be_grid
 from resizefix.scope_path import MAIN
 from resizefix.shapes.expression import Dim
 from resizefix.shapes.operand import MISFITS, attribute_of, value_of_node
-from resizefix.shapes.reading import DimList, Notes, UnknownRankError, axis_of
+from resizefix.shapes.reading import DimList, MisfitError, Notes, UnknownRankError, axis_of
 from resizefix.shapes.sizes import Sizes
 from resizefix.shapes.stored_shapes import ModelView
 from resizefix.shapes.table import OPERATORS, why_incomplete
@@ -316,12 +316,14 @@ class Flow(Notes):
             raise refuse(n.label, "origins.input-size-operator", operator=node.op_type)
         try:
             return list(operator.sizes(n))
-        except UnknownRankError:
+        except UnknownRankError as error:
             if not follows:
                 return self._stored(node, node.op_type in _BY_LISTS)
             sized = all(self.dims.get(name) is not None for name in node.input if name in self._moving)
             if sized and not any(self._is_fed(name) for name in list(node.input)[1:]):
-                raise n.refuse("origins.input-size-operator", operator=node.op_type) from None
+                misfits = isinstance(error, MisfitError)
+                code = "origins.input-size-misfit-node" if misfits else "origins.input-size-operator"
+                raise n.refuse(code, operator=node.op_type) from None
             return [None] * len(node.output)
 
     def _is_fed(self, name: str) -> bool:

@@ -10,7 +10,7 @@ from resizefix.input_sizes.operands import Place
 from resizefix.input_sizes.refusal import OF_PARTS, SizeRefusedError, refuse
 from resizefix.input_sizes.solver import Solver
 from resizefix.shapes.expression import Dim
-from resizefix.shapes.reading import AttributeUse, DimList, NodeSizes, Split, UnknownRankError
+from resizefix.shapes.reading import AttributeUse, DimList, MisfitError, NodeSizes, Split, UnknownRankError
 
 if TYPE_CHECKING:
     from resizefix.input_sizes.flow import Flow
@@ -120,7 +120,7 @@ class NodeReading(NodeSizes):
         pass  # the result is run in the end
 
     def misfit(self, *positions: int) -> Exception:
-        return UnknownRankError()
+        return MisfitError()
 
     def refuse(self, code: str, /, **arguments: object) -> SizeRefusedError:
         return refuse(self.label, code, **arguments)

@@ -28,6 +28,10 @@ class UnknownRankError(Exception):
     """A node's input has sizes that nothing is known of; so have its outputs."""
 
 
+class MisfitError(UnknownRankError):
+    """The operator does not take the node's sizes, so that nothing is known of those of its outputs."""
+
+
 class NodeSizes(ABC):
     """A node, its operands' sizes, and what rows do with them."""
 

@@ -381,3 +381,10 @@ def test_an_operator_of_another_domain_is_no_function():
     model = built(custom, OLD)
     model.opset_import.append(helper.make_opsetid("custom", 1))
     assert refused(model, NEW) == ("swish", "origins.input-size-operator")
+
+
+def test_a_node_that_does_not_take_its_sizes_is_said_to_be_invalid():
+    def halved(n, h, w):
+        return n.Upsample(n.conv("x", 3, 2), n.floats([1, 1, 0.5, 0.5]), mode="linear")
+
+    assert refused(built(halved, (32, 48), opset=9), NEW) == ("Upsample_1", "origins.input-size-misfit-node")

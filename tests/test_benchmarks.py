@@ -22,7 +22,7 @@ from benchmarks.performance.inputs import Input  # noqa: E402
 from benchmarks.performance.jobs import JOBS  # noqa: E402
 from benchmarks.performance.judge import judge  # noqa: E402
 from benchmarks.performance.kernel_moves import counted  # noqa: E402
-from benchmarks.performance.networks import branches, chain, convolutional, nested, transformer  # noqa: E402
+from benchmarks.performance.networks import branches, chain, convolutional, in_the_middle, nested, transformer  # noqa: E402
 from benchmarks.performance.process import run  # noqa: E402
 from benchmarks.performance.results import as_rows  # noqa: E402
 from benchmarks.performance.side_by_side import Row  # noqa: E402
@@ -33,6 +33,7 @@ BUILDERS = {
     "chain": partial(chain, 60, 4),
     "branches": partial(branches, 5),
     "nested": partial(nested, 3),
+    "in_the_middle": partial(in_the_middle, 8),
 }
 
 

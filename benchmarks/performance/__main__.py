@@ -25,6 +25,7 @@ from benchmarks.performance import plot, report, results
 from benchmarks.performance.growth import growth
 from benchmarks.performance.inputs import INPUTS
 from benchmarks.performance.kernel_moves import kernel_moves
+from benchmarks.performance.passes import passes
 from benchmarks.performance.process import ROOT, of_module, run
 from benchmarks.performance.reach import LARGE, reach
 from benchmarks.performance.side_by_side import side_by_side
@@ -63,6 +64,7 @@ SECTIONS: dict[str, Callable[[argparse.Namespace], Any]] = {
     "kernel_moves": lambda options: results.as_rows(kernel_moves(options.folder)),
     "reach": measured_reach,
     "growth": lambda options: results.as_rows(growth(options.folder, options.runs)),
+    "passes": lambda options: results.as_rows(passes(options.folder, options.runs)),
 }
 
 

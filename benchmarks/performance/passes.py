@@ -37,10 +37,15 @@ class Kind:
 
 
 KINDS = (
-    Kind("U-Net whose three resizes meet skips, `--allow-coupled`", coupled, "1x3x512x512", ("--allow-coupled",)),
-    Kind("convolutions, two ×2 between them, open height and width", partial(in_the_middle, 128), "1x3x32x32"),
-    Kind("decoder of an autoencoder, three ×2, latent 64×64", autoencoder, "1x4x64x64"),
-    Kind("1.5 GB, two ×2 in the middle, open height and width", partial(in_the_middle, 1856), "1x3x16x16"),
+    Kind(
+        "U-Net 512×512, `--allow-coupled`",
+        coupled,
+        "1x3x512x512",
+        ("--allow-coupled",),
+    ),
+    Kind("convolutions, two ×2 between, open sizes", partial(in_the_middle, 128), "1x3x32x32"),
+    Kind("decoder, latent 64×64", autoencoder, "1x4x64x64"),
+    Kind("1.4 GB of the same", partial(in_the_middle, 1856), "1x3x16x16"),
 )
 
 
@@ -64,7 +69,7 @@ def passes(folder: Path, runs: int) -> Iterator[Cost]:
     for kind in KINDS:
         before, after = folder / "passes.onnx", folder / "passes.after.onnx"
         write_embedded(*kind.build(), before)
-        shape = () if "open" not in kind.what else ("--shape", f"input:{kind.shape.replace('x', ',')}")
+        shape = ("--shape", f"input:{kind.shape.replace('x', ',')}")
         command = partial(resizefix, "promote-scales", str(before), str(after), "--force", *kind.options)
         forward: list[float] = []
         taken: dict[str, list[Taken]] = defaultdict(list)

@@ -246,7 +246,7 @@ class Runner(Protocol):
 
 _MOST_NAMED = 3
 _LARGEST = 1e30  # beyond it a network overflowed
-_MOST_CONTRADICTING = 4  # a file whose shapes are stale contradicts itself whatever it is fed
+_MOST_CONTRADICTING = 4  # times the first feeds: a file whose shapes are stale contradicts itself whatever it is fed
 
 
 def fit_feeds(
@@ -270,8 +270,9 @@ def fit_feeds(
     first_error: CannotRunError | None = None
     empty: Fitted | None = None
     contradicting: list[Fitted] = []
+    spent = 0
     candidates = islice(feeder.candidates(), attempts)
-    while len(contradicting) < _MOST_CONTRADICTING:
+    while True:
         try:
             feeds = next(candidates, None)
         except TooLargeError as error:
@@ -279,6 +280,9 @@ def fit_feeds(
         if feeds is None:
             break
         taken = session.taken(feeds)
+        own = _elements(taken)
+        if contradicting and spent + own > _MOST_CONTRADICTING * _elements(session.taken(contradicting[0].feeds)):
+            continue  # what is compared later needs its share of the cost of a proof
         refusal = None if budget is None else budget.refusal(session.label, taken)
         try:
             if refusal is not None:
@@ -291,6 +295,7 @@ def fit_feeds(
             empty = empty or fitted
         elif session.contradicts(fitted.outputs):
             contradicting.append(fitted)
+            spent += own
         else:
             return fitted
     if contradicting:
@@ -301,6 +306,10 @@ def fit_feeds(
         raise first_error if is_part else with_shapes_to_give(first_error, feeder)
     reason = Diagnostic("verification.too-large-at-every-size")
     raise CannotRunError("verification.not-run", label=session.label, why=reason, reason=reason)
+
+
+def _elements(feeds: Mapping[str, Value]) -> int:
+    return max(1, sum(value.size for value in feeds.values() if isinstance(value, np.ndarray)))
 
 
 def _sensible(session: Runner, feeder: Feeder, feeds: dict[str, Value]) -> Fitted:

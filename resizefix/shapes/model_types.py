@@ -66,13 +66,13 @@ class _Run(NamedTuple):
 
 
 class ModelTypes:
-    """The types in one state of a model. `read` gives the numbers of a tensor."""
+    """The types in one state of a model. `read` gives the numbers of a tensor; `as_runtime`: see NodeTypes."""
 
-    def __init__(self, scopes: Scopes, read: Read) -> None:
+    def __init__(self, scopes: Scopes, read: Read, *, as_runtime: bool = False) -> None:
         self._scopes = scopes
         self._read = reading(read)
         self._sizes = Sizes({})
-        self._nodes = NodeTypes()
+        self._nodes = NodeTypes(as_runtime=as_runtime)
         self._calls: dict[tuple[object, ...], Outputs] = {}
         self._running: set[ScopePath] = set()
         self._held: dict[ScopePath, dict[int, list[Scope]]] = {}

@@ -50,6 +50,7 @@ _BY_OTHERS = REDUCTIONS | frozenset(
 
 # The operand that lists the sizes of what comes out, or how often an axis is repeated.
 _LISTING = {"ConstantOfShape": 0, "Reshape": 1, "Expand": 1, "Tile": 1, "Resize": 3}
+_RANKED = frozenset({"ConstantOfShape", "Reshape", "Expand"})  # which the list gives their rank
 _INTEGERS = frozenset({"int32", "int64"})  # no tensor is so long that 32 bits do not hold its size
 _BEFORE_STATES = 2  # the inputs of a Loop and of its body that are none of its states
 
@@ -62,9 +63,11 @@ def first_value_read(node: NodeProto) -> int:
 
 
 class NodeTypes:
-    """Answers; results are remembered."""
+    """Answers; results are remembered. `as_runtime`: only what onnxruntime infers when it loads a model, which takes
+    ranks from lists of numbers alone, and has no rows."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, as_runtime: bool = False) -> None:
+        self._as_runtime = as_runtime
         self._numbers = Numbers()
         self._by_names: dict[tuple[object, ...], Outputs] = {}
         self._by_kind: dict[tuple[object, ...], Outputs] = {}
@@ -110,7 +113,9 @@ class NodeTypes:
         types = [type_in(inferred[name], keep_negative=True) if name in inferred else None for name in node.output]
         if types and node.domain in DEFAULT_DOMAINS:
             types[0] = _by_list(node, naming, _of_resize(node, naming, types[0]))
-        if all(isinstance(kind, TensorType) and kind.numbers is not None for kind in types):
+        if self._as_runtime and node.op_type in _RANKED and not isinstance(naming.value(node), np.ndarray):
+            types[:1] = map(without_shape, types[:1])
+        if self._as_runtime or all(isinstance(kind, TensorType) and kind.numbers is not None for kind in types):
             return types
         sizes = self._by_row(node, opset, naming, value_of)
         return [_completed(kind, dims) for kind, dims in zip(types, sizes, strict=True)] if sizes else types
@@ -156,6 +161,11 @@ class Naming:
         self.types = [self._type(kind) for kind in types]
         self.values = [self._sizes(value) if isinstance(value, tuple) else value for value in values]
         self.key = tuple(self.types), tuple(map(_as_key, self.values))
+
+    def value(self, node: NodeProto) -> Array | Dims | None:
+        """The list of sizes that a node reads."""
+        position = _LISTING.get(node.op_type, len(self.values))
+        return self.values[position] if position < len(self.values) else None
 
     def _type(self, kind: ValueType | None) -> ValueType | None:
         if not isinstance(kind, TensorType) or kind.dims is None or kind.numbers is not None:
@@ -219,8 +229,7 @@ def _of_resize(node: NodeProto, naming: Naming, kind: ValueType | None) -> Value
 
 def _by_list(node: NodeProto, naming: Naming, kind: ValueType | None) -> ValueType | None:
     """The first output of a node that reads a list of sizes of which not all are numbers."""
-    position = _LISTING.get(node.op_type, len(naming.values))
-    wanted = naming.values[position] if position < len(naming.values) else None
+    wanted = naming.value(node)
     if not isinstance(kind, TensorType) or not isinstance(wanted, tuple):
         return kind
     dims = listed_dims(node, dims_of(naming.types[0]), wanted)

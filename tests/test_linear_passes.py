@@ -13,7 +13,7 @@ from resizefix.operations.promote_scales import promote_scales
 from resizefix.operations.sites import find_sites
 from resizefix.reports.next_step import next_step
 from resizefix.reports.survey import Survey
-from resizefix.shapes import inference, size_rules, stored_shapes
+from resizefix.shapes import stored_shapes
 from resizefix.shapes.stored_shapes import ModelView
 
 LONGEST_CHAIN = 10  # what is cut out of the model to be run by itself is no pass over the model
@@ -70,7 +70,7 @@ def compare(document: Document) -> None:
 @pytest.fixture
 def passes(monkeypatch):
     """Counts of what walks a whole model."""
-    counts = {"Scopes": 0, "Shapes": 0, "inferences": 0, "walks": 0}
+    counts = {"Scopes": 0, "Shapes": 0}
 
     def counting(name, function):
         def counted(*arguments, **options):
@@ -82,8 +82,6 @@ def passes(monkeypatch):
 
     monkeypatch.setattr(scopes.Scopes, "__init__", counting("Scopes", scopes.Scopes.__init__))
     monkeypatch.setattr(stored_shapes.Shapes, "__init__", counting("Shapes", stored_shapes.Shapes.__init__))
-    monkeypatch.setattr(size_rules, "infer_shapes", counting("inferences", size_rules.infer_shapes))
-    monkeypatch.setattr(inference, "bodies", counting("walks", inference.bodies))
     return counts
 
 

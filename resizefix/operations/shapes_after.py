@@ -12,8 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from math import prod
 
-import numpy as np
-from onnx import FunctionProto, GraphProto, ModelProto, TensorProto, ValueInfoProto, helper, numpy_helper
+from onnx import FunctionProto, GraphProto, TensorProto, ValueInfoProto, numpy_helper
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.document.document import Document
@@ -25,9 +24,11 @@ from resizefix.interpolation import ExtentKind
 from resizefix.promotion import InputBinding
 from resizefix.scope_path import Key
 from resizefix.shapes.dependents import Dependents
+from resizefix.shapes.model_types import ModelTypes
 from resizefix.shapes.operand import attribute_of
 from resizefix.shapes.output_size import KEEPING
-from resizefix.shapes.stored_shapes import ModelView, Shapes
+from resizefix.shapes.stored_shapes import ModelView
+from resizefix.shapes.value_types import dims_of
 
 _Open = tuple[int, frozenset[int]] | None  # the rank and the axes that an input moves; None: all
 
@@ -178,13 +179,13 @@ def store_scan_ranks(document: Document, changed: Collection[Key]) -> dict[Key, 
 
     reached = {key: _dependents(scopes, key) for key in changed}
     sizes = AxisSizes(view)
-    inferred = Shapes(_with_fixed_shapes_read(view))
+    inferred = ModelTypes(scopes, document.array, as_runtime=True).types
     outputs = {(path, value.name): value for path, body in bodies(model) if path.is_body for value in body.output}
     names_of: dict[Key, list[str]] = {}
     for scope, name in open_outputs:
         definition = scopes.definition(scope, name)
-        if definition is None or inferred.dims(definition.key) is not None:
-            continue  # what inference knows, onnxruntime knows
+        if definition is None or dims_of(inferred[definition.scope.path].get(name)) is not None:
+            continue
         causes = [key for key, dependents in reached.items() if definition.key in dependents]
         rank = sizes.rank(definition.key) if causes else None
         if rank is None:
@@ -218,24 +219,6 @@ def _with_operands_inline(document: Document) -> Document:
             if tensor.data_location == TensorProto.EXTERNAL and prod(tensor.dims) <= _MOST_NUMBERS:
                 with suppress(UnreadableModelError):  # a file that is not there
                     tensor.CopyFrom(numpy_helper.from_array(document.array(tensor), tensor.name))
-    return copy
-
-
-def _with_fixed_shapes_read(view: ModelView) -> ModelProto:
-    """A copy in which the Shape of what has fixed sizes is a constant: onnxruntime follows such a value to the node
-    that reads it in every opset, onnx's inference in later ones only."""
-    copy = ModelProto()
-    copy.CopyFrom(view.model)
-    for scope, (_, body) in zip(view.scopes.all, bodies(copy), strict=True):
-        for node, copied in zip(scope.body.node, body.node, strict=True):
-            if not is_operator(node, "Shape") or not node.input or scope.is_repeated:
-                continue
-            dims = view.dims(scope, node.input[0])
-            if dims is not None and all(isinstance(size, int) for size in dims):
-                limits = {attribute.name: attribute.i for attribute in node.attribute}
-                sizes = np.array(dims[limits.get("start", 0) : limits.get("end")], np.int64)
-                constant = helper.make_node("Constant", [], node.output, value=numpy_helper.from_array(sizes))
-                copied.CopyFrom(constant)
     return copy
 
 

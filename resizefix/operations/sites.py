@@ -23,7 +23,7 @@ from resizefix.origins.classify import Classifier, Origin, OriginKind
 from resizefix.scope_path import Key, ScopePath
 from resizefix.shapes.dependents import varying
 from resizefix.shapes.output_size import first_disagreement
-from resizefix.shapes.stored_shapes import ModelView, know_fixed_sizes
+from resizefix.shapes.stored_shapes import ModelView
 from resizefix.shapes.values import Constant
 
 if TYPE_CHECKING:
@@ -73,7 +73,6 @@ class _Finder:
     """Reads nodes against one state of the document."""
 
     def __init__(self, view: ModelView) -> None:
-        know_fixed_sizes(view)
         self._view = view
         self._scopes = view.scopes
         self._shapes = view.shapes

@@ -24,7 +24,7 @@ from resizefix.operations.linear_chains import MOST_WEIGHTS, blended, deconvolve
 from resizefix.operations.moved_elements import Moves, constant_of, spatial_samples
 from resizefix.scope_path import Key
 from resizefix.shapes.output_size import kernel_length
-from resizefix.shapes.stored_shapes import ModelView, know_fixed_sizes
+from resizefix.shapes.stored_shapes import ModelView
 
 _PICKING = ("Gather", "GatherND")
 _PRODUCTS = ("MatMul",)
@@ -73,8 +73,6 @@ class WrittenResize:
 def written_resizes(view: ModelView) -> list[WrittenResize]:
     """All of them outside local functions, in the order of the file."""
     resizes: list[WrittenResize] = []
-    main = view.scopes.main
-    know_fixed_sizes(view, behind_computed_tables(view, main))
     for scope in view.scopes.all:
         if scope.in_function:
             continue

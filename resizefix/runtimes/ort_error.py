@@ -21,13 +21,15 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from onnx import ModelProto, TensorProto, TypeProto, ValueInfoProto, helper
+from onnx import ModelProto, TensorProto
 
 from resizefix.diagnostics import Diagnostic
+from resizefix.document.edits import set_shape
 from resizefix.document.scopes import bodies, is_operator, node_label
-from resizefix.document.values import dims_of, has_negative_size, known_types
 from resizefix.runtimes.inputs import Feeds
-from resizefix.shapes.inference import infer_shapes, infer_without_values
+from resizefix.scope_path import MAIN
+from resizefix.shapes.model_types import Types, types_of
+from resizefix.shapes.value_types import ValueType, dims_of, has_negative
 
 # Each names the node and its operator; the last match is the innermost: where the body of an If fails, the text reads
 # "… running If node … Status Message: … running Add node … Status Message: …".
@@ -103,7 +105,6 @@ def read_ort_error(text: str) -> OrtError:
 _CAST_FUSION, _CAST_FUSION_RIGHT_FROM = "FuseFp16InitializerToFp32NodeTransformer", (1, 30)
 _RESIZES = ("Upsample", "Resize")
 # Where operators that make a tensor to a list of sizes read the list.
-_LISTED = {"Reshape": 1, "ConstantOfShape": 0}
 # Operators that can be given more to cut off than there is, which makes a negative size.
 _SHRINKING = ("Conv", "MaxPool", "AveragePool", "LpPool", "Pad", "Resize", "Upsample")
 
@@ -143,10 +144,10 @@ class Forecast:
         operators = {node.op_type for _, body in bodies(self._model) for node in body.node}
         if "Slice" not in operators or operators.isdisjoint(_SHRINKING):
             return None
-        for _, body in bodies(self._typed):
-            kinds = known_types(body)
+        for path, body in bodies(self._model):
+            types = self._types[path]
             for index, node in enumerate(body.node):
-                if is_operator(node, "Slice") and has_negative_size(kinds.get(node.input[0], TypeProto())):
+                if is_operator(node, "Slice") and has_negative(types.get(node.input[0])):
                     return Crash(node_label(node, index), "Slice", Diagnostic("runtimes.slice-of-negative-size"))
         return None
 
@@ -161,50 +162,27 @@ class Forecast:
         return self._by_shapes[shapes]
 
     @cached_property
-    def _typed(self) -> ModelProto:
-        return infer_without_values(self._model)
+    def _types(self) -> Types:
+        return types_of(self._model)
 
     @cached_property
     def _has_unsure(self) -> bool:
         """Whether there is a resize of which onnxruntime cannot compare rank and count when it loads the model."""
         if not any(is_operator(node, *_RESIZES) for node in self._model.graph.node):
             return False
-        return any(None in (extent.rank, extent.length) for extent in _extents(self._typed))
+        return any(None in (extent.rank, extent.length) for extent in _extents(self._model, self._types[MAIN]))
 
     def _another_number(self, shapes: Mapping[str, tuple[int, ...]]) -> Crash | None:
         fed = ModelProto()
         fed.CopyFrom(self._model)
         for value in fed.graph.input:
             if value.name in shapes and value.type.HasField("tensor_type"):
-                dims = value.type.tensor_type.shape.dim
-                del dims[:]
-                for size in shapes[value.name]:
-                    dims.add().dim_value = size
-        typed = infer_shapes(fed)
-        while _tell_listed_ranks(typed):
-            typed = infer_shapes(typed)
-        for node, op_type, operand, rank, count in _extents(typed):
+                set_shape(value, shapes[value.name])
+        for node, op_type, operand, rank, count in _extents(fed, types_of(fed)[MAIN]):
             if None not in (rank, count) and rank != count:
                 reason = Diagnostic("runtimes.another-number-than-dimensions", rank=rank, count=count, operand=operand)
                 return Crash(node, op_type, reason)
         return None
-
-
-def _tell_listed_ranks(typed: ModelProto) -> bool:
-    """Store of tensors that are made to a list of sizes as many dimensions as the list is long; whether there are any
-    of which that was not known."""
-    graph = typed.graph
-    kinds = known_types(graph)
-    stored = False
-    for node in graph.node:
-        if is_operator(node, *_LISTED) and node.output[0] in kinds and len(node.input) == _LISTED[node.op_type] + 1:
-            dims = dims_of(kinds.get(node.input[-1], TypeProto()))
-            kind = kinds[node.output[0]]
-            if len(dims) == 1 and isinstance(dims[0], int) and not kind.tensor_type.HasField("shape"):
-                shape = helper.make_tensor_type_proto(kind.tensor_type.elem_type, [None] * dims[0])
-                graph.value_info.append(ValueInfoProto(name=node.output[0], type=shape))
-                stored = True
-    return stored
 
 
 class _Extent(NamedTuple):
@@ -218,22 +196,21 @@ class _Extent(NamedTuple):
     length: int | None
 
 
-def _extents(typed: ModelProto) -> Iterator[_Extent]:
-    kinds = known_types(typed.graph)
-    stored = {tensor.name: tuple(tensor.dims) for tensor in typed.graph.initializer}
-    for index, node in enumerate(typed.graph.node):
+def _extents(model: ModelProto, types: Mapping[str, ValueType]) -> Iterator[_Extent]:
+    stored = {tensor.name: tuple(tensor.dims) for tensor in model.graph.initializer}
+    for index, node in enumerate(model.graph.node):
         attributes = {attribute.name: attribute for attribute in node.attribute}
         # The number of scales of axes that are named is compared with the axes.
         if not is_operator(node, *_RESIZES) or not node.input or "axes" in attributes:
             continue
-        tensor = kinds.get(node.input[0], TypeProto()).tensor_type
-        rank = len(tensor.shape.dim) if tensor.HasField("shape") else None
+        source = dims_of(types.get(node.input[0]))
+        rank = None if source is None else len(source)
         if "scales" in attributes:
             yield _Extent(node_label(node, index), node.op_type, "scales", rank, len(attributes["scales"].floats))
             continue
         sizes = "".join(node.input[3:4])
         name = sizes or node.input[min(2, len(node.input) - 1)]
-        dims = stored.get(name) or dims_of(kinds.get(name, TypeProto()))
-        is_known = bool(dims) and all(isinstance(size, int) for size in dims)
-        operand, count = "sizes" if sizes else "scales", math.prod(map(int, dims)) if is_known else None
+        dims = stored.get(name) or dims_of(types.get(name))
+        is_known = bool(dims) and all(isinstance(size, int) for size in dims or ())
+        operand, count = "sizes" if sizes else "scales", math.prod(map(int, dims or ())) if is_known else None
         yield _Extent(node_label(node, index), node.op_type, operand, rank, count)

@@ -4,41 +4,22 @@ onnx.shape_inference does the work, one node at a time. So nothing stale can mis
 and what counts as a constant is the caller's decision. Done here is what it does not know: Upsample-7, whose sizes
 onnxruntime rounds otherwise and which a model of a newer opset may hold, the rank of a Reshape whose sizes are
 computed, and bodies, whose outputs the caller has typed before.
-
-onnx's shape inference, kept from what makes it fail, and from what fills the memory.
-
-With `data_prop` onnx also follows the values of vectors, so that it knows what a Reshape with computed sizes makes.
-Of every vector that one of a few operators reads it makes a list of as many elements, whatever type they have and
-whether it knows one of them or not (onnx/shape_inference/implementation.h, DataPropagationContextImpl::getInputData,
-1.23). A file says 2⁴⁰ elements in a few bytes. So types are inferred first, without values; then those nodes that read
-a vector which is long, or whose length is not known, are given to onnx under a domain where the operators infer types
-as they always do and follow no values (`unfollowed`).
-
-A Slice of an axis of negative size ends the process (std::clamp asserts, onnx 1.23). A file may say -1 of a size that
-is open; what an invalid node makes may be negative, too. The first are left out of what onnx is given. For the second,
-Slice nodes are of the other domain as well, where they ask for the sizes before onnx's function does; only those that
-may cut a vector of sizes are not, once types are known.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from functools import cache
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
-import onnx
-from onnx import ModelProto, NodeProto, TensorProto, TypeProto, checker, defs, helper, numpy_helper, shape_inference
+from onnx import NodeProto, TensorProto, TypeProto, checker, defs, helper, numpy_helper, shape_inference
 
 from resizefix.dialects.dialect import RESIZES
-from resizefix.document.scopes import DEFAULT_DOMAINS, bodies
-from resizefix.document.structure import open_negative_sizes
-from resizefix.document.values import Array, has_negative_size, known_types
+from resizefix.document.scopes import DEFAULT_DOMAINS
+from resizefix.document.values import Array, has_negative_size
 from resizefix.shapes.operand import MISFITS, attribute_of
 from resizefix.shapes.output_size import agreed_length
 from resizefix.shapes.table import TypeOf, output_types, why_incomplete
-from resizefix.shapes.vectors import FOLLOWED, Place, Vectors, node_at, places_of
 
 Dims = tuple["int | None", ...]
 ValueOf = Callable[[TensorProto], Array]
@@ -77,24 +58,28 @@ def infer(
         elif node.op_type in RESIZES:
             types = [_resized(node, opset, type_of, constant_of)]
         else:
-            return _by_schema(node, opset, type_of, constant_of)
+            return by_schema(node, opset, type_of, constant_of)
     except MISFITS:
         return {}
     return {name: kind for name, kind in zip(node.output, types, strict=False) if name and kind is not None}
 
 
-def _by_schema(node: NodeProto, opset: int, type_of: TypeOf, constant_of: ConstantOf) -> dict[str, TypeProto]:
-    types = output_types(node, opset, type_of)  # element types alone, should inference give up
+def by_schema(node: NodeProto, opset: int, type_of: TypeOf, constant_of: ConstantOf) -> dict[str, TypeProto]:
+    """The same by onnx alone, of a node of any domain; `opset` is the version of that."""
+    # Element types alone, should inference give up.
+    types = output_types(node, opset, type_of) if node.domain in DEFAULT_DOMAINS else {}
     inputs = {name: kind for name in node.input if name and (kind := type_of(name)) is not None}
-    if node.op_type == "Slice" and any(map(has_negative_size, inputs.values())):  # it ends the process
-        return types
+    if node.op_type == "Slice" and any(map(has_negative_size, inputs.values())):  # it ends the process (onnx 1.23)
+        return {node.output[0]: of_known_rank(inputs[node.input[0]])} if node.input[0] in inputs else types
     counts = {name: math.prod(size or _SMALL for size in dims_of(kind) or ()) for name, kind in inputs.items()}
     values = {name: value for name in inputs if counts[name] <= _SMALL and (value := constant_of(name)) is not None}
     data = {name: numpy_helper.from_array(value) for name, value in values.items()}
     try:
-        schema = defs.get_schema(_LIKE.get(node.op_type, node.op_type), opset, "")
-        imports = [helper.make_opsetid("", opset)]
-        types |= shape_inference.infer_node_outputs(schema, node, inputs, data, opset_imports=imports)
+        domain = "" if node.domain in DEFAULT_DOMAINS else node.domain
+        schema = defs.get_schema(_LIKE.get(node.op_type, node.op_type), opset, domain)
+        imports = [helper.make_opsetid(domain, opset)]
+        given = inputs | {name: TypeProto() for name in node.input if name and name not in inputs}
+        types |= shape_inference.infer_node_outputs(schema, node, given, data, opset_imports=imports)
     except (*_OF_ONNX, KeyError, ValueError, RuntimeError):
         pass  # no such operator, an operand of unknown type, or an invalid node: its sizes stay unknown
     position = _SIZES.get(node.op_type)
@@ -153,7 +138,7 @@ def _upsampled(source: TypeProto | None, scales: list[float]) -> TypeProto | Non
 
 def _resized(node: NodeProto, opset: int, type_of: TypeOf, constant_of: ConstantOf) -> TypeProto | None:
     """Resize, and Upsample with an input of scales: inference's own rule for the sizes is not the runtime's."""
-    value_type = _by_schema(node, opset, type_of, constant_of).get(node.output[0])
+    value_type = by_schema(node, opset, type_of, constant_of).get(node.output[0])
     before = dims_of(type_of(node.input[0]))
     if value_type is None or before is None:
         return value_type
@@ -209,135 +194,3 @@ def _scan(node: NodeProto, type_of: TypeOf, body: Sequence[TypeProto | None]) ->
     axes = attribute_of(node, "scan_output_axes") or [0] * (len(body) - carried)
     states = [_agreed([type_of(name), kind]) for name, kind in zip(node.input[:carried], body[:carried], strict=True)]
     return [*states, *(_stacked(kind, axis) for kind, axis in zip(body[carried:], axes, strict=True))]
-
-
-_UNFOLLOWED = "resizefix.unfollowed"
-
-
-def infer_shapes(model: ModelProto) -> ModelProto:
-    """A copy with every type and shape that onnx can derive; the model itself where it cannot."""
-    model, slices = _given(model)
-    by_types = _inferred(model, slices, follow_values=False)
-    if by_types is None:
-        return model
-    vectors = Vectors(by_types)
-    if vectors.unfollowed is None or not vectors.wants_values:
-        return by_types
-    elsewhere = vectors.unfollowed.union(_of_many_axes(by_types, slices))
-    by_values = _inferred(model, elsewhere, follow_values=True)
-    return by_types if by_values is None else by_values
-
-
-def infer_without_values(model: ModelProto) -> ModelProto:
-    """What `infer_shapes` finds before it follows values, in a twentieth of the time."""
-    model, slices = _given(model)
-    return _inferred(model, slices, follow_values=False) or model
-
-
-def _given(model: ModelProto) -> tuple[ModelProto, list[Place]]:
-    """What onnx is given, and where Slice nodes are in it."""
-    model = _with_default_domain(model)
-    slices = list(places_of(model, "Slice"))
-    return (open_negative_sizes(model) if slices else model), slices
-
-
-def _inferred(model: ModelProto, elsewhere: Collection[Place], *, follow_values: bool) -> ModelProto | None:
-    """A copy with what onnx derives, without following values through the nodes `elsewhere`; None where it fails."""
-    given = _elsewhere(model, elsewhere) if elsewhere else model
-    try:
-        inferred: ModelProto = shape_inference.infer_shapes(given, data_prop=follow_values)
-    except (shape_inference.InferenceError, onnx.checker.ValidationError, ValueError, RuntimeError, MemoryError):
-        return None
-    for place in elsewhere:
-        changed, original = node_at(inferred, place), node_at(model, place)
-        changed.op_type = original.op_type
-        changed.ClearField("domain")
-        if original.HasField("domain"):
-            changed.domain = original.domain
-    for holder in (inferred, *inferred.functions) if elsewhere else ():
-        del holder.opset_import[-1]
-    return inferred
-
-
-def _of_many_axes(typed: ModelProto, places: Iterable[Place]) -> list[Place]:
-    """The nodes at these places whose output is known to be no vector; values are followed through vectors alone."""
-    kinds = {name: kind for _, body in bodies(typed) for name, kind in known_types(body).items()} if places else {}
-    output_types = {place: kinds.get(name) for place in places for name in node_at(typed, place).output[:1]}
-    return [place for place, kind in output_types.items() if kind is not None and len(kind.tensor_type.shape.dim) > 1]
-
-
-def _with_default_domain(model: ModelProto) -> ModelProto:
-    """A copy that writes the default domain as the empty string, where the model has its other name, which inference
-    does not know; else the model itself."""
-    if not any(node.domain == "ai.onnx" for _, body in bodies(model) for node in body.node):
-        return model
-    copy = ModelProto()
-    copy.CopyFrom(model)
-    for _, body in bodies(copy):
-        for node in body.node:
-            node.domain = "" if node.domain in DEFAULT_DOMAINS else node.domain
-    for holder in (copy, *copy.functions):
-        for entry in holder.opset_import:
-            entry.domain = "" if entry.domain in DEFAULT_DOMAINS else entry.domain
-    return copy
-
-
-def _elsewhere(model: ModelProto, places: Iterable[Place]) -> ModelProto:
-    """A copy where the nodes at these places are of the domain whose operators follow no values."""
-    _register_operators()
-    copy = ModelProto()
-    copy.CopyFrom(model)
-    for place in places:
-        node = node_at(copy, place)
-        node.domain, node.op_type = _UNFOLLOWED, _unfollowed(node.op_type)
-    for holder in (copy, *copy.functions):
-        versions = [entry.version for entry in holder.opset_import if entry.domain in ("", "ai.onnx")]
-        holder.opset_import.append(helper.make_opsetid(_UNFOLLOWED, max(versions, default=1)))
-    return copy
-
-
-def _unfollowed(operator: str) -> str:
-    """A name of its own: onnx.reference refuses to work where two domains have operators of one name."""
-    return f"Unfollowed{operator}"
-
-
-@cache
-def _register_operators() -> None:
-    """The operators once more, in another domain, with the type inference that they have and without the other."""
-    for schema in defs.get_all_schemas_with_history():
-        if schema.domain == "" and schema.name in FOLLOWED:
-            without = defs.OpSchema(
-                _unfollowed(schema.name),
-                _UNFOLLOWED,
-                schema.since_version,
-                inputs=schema.inputs,
-                outputs=schema.outputs,
-                type_constraints=[
-                    (entry.type_param_str, entry.allowed_type_strs, entry.description)
-                    for entry in schema.type_constraints
-                ],
-                attributes=list(schema.attributes.values()),
-            )
-            infer = schema.get_type_and_shape_inference_function()
-            without.set_type_and_shape_inference_function(_sliced(infer) if schema.name == "Slice" else infer)
-            defs.register_schema(without)
-
-
-def _sliced(infer: Callable[[Any], None]) -> Callable[[Any], None]:
-    """onnx's inference of Slice for sizes that a tensor can have; of others the rank stays."""
-
-    def guarded(context: Any) -> None:
-        given = context.get_input_type(0) if context.get_num_inputs() else None
-        try:
-            if given is None or not has_negative_size(given):
-                infer(context)
-                return
-        except (shape_inference.InferenceError, ValueError, RuntimeError):
-            return  # as where onnx calls it itself: this node alone is passed over
-        kind = TypeProto()
-        kind.CopyFrom(given)
-        for dim in kind.tensor_type.shape.dim:
-            dim.Clear()
-        context.set_output_type(0, kind)
-
-    return guarded

@@ -10,17 +10,17 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import zip_longest
 
-from onnx import ModelProto, NodeProto
+from onnx import NodeProto
 
 from resizefix.dialects.dialect import RESIZES
-from resizefix.document.edits import FIRST_IR_WITH_DEFAULTS
 from resizefix.document.scopes import DEFAULT_DOMAINS, Scope, Scopes, in_order, is_operator
-from resizefix.document.values import Array, Dims
-from resizefix.scope_path import MAIN, Key, ScopePath
+from resizefix.document.values import Dims
+from resizefix.scope_path import Key, ScopePath
 from resizefix.shapes.dependents import Dependents
+from resizefix.shapes.model_types import reading, stored_array
 from resizefix.shapes.operand import attribute_of
 from resizefix.shapes.output_size import BROADCASTING, KEEPING, batch_and_channel, kept_axes
-from resizefix.shapes.size_rules import constant_of
+from resizefix.shapes.values import Values
 
 Sizes = list[int | str | None]
 _Signature = tuple[tuple[int | str | None, ...] | None, ...]
@@ -37,7 +37,6 @@ class KeptNames:
 
     def __init__(
         self,
-        model: ModelProto,
         scopes: Scopes,
         derived: Callable[[Key], Dims | None],
         stated: Mapping[Key, Dims],
@@ -46,7 +45,7 @@ class KeptNames:
         names: Collection[str],
     ) -> None:
         self._scopes = scopes
-        self._fed = {value.name for value in model.graph.input} if model.ir_version >= FIRST_IR_WITH_DEFAULTS else set()
+        self._constants = Values(reading(stored_array), scopes)
         self._derived, self._stated, self._seeds, self._names = derived, stated, seeds, names
         self._dependents = dependents
         self._sizes: dict[Key, Sizes | None] = {}
@@ -167,7 +166,7 @@ class KeptNames:
     def _kept_by_resize(self, scope: Scope, node: NodeProto, source: Sizes) -> set[int]:
         """The axes that a resize leaves as they are: by its constant scales, by what the edit says, or, where it is fed
         its scales, batch and channels that the file gives one size on both sides."""
-        axes = set(kept_axes(node, scope.opset, len(source), lambda name: self._constant(scope, name)))
+        axes = set(kept_axes(node, scope.opset, len(source), lambda name: self._constants.array(scope, name)))
         key = scope.path, node.output[0]
         if key in self._seeds:
             return axes | {axis for axis, size in enumerate(self._seeds[key] or ()) if isinstance(size, str)}
@@ -178,9 +177,6 @@ class KeptNames:
             return axes
         moved = {axis for axis, size in enumerate(before) if self._said(size) is None or size != after[axis]}
         return axes | batch_and_channel(len(source), moved)
-
-    def _constant(self, scope: Scope, name: str) -> Array | None:
-        return None if scope.path == MAIN and name in self._fed else constant_of(scope, name)
 
     def _results(self, scope: Scope, call: NodeProto, function: Scope) -> list[Sizes | None]:
         """The sizes of what a local function returns to this call."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
-from math import floor, frexp, isfinite
+from math import floor, isfinite
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -128,9 +128,6 @@ def near_scales(size: int, out: int) -> Iterator[float]:
 
 ValueOf = Callable[[str], "Array | None"]
 
-# What float32 has for a number, and what is left in it for the size of an axis.
-_SIGNIFICANT_BITS = 24
-_BITS_OF_A_SIZE = 16
 BATCH_AND_CHANNEL = 2  # so many axes, the first as a rule
 
 
@@ -155,26 +152,6 @@ def corrected(node: NodeProto, opset: int, source: Dims, claimed: Dims, value_of
             if isinstance(size, int) and isinstance(claimed[axis], int):
                 true[axis] = kernel_length(scale, size)
     return None if tuple(true) == claimed else tuple(true)
-
-
-def may_mislead(node: NodeProto, opset: int, value_of: ValueOf) -> bool:
-    """Whether the product with some size of up to sixteen bits is not a float32, so that the two rules may differ."""
-    reading = _reading(node, opset)
-    if reading is None:
-        return False
-    if reading.interpolation.keep_aspect_ratio_policy is not None:
-        return min(reading.interpolation.axes or (0,)) < 0
-    scales = _scales(reading, value_of)
-    if scales is None:
-        # not known here, they may be known at a call
-        return reading.operands.scales is not None and reading.operands.sizes is None
-    return not all(_bits(scale) + _BITS_OF_A_SIZE <= _SIGNIFICANT_BITS for scale in scales)
-
-
-def _bits(scale: float) -> int:
-    """How many binary digits a float32 has between its first and its last 1."""
-    digits = int(frexp(scale)[0] * 2**_SIGNIFICANT_BITS)
-    return digits.bit_length() - (digits & -digits).bit_length() + 1
 
 
 def _reading(node: NodeProto, opset: int) -> SiteReading | None:

@@ -4,34 +4,32 @@ What is known of every tensor's type and shape, and how it is re-derived after a
 
 Stored shapes that an edit made untrue are the silent killer: onnxruntime believes `value_info` and folds a `Shape`
 node to the old size, with wrong numbers and no error. So `rederive` forgets every stored shape that depends on the
-edited tensors, wherever it stands (outer and inner scopes, function bodies), and fills in what onnx.shape_inference
-can prove from seeds that say which sizes are still fixed.
+edited tensors, wherever it stands (outer and inner scopes, function bodies), and fills in what can be inferred from
+seeds that say which sizes are still fixed.
 
-Sizes that the file fixes where onnx.shape_inference gave up, and the values that follow from them.
-
-Inference does not fold the small chains that exporters leave, as pads made by Shape, Concat and Split: behind them all
-sizes are open, though the inputs and constants of the file leave only one.
+The values that follow from the sizes that the file fixes.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 
-from onnx import GraphProto, ModelProto, NodeProto, TensorProto, TensorShapeProto, TypeProto
+from onnx import ModelProto, TensorProto, TensorShapeProto
 
 from resizefix.dialects.dialect import RESIZES
 from resizefix.document.document import Document
 from resizefix.document.edits import set_shape, write_dims
-from resizefix.document.scopes import DEFAULT_DOMAINS, Definition, Scope, bodies
-from resizefix.document.values import Array, Dims, dims_in, dims_of, known_types, stored_values, tensor_of
+from resizefix.document.node_builder import FreshNames
+from resizefix.document.scopes import DEFAULT_DOMAINS, Definition, Scope, Scopes, bodies
+from resizefix.document.values import Array, Dims, dims_in, dims_of, stored_values, tensor_of
 from resizefix.document.view import View
 from resizefix.scope_path import MAIN, Key, ScopePath
 from resizefix.shapes.dependents import Dependents
 from resizefix.shapes.expression import Expression, Number, Size, UntraceableError
-from resizefix.shapes.operand import Known
-from resizefix.shapes.size_rules import inferred
+from resizefix.shapes.model_types import ModelTypes, Read, stored_array
+from resizefix.shapes.value_types import TensorType, ValueType, as_proto, without_negative
 from resizefix.shapes.values import SizesOf, ValueOf, Values
 
 
@@ -86,7 +84,7 @@ class ModelView(View):
     @cached_property
     def shapes(self) -> Shapes:
         """Types and shapes, the stored ones and those that inference adds."""
-        return Shapes(self.model)
+        return Shapes(self.model, self.scopes, self.document.array)
 
 
 __all__ = ["Dims", "Key", "Shapes", "dims_of", "is_invented", "rederive"]
@@ -100,41 +98,28 @@ class Shapes:
     """Types and shapes of a model's tensors: what is stored, and what inference adds to it; never the size that onnx
     gives the output of a resize and onnxruntime does not."""
 
-    def __init__(self, model: ModelProto) -> None:
-        self._types: dict[ScopePath, dict[str, TypeProto]] = {}
-        self._initializers: dict[Key, TensorProto] = {}
-        self._dims: dict[Key, Dims | None] = {}
-        for path, body in bodies(inferred(model)):
-            self._types[path] = known_types(body)
-            if isinstance(body, GraphProto):
-                self._initializers.update(((path, tensor.name), tensor) for tensor in body.initializer)
+    def __init__(self, model: ModelProto, scopes: Scopes | None = None, read: Read = stored_array) -> None:
+        scopes = scopes or View(model).scopes
+        self._types = ModelTypes(scopes, read).types
+        self._initializers = {
+            (scope.path, name): tensor for scope in scopes.all for name, tensor in scope.initializers.items()
+        }
 
-    def _type(self, key: Key) -> TypeProto | None:
+    def _type(self, key: Key) -> ValueType | None:
         path, name = key
         return self._types.get(path, {}).get(name)
 
     def dims(self, key: Key) -> Dims | None:
         """Known sizes of a tensor, symbols as text, None where unknown; None altogether if even the rank is unknown."""
-        if key not in self._dims:
-            self._dims[key] = self._dims_of(key)
-        return self._dims[key]
-
-    def state(self, key: Key, dims: Dims) -> None:
-        """Sizes that were worked out otherwise."""
-        self._dims[key] = dims
-
-    def _dims_of(self, key: Key) -> Dims | None:
         value_type = self._type(key)
         if value_type is None and key in self._initializers:
             return tuple(size if size >= 0 else None for size in self._initializers[key].dims)
-        if value_type is None or not value_type.HasField("tensor_type") or not value_type.tensor_type.HasField("shape"):
-            return None
-        return dims_of(value_type)
+        return without_negative(value_type.dims) if isinstance(value_type, TensorType) else None
 
     def inner_dims(self, key: Key) -> Dims | None:
         """Known sizes of the tensors that a sequence or an optional holds; of a tensor, `dims`."""
         value_type = self._type(key)
-        tensor = None if value_type is None else tensor_of(value_type)
+        tensor = tensor_of(as_proto(value_type)) if isinstance(value_type, bytes) else None
         return dims_in(tensor.shape) if tensor is not None and tensor.HasField("shape") else self.dims(key)
 
     def elem_type(self, key: Key) -> int | None:
@@ -142,15 +127,16 @@ class Shapes:
         value_type = self._type(key)
         if value_type is None:
             return self._initializers[key].data_type or None if key in self._initializers else None
-        return value_type.tensor_type.elem_type or None
+        return value_type.elem_type or None if isinstance(value_type, TensorType) else None
 
     @cached_property
     def names_of_rarer_types(self) -> set[str]:
         """The names, in whatever scope, of tensors whose element type is known and not the commonest in the model."""
         by_type: dict[int, list[str]] = {TensorProto.UNDEFINED: []}
         for own in self._types.values():
-            for name, kind in own.items():
-                by_type.setdefault(kind.tensor_type.elem_type, []).append(name)
+            for name, value_type in own.items():
+                elem_type = value_type.elem_type if isinstance(value_type, TensorType) else TensorProto.UNDEFINED
+                by_type.setdefault(elem_type, []).append(name)
         for (_, name), tensor in self._initializers.items():
             by_type.setdefault(tensor.data_type, []).append(name)
         del by_type[TensorProto.UNDEFINED]
@@ -183,7 +169,6 @@ def rederive(model: ModelProto, seeds: Mapping[Key, Dims | None], *, names_hold:
     if not stored:
         return
     # who only looks at a model derives nothing again
-    from resizefix.document.node_builder import FreshNames
     from resizefix.shapes.kept_names import KeptNames
 
     own_symbols = _symbols(model)
@@ -196,7 +181,7 @@ def rederive(model: ModelProto, seeds: Mapping[Key, Dims | None], *, names_hold:
     known_symbols = _symbols(model) | {name for name in seeded if name in own_symbols or not is_invented(name)}
     names = {name for name in own_symbols | seeded if not is_invented(name)}
     stated = {key: dims_in(old) for key, _, old in stored}
-    followed = KeptNames(model, scopes, derived.dims, stated, seeds, dependents, names).followed()
+    followed = KeptNames(scopes, derived.dims, stated, seeds, dependents, names).followed()
     known_symbols |= {size for sizes in followed.values() for size in sizes if isinstance(size, str) and size in names}
     for key, tensor, old in stored:
         inner = derived.inner_dims(key)
@@ -258,42 +243,12 @@ def _symbols(model: ModelProto) -> set[str]:
     }
 
 
-def know_fixed_sizes(view: ModelView, added: Sequence[NodeProto] = ()) -> None:
-    """Let `view.shapes` say the sizes of tensors of the main graph that follow from those of its inputs, where a resize
-    reads one of which inference leaves a size open, or a node of `added` writes one."""
-    nodes = [scope.body.node[index] for scope, index in view.resizes if scope.path == MAIN]
-    shaped = [value for value in view.model.graph.input if value.type.tensor_type.HasField("shape")]
-    stated = {value.name: dims_of(value.type) for value in shaped}
-    inputs = {name: numbers for name, dims in stated.items() if (numbers := _numbers(dims)) is not None}
-    left_open = {size for dims in stated.values() for size in dims or () if not isinstance(size, int)} - {None}
-    names = {name for node in nodes for name in node.input[:1] if name and name not in stated}
-    names |= {node.output[0] for node in added}
-    if not inputs or all(_is_said(view.shapes.dims((MAIN, name)), left_open) for name in names):
-        return
-    from resizefix.shapes.walk import OldSizesError, SizeFlow  # most models' sizes are stated
-
-    flow = SizeFlow(view, inputs)
-    try:
-        ends = [node.output[0] for node in added]
-        flow.work_out([*(name for node in nodes for name in (*node.input[:1], *node.output[:1]) if name), *ends])
-    except OldSizesError:
-        return  # nothing runs it
-    for name in view.scopes.main.producers:
-        before, fixed = view.shapes.dims((MAIN, name)), flow.old(name)
-        if fixed is not None and _numbers(before) is None and _agrees(before, fixed):
-            view.shapes.state((MAIN, name), fixed)
-
-
 def fixed_values(view: ModelView, supposed: Mapping[str, int] | None = None) -> Values:
     """What holds at the sizes that the file fixes. `supposed`: the sizes that symbols are taken to have."""
-    know_fixed_sizes(view)
     at = {} if supposed is None else supposed
 
     def sizes(definition: Definition) -> Sequence[Expression]:
         dims = view.shapes.dims(definition.key)
-        if dims is None and definition.node is not None:
-            folded = values.follow(definition)  # what is folded says how long it is: inference does not fold
-            dims = folded.value.shape if isinstance(folded, Known) and folded.value is not None else None
         if dims is None:
             raise UntraceableError("origins.rank-of-shape-unknown", name=definition.name)
         numbers = [at.get(size) if isinstance(size, str) else size for size in dims]
@@ -301,24 +256,4 @@ def fixed_values(view: ModelView, supposed: Mapping[str, int] | None = None) -> 
             Size(definition.key, axis) if size is None else Number(size, "int64") for axis, size in enumerate(numbers)
         ]
 
-    values = view.values(sizes)
-    return values
-
-
-def _numbers(dims: Dims | None) -> tuple[int, ...] | None:
-    """The sizes if all are numbers."""
-    numbers = tuple(size for size in dims or () if isinstance(size, int))
-    return numbers if dims is not None and len(numbers) == len(dims) else None
-
-
-def _is_said(dims: Dims | None, left_open: Set[object]) -> bool:
-    """Whether each size is a number or one that the file leaves open."""
-    return dims is not None and all(isinstance(size, int) or size in left_open for size in dims)
-
-
-def _agrees(stated: Dims | None, dims: tuple[int, ...]) -> bool:
-    """Whether sizes are those that are stated, as far as those are numbers."""
-    if stated is None:
-        return True
-    pairs = zip(stated, dims, strict=False)
-    return len(stated) == len(dims) and all(size == other for size, other in pairs if isinstance(size, int))
+    return view.values(sizes)

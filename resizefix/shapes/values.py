@@ -35,6 +35,7 @@ from resizefix.shapes.table import apply, has_row, why_incomplete
 SizesOf = Callable[[Definition], Sequence[Expression]]
 """The sizes of a tensor. Raises UntraceableError where it is not known how many there are."""
 ValueOf = Callable[[Definition], "Array | None"]
+KnownOf = Callable[[Definition], "Known | None"]
 
 
 class Constant(NamedTuple):
@@ -65,7 +66,8 @@ class Values:
 
     `sizes` and `calls` let the walk go on to sizes of tensors, over calls and into branches; `constants` are the values
     that are known without them. `given` says what an input is: a graph's, or a function's in one of its calls. `read`
-    gives the numbers of a tensor, and operators in `left` are not folded.
+    gives the numbers of a tensor, and operators in `left` are not folded. `unknown`: what stands in for a value that
+    is not known.
     """
 
     def __init__(
@@ -78,6 +80,7 @@ class Values:
         sizes: SizesOf | None = None,
         given: ValueOf | None = None,
         left: frozenset[str] = frozenset(),
+        unknown: KnownOf | None = None,
     ) -> None:
         self.scopes = scopes
         self._read = read
@@ -86,6 +89,7 @@ class Values:
         self._sizes_of = sizes
         self._given = given
         self._left = left
+        self._unknown = unknown
         self._known: dict[Key, Known | Unknown] = {}
         self._arrays: dict[tuple[object, ...], Known] = {}
         self._chains: dict[Key, tuple[NodeProto, ...]] = {}
@@ -126,7 +130,7 @@ class Values:
         return None if value is None else value.value
 
     def _plain(self, definition: Definition) -> Known | None:
-        if self._given is not None and definition.node is None:
+        if self._given is not None and (definition.node is None or is_operator(definition.node, "Constant")):
             value = self._given(definition)
             if value is not None:
                 return Known.constant(value)
@@ -195,9 +199,11 @@ class Values:
 
     def _combined(self, definition: Definition) -> Known | Unknown:
         try:
-            return self._plain(definition) or self._computed(definition)
+            value = self._plain(definition) or self._computed(definition)
         except UntraceableError as error:
-            return Unknown(Diagnostic("origins.at-value", name=definition.name, why=error.diagnostic))
+            value = Unknown(Diagnostic("origins.at-value", name=definition.name, why=error.diagnostic))
+        instead = self._unknown(definition) if self._unknown is not None and isinstance(value, Unknown) else None
+        return value if instead is None else instead
 
     def _computed(self, definition: Definition) -> Known | Unknown:
         over = None if self._calls is None else self._calls.elsewhere(definition)

@@ -58,7 +58,8 @@ FOR_INSPECT = {
     "origins": {"classify"},
     "runtimes": {"inputs"},
     "shapes": {"kept_names", "sizes", "number_reading", "dependents", "reading", "table", "walk"}
-    | {"values", "inference", "stored_shapes", "output_size", "size_rules", "vectors"}
+    | {"values", "inference", "stored_shapes", "output_size"}
+    | {"model_types", "node_types", "value_types"}
     | {"expression", "moving_values", "operand"}
     | {"cutting_rows", "elementwise_rows", "moving_rows", "reshape_row", "window_rows"},
     "targets": {"catalogue", "facts", "collect_facts", "onnxruntime_target", "target", "tensorrt"}

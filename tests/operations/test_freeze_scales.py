@@ -110,7 +110,7 @@ FROZEN = {
     "where no constant stands for the chain its inputs alone become constants": (
         CHAIN.replace("OP", "Add"),
         {"f": [0, 0, 5, 5]},
-        """(float[n,3,h,w] x) => (float[n,y_dim_1,u,v] y) <int64[4] f = {0, 0, 5, 5}>
+        """(float[n,3,h,w] x) => (float[n,3,u,v] y) <int64[4] f = {0, 0, 5, 5}>
         { h = Shape (x) k = Add (h, f) y = Resize (x, , , k) }""",
     ),
     "a computed chain becomes scales and goes": (

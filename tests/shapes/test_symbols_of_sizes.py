@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import onnx.parser
 
-from resizefix.shapes.inference import infer_shapes
-from resizefix.shapes.size_rules import inferred
 from resizefix.shapes.stored_shapes import Shapes, rederive
 
 # The roi of a crop is beyond inference: what it says of `c` is hidden from it, and with that the symbol of `c`.
@@ -27,9 +25,3 @@ def test_a_size_that_is_inferred_again_gets_no_symbol_of_another_one():
     told = {value.name: [dim.dim_param for dim in value.type.tensor_type.shape.dim] for value in model.graph.value_info}
     assert told["c"] == ["unk__0"]
     assert told["y"] != ["unk__0"]
-
-
-def test_what_keeps_symbols_apart_is_in_no_result():
-    model = onnx.parser.parse_model(MODEL)
-    names = {value.name for value in infer_shapes(model).graph.value_info}
-    assert {value.name for value in inferred(model).graph.value_info} == names

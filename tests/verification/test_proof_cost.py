@@ -120,3 +120,15 @@ def test_forward_passes_are_the_elements_of_all_runs_over_those_of_the_original(
     counted = [elements(*one) for one in made]
     assert len(counted) <= MOST
     assert stated == pytest.approx(sum(counted) / counted[0], rel=0.1)
+
+
+def test_sizes_that_contradict_the_file_leave_their_share_to_other_scales():
+    """The output is declared as the export made it, so that every size but one of the open axis contradicts it."""
+    linear = '<mode = "linear", coordinate_transformation_mode = "half_pixel">'
+    model = onnx_text.model(f"""(float[batch,10,frames] x) => (float[1,1,240] y)
+        <float[3] four = {{1, 1, 4}}, float[3] five = {{1, 1, 5}}, float[1,10,3] w = {{{", ".join(["0.1"] * 30)}}}> {{
+            a = Resize {linear} (x, , four) b = Conv <pads = [1, 1]> (a, w) y = Resize {linear} (b, , five) }}""")
+    verification = resizefix.promote_scales(model).verification
+    assert not [line for line in verification.not_tested if "forward passes" in line]
+    assert len({tuple(sorted(map(str, run.values.items()))) for run in verification.runs}) > 1
+    assert verification.forward_passes <= MOST + 4

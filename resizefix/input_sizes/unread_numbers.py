@@ -6,6 +6,7 @@ that move points, as those of a camera; and what positions are divided by.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Container, Iterator
 from fractions import Fraction
 from itertools import product
@@ -45,8 +46,10 @@ def unread_numbers(flow: Flow, found: dict[Place, ScalarUse | MixedUse]) -> None
         moves = any(map(flow.is_moving, node.input))
         for position, name in enumerate(node.input):
             place = Place(index, position)
-            array = flow.operands.array(name) if name and flow.operands.is_constant(name) else None
-            if array is None or array.dtype.kind != "f" or array.size > _LARGEST**2 or place in found:
+            operands = flow.operands  # of which a large one is not read
+            is_short = operands.is_constant(name) and math.prod(operands.shape_of(name)) <= _LARGEST**2
+            array = operands.array(name) if is_short else None
+            if array is None or array.dtype.kind != "f" or place in found:
                 continue
             readings = {KEEP: against(KEEP)}
             volume = _volume_use(flow, node, array) if moves and node.op_type in _SCALING | _SHIFTING else None
@@ -67,15 +70,10 @@ def unread_numbers(flow: Flow, found: dict[Place, ScalarUse | MixedUse]) -> None
 def _refuse_uniform_tables(flow: Flow) -> None:
     """Raises SizeRefusedError for a table of one number that is a size of its own axes, or one over it."""
     for place, table in flow.operands.tables.items():
-        label, array = flow.labels[place.node], flow.operands.array(table.name)
+        label = flow.labels[place.node]
         moving = [dim for dim in map(flow.sizes.resolve, table.dims) if flow.sizes.varies(dim)]
-        if (
-            array is None
-            or array.dtype.kind != "f"
-            or not moving
-            or flow.keeps(label)
-            or np.any(array != array.flat[0])
-        ):
+        array = flow.operands.array(table.name) if moving and not flow.keeps(label) else None
+        if array is None or array.dtype.kind != "f" or np.any(array != array.flat[0]):
             continue
         number = array.reshape(-1)[:1]
         for dim, form, less in product([*moving, flow.sizes.product(moving)] if moving else [], _OF_TABLES, (0, 1)):

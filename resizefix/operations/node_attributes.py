@@ -156,9 +156,9 @@ def _require_read(settings: Settings, meaning: Interpolation) -> None:
         given, is_read = (getattr(of, name) is not None and getattr(of, name) is not False for of, name in pairs)
         if row.readers is not None and given and not is_read:
             decider = next(one for one in ATTRIBUTE_KEYS if one.key == row.decider)
-            found = f"{decider.key}={getattr(meaning, decider.attribute).value}"
+            deciding = f"{decider.key}={getattr(meaning, decider.attribute).value}"
             wanted = row.readers(meaning.mode)
-            raise RefusedError(_NOT_READ[decider.key], key=row.key, given=found, wanted=wanted)
+            raise RefusedError(_NOT_READ[decider.key], key=row.key, given=deciding, wanted=wanted)
 
 
 def _require_said(site: ReadSite, settings: Settings, why_not_raised: Callable[[int], str | None]) -> None:

@@ -20,8 +20,8 @@ def prose(page: Path) -> str:
 
 
 def words(text: str) -> int:
-    """Marks of a table are none."""
-    return sum(re.search(r"[^\W_]", word) is not None for word in text.split())
+    """Numbers and marks of a table are none."""
+    return sum(re.search(r"[^\W\d_]", word) is not None for word in text.split())
 
 
 def sentences(page: Path) -> list[str]:

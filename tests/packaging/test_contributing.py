@@ -96,11 +96,11 @@ def test_the_key_of_set_is_read_and_an_error_says_what_it_takes(monkeypatch):
     from resizefix.errors import UsageError
     from resizefix.operations import settings
 
-    row = example("Add a key of `set`")["EXTRAPOLATION_VALUE"]
-    monkeypatch.setitem(settings.READERS, "extrapolation_value", row)
-    assert settings.read("extrapolation_value", "0.5") == 0.5
+    row = example("Add a key of `set`")["SHARPNESS"]
+    monkeypatch.setitem(settings.READERS, "sharpness", row)
+    assert settings.read("sharpness", "0.5") == 0.5
     with pytest.raises(UsageError, match="a number, as 0 or"):
-        settings.read("extrapolation_value", "half")
+        settings.read("sharpness", "half")
 
 
 def test_the_option_is_typed_checked_and_explained(monkeypatch):

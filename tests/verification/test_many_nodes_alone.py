@@ -12,7 +12,8 @@ from resizefix.operations.promote_scales import Promotion, promote_scales
 from resizefix.operations.sites import find_sites
 from resizefix.runtimes.limits import Limits
 from resizefix.runtimes.ort_session import Session
-from resizefix.verification import engine, proof
+from resizefix.verification import engine
+from resizefix.verification.extraction import Extraction
 from resizefix.verification.proof import Prover
 from resizefix.verification.verification import Conditions, Verification
 
@@ -76,7 +77,7 @@ def test_no_node_is_extracted_when_time_is_up(monkeypatch):
     _, made = promoted(independent_resizes(64))
     prover = Prover(made.before, Conditions())
     prover._conditions = Conditions(limits=Limits(seconds=1, ends=0))
-    monkeypatch.delattr(proof.Extraction, "extract")
+    monkeypatch.delattr(Extraction, "extract")
     assert "time was up" in (prover.prove(made.after, made.inputs, {}).reason or "")
 
 

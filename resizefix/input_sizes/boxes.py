@@ -37,6 +37,7 @@ _WHOLE = 1e-3  # a share of so many pixels is taken for a whole number of them
 _SHOWN = 6
 _PAIRS = (2, 4)  # columns of width and height in turn
 _OF_MAP, _OF_IMAGE = "of-map", "of-image"
+_CENTRES = {_OF_MAP: "origins.reading-centres-of-map", _OF_IMAGE: "origins.reading-centres-of-image"}
 _ORDERS: dict[str, Order] = {"pixels": ("width", "height"), "pixels-height-first": ("height", "width")}
 """The sides of two columns, by the name of the reading."""
 _CUT = "-cut"
@@ -84,7 +85,17 @@ def with_boxes(flow: Flow, label: str, table: Table, old: Array) -> Table:
 
 def _meaning(name: str, centre: str | None) -> str:
     said = against(KEEP) if name == KEEP else Diagnostic(READINGS[name])
-    return said if centre is None else f"{said}; {Diagnostic(f'origins.reading-centres-{centre}')}"
+    return said if centre is None else f"{said}; {Diagnostic(_CENTRES[centre])}"
+
+
+def shares_that_stay(table: object) -> set[float]:
+    """The numbers below 1 that stand everywhere in a table, and were not taken for shares of the image."""
+    if isinstance(table, Joined):
+        return set().union(*(shares_that_stay(part) for part in table.parts))
+    if not isinstance(table, Grid):
+        return set()
+    values = {float(one.value) for one in table.channels if one.sequence is None and one.share is None}
+    return {value for value in values if 0 < abs(value) < 1 and abs(value) != CENTRES.centre}
 
 
 # ---- the numbers of a table ----
@@ -228,7 +239,7 @@ def _centres_as_chosen(flow: Flow, label: str, centres: dict[str, Table]) -> Tab
 
 def ask_for_centres(label: str, stride: int) -> SizeRefusedError:
     """The question where a stride does not divide the input."""
-    meanings = {name: Diagnostic(f"origins.reading-centres-{name}") for name in (_OF_MAP, _OF_IMAGE)}
+    meanings = {name: Diagnostic(code) for name, code in _CENTRES.items()}
     return asked(label, stride, "origins.input-size-centres", meanings, stride=stride)
 
 

@@ -10,7 +10,7 @@ from onnx import NodeProto
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.document.values import Array
-from resizefix.input_sizes.boxes import ask_for_centres, with_boxes
+from resizefix.input_sizes.boxes import ask_for_centres, shares_that_stay, with_boxes
 from resizefix.input_sizes.decide import decide
 from resizefix.input_sizes.flow import MOST_IN_A_TABLE, Flow
 from resizefix.input_sizes.input_axes import ImageInput
@@ -22,7 +22,7 @@ from resizefix.input_sizes.rules import SizeRule, broken_at, point_of, rule_of
 from resizefix.input_sizes.scalar_use import MixedUse, ScalarUse
 from resizefix.input_sizes.scalars import scalars
 from resizefix.input_sizes.sequences import Sequence, turned
-from resizefix.input_sizes.tables import Grid, Joined, KnownTable, NoGridError, Table, recognised, shares_that_stay
+from resizefix.input_sizes.tables import Grid, Joined, KnownTable, NoGridError, Table, recognised
 from resizefix.input_sizes.unread_numbers import unread_numbers
 from resizefix.shapes.expression import Dim
 from resizefix.shapes.operand import attribute_of

@@ -221,16 +221,6 @@ def _grid_of(sizes: Sizes, array: Array, shape: tuple[tuple[Dim, ...], ...], kno
     return Grid(shape, factors, moving, tuple(channels), array.dtype, merged)
 
 
-def shares_that_stay(table: object) -> set[float]:
-    """The numbers below 1 that stand everywhere in a table, and were not taken for shares of the image."""
-    if isinstance(table, Joined):
-        return set().union(*(shares_that_stay(part) for part in table.parts))
-    if not isinstance(table, Grid):
-        return set()
-    values = {float(one.value) for one in table.channels if one.sequence is None and one.share is None}
-    return {value for value in values if 0 < abs(value) < 1 and abs(value) != _MIDDLE}
-
-
 def _of_one_kind(sizes: Sizes, blocks: list[Array], dims: tuple[Dim, ...], known: KnownTable) -> list[Channel]:
     """All channels, along moving axes of these sizes, in the arithmetic of one type where one makes them all: nodes for
     any size compute in one."""
@@ -375,6 +365,8 @@ def window_masks(sizes: Sizes, array: Array, dims: tuple[Dim, ...], known: list[
     spread = array.reshape([factor.old or 1 for factor in factors])
     if not all(_is_alike(spread, axis) for axis in moving):
         return None
+    if all(np.array_equal(spread.take(0, axis), spread.take(-1, axis)) for axis in moving):
+        return None  # numbers that stand everywhere
     masks = spread
     for axis in moving:
         masks = masks.take([0, masks.shape[axis] - 1], axis)

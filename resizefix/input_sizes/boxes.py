@@ -67,15 +67,17 @@ def with_boxes(flow: Flow, label: str, table: Table, old: Array) -> Table:
         return centres.get(_OF_MAP) or centres[_OF_IMAGE]
     named: dict[str, Table] = {}
     meanings: dict[str, str] = {}
-    several = len(centres) > 1
+    several, chosen = len(centres) > 1, flow.choices.of(label)
     for centre, whole in centres.items():
-        for name, made in {**_in_pixels(flow, whole), KEEP: whole}.items():
+        sized = {**_in_pixels(flow, whole), KEEP: whole}
+        if len(sized) == 1:
+            raise NoGridError
+        if several and chosen in sized:  # of the centres nothing was said
+            return _noted(flow, label, sized[chosen], centres[_OF_IMAGE])
+        for name, made in sized.items():
             joined = f"{name}+{centre}" if several else name
             named[joined] = made
             meanings[joined] = _meaning(name, centre if several else None)
-    chosen = flow.choices.of(label)
-    if all(name.startswith(KEEP) for name in named):
-        raise NoGridError
     if chosen not in named:
         shares = dict.fromkeys(f"{number.value:.4g}" for number in _numbers(table) if _is_share(flow, number))
         numbers = ", ".join([*shares][:_SHOWN])
@@ -227,20 +229,23 @@ def _centres_as_chosen(flow: Flow, label: str, centres: dict[str, Table]) -> Tab
     """The centres as the user says; else they are shares of the map, and noted as open: at sizes of the input that the
     strides divide they are the same."""
     said = flow.choices.of(label)
-    if said in centres:
-        return centres[said]
-    for grid in _grids(centres[_OF_IMAGE]):
+    return centres[said] if said in centres else _noted(flow, label, centres[_OF_MAP], centres[_OF_IMAGE])
+
+
+def _noted(flow: Flow, label: str, table: Table, of_image: Table) -> Table:
+    """The table, its centres noted as open."""
+    for grid in _grids(of_image):
         for channel in grid.channels:
             if channel.share is not None and channel.axis is not None:
                 dim = grid.dims[grid.moving[channel.axis]]
-                flow.centres.append((label, dim, int(channel.share.pixels), channel.share.side))
-    return centres[_OF_MAP]
+                flow.centres.append((label, dim, channel.share.pixels, channel.share.side))
+    return table
 
 
-def ask_for_centres(label: str, stride: int) -> SizeRefusedError:
+def ask_for_centres(label: str, stride: float) -> SizeRefusedError:
     """The question where a stride does not divide the input."""
     meanings = {name: Diagnostic(code) for name, code in _CENTRES.items()}
-    return asked(label, stride, "origins.input-size-centres", meanings, stride=stride)
+    return asked(label, stride, "origins.input-size-centres", meanings, stride=f"{stride:g}")
 
 
 # ---- sizes ----
@@ -249,7 +254,7 @@ def ask_for_centres(label: str, stride: int) -> SizeRefusedError:
 def _in_pixels(flow: Flow, table: Table) -> dict[str, Table]:
     """The table with the same pixels at any size, by the name of each reading that makes the file's numbers."""
     ways: dict[str, Table] = {}
-    for name, order in _ORDERS.items():
+    for name, order in _ORDERS.items() if flow.sizes.sides else ():
         with contextlib.suppress(NoGridError):
             cuts = [_cut_of(flow, grid, order) for grid in _grids(table)]
             told = {cut for cut in cuts if cut is not None}

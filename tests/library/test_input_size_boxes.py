@@ -115,6 +115,13 @@ def test_a_map_that_its_stride_does_not_divide_says_what_the_centres_are(centre,
     assert_right(build, ODD, size, {"pixels"}, [ODD, EVEN, (33, 70)] if size == "any" else None)
 
 
+def test_sizes_are_chosen_alone_where_the_strides_divide_the_input():
+    model = built(detector, OLD)
+    after = called(model, ("--read", "Add_11=pixels"), EVEN)
+    assert run(after.model, EVEN).tobytes() == run(built(detector, EVEN), EVEN).tobytes()
+    assert not called(model, ("--read", "Add_11=pixels"), ODD)
+
+
 def test_shares_that_stay_are_offered_too():
     build = partial(detector, share=True, apart=True)
     assert_right(build, OLD, EVEN, {"keep"})

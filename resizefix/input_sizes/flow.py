@@ -80,6 +80,8 @@ class Flow(Notes):
         """Nodes whose size follows the input, or the map that is resized: only where both are equal is it known."""
         self.wished: list[tuple[str, Dim, Dim]] = []
         """Nodes that make the first size, where the second may have been wished: they must be equal."""
+        self.centres: list[tuple[str, Dim, float, Dim]] = []
+        """Tables of centres of so many cells of so many pixels of a side, made for sizes that these divide."""
         self.adaptive: set[int] = set()
         self.kept: set[tuple[str, int]] = set()
         """The axes of resizes, by the node's label, whose size stays since nothing says that it follows."""

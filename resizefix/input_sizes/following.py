@@ -10,6 +10,7 @@ from onnx import NodeProto
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.document.values import Array
+from resizefix.input_sizes.boxes import ask_for_centres, shares_that_stay, with_boxes
 from resizefix.input_sizes.decide import decide
 from resizefix.input_sizes.flow import MOST_IN_A_TABLE, Flow
 from resizefix.input_sizes.input_axes import ImageInput
@@ -21,7 +22,7 @@ from resizefix.input_sizes.rules import SizeRule, broken_at, point_of, rule_of
 from resizefix.input_sizes.scalar_use import MixedUse, ScalarUse
 from resizefix.input_sizes.scalars import scalars
 from resizefix.input_sizes.sequences import Sequence, turned
-from resizefix.input_sizes.tables import Grid, Joined, KnownTable, NoGridError, Table, recognised, shares_that_stay
+from resizefix.input_sizes.tables import Grid, Joined, KnownTable, NoGridError, Table, recognised
 from resizefix.input_sizes.unread_numbers import unread_numbers
 from resizefix.shapes.expression import Dim
 from resizefix.shapes.operand import attribute_of
@@ -155,6 +156,9 @@ class Following:
         if broken is not None:
             rule = self.rule(symbols)
             raise refuse(broken.node, "origins.input-size-misfit", why=broken.why, rule=rule.text)
+        for label, cells, stride, side in self.flow.centres:
+            if self.length(symbols, cells) * stride != self.length(symbols, side):
+                raise ask_for_centres(label, stride)
 
     def rule(self, symbols: Symbols) -> SizeRule:
         """Which sizes of the input fit, and the nearest to a given one."""
@@ -269,7 +273,7 @@ def _table(flow: Flow, place: Place, known: KnownTable) -> Table | Positions:
         if array is None or array.size > MOST_IN_A_TABLE:
             raise NoGridError
         table = recognised(flow.sizes, array, dims, known)
-        table = _counted_as_chosen(flow, label, table, array)
+        table = with_boxes(flow, label, _counted_as_chosen(flow, label, table, array), array)
         if not np.array_equal(table.make(lambda dim: dim.old or 0), array):
             raise NoGridError
     except NoGridError:

@@ -15,6 +15,7 @@ from resizefix.shapes.operand import attribute_of
 
 _MOST_CHANNELS = 4  # grey, with alpha, RGB, RGBD: an axis of so few is no height
 _SHORTEST_LINE = 1024  # samples of a line, as of sound; shorter vectors are features
+_MOST_VOICES = 2  # channels of a line of which they are the last axis, as TensorFlow has sound: mono and stereo
 _SLIDING = ("Conv", "ConvTranspose", "MaxPool", "AveragePool", "InstanceNormalization")
 _UNARY = ("Cast", "Identity")  # two operands may be broadcast to another rank
 _MOST_ELEMENTS = 1 << 40
@@ -181,6 +182,8 @@ def _image(model: ModelProto, value: ValueInfoProto) -> ImageInput | None:
         line = min(dims[0] or 1, dims[1] or 1) == 1 and (dims[2] or 0) > _SHORTEST_LINE
         if line or _slides_along_last(model, value.name):
             return ImageInput(value.name, dims, {"batch": 0, "width": 2})
+        if (dims[0] or 1) == 1 and (dims[1] or 0) > _SHORTEST_LINE and (dims[2] or 99) <= _MOST_VOICES:
+            return ImageInput(value.name, dims, {"batch": 0, "width": 1})
         last = (dims[2] or 99) <= _MOST_CHANNELS < (dims[0] or 99)
         first = (dims[0] or 99) <= _MOST_CHANNELS
         if not (last or first) or 1 in (dims[:2] if last else dims[1:]):  # a recurrent state

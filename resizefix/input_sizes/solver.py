@@ -174,8 +174,9 @@ class Solver:
         return True
 
     def _complete(self, split: Split, known: Dim) -> None:
-        other = split.parts[1] if split.parts[0] is known else split.parts[0]
-        other, whole = self.sizes.resolve(other), self.sizes.resolve(split.whole)
+        # The part that is known may have become one with an unknown of another split before.
+        first, other, whole, known = map(self.sizes.resolve, (*split.parts, split.whole, known))
+        other = other if first is known else first
         if whole.kind == "var" and other.kind == "var" and other.old == 1 and self.sizes.varies(known):
             # A length that is not known is what became of it, and the 1 is an axis of its own.
             self.bind(other, self.sizes.const(1))

@@ -9,7 +9,7 @@ import itertools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,6 +24,7 @@ Length = Callable[[Dim], int]
 _MIDDLE = 0.5
 _TELLING = 3  # rows of windows: that all but the last are alike is seen of so many
 _WHOLE = 1e-3  # a share of so many pixels is taken for a whole number of them
+CENTRES = Sequence("shares", "float64", centre=_MIDDLE)
 _SURE = 4  # of so many samples, all multiples of the second
 
 
@@ -31,12 +32,34 @@ class NoGridError(Exception):
     """The table is not one that can be made for another size."""
 
 
+class Share(NamedTuple):
+    """Pixels over a side of the image; a larger share than `most` is that."""
+
+    pixels: float
+    side: Dim
+    most: float | None = None
+
+    def make(self, length: Length, count: Array | float = 1.0) -> Any:
+        """So many times this share, in float64."""
+        made = np.asarray(count, np.float64) * self.pixels / length(self.side)
+        return made if self.most is None else np.minimum(made, self.most)
+
+
 class Channel(NamedTuple):
-    """One channel of a grid: a number everywhere, or a sequence along one of the moving axes."""
+    """One channel of a grid: a number everywhere, or a sequence along one of the moving axes. `share`: the number, or
+    the step of a sequence of shares, as pixels of the image."""
 
     value: np.generic
     axis: int | None = None
     sequence: Sequence | None = None
+    share: Share | None = None
+
+    def row(self, count: int, dtype: np.dtype[np.generic], length: Length) -> Array:
+        """The sequence of so many positions."""
+        assert self.sequence is not None
+        if self.share is None:
+            return self.sequence.make(count, dtype)
+        return np.asarray(self.share.make(length, np.arange(count) + self.sequence.centre)).astype(dtype)
 
 
 class Grid(NamedTuple):
@@ -59,11 +82,11 @@ class Grid(NamedTuple):
         view = np.moveaxis(made, [*held, *self.moving], range(len(lengths)))
         for position, channel in zip(np.ndindex(*[lengths[axis] for axis in held]), self.channels, strict=True):
             if channel.sequence is None or channel.axis is None:
-                view[position] = channel.value
+                view[position] = channel.value if channel.share is None else channel.share.make(length)
             elif self.merged:
                 view[position] = channel.sequence.make(int(np.prod(moved)), self.dtype).reshape(moved)
             else:
-                row = channel.sequence.make(moved[channel.axis], self.dtype)
+                row = channel.row(moved[channel.axis], self.dtype, length)
                 view[position] = _along(row, channel.axis, len(moved))
         return made.reshape(merged_lengths(self.shape, length))
 
@@ -198,16 +221,6 @@ def _grid_of(sizes: Sizes, array: Array, shape: tuple[tuple[Dim, ...], ...], kno
     return Grid(shape, factors, moving, tuple(channels), array.dtype, merged)
 
 
-def shares_that_stay(table: object) -> set[float]:
-    """The numbers below 1 that stand everywhere in a table, and were not taken for shares of the image."""
-    if isinstance(table, Joined):
-        return set().union(*(shares_that_stay(part) for part in table.parts))
-    if not isinstance(table, Grid):
-        return set()
-    values = {float(one.value) for one in table.channels if one.sequence is None}
-    return {value for value in values if 0 < abs(value) < 1 and abs(value) != _MIDDLE}
-
-
 def _of_one_kind(sizes: Sizes, blocks: list[Array], dims: tuple[Dim, ...], known: KnownTable) -> list[Channel]:
     """All channels, along moving axes of these sizes, in the arithmetic of one type where one makes them all: nodes for
     any size compute in one."""
@@ -264,13 +277,14 @@ def _along(row: Array, axis: int, rank: int) -> Array:
 def _channel(sizes: Sizes, block: Array, dims: tuple[Dim, ...], known: KnownTable, kind: str | None) -> Channel:
     value = block.flat[0]
     if np.all(block == value):
-        if not _is_size_free(sizes, float(value), dims):
-            raise NoGridError
         return Channel(value)
     for axis in range(len(dims)):
         row = _row(block, axis)
         if np.all(block == _along(row, axis, block.ndim)):
             sequence = chosen(row, known.sequences, kind)
+            share = _centres_of_image(sizes, row, dims[axis]) if sequence is None else None
+            if share is not None:
+                return Channel(value, axis, CENTRES, share)
             if sequence is None or not _is_told(sizes, sequence, len(row), dims[axis], known):
                 raise NoGridError
             if not sequence.is_absolute and _is_span_of_image(sizes, sequence):
@@ -279,6 +293,17 @@ def _channel(sizes: Sizes, block: Array, dims: tuple[Dim, ...], known: KnownTabl
                 known.sequences.append(sequence)
             return Channel(value, axis, sequence)
     raise NoGridError
+
+
+def _centres_of_image(sizes: Sizes, row: Array, dim: Dim) -> Share | None:
+    """The stride over the image's side, where a row has the centres of cells of that many pixels."""
+    stride = sizes.stride(dim)
+    for side in sizes.sides if stride is not None and row.dtype.kind == "f" else ():
+        share = Share(stride or 1, side)
+        made = np.asarray(share.make(lambda one: one.old or 1, np.arange(len(row)) + CENTRES.centre))
+        if sizes.follows(dim, str(side.data)) and np.array_equal(made.astype(row.dtype), row):
+            return share
+    return None
 
 
 def _is_told(sizes: Sizes, sequence: Sequence, length: int, dim: Dim, known: KnownTable) -> bool:
@@ -293,7 +318,7 @@ def _is_span_of_image(sizes: Sizes, sequence: Sequence) -> bool:
     return abs(sequence.factor) in sides and abs(sequence.factor) > _SURE
 
 
-def _is_size_free(sizes: Sizes, value: float, dims: tuple[Dim, ...]) -> bool:
+def is_size_free(sizes: Sizes, value: float, dims: tuple[Dim, ...]) -> bool:
     """Whether a number that stands everywhere is no share of the image or the map. A share is below 1, and a whole
     number of pixels or samples, as 30 of 300."""
     if abs(value) in (0.0, _MIDDLE) or abs(value) >= 1 or not np.isfinite(value):
@@ -340,6 +365,8 @@ def window_masks(sizes: Sizes, array: Array, dims: tuple[Dim, ...], known: list[
     spread = array.reshape([factor.old or 1 for factor in factors])
     if not all(_is_alike(spread, axis) for axis in moving):
         return None
+    if all(np.array_equal(spread.take(0, axis), spread.take(-1, axis)) for axis in moving):
+        return None  # numbers that stand everywhere
     masks = spread
     for axis in moving:
         masks = masks.take([0, masks.shape[axis] - 1], axis)

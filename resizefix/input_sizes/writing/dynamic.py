@@ -21,6 +21,7 @@ from resizefix.document.node_builder import FreshNames, NodeBuilder
 from resizefix.document.scopes import names_in
 from resizefix.document.text import node_text
 from resizefix.document.values import Dims
+from resizefix.input_sizes.boxes import ask_for_centres
 from resizefix.input_sizes.following import Following
 from resizefix.input_sizes.operands import Place
 from resizefix.input_sizes.refusal import refuse
@@ -61,6 +62,8 @@ class _Dynamic:
             lengths = self.samples.of(dim)
             if lengths is not None and (lengths.max() > most or lengths.min() < 0):
                 raise refuse(_, "origins.input-size-pad-side", amount=int(lengths.max()))
+        for label, _, stride, _ in self.flow.centres:
+            raise ask_for_centres(label, stride)
 
     def run(self) -> Resized:
         resizes = {use.node: use for use in self.flow.resizes}

@@ -11,7 +11,7 @@ from resizefix.input_sizes.positions import Positions
 from resizefix.input_sizes.refusal import refuse
 from resizefix.input_sizes.scalar_use import EVERY_FORM, MixedUse, ScalarUse
 from resizefix.input_sizes.sequences import FUSED, LANES, Sequence
-from resizefix.input_sizes.tables import Grid, Joined, Table, WindowMasks
+from resizefix.input_sizes.tables import Channel, Grid, Joined, Share, Table, WindowMasks
 from resizefix.input_sizes.writing.size_nodes import Samples, SizeNodes
 
 _BOTH_ENDS = ("linspace", "inner", *FUSED)
@@ -134,10 +134,25 @@ class TableNodes:
         elif not made:
             made = self._builder.value(offsets, "offsets", kind)
         made = self._cast(made, grid)
+        if any(one.share is not None and one.sequence is None for one in grid.channels):
+            made = self._builder.add("Add", made, self._builder.as_type(self._shares(grid), grid.dtype))
         if len(terms) < len(grid.moving):
             lengths = self._sizes.vector(list(grid.dims), self._label)
             made = self._builder.add("Expand", made, lengths)
         return self._merged(made, grid)
+
+    def _shares(self, grid: Grid) -> str:
+        """The channels that are pixels over a side of the image, 0 for the others: in float64."""
+        shares = [one.share if one.sequence is None else None for one in grid.channels]
+        made, double = "", np.dtype(np.float64)
+        for side in dict.fromkeys(one.side for one in shares if one is not None):
+            pixels = [one.pixels if one is not None and one.side is side else 0.0 for one in shares]
+            numbers = self._builder.value(self._coefficients(grid, pixels), "pixels", double)
+            size = self._builder.as_type(self._sizes.one(side, self._label), double)
+            part = self._builder.add("Div", numbers, size)
+            made = self._builder.add("Add", made, part) if made else part
+        (most,) = {one.most for one in shares if one is not None}
+        return made if most is None else self._builder.add("Min", made, self._builder.value([most], "most", double))
 
     def _whole(self, grid: Grid) -> str:
         made = self._sizes.one(grid.dims[grid.moving[0]], self._label)
@@ -169,7 +184,7 @@ class TableNodes:
 
     def _offsets(self, grid: Grid) -> list[float]:
         return [
-            c.value.item() if c.sequence is None else 0.0 if c.sequence.form in _BOTH_ENDS else c.sequence.offset
+            _offset(c) if c.sequence is None else 0.0 if c.sequence.form in _BOTH_ENDS else c.sequence.offset
             for c in grid.channels
         ]
 
@@ -186,7 +201,10 @@ class TableNodes:
         kind = self._kind(grid)
         if sequences[0].form in _BOTH_ENDS:
             return self._linspace(grid, at, sequences, kind)
-        made = self._line(grid, at, sequences[0])
+        shares = {c.share for c in grid.channels if c.axis == at and c.sequence is not None}
+        if len(shares) != 1:
+            raise refuse(self._label, "origins.input-size-no-range")
+        made = self._line(grid, at, sequences[0], share=shares.pop())
         factors = [c.sequence.factor if c.axis == at and c.sequence is not None else 0.0 for c in grid.channels]
         scale = self._builder.value(self._coefficients(grid, factors), "factors", kind)
         if sequences[0].form == "spaced":
@@ -257,7 +275,9 @@ class TableNodes:
     def _one(self) -> str:
         return self._builder.value([1], "one", np.int64)
 
-    def _line(self, grid: Grid, at: int, sequence: Sequence | None, count: str | None = None) -> str:
+    def _line(
+        self, grid: Grid, at: int, sequence: Sequence | None, count: str | None = None, share: Share | None = None
+    ) -> str:
         """The positions along an axis, as a share of it where the formula wants that, in the rank of all factors."""
         assert sequence is not None
         add, value = self._builder.add, self._builder.value
@@ -276,7 +296,10 @@ class TableNodes:
         elif sequence.form == "shares":
             if sequence.centre:
                 made = add("Add", made, value(sequence.centre, "centre", kind))
-            made = add("Div", made, self._builder.as_type(size, kind))
+            if share is not None:
+                made = add("Mul", made, value(share.pixels, "stride", kind))
+            whole = size if share is None else self._sizes.one(share.side, self._label)
+            made = add("Div", made, self._builder.as_type(whole, kind))
         elif sequence.form == "span":
             made = add("Div", made, self._last(grid, at, kind))
         if count is not None:
@@ -297,3 +320,8 @@ class TableNodes:
         if not kinds or np.dtype(kinds.pop()) == grid.dtype:
             return made
         return self._builder.as_type(made, grid.dtype)
+
+
+def _offset(channel: Channel) -> float:
+    """The number of a channel that is one everywhere; a share of the image is added by itself."""
+    return 0.0 if channel.share is not None else channel.value.item()

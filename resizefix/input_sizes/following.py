@@ -15,7 +15,7 @@ from resizefix.input_sizes.flow import MOST_IN_A_TABLE, Flow
 from resizefix.input_sizes.input_axes import ImageInput
 from resizefix.input_sizes.loose_positions import loose_positions
 from resizefix.input_sizes.operands import Place
-from resizefix.input_sizes.positions import Positions, positions_in
+from resizefix.input_sizes.positions import Positions, may_be_learned, positions_in
 from resizefix.input_sizes.refusal import KEEP, READINGS, Assumed, Choices, asked, refuse
 from resizefix.input_sizes.rules import SizeRule, broken_at, point_of, rule_of
 from resizefix.input_sizes.scalar_use import MixedUse, ScalarUse
@@ -273,8 +273,9 @@ def _table(flow: Flow, place: Place, known: KnownTable) -> Table | Positions:
         if not np.array_equal(table.make(lambda dim: dim.old or 0), array):
             raise NoGridError
     except NoGridError:
-        wished = flow.choices.interpolate and array is not None and not _is_summed_over(flow, flow.nodes[place.node])
-        positions = positions_in(flow.sizes, array, dims) if wished and array is not None else None
+        wished = flow.choices.interpolate and not _is_summed_over(flow, flow.nodes[place.node])
+        learned = array if wished and array is not None and may_be_learned(array) else None
+        positions = None if learned is None else positions_in(flow.sizes, learned, dims)
         if positions is not None:
             return positions
         shape = list(flow.operands.shape_of(use.name))

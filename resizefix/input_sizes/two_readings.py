@@ -23,6 +23,7 @@ _ONE_OFF = [
     *((Fraction(1, parts), 1) for parts in (1, 2, 4, 8)),
     *((share, -1) for share in (Fraction(1), Fraction(2), Fraction(1, 2))),
     (Fraction(2), 1),
+    *((share, 0) for parts in (2, 4, 8) for share in (Fraction(parts), Fraction(1, parts))),
 ]
 """What is left of a size, and what is added to that."""
 _SHARES = (2, 3, 4, 5, 8, 10, 16)  # of all values, where that many are chosen
@@ -147,15 +148,13 @@ def _is_rounded_share(whole: int, number: int) -> bool:
 
 
 def _one_off_a_share(flow: Flow) -> None:
-    """A resize to sizes of the file which are one more or less than a usual share or multiple of the map."""
+    """A resize to sizes of the file which are a usual share or multiple of the map, or one more or less, where one side
+    alone changes and so no other rule has asked."""
     for use in flow.resizes:
-        held = [
-            (before.old or 0, after.old or 0)
-            for axis, before, after in use.axes
-            if (use.label, axis) in flow.kept and flow.sizes.varies(before)
-        ]
+        held = [(before.old or 0, after.old or 0) for axis, before, after in use.axes if (use.label, axis) in flow.kept]
+        moves = any(flow.sizes.varies(before) for axis, before, _ in use.axes if (use.label, axis) in flow.kept)
         off = [{share for share, more in _ONE_OFF if int(old * share) + more == new > _SMALL} for old, new in held]
-        if off and set.intersection(*off) and not use.is_scale and flow.choices.of(use.label) is None:
+        if moves and set.intersection(*off) and not use.is_scale and flow.choices.of(use.label) is None:
             said = {"sizes": [new for _, new in held], "share": str(max(set.intersection(*off)))}
             raise asked(use.label, said["sizes"], "origins.input-size-resize-one-off", {KEEP: against(KEEP)}, **said)
 

@@ -80,7 +80,7 @@ SENTENCES = {
     "origins.input-size-loose-table": "its constant {name!r} of shape {shape} counts positions on a map of the image: either it follows the input, or it is a fixed grid. --keep NODE chooses the second",
     "origins.input-size-pad-side": "it would pad by {amount}, and on which side is not in the file",
     "origins.input-size-resize": "it resizes to {sizes}: either always, or to {share} of the input. --keep NODE chooses the first, --follow NODE the second",
-    "origins.input-size-resize-one-off": "it resizes to {sizes}: either always, or to one more or less than {share} of the map",
+    "origins.input-size-resize-one-off": "it resizes to {sizes}: either always, or to {share} of the map, or one more or less",
     "origins.input-size-resize-no-factor": "it makes {sizes}, and no factor makes these numbers of the size that it resizes; so they cannot follow the input. Without --follow NODE they stay",
     "origins.input-size-upsample-shrinks": "it makes {made} of {length} at this size, and Upsample cannot shrink",
     "origins.input-size-resize-invalid": "the node is not valid, so its output size is not known: {why}",

@@ -1,6 +1,6 @@
 """Numbers and tables that stayed as they are though they may follow the input: refused with both readings."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import pairwise
 
@@ -19,6 +19,8 @@ from resizefix.shapes.operand import attribute_of
 _FEWEST = 3  # so many are chosen for their own sake
 _MOST_CHOSEN = 8  # as many are written for their own sake
 _ROLLED = (3, 4, 8)
+_PARTS = (2, 3, 4, 5, 6)  # of an axis
+_POOLS = frozenset({"AveragePool", "MaxPool", "LpPool"})
 _ONE_OFF = [
     *((Fraction(1, parts), 1) for parts in (1, 2, 4, 8)),
     *((share, -1) for share in (Fraction(1), Fraction(2), Fraction(1, 2))),
@@ -41,6 +43,8 @@ def refuse_two_readings(flow: Flow) -> None:
         _chosen,
         _one_off_a_share,
         _rolled,
+        _steps,
+        _windows_of_a_share,
         _even_parts,
         _numbers_given_out,
     ):
@@ -176,6 +180,41 @@ def _rolled(flow: Flow) -> None:
         if share and rolls and flow.sizes.varies(dim) and not flow.keeps(flow.labels[index]):
             meanings = {KEEP: against(KEEP)}
             raise asked(flow.labels[index], [start], "origins.input-size-cut", meanings, old=dim.old, numbers=[start])
+
+
+def _steps(flow: Flow) -> None:
+    """A Slice of so long steps that a few samples are left, which may be a share of the axis."""
+    for index, node in enumerate(flow.nodes):
+        name = node.input[4] if node.op_type == "Slice" and len(node.input) > 4 else ""
+        steps = flow.operands.array(name) if name and flow.operands.is_constant(name) else None
+        dims = flow.dims.get(node.input[0]) if steps is not None else None
+        cut = _numbers(flow, node)
+        if steps is None or not dims or steps.size != 1 or len(cut) != 3 or flow.keeps(flow.labels[index]):
+            continue
+        step, dim = int(steps.flat[0]), dims[cut[2]]
+        if step > _SMALL and flow.sizes.varies(dim) and (dim.old or 0) // step in _PARTS:
+            said = {"old": dim.old, "numbers": [step]}
+            raise asked(flow.labels[index], [step], "origins.input-size-cut", {KEEP: against(KEEP)}, **said)
+
+
+def _windows_of_a_share(flow: Flow) -> None:
+    """A pool whose window is the same share of two unequal sides, and that steps by less than a window."""
+    for index, node in enumerate(flow.nodes):
+        kernel: Sequence[int] = (attribute_of(node, "kernel_shape") or ()) if node.op_type in _POOLS else ()
+        dims = (flow.dims.get(node.input[0]) or ())[2:] if kernel else ()
+        if (
+            len(dims) != 2
+            or len(kernel) != 2
+            or flow.choices.of(flow.labels[index]) is not None
+            or not any(map(flow.sizes.varies, dims))
+        ):
+            continue
+        shares = {Fraction(dim.old or 1, length) for dim, length in zip(dims, kernel, strict=True)}
+        share = shares.pop()
+        overlaps = list(attribute_of(node, "strides") or (1, 1)) != list(kernel)
+        if not shares and share in _PARTS and kernel[0] != kernel[1] and min(kernel) > 1 and overlaps:
+            said = {"kernel": list(kernel), "bins": [int(share)] * 2}
+            raise asked(flow.labels[index], list(kernel), "origins.input-size-pool", {KEEP: against(KEEP)}, **said)
 
 
 def _numbers(flow: Flow, node: NodeProto) -> list[int]:

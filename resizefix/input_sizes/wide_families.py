@@ -18,9 +18,8 @@ _WRITTEN = 4
 """Numbers of as few digits are written by people."""
 _USUAL = 16
 """Fractions whose denominator is no larger, multiples of pi, and roots of whole numbers up to it, are usual."""
-_FACTORS = tuple(
-    {part / whole for whole in (1, 2, 3, 4, 5, 8, 10, 16, 20, 32, 50, 64, 100, 1000) for part in (1, 2, 3)}
-)
+_WHOLES = (1, 2, 3, 4, 5, 8, 10, 16, 20, 32, 50, 64, 100, 144, 196, 256, 400, 1000)
+_FACTORS = (*{part / whole for whole in _WHOLES for part in (1, 2, 3, 4)}, np.pi, 2 * np.pi, 1 / np.pi, 0.5 / np.pi)
 _TENTHS = (0.05, 0.1, 0.2, 0.3, 0.4, 0.6, 0.7, 0.8, 0.9, 0.01, 0.02, 0.001)
 """Factors of one digit that make a number of two digits of a size."""
 _SQUARES = [side**2 for side in range(2, 65)]
@@ -91,7 +90,7 @@ def _stands_for_itself(number: float, lengths: Collection[int]) -> bool:
         if round(one) in most and abs(round(one) - one) <= 2 * _NEAR * one:
             return True
     share = Fraction(number).limit_denominator(_USUAL)
-    of_few = share.numerator <= _SMALLEST or share.denominator in (1, 2, 4, 8, 16)
+    of_few = share.numerator <= _SMALLEST or share.denominator in (1, 2, 4, 8)
     if of_few and share > 0 and abs(float(share) - number) <= 2 * _NEAR * number:
         return True
     simple = [number / np.pi, number * np.pi, number**2 / np.pi, number**2 * np.pi, np.exp(min(number, 9.0))]

@@ -80,7 +80,22 @@ def level_of_a_pyramid(n, h, w):
     return n.Add(n.conv("x", 3, 2), n.floats(np.log2(w / 7)))
 
 
+def every_fourth_of_the_width(n, h, w):
+    return n.Slice(n.conv("x", 3, 2), [0], [2**62], [3], [w // 4])
+
+
+def overlapping_halves(n, h, w):
+    return n.AveragePool(n.conv("x", 3, 2), kernel_shape=[h // 2, w // 2], strides=[h // 4, w // 4])
+
+
+def turns_of_the_width(n, h, w):
+    return n.Sin(n.Mul(n.CumSum(n.conv("x", 3, 2), n.const(3)), n.floats(2 * np.pi / w)))
+
+
 ASKED = [
+    (every_fourth_of_the_width, OLD, "Slice_1", "origins.input-size-cut"),
+    (overlapping_halves, OLD, "AveragePool_1", "origins.input-size-pool"),
+    (turns_of_the_width, OLD, "Mul_2", "origins.input-size-number"),
     (rolled_by_a_quarter, OLD, "Slice_2", "origins.input-size-cut"),
     (tenth, (48, 64), "TopK_3", "origins.input-size-share-of-axis"),
     (side, OLD, "TopK_3", "origins.input-size-share-of-axis"),

@@ -87,7 +87,7 @@ def _splits(flow: Flow) -> None:
         if not all(flow.is_open(part) for part in split.parts):
             continue
         said = flow.choices.of(split.node)
-        fixed = (1 - OF_PARTS.index(said or "")) if said in OF_PARTS else _fixed_part(split, flow.solver.splits)
+        fixed = (1 - OF_PARTS.index(said or "")) if said in OF_PARTS else _fixed_part(flow, split)
         if fixed is None:
             outer, inner = (part.old for part in split.parts)
             raise refuse(split.node, "origins.input-size-split", whole=split.whole.old, outer=outer, inner=inner)
@@ -100,11 +100,12 @@ def _splits(flow: Flow) -> None:
         flow.solver.settle()
 
 
-def _fixed_part(split: Split, others: Sequence[Split]) -> int | None:
+def _fixed_part(flow: Flow, split: Split) -> int | None:
     """0 where the outer factor is fixed, 1 for the inner one."""
     votes: set[int] = set()
+    others = flow.solver.splits
     if split.parts[0].old == 1:
-        return _fixed_part_of_one(split, others)
+        return _fixed_part_of_one(flow, split)
     for other in others:
         if other.whole.old == split.whole.old:
             continue
@@ -118,14 +119,23 @@ def _fixed_part(split: Split, others: Sequence[Split]) -> int | None:
     return votes.pop() if len(votes) == 1 else None
 
 
-def _fixed_part_of_one(split: Split, others: Sequence[Split]) -> int | None:
+def _fixed_part_of_one(flow: Flow, split: Split) -> int | None:
     """Of a size that became 1 and itself: it is a single window where the model has such windows elsewhere; else the 1
     is an axis of its own, unless height and width became so together."""
-    windows = [other for other in others if other.parts[0].old != 1 and other.parts[1].old == split.parts[1].old]
-    if windows:
+    others = flow.solver.splits
+    if any(other.parts[0].old != 1 and other.parts[1].old == split.parts[1].old for other in others):
         return 1
     beside = [other for other in others if other.node == split.node and other.parts[0].old == 1]
-    return 0 if len(beside) == 1 else None
+    return 0 if len(beside) == 1 and not _has_ones_of_two_sides(flow, split) else None
+
+
+def _has_ones_of_two_sides(flow: Flow, split: Split) -> bool:
+    """Whether each of two equal sides may have become itself and a 1, as in 8, 1, 8, 1: the 1 between is of either."""
+    index = next((index for index, label in enumerate(flow.labels) if label == split.node), None)
+    made = None if index is None else flow.dims.get(flow.nodes[index].output[0])
+    olds = [dim.old for dim in made or ()]
+    side = split.parts[1].old
+    return any(olds[at : at + 4] in ([side, 1, side, 1], [1, side, 1, side]) for at in range(len(olds)))
 
 
 # ---- pools ----

@@ -16,7 +16,7 @@ from resizefix.input_sizes.flow import MOST_IN_A_TABLE, Flow
 from resizefix.input_sizes.input_axes import ImageInput
 from resizefix.input_sizes.loose_positions import loose_positions
 from resizefix.input_sizes.operands import Place
-from resizefix.input_sizes.positions import Positions, positions_in
+from resizefix.input_sizes.positions import Positions, may_be_learned, positions_in
 from resizefix.input_sizes.refusal import KEEP, READINGS, Assumed, Choices, asked, refuse
 from resizefix.input_sizes.rules import SizeRule, broken_at, point_of, rule_of
 from resizefix.input_sizes.scalar_use import MixedUse, ScalarUse
@@ -24,6 +24,7 @@ from resizefix.input_sizes.scalars import scalars
 from resizefix.input_sizes.sequences import Sequence, turned
 from resizefix.input_sizes.tables import Grid, Joined, KnownTable, NoGridError, Table, recognised
 from resizefix.input_sizes.unread_numbers import unread_numbers
+from resizefix.input_sizes.wide_families import in_wide_family
 from resizefix.shapes.expression import Dim
 from resizefix.shapes.operand import attribute_of
 from resizefix.shapes.output_size import kernel_length
@@ -245,6 +246,7 @@ def _counted_as_chosen(flow: Flow, label: str, table: Table, array: Array) -> Ta
         if one.sequence is not None and one.axis is not None:
             row = one.sequence.make(lengths[one.axis], array.dtype)
             ways = turned(one.sequence, row)
+            _refuse_step(flow, label, table, one.sequence, row)
             plain = not ways and one.sequence.form == "steps" and said is None
             if plain and abs(one.sequence.offset) > abs(one.sequence.factor):  # nobody counts from such a number
                 raise asked(label, row[:_SHOWN].tolist(), "origins.input-size-ramp", {"first": _meaning("first")})
@@ -256,6 +258,23 @@ def _counted_as_chosen(flow: Flow, label: str, table: Table, array: Array) -> Ta
     return table._replace(channels=tuple(channels))
 
 
+def _refuse_step(flow: Flow, label: str, table: Grid, sequence: Sequence, row: Array) -> None:
+    """Raises SizeRefusedError for steps that a simple factor makes of a size, and for shares of an unusual length, as
+    both of which one over 0.8 times the width counts pixels, where nobody has decided."""
+    name = "of-map" if not sequence.is_absolute else "first" if sequence.form == "steps" else sequence.form
+    step = np.array([abs(sequence.factor)], row.dtype)
+    turns = (float(step[0]), float(step[0]) / np.pi)
+    usual = not step[0] or any(abs(one - round(one)) < _WHOLE for turn in turns for one in (turn, 1 / turn))
+    if usual or name not in READINGS or flow.choices.of(label) is not None:
+        return
+    lengths = {*(dim.old or 0 for dim in table.dims), *(dim.old or 0 for dim in flow.sizes.sides)}
+    if not sequence.is_absolute or in_wide_family(step, lengths, ()):
+        shown = float(f"{abs(float(row[1] - row[0])):.4g}")
+        readings = {name: _meaning(name)}
+        raise asked(label, row[:_SHOWN].tolist(), "origins.input-size-ramp-step", readings, step=shown)
+
+
+_WHOLE = 1e-5
 _MOVING = frozenset({"Reshape", "Transpose", "Identity", "Cast", "Unsqueeze", "Squeeze"})
 _SUMMING = frozenset({"MatMul", "Gemm", "Conv", "Einsum"})
 
@@ -277,8 +296,9 @@ def _table(flow: Flow, place: Place, known: KnownTable) -> Table | Positions:
         if not np.array_equal(table.make(lambda dim: dim.old or 0), array):
             raise NoGridError
     except NoGridError:
-        wished = flow.choices.interpolate and array is not None and not _is_summed_over(flow, flow.nodes[place.node])
-        positions = positions_in(flow.sizes, array, dims) if wished and array is not None else None
+        wished = flow.choices.interpolate and not _is_summed_over(flow, flow.nodes[place.node])
+        learned = array if wished and array is not None and may_be_learned(array) else None
+        positions = None if learned is None else positions_in(flow.sizes, learned, dims)
         if positions is not None:
             return positions
         shape = list(flow.operands.shape_of(use.name))

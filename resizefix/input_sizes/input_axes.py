@@ -162,6 +162,13 @@ def images_beside(model: ModelProto, chosen: Sequence[ImageInput]) -> list[Image
     return [image for image in others if min(image.old("height") or 0, image.old("width") or 0) > 1]
 
 
+def batches_beside(model: ModelProto, chosen: Sequence[ImageInput]) -> list[str]:
+    """The other inputs of several axes, of which the first is as long as the batch of the chosen ones."""
+    names, batches = {image.name for image in chosen}, {image.old("batch") for image in chosen} - {None}
+    shapes = {value.name: dims_of(value.type) for value in _fed(model) if value.name not in names}
+    return [name for name, dims in shapes.items() if len(dims or ()) > 1 and dims[0] in batches]
+
+
 def _fed(model: ModelProto) -> list[ValueInfoProto]:
     constants = {tensor.name for tensor in model.graph.initializer}
     return [value for value in model.graph.input if value.name not in constants]

@@ -8,6 +8,7 @@ it, or a map by a usual share of its side, or by any of the image's.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 
@@ -35,6 +36,7 @@ from resizefix.input_sizes.scalar_use import (
 )
 from resizefix.input_sizes.taints import Taint, merged
 from resizefix.input_sizes.unread_numbers import divides_positions
+from resizefix.input_sizes.wide_families import in_wide_family
 from resizefix.shapes.expression import Dim
 
 Doubts = dict[Place, Sequence[ScalarUse]]
@@ -71,7 +73,7 @@ def loose_numbers(
     values; `numbers_read` says which numbers a node reads, `taints` what the values of a tensor are made of. `steps`
     are numbers by which positions become pixels.
     """
-    steps_of_fixed = _steps_of_fixed(flow)
+    steps_of_fixed, lengths, areas = _steps_of_fixed(flow), _lengths_that_stay(flow), _areas(flow)
     every = {flow.sizes.resolve(dim) for dims in flow.dims.values() for dim in dims or () if flow.sizes.varies(dim)}
     for index, node in enumerate(flow.nodes):
         if node.op_type not in _MEETING or not any(map(flow.is_read, node.output)):
@@ -106,7 +108,10 @@ def loose_numbers(
             if not uses and not formulas and place == (index, 1) and divides_positions(flow, node, array, taint):
                 label, value = flow.labels[index], array.flat[0].item()
                 raise asked(label, value, "origins.input-size-divides-positions", {KEEP: against(KEEP)}, value=value)
-            use = _asked_use(flow, place, array, [*(uses or ()), *formulas], must=uses is not None)
+            must = uses is not None or (
+                not is_scale and in_wide_family(array, _lengths_near(flow, sizes), lengths, areas if sizes else ())
+            )
+            use = _asked_use(flow, place, array, [*(uses or ()), *formulas], must=must)
             if use is not None:
                 found[place] = use
 
@@ -132,6 +137,25 @@ def _of_lines(flow: Flow, every: Iterable[Dim], taint: Taint) -> list[Dim]:
     sizes = flow.sizes
     lines = [{name for name in sizes.symbols if sizes.follows(dim, name)} for dim in taint.along]
     return [dim for dim in every if {name for name in sizes.symbols if sizes.follows(dim, name)} in lines]
+
+
+def _lengths_near(flow: Flow, near: Iterable[Dim]) -> list[float]:
+    """How long sizes are, and the diagonal of the image: that of a map is a share of it."""
+    lengths = [float(dim.old or 0) for dim in near]
+    sides = [old for name in ("height", "width") if (old := flow.images[0].old(name)) is not None]
+    return [*lengths, math.hypot(*sides)] if lengths else []
+
+
+def _areas(flow: Flow) -> frozenset[float]:
+    """How many positions there are on each map of which a side follows the image."""
+    maps = (pairwise(map(flow.sizes.resolve, dims)) for dims in flow.dims.values() if dims)
+    moving = {pair for pairs in maps for pair in pairs if any(map(flow.sizes.varies, pair))}
+    return frozenset(float((one.old or 0) * (other.old or 0)) for one, other in moving)
+
+
+def _lengths_that_stay(flow: Flow) -> frozenset[int]:
+    dims = (dim for listed in flow.dims.values() for dim in listed or ())
+    return frozenset(length for dim in dims if (length := flow.sizes.fixed(dim)) is not None)
 
 
 def _steps_of_fixed(flow: Flow) -> list[Dim]:

@@ -68,7 +68,7 @@ class PlainNumbers:
 
     def _are_pixel_shares(self, array: Array | None) -> bool:
         """Whether these are whole pixels over the image's height or width, or in turn over both: boxes of 10, 13."""
-        if array is None or array.dtype.kind != "f" or array.size < 2 or np.any(array <= 0) or np.any(array >= 1):
+        if array is None or array.dtype.kind != "f" or array.size < 2 or np.any(array <= 0) or np.any(array >= 2):
             return False
         sides = [dim.old or 1 for dim in self.sizes.sides]
         turns = [sides, sides[::-1]] if len(sides) == 2 and array.size % 2 == 0 else []

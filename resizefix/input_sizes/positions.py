@@ -13,6 +13,7 @@ from resizefix.document.values import Array
 from resizefix.shapes.expression import Dim
 from resizefix.shapes.sizes import Sizes
 
+_MANY = 64
 _SHARPNESS = -0.75  # torch/aten upsample_bicubic2d; the default of ONNX's cubic_coeff_a, too
 
 
@@ -43,6 +44,14 @@ class Positions(NamedTuple):
         else:
             new = made.reshape(height, width, *rest)
         return np.ascontiguousarray(np.moveaxis(new, range(count), range(self.axis, self.axis + count)))
+
+
+def may_be_learned(array: Array) -> bool:
+    """Whether a table has as many different numbers as a learned one: a mask, a checkerboard or indices have not, and
+    what stands between theirs means nothing."""
+    if array.dtype.kind != "f" or not np.any(array != np.floor(array)):
+        return False
+    return len(np.unique(array)) > min(array.size // 2, _MANY)
 
 
 def positions_in(sizes: Sizes, array: Array, dims: tuple[Dim, ...]) -> Positions | None:

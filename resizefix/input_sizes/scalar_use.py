@@ -1,6 +1,6 @@
 """Numbers that are sizes, or simple functions of them: what a division by the size of a map leaves in a file."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -84,12 +84,13 @@ USUAL = 16
 SHARES = ("reciprocal", "two over")
 
 
-def is_written(array: Array) -> bool:
+def is_written(array: Array, denominators: Container[int] = range(USUAL + 1)) -> bool:
     """Whether shares are such that somebody may have written them: 1 / 8, 0.05."""
     kind = array.dtype.type
+    near = [(number, Fraction(float(number)).limit_denominator(USUAL)) for number in array.flat]
     return all(
-        kind(f"{number:.2g}") == number or kind(Fraction(float(number)).limit_denominator(USUAL)) == number
-        for number in array.flat
+        kind(f"{number:.2g}") == number or (kind(share) == number and share.denominator in denominators)
+        for number, share in near
     )
 
 

@@ -1,20 +1,33 @@
 """Numbers and tables that stayed as they are though they may follow the input: refused with both readings."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import pairwise
 
 import numpy as np
+from onnx import NodeProto
 
+from resizefix.input_sizes.conventions import against
 from resizefix.input_sizes.flow import MOST_IN_A_TABLE, Flow
 from resizefix.input_sizes.operands import Place
-from resizefix.input_sizes.refusal import refuse
+from resizefix.input_sizes.refusal import KEEP, asked, refuse
 from resizefix.input_sizes.tables import may_be_grid
 from resizefix.shapes.cutting_rows import FEW
 from resizefix.shapes.expression import Dim
 from resizefix.shapes.operand import attribute_of
 
 _FEWEST = 3  # so many are chosen for their own sake
+_MOST_CHOSEN = 8  # as many are written for their own sake
+_ROLLED = (3, 4, 8)
+_PARTS = (2, 3, 4, 5, 6)  # of an axis
+_POOLS = frozenset({"AveragePool", "MaxPool", "LpPool"})
+_ONE_OFF = [
+    *((Fraction(1, parts), 1) for parts in (1, 2, 4, 8)),
+    *((share, -1) for share in (Fraction(1), Fraction(2), Fraction(1, 2))),
+    (Fraction(2), 1),
+    *((share, 0) for parts in (2, 4, 8) for share in (Fraction(parts), Fraction(1, parts))),
+]
+"""What is left of a size, and what is added to that."""
 _SHARES = (2, 3, 4, 5, 8, 10, 16)  # of all values, where that many are chosen
 
 
@@ -28,6 +41,10 @@ def refuse_two_readings(flow: Flow) -> None:
         _middles,
         _positions,
         _chosen,
+        _one_off_a_share,
+        _rolled,
+        _steps,
+        _windows_of_a_share,
         _even_parts,
         _numbers_given_out,
     ):
@@ -112,8 +129,99 @@ def _chosen(flow: Flow) -> None:
     for label, dim, count in flow.chosen:
         whole, number = dim.old or 0, flow.sizes.fixed(count) or 0
         share = number > _FEWEST and whole % number == 0 and whole // number in _SHARES
+        other = not share and (_is_rounded_share(whole, number) or number in _sides(flow, dim))
+        if other and flow.sizes.varies(dim) and not flow.keeps(label):
+            meanings = {KEEP: against(KEEP)}
+            raise asked(label, number, "origins.input-size-share-of-axis", meanings, count=number, whole=whole)
         if share and flow.sizes.varies(dim) and not flow.keeps(label):
             raise refuse(label, "origins.input-size-share-of-axis", count=number, whole=whole)
+
+
+def _sides(flow: Flow, dim: Dim) -> set[int]:
+    """The sides of a map of which an axis holds all positions."""
+    atoms = [atom for atom in flow.sizes.atoms(dim) if flow.sizes.varies(atom)]
+    return {atom.old or 0 for atom in atoms if (atom.old or 0) > _MOST_CHOSEN} if len(atoms) > 1 else set()
+
+
+def _is_rounded_share(whole: int, number: int) -> bool:
+    """Whether a count that nobody writes is tenths of another one, rounded; or twentieths, where it is large."""
+    if number <= _MOST_CHOSEN or number % 5 == 0 or number & (number - 1) == 0:
+        return False
+    parts = range(1, 20) if number > 2 * _MOST_CHOSEN else range(2, 20, 2)
+    return any(abs(whole * part - number * 20) < 20 for part in parts)
+
+
+def _one_off_a_share(flow: Flow) -> None:
+    """A resize to sizes of the file which are a usual share or multiple of the map, or one more or less, where one side
+    alone changes and so no other rule has asked."""
+    for use in flow.resizes:
+        held = [(before.old or 0, after.old or 0) for axis, before, after in use.axes if (use.label, axis) in flow.kept]
+        moves = any(flow.sizes.varies(before) for axis, before, _ in use.axes if (use.label, axis) in flow.kept)
+        off = [{share for share, more in _ONE_OFF if int(old * share) + more == new > _SMALL} for old, new in held]
+        if moves and set.intersection(*off) and not use.is_scale and flow.choices.of(use.label) is None:
+            said = {"sizes": [new for _, new in held], "share": str(max(set.intersection(*off)))}
+            raise asked(use.label, said["sizes"], "origins.input-size-resize-one-off", {KEEP: against(KEEP)}, **said)
+
+
+def _rolled(flow: Flow) -> None:
+    """A map of which the first samples, a usual share of them, are put behind the others, and that no windows of twice
+    as many samples divide."""
+    windows = {part.old for split in flow.solver.splits for part in split.parts[1:] if flow.sizes.fixed(part)}
+    for index, node in enumerate(flow.nodes):
+        dims = flow.dims.get(node.input[0]) if node.op_type == "Slice" and node.input else None
+        cut = _numbers(flow, node)
+        if not dims or len(cut) != 3:
+            continue
+        start, end, axis = cut
+        dim = dims[axis]
+        share = start > 1 and any(start * count == dim.old for count in _ROLLED) and 2 * start not in windows
+        ahead = (reader for reader in flow.operands.readers(node.input[0]) if reader.op_type == "Slice")
+        rolls = any(_numbers(flow, reader) == [0, start, axis] for reader in ahead) and end >= (dim.old or 0)
+        if share and rolls and flow.sizes.varies(dim) and not flow.keeps(flow.labels[index]):
+            meanings = {KEEP: against(KEEP)}
+            raise asked(flow.labels[index], [start], "origins.input-size-cut", meanings, old=dim.old, numbers=[start])
+
+
+def _steps(flow: Flow) -> None:
+    """A Slice of so long steps that a few samples are left, which may be a share of the axis."""
+    for index, node in enumerate(flow.nodes):
+        name = node.input[4] if node.op_type == "Slice" and len(node.input) > 4 else ""
+        steps = flow.operands.array(name) if name and flow.operands.is_constant(name) else None
+        dims = flow.dims.get(node.input[0]) if steps is not None else None
+        cut = _numbers(flow, node)
+        if steps is None or not dims or steps.size != 1 or len(cut) != 3 or flow.keeps(flow.labels[index]):
+            continue
+        step, dim = int(steps.flat[0]), dims[cut[2]]
+        if step > _SMALL and flow.sizes.varies(dim) and (dim.old or 0) // step in _PARTS:
+            said = {"old": dim.old, "numbers": [step]}
+            raise asked(flow.labels[index], [step], "origins.input-size-cut", {KEEP: against(KEEP)}, **said)
+
+
+def _windows_of_a_share(flow: Flow) -> None:
+    """A pool whose window is the same share of two unequal sides, and that steps by less than a window."""
+    for index, node in enumerate(flow.nodes):
+        kernel: Sequence[int] = (attribute_of(node, "kernel_shape") or ()) if node.op_type in _POOLS else ()
+        dims = (flow.dims.get(node.input[0]) or ())[2:] if kernel else ()
+        if (
+            len(dims) != 2
+            or len(kernel) != 2
+            or flow.choices.of(flow.labels[index]) is not None
+            or not any(map(flow.sizes.varies, dims))
+        ):
+            continue
+        shares = {Fraction(dim.old or 1, length) for dim, length in zip(dims, kernel, strict=True)}
+        share = shares.pop()
+        overlaps = list(attribute_of(node, "strides") or (1, 1)) != list(kernel)
+        if not shares and share in _PARTS and kernel[0] != kernel[1] and min(kernel) > 1 and overlaps:
+            said = {"kernel": list(kernel), "bins": [int(share)] * 2}
+            raise asked(flow.labels[index], list(kernel), "origins.input-size-pool", {KEEP: against(KEEP)}, **said)
+
+
+def _numbers(flow: Flow, node: NodeProto) -> list[int]:
+    """The operands of a Slice, where they are single numbers of the file."""
+    constant = [name for name in node.input[1:4] if name and flow.operands.is_constant(name)]
+    arrays = map(flow.operands.array, constant)
+    return [int(array.flat[0]) for array in arrays if array is not None and array.size == 1]
 
 
 def follow_shares(flow: Flow) -> None:

@@ -28,6 +28,7 @@ _MATRICES = frozenset({"MatMul", "Gemm", "Einsum"})
 _AXES = 3  # of a volume
 _OF_TABLES = ("whole", "half", "reciprocal", "two over")
 _LONGEST = 8
+_WRITTEN_PARTS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16)  # 23/11 is a quotient of sizes
 _LARGEST = 4  # rows and columns of a matrix of points
 _SMALLEST = 4
 
@@ -141,7 +142,7 @@ def _are_quotients(array: Array, quotients: dict[str, set[float]]) -> bool:
         numbers.size % 2 == 0 and np.array_equal(np.resize(numbers[:2], numbers.size), numbers)
     )
     uniform = len(set(numbers.tolist())) == 1
-    if numbers.size > _LONGEST or not in_turn or (uniform and is_written(array)):
+    if numbers.size > _LONGEST or not in_turn or (uniform and is_written(array, _WRITTEN_PARTS)):
         return False
     kind = array.dtype.type
     sides = [{kind(one) for one in quotients[name]} if name in quotients else None for name in ("width", "height")]

@@ -16,11 +16,12 @@ from resizefix.document.values import Dims, dims_of
 from resizefix.errors import RefusedError
 from resizefix.input_sizes.declared import declared_size
 from resizefix.input_sizes.following import Following, FollowingNumbers, by_whole_strides, follow, trial_sizes
-from resizefix.input_sizes.input_axes import ImageInput, asked_shapes, image_inputs, images_beside, open_beside
+from resizefix.input_sizes.input_axes import ImageInput, asked_shapes, image_inputs
 from resizefix.input_sizes.refusal import Assumed, Choices, SizeRefusedError
 from resizefix.input_sizes.writing.dynamic import made_dynamic
 from resizefix.input_sizes.writing.fixed import Resized, closed, resized
 from resizefix.library import seam
+from resizefix.library.inputs_that_stay import inputs_that_stay
 from resizefix.library.result import Resolution, Result, skipped
 from resizefix.outcome import Outcome, Status
 from resizefix.scope_path import MAIN
@@ -78,11 +79,7 @@ class SizeWork:
     def make(self) -> None:
         """Make the model. Raises SizeRefusedError, UsageError, RefusedError."""
         images = image_inputs(self.document.proto, self.names)
-        for image in [] if self.names else images_beside(self.document.proto, images):
-            size = f"{image.old('height')} x {image.old('width')}"
-            self.inferred.append(Diagnostic("library.input-size-stays", name=image.name, size=size))
-        for image in [] if self.names else open_beside(self.document.proto, images):
-            self.inferred.append(Diagnostic("library.input-size-stays-open", name=image.name))
+        self.inferred += [] if self.names else inputs_that_stay(self.document.proto, images, self.asked)
         self.names = [image.name for image in images]
         if "batch" in self.asked and not any("batch" in image.axes for image in images):
             read = ", ".join(f"{image.name} {_text(image.dims)}" for image in images)

@@ -206,9 +206,14 @@ def test_what_has_two_readings_or_none_is_refused_at_its_node_until_the_user_kee
         assert run(found, old).tobytes() == run(model, old).tobytes() if size == "any" else run(found, NEW).size
 
 
-@pytest.mark.parametrize("build", [learned_table, whole_pixels])
-def test_a_table_of_learned_positions_is_refused(build):
-    assert refused(built(build, OLD), NEW) == ("Add_1", "library.input-size-positions")
+@pytest.mark.parametrize(
+    ("build", "code"),
+    [(learned_table, "library.input-size-positions"), (whole_pixels, "origins.input-size-table")],
+    ids=["learned", "few-numbers"],
+)
+def test_a_table_of_unknown_positions_is_refused(build, code):
+    """One of few different numbers is none that was learned: no interpolation is offered."""
+    assert refused(built(build, OLD), NEW) == ("Add_1", code)
 
 
 def test_a_table_of_positions_behind_shuffled_pixels_or_patches_fixes_no_size_before_it():

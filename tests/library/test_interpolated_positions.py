@@ -68,3 +68,29 @@ def test_weights_that_are_no_positions_are_refused_with_the_option_too(build):
     ).outcomes
     assert outcome.status is Status.REFUSED
     assert outcome.retry_args == ()
+
+
+def checkerboard(n, h, w):
+    rows, columns = np.indices((h // 4, w // 4))
+    return n.Mul(n.conv("x", 3, 4, 4), n.floats((rows + columns) % 2 * 0.5))
+
+
+def border_mask(n, h, w):
+    mask = np.zeros((1, 1, h // 4, w // 4))
+    mask[..., 1:5, 2:-1] = 1
+    return n.Mul(n.conv("x", 3, 4, 4), n.floats(mask))
+
+
+def numbers_of_regions(n, h, w):
+    """Each position has the number of its region, as windows that were shifted have."""
+    rows, columns = np.indices((h // 4, w // 4))
+    return n.Add(n.conv("x", 3, 4, 4), n.floats((rows * 7 + columns**2) % 23))
+
+
+@pytest.mark.parametrize("build", [checkerboard, border_mask, numbers_of_regions])
+@pytest.mark.parametrize("wished", [False, True], ids=["plain", "wished"])
+def test_tables_of_few_or_whole_numbers_are_not_interpolated(build, wished):
+    """What stands between the numbers of a mask means nothing."""
+    result = resizefix.input_size(built(build, OLD), size=NEW, interpolate_positions=wished, on_refusal="return")
+    assert [outcome.status for outcome in result.outcomes] == [Status.REFUSED]
+    assert "--interpolate-positions" not in result.outcomes[0].retry_args

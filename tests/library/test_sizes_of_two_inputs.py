@@ -3,6 +3,7 @@
 import numpy as np
 import onnx
 import onnx.parser
+import onnx_text
 import onnxruntime
 import pytest
 
@@ -157,3 +158,15 @@ def test_a_state_of_one_row_is_no_image():
     text = f"{head} g (float[2, 1, 128] state) => (float[2, 1, 128] y) {{ y = Relu (state) }}"
     with pytest.raises(resizefix.RefusedError, match="no input has a height and a width"):
         resizefix.input_size(onnx.parser.parse_model(text), size=(2, 256))
+
+
+@pytest.mark.parametrize("batch", [3, "any"])
+def test_inputs_whose_batch_stays_are_named(batch):
+    """A bias of each channel meets every image of the batch: it need not become more."""
+    model = onnx_text.model("""(float[1,3,32,48] x, float[1,3,1,1] gain, float[1,3] bias, float[1] rate) =>
+        (float[1,3,32,48] y) <int64[2] axes = {2, 3}> { a = Mul (x, gain) b = Unsqueeze (bias, axes)
+          c = Add (a, b) y = Mul (c, rate) }""")
+    resolution = resizefix.input_size(model, batch=batch).resolution
+    assert resolution.inferred == ("gain and bias: the batch stays as it is; input names the inputs that change",)
+    assert resizefix.input_size(model, batch=batch, input="x").resolution.inferred == ()
+    assert not any("batch" in text for text in resizefix.input_size(model, size=(64, 48)).resolution.inferred)

@@ -92,6 +92,7 @@ SENTENCES = {
     "library.input-size-no-batch": "no image input has an axis of a batch: {shapes} is read as channels, height and width",
     "library.input-size-of-one-size": "{why}. {names} were given one size, and need not have it: input-size --input gives it to one alone",
     "library.input-size-shapes-alone": "shapes of inputs stand alone: give every --input a shape, and leave out SIZE, --batch and --like",
+    "library.input-size-batch-stays": "{names}: the batch stays as it is; --input names the inputs that change",
     "library.input-size-stays-open": "{name}: its size stays open, as its channels are none of a picture; --input names the inputs that change",
     "library.input-size-stays": "{name}: its size {size} stays; --input names the inputs that change",
     "library.parser": "{parser}",

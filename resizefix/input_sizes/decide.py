@@ -12,7 +12,7 @@ from functools import partial
 from resizefix.input_sizes.flow import Flow
 from resizefix.input_sizes.margins import cuts, even_pads, few, halves, pads, tails
 from resizefix.input_sizes.refusal import FOLLOW, KEEP, OF_PARTS, refuse
-from resizefix.input_sizes.two_readings import follow_shares, refuse_loose_tables, refuse_two_readings
+from resizefix.input_sizes.two_readings import follow_shares, listed_again, refuse_loose_tables, refuse_two_readings
 from resizefix.shapes.expression import Dim
 from resizefix.shapes.operand import attribute_of
 from resizefix.shapes.reading import ResizeUse, Split
@@ -29,7 +29,7 @@ Rule = Callable[[Flow], None]
 def tiers() -> tuple[tuple[Rule, ...], ...]:
     """The rules, those first that recognise the most: within a tier, their order does not matter."""
     return (
-        (halves, _samplings, _splits, _pools, partial(cuts, refusing=False)),
+        (halves, _samplings, _splits, listed_again, _pools, partial(cuts, refusing=False)),
         (pads, few),
         (_joined_resizes,),
         (partial(_resizes, last=False),),

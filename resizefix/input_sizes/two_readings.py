@@ -31,6 +31,22 @@ _ONE_OFF = [
 _SHARES = (2, 3, 4, 5, 8, 10, 16)  # of all values, where that many are chosen
 
 
+def listed_again(flow: Flow) -> None:
+    """An Expand to the very list that a Reshape before it has puts back the axes that were reduced between them: its
+    sizes are those of the Reshape, whichever of them follow."""
+    lists = flow.operands.lists
+    reshaped = [(place, use) for place, use in lists.items() if flow.nodes[place.node].op_type == "Reshape"]
+    for place, use in lists.items():
+        if flow.nodes[place.node].op_type != "Expand" or flow.keeps(flow.labels[place.node]):
+            continue
+        before = [
+            one for earlier, one in reshaped if earlier.node < place.node and np.array_equal(one.array, use.array)
+        ]
+        for dim, same in zip(use.dims, before[-1].dims if before else (), strict=False):
+            if dim is not None and same is not None and flow.is_open(dim):
+                flow.bind(dim, same)
+
+
 def refuse_two_readings(flow: Flow) -> None:
     """Raises SizeRefusedError for a node whose numbers are as likely to follow the input as to stay."""
     for rule in (

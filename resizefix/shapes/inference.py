@@ -79,7 +79,8 @@ def by_schema(node: NodeProto, opset: int, type_of: TypeOf, constant_of: Constan
         schema = defs.get_schema(_LIKE.get(node.op_type, node.op_type), opset, domain)
         imports = [helper.make_opsetid(domain, opset)]
         given = inputs | {name: TypeProto() for name in node.input if name and name not in inputs}
-        types |= shape_inference.infer_node_outputs(schema, node, given, data, opset_imports=imports)
+        own = _with_attributes_of(schema, node)
+        types |= shape_inference.infer_node_outputs(schema, own, given, data, opset_imports=imports)
     except (*_OF_ONNX, KeyError, ValueError, RuntimeError):
         pass  # no such operator, an operand of unknown type, or an invalid node: its sizes stay unknown
     position = _SIZES.get(node.op_type)
@@ -89,6 +90,18 @@ def by_schema(node: NodeProto, opset: int, type_of: TypeOf, constant_of: Constan
         if rank is not None and elem_type:
             types[node.output[0]] = helper.make_tensor_type_proto(elem_type, [None] * rank)
     return types
+
+
+def _with_attributes_of(schema: defs.OpSchema, node: NodeProto) -> NodeProto:
+    """The node without attributes that its version does not have: exporters write them, and runtimes pass over them."""
+    spare = [attribute for attribute in node.attribute if attribute.name not in schema.attributes]
+    if not spare:
+        return node
+    own = NodeProto()
+    own.CopyFrom(node)
+    for attribute in spare:
+        own.attribute.remove(attribute)
+    return own
 
 
 def _listed_rank(node: NodeProto, position: int, type_of: TypeOf) -> int | None:

@@ -51,3 +51,21 @@ def test_a_map_of_one_row_is_flattened_as_the_larger_ones_that_it_is_joined_to(b
 @pytest.mark.parametrize("build", [one_line, one_row_of_all])
 def test_the_one_in_front_is_the_image_where_a_side_of_the_map_is_one_too(build):
     assert_follows(build, (16, 48), old=LOW)
+
+
+def strips(n, h, w):
+    """Four strips, each spread over its columns again."""
+    y = n.ReduceMean(n.Reshape(n.conv("x", 3, 2), [1, 2, h, 4, w // 4]), axes=[4], keepdims=1)
+    return n.Reshape(n.Expand(y, [1, 2, h, 4, w // 4]), [1, 2, h, w])
+
+
+def windows(n, h, w):
+    """Windows of 12 columns instead."""
+    y = n.ReduceMean(n.Reshape(n.conv("x", 3, 2), [1, 2, h, w // 12, 12]), axes=[4], keepdims=1)
+    return n.Reshape(n.Expand(y, [1, 2, h, w // 12, 12]), [1, 2, h, w])
+
+
+@pytest.mark.parametrize("size", [(48, 96), "any"])
+@pytest.mark.parametrize(("build", "reading"), [(strips, "inner-follows"), (windows, "outer-follows")])
+def test_what_is_expanded_to_the_list_of_a_reshape_follows_with_it(build, reading, size):
+    assert_follows(build, size, read=[("Reshape_1", reading)], at=[(48, 96)])

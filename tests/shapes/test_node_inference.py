@@ -132,6 +132,11 @@ def test_a_node_that_is_not_valid_has_no_type():
     assert dims(model, "y") is None
 
 
+def test_an_attribute_that_its_version_does_not_have_is_passed_over_as_in_whole_models():
+    model = model_of(17, "g (float[1,1,A,B] x) => (float[C,D,E,F] y) { y = ReduceMean<noop_with_empty_axes=0>(x) }")
+    assert dims(model, "y") == (1, 1, 1, 1)
+
+
 RESIZES = [
     (10, "float[4] s = {1, 1, 1.8, 2}", "Resize(x, s)", (1, 1, None, 10)),
     (9, "float[4] s = {1, 1, 1.8, 2}", "Upsample(x, s)", (1, 1, None, 10)),

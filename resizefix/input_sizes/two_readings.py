@@ -207,6 +207,8 @@ def _steps(flow: Flow) -> None:
         cut = _numbers(flow, node)
         if steps is None or not dims or steps.size != 1 or len(cut) != 3 or flow.keeps(flow.labels[index]):
             continue
+        if not -len(dims) <= cut[2] < len(dims):
+            continue
         step, dim = int(steps.flat[0]), dims[cut[2]]
         if step > _SMALL and flow.sizes.varies(dim) and (dim.old or 0) // step in _PARTS:
             said = {"old": dim.old, "numbers": [step]}
@@ -221,6 +223,7 @@ def _windows_of_a_share(flow: Flow) -> None:
         if (
             len(dims) != 2
             or len(kernel) != 2
+            or min(kernel) < 2
             or flow.choices.of(flow.labels[index]) is not None
             or not any(map(flow.sizes.varies, dims))
         ):
@@ -228,7 +231,7 @@ def _windows_of_a_share(flow: Flow) -> None:
         shares = {Fraction(dim.old or 1, length) for dim, length in zip(dims, kernel, strict=True)}
         share = shares.pop()
         overlaps = list(attribute_of(node, "strides") or (1, 1)) != list(kernel)
-        if not shares and share in _PARTS and kernel[0] != kernel[1] and min(kernel) > 1 and overlaps:
+        if not shares and share in _PARTS and kernel[0] != kernel[1] and overlaps:
             said = {"kernel": list(kernel), "bins": [int(share)] * 2}
             raise asked(flow.labels[index], list(kernel), "origins.input-size-pool", {KEEP: against(KEEP)}, **said)
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from fractions import Fraction
 from functools import cached_property
 from itertools import islice, pairwise, product
+from math import prod
 
 import numpy as np
 from onnx import NodeProto
@@ -18,7 +19,7 @@ from resizefix.input_sizes.conventions import against
 from resizefix.input_sizes.flow import Flow
 from resizefix.input_sizes.operands import Place
 from resizefix.input_sizes.own_numbers import is_own
-from resizefix.input_sizes.refusal import KEEP, asked, refuse
+from resizefix.input_sizes.refusal import FOLLOW, KEEP, asked, refuse
 from resizefix.input_sizes.scalar_use import USUAL, ScalarUse, alike, distinct, formula, is_written, reading
 from resizefix.input_sizes.taints import Taint
 from resizefix.shapes.expression import Dim
@@ -330,9 +331,22 @@ class PlainNumbers:
                 doubtful[place] = uses
                 continue
             made[place] = chosen or self._one_of(label, uses)
+            if array.size > 1 and self._are_points_of_fixed(place) and self.flow.choices.of(label) is None:
+                readings = {name: against(name) for name in (KEEP, FOLLOW)}
+                raise asked(label, shown, "origins.input-size-numbers", readings, numbers=shown)
             if array.size > 1:
                 self.flow.assume(label, "divisor-as-large-as-the-map", value=shown)
         return made
+
+    def _are_points_of_fixed(self, place: Place) -> bool:
+        """Whether a list divides what a table of a map of fixed size was added to: the image may decide the steps of
+        such points, or not."""
+        node, operands = self.flow.nodes[place.node], self.flow.operands
+        if node.op_type not in _DIVIDING or any(map(self.sizes.varies, self.flow.dims.get(node.output[0]) or ())):
+            return False
+        makers = [maker for name in node.input if (maker := operands.maker(name)) is not None]
+        read = [name for maker in makers if maker.op_type in _SHIFTING for name in maker.input]
+        return any(operands.is_constant(name) and prod(operands.shape_of(name)) > _LONGEST_LIST for name in read)
 
     def _chosen(
         self, place: Place, label: str, uses: tuple[ScalarUse, ...], certain: Mapping[Place, ScalarUse]

@@ -234,3 +234,16 @@ def test_the_sides_of_a_volume_in_a_list_may_follow(size):
     made = resizefix.input_size(model, size=size, follow_input=question.nodes).model
     (found,), (right,) = ort_runs.run(made, feeds), ort_runs.run(voxels(16, 24, 16), feeds)
     np.testing.assert_array_equal(found, right)
+
+
+def points_of_a_fixed_map(n, h, w):
+    """Points in pixels of the image, a cell of a map of 20 by 28 apart, as shares of the image."""
+    small = n.Resize("x", "", "", [1, 3, 20, 28], mode="linear")
+    moved = n.Reshape(n.Transpose(n.conv(small, 3, 2), perm=[0, 2, 3, 1]), [1, -1, 2])
+    points = grid(np.arange(20) * (h // 20), np.arange(28) * (w // 28)).reshape(2, -1).T[None]
+    return n.Div(n.Sub(n.floats(points), moved), n.floats([w, h]))
+
+
+@pytest.mark.parametrize("size", [NEW, "any"])
+def test_shares_of_points_on_a_map_of_fixed_size_are_asked_for(size):
+    assert refused(built(points_of_a_fixed_map, OLD), size) == ("Div_5", "origins.input-size-numbers")

@@ -51,6 +51,7 @@ _SMALLEST = 4
 """Sizes up to here are not looked for, nor whole numbers up to it: they stand for themselves."""
 _WRITTEN = (0.25, 0.5, 0.75, 1.5, 2.5, 3.5)
 _SCALING = frozenset({"Mul", "Div"})
+_COMPARING = frozenset({"Less", "LessOrEqual", "Greater", "GreaterOrEqual"})
 _PARTS = {name: form for name, form in EVERY_FORM.items() if {step for step, _ in form.steps} <= {"Mul", "Div"}}
 _OF_LEVELS = {"Div": {"whole": FORMS["whole"]}, "Mul": {name: FORMS[name] for name in ("reciprocal", "two over")}}
 """Forms of the size of another level that are looked for."""
@@ -91,7 +92,8 @@ def loose_numbers(
             ):
                 continue
             is_scale = _is_scale(flow, node)
-            formulas = _formulas(flow, sizes, array) if not is_scale and not _is_plain(array) else []
+            is_plain = _is_plain(array) and not _bounds_positions(node, array, taint)
+            formulas = _formulas(flow, sizes, array) if not is_scale and not is_plain else []
             if not is_scale and _is_plain(array) and node.op_type in _SCALING:
                 formulas = [*_formulas(flow, taint.summed, array), *_formulas(flow, near, array, FORMS)]
                 formulas += _formulas(flow, flow.sizes.sides if near else (), array, _PARTS)
@@ -253,6 +255,11 @@ def _is_plain(array: Array) -> bool:
     """Whether a number mostly stands for itself: a small whole one, or quarters."""
     size = abs(float(array.flat[0]))
     return not np.isfinite(size) or size in _WRITTEN or (size <= _SMALLEST and size == np.floor(size))
+
+
+def _bounds_positions(node: NodeProto, array: Array, taint: Taint) -> bool:
+    """Whether positions are compared with a number: also a small one may be a share of their axis."""
+    return node.op_type in _COMPARING and bool(taint.along) and not taint.is_mixed and abs(float(array.flat[0])) > 1
 
 
 def _forms_of(flow: Flow, dim: Dim) -> Iterable[str]:

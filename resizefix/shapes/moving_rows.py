@@ -89,6 +89,9 @@ def gather_elements(n: NodeSizes) -> list[DimList]:
     for place, (dim, index) in enumerate(zip(dims, indices, strict=True)):
         if place != axis and dim.old == index.old and index.kind == "var":
             n.meet(index, dim)
+    whole = dims[axis].old == indices[axis].old and (dims[axis].old or 0) >= FEW
+    if whole and n.sizes.fixed(dims[axis]) is None and n.may_follow(1):
+        n.notes.positions.append((n.label, dims[axis], (indices[axis],)))
     return [tuple(n.sizes.resolve(dim) for dim in indices)]
 
 

@@ -60,9 +60,6 @@ def _olds(dims: Iterable[Dim]) -> str:
     return " x ".join(str(dim.old) for dim in dims)
 
 
-# ---- grids ----
-
-
 def _samplings(flow: Flow) -> None:
     """A grid that is as large as the map which is sampled at it has a position for each of its samples."""
     for label, sides, grid in flow.samplings:
@@ -102,11 +99,12 @@ def _splits(flow: Flow) -> None:
 
 def _fixed_part(flow: Flow, split: Split) -> int | None:
     """0 where the outer factor is fixed, 1 for the inner one."""
-    votes: set[int] = set()
-    others = flow.solver.splits
+    votes = set[int]()
     if split.parts[0].old == 1:
         return _fixed_part_of_one(flow, split)
-    for other in others:
+    for other in flow.solver.splits:
+        if other.node == split.node and flow.sizes.varies(other.parts[1]):
+            votes.add(0)  # so became the other side of the map, to fit weights
         if other.whole.old == split.whole.old:
             continue
         same = [one.old == twin.old for one, twin in zip(split.parts, other.parts, strict=True)]

@@ -247,3 +247,23 @@ def points_of_a_fixed_map(n, h, w):
 @pytest.mark.parametrize("size", [NEW, "any"])
 def test_shares_of_points_on_a_map_of_fixed_size_are_asked_for(size):
     assert refused(built(points_of_a_fixed_map, OLD), size) == ("Div_5", "origins.input-size-numbers")
+
+
+def mirrored_by_elements(n, h, w):
+    """All of a row, backwards, by a table of indices."""
+    columns = np.broadcast_to(np.arange(w)[::-1], (1, 3, h, w)).astype(np.int64)
+    return n.GatherElements(n.conv("x", 3, 3), columns, axis=3)
+
+
+def columns_before_a_quarter(n, h, w):
+    """Columns before the fourth of sixteen."""
+    y = n.AveragePool(n.conv("x", 3, 2), kernel_shape=[4, 3], strides=[4, 3])
+    before = n.Less(n.Range(n.floats(0), n.floats(w // 3), n.floats(1)), n.floats(w // 12))
+    return n.Where(before, y, n.floats(0))
+
+
+@pytest.mark.parametrize("build", [mirrored_by_elements, columns_before_a_quarter])
+def test_indices_of_whole_rows_and_small_bounds_of_positions_are_asked_for_where_one_side_alone_changes(build):
+    model = built(build, OLD)
+    result = resizefix.input_size(model, size=(OLD[0], 96), on_refusal="return")
+    assert result.resolution.choices

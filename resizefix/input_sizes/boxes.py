@@ -74,9 +74,9 @@ def with_boxes(flow: Flow, label: str, table: Table, old: Array) -> Table:
             raise NoGridError
         if several and chosen in sized:  # of the centres nothing was said
             return _noted(flow, label, sized[chosen], centres[_OF_IMAGE])
-        for name, made in sized.items():
+        for name, changed in sized.items():
             joined = f"{name}+{centre}" if several else name
-            named[joined] = made
+            named[joined] = changed
             meanings[joined] = _meaning(name, centre if several else None)
     if chosen not in named:
         shares = dict.fromkeys(f"{number.value:.4g}" for number in _numbers(table) if _is_share(flow, number))
@@ -126,12 +126,12 @@ def _placed(grid: Grid) -> list[_Number]:
         if len(factors) == 1 and first in held and factors[0].old in _PAIRS:
             columns = held.index(first)
         first += len(factors)
-    made = []
+    numbers = []
     positions = np.ndindex(*[grid.dims[axis].old or 1 for axis in held])
     for position, channel in zip(positions, grid.channels, strict=True):
         box = position if columns is None else position[:columns] + position[columns + 1 :]
-        made.append(_Number(grid, channel, None if columns is None else position[columns], box))
-    return made
+        numbers.append(_Number(grid, channel, None if columns is None else position[columns], box))
+    return numbers
 
 
 def _numbers(table: Table) -> Iterator[_Number]:
@@ -257,12 +257,12 @@ def _in_pixels(flow: Flow, table: Table) -> dict[str, Table]:
     for name, order in _ORDERS.items() if flow.sizes.sides else ():
         with contextlib.suppress(NoGridError):
             cuts = [_cut_of(flow, grid, order) for grid in _grids(table)]
-            told = {cut for cut in cuts if cut is not None}
-            if len(told) > 1:
+            stated = {cut for cut in cuts if cut is not None}
+            if len(stated) > 1:
                 raise NoGridError
-            for cut in told or (False, True):
-                made = _changed(table, partial(_sized, flow, order, 1.0 if cut else None))
-                ways[name + _CUT if cut else name] = made
+            for cut in stated or (False, True):
+                changed = _changed(table, partial(_sized, flow, order, 1.0 if cut else None))
+                ways[name + _CUT if cut else name] = changed
     return ways
 
 
@@ -282,9 +282,9 @@ def _share(flow: Flow, order: Order, one: _Number, numbers: Sequence[_Number]) -
     """The pixels of a number; of one that is the whole side, those of the other side of its box."""
     side = _side_of(flow, order, one)
     if one.value == 1:
-        beside = (one.column or 0) ^ 1
-        twin = next((other for other in numbers if other.box == one.box and other.column == beside), None)
-        share = _share(flow, order, twin, ()) if twin is not None and 0 < twin.value < 1 else None
+        other_column = (one.column or 0) ^ 1
+        opposite = next((other for other in numbers if other.box == one.box and other.column == other_column), None)
+        share = _share(flow, order, opposite, ()) if opposite is not None and 0 < opposite.value < 1 else None
         if share is None or share.pixels < (side.old or 0):
             raise NoGridError
         return Share(share.pixels, side)
@@ -300,14 +300,14 @@ def _share(flow: Flow, order: Order, one: _Number, numbers: Sequence[_Number]) -
 def _cut_of(flow: Flow, grid: Grid, order: Order) -> bool | None:
     """Whether boxes are cut at the whole image; None where no box is larger."""
     numbers = _placed(grid)
-    told = set()
+    cuts = set()
     for one in numbers:
         if one.channel.sequence is None and one.value >= 1:
             larger = one.value > 1 or _share(flow, order, one, numbers).pixels > (_side_of(flow, order, one).old or 0)
-            told |= {one.value == 1} if larger else set()
-    if len(told) > 1:
+            cuts |= {one.value == 1} if larger else set()
+    if len(cuts) > 1:
         raise NoGridError
-    return next(iter(told), None)
+    return next(iter(cuts), None)
 
 
 def _side_of(flow: Flow, order: Order, one: _Number) -> Dim:

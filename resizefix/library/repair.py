@@ -1,6 +1,6 @@
 """`resizefix.repair`: broken or fragile resizes fixed, and verified.
 
-Each axis that has a length of its own gets a name of its own; pixels that no scale takes are gathered as in PyTorch.
+Names of dimensions that stand for two lengths are parted; pixels that no scale takes are gathered as in PyTorch.
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ from fractions import Fraction
 from functools import partial
 
 from resizefix.input_sizes.flow import Flow
+from resizefix.input_sizes.held_numbers import refuse_held
 from resizefix.input_sizes.margins import cuts, even_pads, few, halves, pads, tails
 from resizefix.input_sizes.refusal import FOLLOW, KEEP, OF_PARTS, refuse
 from resizefix.input_sizes.two_readings import follow_shares, listed_again, refuse_loose_tables, refuse_two_readings
@@ -54,6 +55,7 @@ def decide(flow: Flow) -> None:
     _rest(flow)
     flow.solver.settle()
     refuse_two_readings(flow)
+    refuse_held(flow)
 
 
 def _olds(dims: Iterable[Dim]) -> str:

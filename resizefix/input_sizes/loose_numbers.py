@@ -101,6 +101,8 @@ def loose_numbers(
                 formulas += _formulas(flow, _of_lines(flow, every, taint), array, _OF_LEVELS[node.op_type])
             if near and not is_scale and node.op_type in _SCALING:
                 formulas += [use for dim in steps_of_fixed if (use := reading(dim, 0, "whole", array)) is not None]
+            if place in steps:
+                formulas += _formulas(flow, sizes, array)
             if place in steps and flow.choices.of(flow.labels[place.node]) is None:
                 _assume_step(flow, place, _named(flow, distinct(flow.sizes, formulas)))
                 continue
@@ -183,13 +185,14 @@ def assume_sizes(flow: Flow, found: dict[Place, ScalarUse], doubtful: Doubts, mi
         if array.size != 1 or place in doubtful:
             continue
         roots = list(_roots(flow, flow.nodes[place.node], array))
+        squares = list(_squares(flow, flow.nodes[place.node], use))
         said = flow.choices.of(label)
-        if roots and (said not in (None, FOLLOW) or (said is None and place in mixed)):
-            doubtful[place] = distinct(flow.sizes, [use, *roots])
+        if (roots or squares) and (said not in (None, FOLLOW) or (roots and said is None and place in mixed)):
+            doubtful[place] = distinct(flow.sizes, [use, *roots, *squares])
             del found[place]
             continue
-        taken = formula(flow.sizes, use) if roots else FOLLOW
-        others = dict.fromkeys((KEEP, *(formula(flow.sizes, root) for root in roots)))
+        taken = formula(flow.sizes, use) if roots or squares else FOLLOW
+        others = dict.fromkeys((KEEP, *(formula(flow.sizes, other) for other in (*roots, *squares))))
         flow.assume(label, "divisor-as-large-as-the-map", reading=taken, others=tuple(others), value=array.item())
 
 
@@ -199,6 +202,15 @@ def _roots(flow: Flow, node: NodeProto, array: Array) -> Iterator[ScalarUse]:
         if (dim.old or 0) > _SMALLEST and len(flow.sizes.atoms(dim)) > 1:
             uses = (reading(dim, 0, form, array) for form in ("root", "over root"))
             yield from (use for use in uses if use is not None)
+
+
+def _squares(flow: Flow, node: NodeProto, use: ScalarUse) -> Iterator[ScalarUse]:
+    """What the area of a square map near a node is as well: the square of a side."""
+    form = {"whole": "square", "reciprocal": "over square"}.get(use.form)
+    for side in _sizes_near(flow, node) if form is not None and not use.less else ():
+        other = reading(side, 0, form or "", use.array)
+        if other is not None and (side.old or 0) > _SMALLEST:
+            yield other
 
 
 def _assume_step(flow: Flow, place: Place, named: dict[str, ScalarUse]) -> None:

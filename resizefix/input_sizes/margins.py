@@ -15,6 +15,7 @@ from resizefix.shapes.sizes import Sizes
 
 _OF_A_WINDOW = 3  # as much is cut off both ends as a window or a shift leaves; more may be a share of the axis
 _USUAL_SHARE = 4  # halves, thirds, quarters
+_PARTS = (3, 4, 5, 6, 8, 10)  # into so many an axis is cut
 
 
 def halves(flow: Flow) -> None:
@@ -67,7 +68,7 @@ def cuts(flow: Flow, *, refusing: bool = True) -> None:
         elif begin + old == whole:
             flow.bind(length, sizes.minus(dim, first))
             continue
-        elif begin > 0 and whole - begin - old == begin and (begin <= _OF_A_WINDOW or said == "follow"):
+        elif begin > 0 and whole - begin - old == begin and (_is_margin(begin, whole) or said == "follow"):
             target = sizes.plus(dim, -2 * begin)
         elif begin == 0 and 2 * old == whole and (sizes.resolve(dim) in halved or said == "follow"):
             target = sizes.quotient(dim, sizes.const(2))
@@ -80,6 +81,11 @@ def cuts(flow: Flow, *, refusing: bool = True) -> None:
         flow.bind(length, target)
         if said is None and sizes.fixed(dim) is None:
             flow.assume(label, "cut-of-the-whole-axis", old=old)
+
+
+def _is_margin(begin: int, whole: int) -> bool:
+    """Whether so much is cut off each end as a window leaves, and no usual share of the axis."""
+    return begin <= _OF_A_WINDOW and (begin == 1 or begin not in (whole // part for part in _PARTS))
 
 
 def _first_samples(sizes: Sizes, dim: Dim, part: Fraction) -> Dim:

@@ -160,7 +160,10 @@ def _sides(flow: Flow, dim: Dim) -> set[int]:
 
 
 def _is_rounded_share(whole: int, number: int) -> bool:
-    """Whether a count that nobody writes is tenths of another one, rounded; or twentieths, where it is large."""
+    """Whether a count is a usual part of another one, rounded down; or nobody writes it, and it is tenths of that,
+    rounded, or twentieths, where it is large."""
+    if number > _FEWEST and number in (whole // part for part in _SHARES):
+        return True
     if number <= _MOST_CHOSEN or number % 5 == 0 or number & (number - 1) == 0:
         return False
     parts = range(1, 20) if number > 2 * _MOST_CHOSEN else range(2, 20, 2)

@@ -13,7 +13,8 @@ from resizefix.input_sizes.refusal import KEEP, asked
 
 _FEW = 8  # so many samples are cut out for their own sake
 _FEWEST = 4  # so many times a sample is repeated for its own sake
-_REPEATED = frozenset({"Expand", "Tile", "ConstantOfShape"})
+_REPEATED = {"Expand": 1, "Tile": 1, "ConstantOfShape": 3}
+"""Of how many axes at least: fewer that are filled with one number are biases and factors of channels."""
 
 
 _Held = tuple[str, object, str, dict[str, object]]
@@ -31,7 +32,7 @@ def _spread(flow: Flow) -> Iterator[_Held]:
     moving = {dim.old for dims in flow.dims.values() for dim in dims or () if flow.sizes.varies(dim)}
     for place, use in flow.operands.lists.items():
         node = flow.nodes[place.node]
-        if node.op_type not in _REPEATED or not flow.is_read(node.output[0]):
+        if node.op_type not in _REPEATED or len(use.dims) < _REPEATED[node.op_type] or not flow.is_read(node.output[0]):
             continue
         source = flow.dims.get(node.input[0]) or ()
         ahead = [None] * (len(use.dims) - len(source)) + [flow.sizes.fixed(dim) for dim in source]

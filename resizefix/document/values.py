@@ -29,6 +29,8 @@ from resizefix.scope_path import FunctionName
 
 Array = npt.NDArray[Any]
 Dims = tuple[int | str | None, ...]
+HALF = frozenset({TensorProto.FLOAT16, TensorProto.BFLOAT16})
+"""The element types of half precision."""
 
 
 def stored_values(body: GraphProto | FunctionProto) -> Iterator[ValueInfoProto]:

@@ -15,7 +15,7 @@ from resizefix.diagnostics import Diagnostic
 from resizefix.document.edits import NodeEdit
 from resizefix.document.scopes import DEFAULT_DOMAINS
 from resizefix.document.text import numbers_text
-from resizefix.document.values import Array
+from resizefix.document.values import HALF, Array
 from resizefix.faults.fault import Fault, Preferences
 from resizefix.faults.operators import left_out
 from resizefix.faults.resize_node import FLOAT, FLOAT16, INT64, ONE_TYPE, SAME_TYPE, Operand, ResizeNode, sizes_at
@@ -36,8 +36,7 @@ _NO_NUMBERS = (
     TensorProto.COMPLEX64,
     TensorProto.COMPLEX128,
 )  # onnxruntime casts these to no number
-_HALVES = (TensorProto.FLOAT16, TensorProto.BFLOAT16)
-_HALF_DTYPES = tuple(np.dtype(helper.tensor_dtype_to_np_dtype(half)) for half in _HALVES)
+_HALF_DTYPES = tuple(np.dtype(helper.tensor_dtype_to_np_dtype(half)) for half in HALF)
 
 
 def empty_operand(node: ResizeNode, _: Preferences) -> Fault | None:
@@ -69,7 +68,7 @@ def scales_of_another_type(node: ResizeNode, _: Preferences) -> Fault | None:
     operand = node.operands.get(node.places["scales"]) if node.opset >= 9 else None  # an attribute before
     if operand is None or operand.elem_type in (None, FLOAT) or operand.is_empty:
         return None
-    name = FLOAT16_EXTENT if operand.elem_type in _HALVES else OPERAND_TYPE
+    name = FLOAT16_EXTENT if operand.elem_type in HALF else OPERAND_TYPE
     because = Diagnostic("faults.scales-type", kind=_type_name(operand.elem_type))
     if operand.elem_type in _NO_NUMBERS:
         return Fault(name, because, Diagnostic("faults.no-numbers"))

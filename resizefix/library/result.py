@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.document.values import Dims
+from resizefix.document.values import HALF, Dims
 from resizefix.errors import RefusedError, ResizefixError
 from resizefix.outcome import ModelOutcome, Outcome, Status
 from resizefix.printable import InNotebook, summary
@@ -284,8 +284,6 @@ def measured(outcomes: Sequence[Outcome], moved: Collection[Site], verification:
 
     Runs at the default level do not count: there the original itself is fused, and its sums are in another order.
     """
-    from resizefix.verification.bounds import HALF  # with numpy, where something was changed
-
     runs = [run for run in verification.runs if not run.optimized]
     moves_half = any(site.elem_type in HALF for site in moved)
     same_bits = all(run.bitwise and run.from_scales is None for run in runs) and not moves_half

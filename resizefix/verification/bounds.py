@@ -18,6 +18,7 @@ from onnx import TensorProto, helper
 from resizefix.diagnostics import Diagnostic
 from resizefix.difference import Differences, ErrorBound
 from resizefix.document.document import Document
+from resizefix.document.values import HALF
 from resizefix.runtimes.inputs import Feeds, Value, shapes_of
 from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError
 from resizefix.scope_path import MAIN, Key
@@ -31,7 +32,6 @@ _FLIPPED = 1e-3  # of the largest value, on average: where single values of a qu
 
 # Half precision: two units in the last place of the largest value. A sum in another order is off by 1e-6, which is
 # enough to round the last bit the other way, once when a value is stored inside and once at the output.
-HALF = frozenset({TensorProto.FLOAT16, TensorProto.BFLOAT16})
 _UNITS = {np.dtype(np.float16).name: 2 * 2.0**-10, "bfloat16": 2 * 2.0**-7}
 
 

@@ -18,7 +18,6 @@ from onnx import NodeProto
 from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.dialect import RESIZES
 from resizefix.document.values import Array
-from resizefix.input_sizes.conventions import against
 from resizefix.input_sizes.flow import Flow
 from resizefix.input_sizes.operands import Place
 from resizefix.input_sizes.own_numbers import is_own
@@ -35,7 +34,6 @@ from resizefix.input_sizes.scalar_use import (
     reading,
 )
 from resizefix.input_sizes.taints import Taint, merged
-from resizefix.input_sizes.unread_numbers import divides_positions
 from resizefix.input_sizes.wide_families import in_wide_family
 from resizefix.shapes.expression import Dim
 
@@ -109,9 +107,6 @@ def loose_numbers(
             uses = doubtful.get(place)
             if uses is None and (of_pixels or is_own(flow, node, flow.nodes[place.node], array, found)):
                 continue
-            if not uses and not formulas and place == (index, 1) and divides_positions(flow, node, array, taint):
-                label, value = flow.labels[index], array.flat[0].item()
-                raise asked(label, value, "origins.input-size-divides-positions", {KEEP: against(KEEP)}, value=value)
             must = uses is not None or (
                 not is_scale and in_wide_family(array, _lengths_near(flow, sizes), lengths, areas if sizes else ())
             )

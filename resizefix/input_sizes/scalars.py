@@ -17,6 +17,7 @@ from resizefix.input_sizes.node_reading import NodeReading
 from resizefix.input_sizes.operands import Place
 from resizefix.input_sizes.own_numbers import is_own
 from resizefix.input_sizes.plain_numbers import SMALL, PlainNumbers
+from resizefix.input_sizes.position_numbers import refuse_position_numbers
 from resizefix.input_sizes.scalar_use import FORMS, SHARES, ScalarUse, alike, distinct, reading
 from resizefix.input_sizes.tables import Table
 from resizefix.input_sizes.taints import Taint, channels_after, chosen_along, merged, table_taint
@@ -50,6 +51,7 @@ def scalars(flow: Flow, tables: Mapping[Place, Table]) -> dict[Place, ScalarUse]
     found = search.found | search.plain.decide(search.found, search.doubtful)
     assume_sizes(flow, found, search.doubtful, search.mixed | search.plain.uncounted)
     loose_numbers(flow, found, search.doubtful, search.plain.pixels, search.numbers_read, search.taints, search.steps)
+    refuse_position_numbers(flow, search.taints, found, search.steps)
     return found
 
 

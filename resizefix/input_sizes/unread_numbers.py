@@ -1,14 +1,13 @@
 """Numbers of which no formula of one size is known, and that sizes made all the same: they are asked for.
 
-Quotients of two sizes of a side, as of two levels of a pyramid or of a map and a resize to a size of its own; matrices
-that move points, as those of a camera; and what positions are divided by.
+Quotients of two sizes of a side, as of two levels of a pyramid or of a map and a resize to a size of its own; and
+matrices that move points, as those of a camera.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Container, Iterator
-from fractions import Fraction
 from itertools import product
 
 import numpy as np
@@ -19,8 +18,7 @@ from resizefix.input_sizes.conventions import against
 from resizefix.input_sizes.flow import Flow
 from resizefix.input_sizes.operands import Place
 from resizefix.input_sizes.refusal import FOLLOW, KEEP, asked
-from resizefix.input_sizes.scalar_use import USUAL, MixedUse, ScalarUse, is_written, reading
-from resizefix.input_sizes.taints import Taint
+from resizefix.input_sizes.scalar_use import MixedUse, ScalarUse, is_written, reading
 from resizefix.shapes.expression import Dim
 
 _SCALING, _SHIFTING = frozenset({"Mul", "Div"}), frozenset({"Add", "Sub"})
@@ -106,18 +104,6 @@ def _sizes_of(flow: Flow, dim: Dim) -> Iterator[float]:
     old = dim.old or 0
     if old > 2 * _SMALLEST and flow.sizes.varies(dim):
         yield from (old, old - 1, old / 2, (old - 1) / 2)
-
-
-def divides_positions(flow: Flow, node: NodeProto, array: Array, taint: Taint) -> bool:
-    """Whether a number makes shares of positions that stand by themselves, and is no usual factor or step."""
-    number = abs(float(array.flat[0]))
-    alone = taint.is_index or taint.channels is not None or not any(map(flow.is_moving, node.input))
-    if node.op_type != "Div" or not taint.along or taint.is_mixed or not alone or number <= _SMALLEST:
-        return False
-    turns = Fraction(number / np.pi).limit_denominator(USUAL)
-    is_angle = bool(np.isclose(float(turns) * np.pi, number, rtol=1e-6))
-    is_power = float(np.log2(number)).is_integer()
-    return not (is_angle or is_power or any(flow.sizes.stride(dim) == number for dim in taint.along))
 
 
 def _quotients(flow: Flow, name: str) -> Iterator[float]:

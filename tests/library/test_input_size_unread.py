@@ -128,7 +128,7 @@ ASKED = [
     (over_unbiased, "Div_4", "origins.input-size-number"),
     (flow_of_a_fixed_map, "Mul_3", "origins.input-size-quotients"),
     (corners_of_two_levels, "Mul_2", "origins.input-size-quotients"),
-    (over_the_diagonal, "Div_3", "origins.input-size-divides-positions"),
+    (over_the_diagonal, "Div_3", "origins.input-size-number"),
     (camera, "MatMul_2", "origins.input-size-matrix"),
     (camera_of_halves, "MatMul_2", "origins.input-size-matrix"),
     (halves_on_a_diagonal, "MatMul_3", "origins.input-size-matrix"),

@@ -1,0 +1,115 @@
+"""What scales or shifts positions, and is no number that positions have at any size: it is asked for.
+
+A position on a map becomes a pixel by the map's stride, a cell's centre by half of it, an angle by a multiple of π. All
+other numbers that meet positions, or the grid that a map is sampled at, may have been computed of this size: shares of
+another screen, the bars of a letterbox, the last pixel less half a stride.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Container, Mapping, Sequence
+from fractions import Fraction
+
+import numpy as np
+from onnx import NodeProto
+
+from resizefix.document.values import Array
+from resizefix.input_sizes.conventions import against
+from resizefix.input_sizes.flow import Flow
+from resizefix.input_sizes.operands import Place
+from resizefix.input_sizes.refusal import KEEP, asked
+from resizefix.input_sizes.scalar_use import USUAL, is_written
+from resizefix.input_sizes.taints import Taint, merged
+
+_SCALING, _SHIFTING = frozenset({"Mul", "Div"}), frozenset({"Add", "Sub"})
+_LONGEST = 8  # numbers in a list of coordinates
+_SIMPLE = (0.0, 0.5, 1.0, 2.0)
+_TINY = 1e-3  # what keeps a number from 0
+_SMALL = 4
+_OF_A_BOX = 4  # coordinates: the corners of boxes are whole pixels from a centre
+_LAYERS = frozenset({"MatMul", "Gemm", "Conv", "Einsum"})  # what a bias is added to
+_MADE_OF = (
+    _SCALING
+    | _SHIFTING
+    | {"Concat", "Transpose", "Reshape", "Split", "Slice", "Unsqueeze", "Squeeze", "Cast", "Stack", "Gather", "Expand"}
+)
+
+
+def refuse_position_numbers(
+    flow: Flow, taints: Mapping[str, Taint], decided: Container[Place], steps: Container[Place]
+) -> None:
+    """Raises SizeRefusedError for the first node with such numbers. `taints` say what the values of each tensor are
+    made of; numbers of `decided` follow or were asked for, those of `steps` are pixels."""
+    sampling = _before_grids(flow)
+    for index, node in enumerate(flow.nodes):
+        label = flow.labels[index]
+        if node.op_type not in _SCALING | _SHIFTING or flow.choices.of(label) is not None or label in flow.conventional:
+            continue
+        if not any(map(flow.is_read, node.output)):
+            continue
+        for position, name in enumerate(node.input):
+            place = Place(index, position)
+            array = None if place in decided or place in steps else _numbers(flow, name, node.op_type in _SCALING)
+            if array is None or place in flow.operands.lists or _is_bias(flow, node, position):
+                continue
+            taint = merged(taints.get(other) for other in node.input)
+            on_positions = bool(taint.along) and not taint.is_mixed
+            if (on_positions or index in sampling) and not _are_usual(flow, node, array, taint):
+                value = array.item() if array.size == 1 else array.ravel().tolist()
+                code = "origins.input-size-divides-positions"
+                raise asked(label, value, code, {KEEP: against(KEEP)}, value=value)
+
+
+def _numbers(flow: Flow, name: str, also_whole: bool) -> Array | None:
+    """A few numbers of the file; those of a type of whole numbers only if `also_whole`."""
+    operands = flow.operands
+    if not name or not operands.is_constant(name) or math.prod(operands.shape_of(name)) > _LONGEST:
+        return None
+    array = operands.array(name)
+    kinds = "fiu" if also_whole else "f"
+    return array if array is not None and array.dtype.kind in kinds and array.size else None
+
+
+def _is_bias(flow: Flow, node: NodeProto, position: int) -> bool:
+    """Whether a layer, and not positions, made what the numbers are added to."""
+    makers = (flow.operands.maker(name) for at, name in enumerate(node.input) if at != position)
+    return node.op_type in _SHIFTING and any(maker is not None and maker.op_type in _LAYERS for maker in makers)
+
+
+def _before_grids(flow: Flow) -> frozenset[int]:
+    """The nodes that make the grids at which maps are sampled that follow the input, as far as numbers alone move and
+    scale them."""
+    producers, made = flow.operands.scope.producers, set[int]()
+    for node in flow.nodes:
+        dims = flow.dims.get(node.input[0]) if node.op_type == "GridSample" else None
+        pending = [node.input[1]] if any(map(flow.sizes.varies, dims or ())) else []
+        while pending:
+            index = producers.get(pending.pop())
+            if index is not None and index not in made and flow.nodes[index].op_type in _MADE_OF:
+                made.add(index)
+                pending += flow.nodes[index].input
+    return frozenset(made)
+
+
+def _are_usual(flow: Flow, node: NodeProto, array: Array, taint: Taint) -> bool:
+    """Whether positions meet such numbers at any size of the input."""
+    strides = {stride for dim in taint.along if (stride := flow.sizes.stride(dim)) is not None}
+    numbers = [abs(float(number)) for number in array.flat]
+    if node.op_type in _SHIFTING:
+        centres = {part for stride in strides for part in (stride, stride / 2, (stride - 1) / 2)}
+        most = math.inf if array.size >= _OF_A_BOX else max(_SMALL, *strides, 0)
+        return all(
+            number in _SIMPLE or number in centres or number < _TINY or (number <= most and number == int(number))
+            for number in numbers
+        )
+    apart = len(set(numbers)) > 1 and not set(numbers) <= {0.0, 1.0}
+    return not apart and all(_is_usual_factor(number, array.dtype, strides) for number in set(numbers))
+
+
+def _is_usual_factor(number: float, dtype: np.dtype[np.generic], strides: Container[float] | Sequence[float]) -> bool:
+    if number == 0 or number in strides or float(np.log2(number)).is_integer():
+        return True
+    turns = Fraction(number / np.pi).limit_denominator(USUAL)
+    is_angle = bool(np.isclose(float(turns) * np.pi, number, rtol=1e-6))
+    return is_angle or is_written(np.array([number], dtype))

@@ -46,8 +46,7 @@ def _cut(flow: Flow) -> Iterator[_Held]:
     """Cuts of a fixed number of samples, most of all that there are, from an axis that follows the input."""
     for label, dim, first, length in flow.cuts:
         begin, held = flow.sizes.fixed(first), flow.sizes.fixed(length)
-        most = max(_FEW, (dim.old or 0) / 2)
-        if begin is not None and held is not None and held > most and flow.sizes.varies(dim):
+        if begin is not None and held is not None and held >= max(_FEW, (dim.old or 0) / 2) and flow.sizes.varies(dim):
             cut = [begin, begin + held]
             yield label, cut, "origins.input-size-cut", {"old": dim.old, "numbers": cut}
 

@@ -40,7 +40,7 @@ from resizefix.shapes.expression import Dim
 Doubts = dict[Place, Sequence[ScalarUse]]
 NumbersRead = Callable[[int, NodeProto], Iterable[Place]]
 _MEETING = frozenset(
-    {"Add", "Sub", "Mul", "Div", "Mod", "Pow", "Min", "Max", "Clip", "Where", "Less", "LessOrEqual", "Greater"}
+    {"Add", "Sub", "Sum", "Mul", "Div", "Mod", "Pow", "Min", "Max", "Clip", "Where", "Less", "LessOrEqual", "Greater"}
     | {"GreaterOrEqual", "Equal", "OneHot", "Trilu", "Range", "CumSum", "EyeLike"}
 )
 _NEVER = frozenset({("Pow", 1), ("OneHot", 2), ("CumSum", 1)})

@@ -55,7 +55,7 @@ def _indices(flow: Flow, place: Place) -> None:
     node, label = flow.nodes[place.node], flow.labels[place.node]
     dims = _data_dims(flow, place)
     name = node.input[place.position]
-    if flow.keeps(label) or not dims or not flow.is_moving(node.input[0]) or _follows(flow, place):
+    if flow.keeps(label) or not any(map(flow.sizes.varies, dims)) or _follows(flow, place):
         return
     if _are_of_a_mask(flow, name):
         raise asked(

@@ -1,6 +1,7 @@
 """Numbers that scale activations and attention: they are not sizes, even where a size has the same value."""
 
 from collections.abc import Container, Iterator, Sequence
+from functools import partial
 
 from onnx import NodeProto
 
@@ -12,6 +13,7 @@ from resizefix.shapes.operand import attribute_of
 _MOVING = frozenset({"Reshape", "Transpose", "Identity", "Cast", "Unsqueeze", "Squeeze", "Expand"})
 _FARTHEST = 6  # nodes that move values between a product of matrices and what scales it
 _RELU = 6  # what ReLU6 clips to
+_STEEPEST, _HALF = 8, 0.5  # of a hard sigmoid: clip(x / 5 + 0.5, 0, 1)
 _ROOTS = {"Mul": (-0.5, -0.25), "Div": (0.5, 0.25)}  # the scale of attention, or half of it for each factor
 
 
@@ -31,8 +33,8 @@ def is_own(flow: Flow, node: NodeProto, inner: NodeProto, array: Array, sizes: C
 def _is_range(flow: Flow, node: NodeProto, array: Array, sizes: Container[Place]) -> bool:
     """Whether it divides values that were clipped to 0 up to this number, as in relu6(x + 3) / 6, also multiplied by x
     (hard swish); or values that are clipped to 0 up to 1 afterwards, as in clip(x / 5 + 0.5, 0, 1)."""
-    for shifted in flow.operands.readers(node.output[0]):
-        shifts = shifted.op_type == "Add" and any(map(flow.operands.is_constant, shifted.input))
+    for shifted in flow.operands.readers(node.output[0]) if _is_slope(node, array) else ():
+        shifts = shifted.op_type == "Add" and any(map(partial(_is_half, flow), shifted.input))
         clips = flow.operands.readers(shifted.output[0]) if shifts else []
         if any(_limit(flow, clip.output[0], sizes) == 1 for clip in clips):
             return True
@@ -43,6 +45,18 @@ def _is_range(flow: Flow, node: NodeProto, array: Array, sizes: Container[Place]
     limits = (_limit(flow, name, sizes) for name in read)
     known = [array.dtype.type(limit) for limit in limits if limit is not None]
     return any(array.flat[0] == (1 / limit if node.op_type == "Mul" else limit) for limit in known)
+
+
+def _is_slope(node: NodeProto, array: Array) -> bool:
+    """Whether a number is such as exporters divide the input of a hard sigmoid by, or multiply it by one over it."""
+    number = abs(float(array.flat[0]))
+    return 1 <= (number if node.op_type == "Div" else 1 / number if number else 0) <= _STEEPEST
+
+
+def _is_half(flow: Flow, name: str) -> bool:
+    operands = flow.operands
+    array = operands.array(name) if operands.is_constant(name) and operands.shape_of(name) in ((), (1,)) else None
+    return array is not None and bool(array.flat[0] == _HALF)
 
 
 def _limit(flow: Flow, name: str, sizes: Container[Place]) -> float | None:

@@ -28,10 +28,13 @@ SMALL = 4  # numbers up to here stand for themselves
 _LONGEST_LIST = 8
 _MOST_ORDERS = 8  # of sizes in a list that are offered
 _MOST_BOXES = 64  # numbers: the sizes of half as many anchors
+_LARGEST_BOX = 4  # times the image
 _WHOLE = 1e-4
 _DIVIDING = frozenset({"Div", "Mul", "Reciprocal"})
-_SHIFTING = frozenset({"Add", "Sub", "Mod", "Min", "Max", "Clip", "Less", "LessOrEqual", "Greater", "GreaterOrEqual"})
-_ADDING = frozenset({"Add", "Sub"})
+_SHIFTING = frozenset(
+    {"Add", "Sum", "Sub", "Mod", "Min", "Max", "Clip", "Less", "LessOrEqual", "Greater", "GreaterOrEqual"}
+)
+_ADDING = frozenset({"Add", "Sub", "Sum"})
 _OF_PIXELS = (255.0, 127.5)
 _TO_PIXELS = _DIVIDING | frozenset(
     {"Sub", "Add", "Clip", "Cast", "Transpose", "Identity", "Squeeze", "Unsqueeze", "Split", "Slice", "Concat"}
@@ -69,10 +72,17 @@ class PlainNumbers:
 
     def _are_pixel_shares(self, array: Array | None) -> bool:
         """Whether these are whole pixels over the image's height or width, or in turn over both: boxes of 10, 13."""
-        if array is None or array.dtype.kind != "f" or array.size < 2 or np.any(array <= 0) or np.any(array >= 2):
+        if (
+            array is None
+            or array.dtype.kind != "f"
+            or array.size < 2
+            or np.any(array <= 0)
+            or np.any(array >= _LARGEST_BOX)
+        ):
             return False
         sides = [dim.old or 1 for dim in self.sizes.sides]
-        turns = [sides, sides[::-1]] if len(sides) == 2 and array.size % 2 == 0 else []
+        both = [self.flow.images[0].old(name) or 1 for name in ("height", "width")]
+        turns = [both, both[::-1]] if array.size % 2 == 0 else []
         for turn in [[side] for side in sides] + turns:
             places = np.resize(turn, array.size)
             pixels = array.astype(np.float64).ravel() * places
@@ -264,10 +274,10 @@ class PlainNumbers:
                     for value, (dims, sure) in zip(array.ravel(), beside, strict=True)
                 ]
                 moves = any(self.sizes.varies(dim) for column in columns for dim in column)
-                told = all(columns) or any(column and sure for column, (_, sure) in zip(columns, beside, strict=True))
+                known = [bool(column) or value in (0, 1) for column, value in zip(columns, array.flat, strict=True)]
+                told = all(known) or any(column and sure for column, (_, sure) in zip(columns, beside, strict=True))
                 if not moves or (form in ("half", "two over") and not told):
                     continue
-                known = [bool(column) or value in (0, 1) for column, value in zip(columns, array.flat, strict=True)]
                 if not all(known):
                     raise refuse(label, "origins.input-size-numbers", numbers=array.ravel().tolist())
                 either: list[list[Dim | None]] = [[*column] or [None] for column in columns]

@@ -8,7 +8,7 @@ another screen, the bars of a letterbox, the last pixel less half a stride.
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Mapping
 from fractions import Fraction
 
 import numpy as np
@@ -18,11 +18,14 @@ from resizefix.document.values import Array
 from resizefix.input_sizes.conventions import against
 from resizefix.input_sizes.flow import Flow
 from resizefix.input_sizes.operands import Place
+from resizefix.input_sizes.own_numbers import is_own
 from resizefix.input_sizes.refusal import KEEP, asked
 from resizefix.input_sizes.scalar_use import USUAL, is_written
 from resizefix.input_sizes.taints import Taint, merged
 
-_SCALING, _SHIFTING = frozenset({"Mul", "Div"}), frozenset({"Add", "Sub"})
+_SCALING, _SHIFTING = frozenset({"Mul", "Div"}), frozenset({"Add", "Sub", "Sum"})
+_BOUNDING = frozenset({"Clip", "Min", "Max"})
+_ENDLESS = 1e4  # a bound that no position reaches
 _LONGEST = 8  # numbers in a list of coordinates
 _SIMPLE = (0.0, 0.5, 1.0, 2.0)
 _TINY = 1e-3  # what keeps a number from 0
@@ -44,7 +47,9 @@ def refuse_position_numbers(
     sampling = _before_grids(flow)
     for index, node in enumerate(flow.nodes):
         label = flow.labels[index]
-        if node.op_type not in _SCALING | _SHIFTING or flow.choices.of(label) is not None or label in flow.conventional:
+        if node.op_type not in _SCALING | _SHIFTING | _BOUNDING or label in flow.conventional:
+            continue
+        if flow.choices.of(label) is not None:
             continue
         if not any(map(flow.is_read, node.output)):
             continue
@@ -53,9 +58,12 @@ def refuse_position_numbers(
             array = None if place in decided or place in steps else _numbers(flow, name, node.op_type in _SCALING)
             if array is None or place in flow.operands.lists or _is_bias(flow, node, position):
                 continue
+            if node.op_type == "Clip" and is_own(flow, node, node, array, ()):
+                continue
             taint = merged(taints.get(other) for other in node.input)
-            on_positions = bool(taint.along) and not taint.is_mixed
-            if (on_positions or index in sampling) and not _are_usual(flow, node, array, taint):
+            on_positions = (bool(taint.along) and not taint.is_mixed) or index in sampling
+            unusual = on_positions and not _are_usual(flow, node, array, taint)
+            if unusual or (taint.summed and _is_count(node, array)):
                 value = array.item() if array.size == 1 else array.ravel().tolist()
                 code = "origins.input-size-divides-positions"
                 raise asked(label, value, code, {KEEP: against(KEEP)}, value=value)
@@ -69,6 +77,14 @@ def _numbers(flow: Flow, name: str, also_whole: bool) -> Array | None:
     array = operands.array(name)
     kinds = "fiu" if also_whole else "f"
     return array if array is not None and array.dtype.kind in kinds and array.size else None
+
+
+def _is_count(node: NodeProto, array: Array) -> bool:
+    """Whether a sum is divided by a whole number, as by how many values it has."""
+    number = abs(float(array.flat[0])) if array.size == 1 and node.op_type in _SCALING else 0.0
+    count = number if node.op_type == "Div" else round(1 / number) if number else 0
+    kind = array.dtype.type
+    return count > _SMALL and (number == int(count) if node.op_type == "Div" else kind(number) == kind(1 / count))
 
 
 def _is_bias(flow: Flow, node: NodeProto, position: int) -> bool:
@@ -96,20 +112,33 @@ def _are_usual(flow: Flow, node: NodeProto, array: Array, taint: Taint) -> bool:
     """Whether positions meet such numbers at any size of the input."""
     strides = {stride for dim in taint.along if (stride := flow.sizes.stride(dim)) is not None}
     numbers = [abs(float(number)) for number in array.flat]
-    if node.op_type in _SHIFTING:
-        centres = {part for stride in strides for part in (stride, stride / 2, (stride - 1) / 2)}
-        most = math.inf if array.size >= _OF_A_BOX else max(_SMALL, *strides, 0)
-        return all(
-            number in _SIMPLE or number in centres or number < _TINY or (number <= most and number == int(number))
-            for number in numbers
-        )
     apart = len(set(numbers)) > 1 and not set(numbers) <= {0.0, 1.0}
-    return not apart and all(_is_usual_factor(number, array.dtype, strides) for number in set(numbers))
+    if node.op_type not in _SCALING:
+        centres = {*_SIMPLE, *(part for stride in strides for part in (stride, stride / 2, (stride - 1) / 2))}
+        most = math.inf if array.size >= _OF_A_BOX else 0 if apart else max(_SMALL, *strides, 0)
+        others = [number for number in numbers if number not in centres and _TINY <= number < _ENDLESS]
+        return all(number <= most and number == int(number) for number in others)
+    if taint.is_index and node.op_type == "Mul":
+        return all(number in (0, 1) or number in strides for number in numbers)
+    sizes = _moving(flow) - strides
+    return not apart and all(_is_usual_factor(number, array.dtype, strides, sizes) for number in set(numbers))
 
 
-def _is_usual_factor(number: float, dtype: np.dtype[np.generic], strides: Container[float] | Sequence[float]) -> bool:
-    if number == 0 or number in strides or float(np.log2(number)).is_integer():
+def _moving(flow: Flow) -> set[float]:
+    """The sizes that follow the input, of any tensor."""
+    sizes = {dim.old or 0 for dims in flow.dims.values() for dim in dims or () if flow.sizes.varies(dim)}
+    return {float(size) for size in sizes if size > _SMALL}
+
+
+def _is_usual_factor(
+    number: float, dtype: np.dtype[np.generic], strides: Container[float], sizes: Container[float]
+) -> bool:
+    if number == 0 or number in strides:
         return True
+    if number in sizes:
+        return False
+    large = max(number, 1 / number)
     turns = Fraction(number / np.pi).limit_denominator(USUAL)
     is_angle = bool(np.isclose(float(turns) * np.pi, number, rtol=1e-6))
-    return is_angle or is_written(np.array([number], dtype))
+    is_power = any(float(power).is_integer() for power in (np.log2(number), np.log10(number)))
+    return is_angle or is_power or (large <= USUAL and is_written(np.array([number], dtype)))

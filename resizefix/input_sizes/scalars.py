@@ -26,7 +26,7 @@ from resizefix.shapes.operand import attribute_of
 from resizefix.shapes.sizes import Sizes
 
 _COMPARING = frozenset({"Less", "LessOrEqual", "Greater", "GreaterOrEqual"})
-_MEETING = _COMPARING | {"Add", "Sub", "Mul", "Div", "Mod", "Pow", "Min", "Max", "Clip", "Reciprocal", "Where"}
+_MEETING = _COMPARING | {"Add", "Sum", "Sub", "Mul", "Div", "Mod", "Pow", "Min", "Max", "Clip", "Reciprocal", "Where"}
 _PASSING = _MEETING - _COMPARING | frozenset(
     {"Concat", "Slice", "Reshape", "Transpose", "Split", "Gather", "Cast", "Expand", "Tile", "Unsqueeze", "Squeeze"}
     | {"Floor", "Ceil", "Round", "Neg", "Abs", "Sqrt", "Identity", "Flatten", "MatMul"}

@@ -18,13 +18,17 @@ from resizefix.input_sizes.conventions import against
 from resizefix.input_sizes.flow import Flow
 from resizefix.input_sizes.operands import Place
 from resizefix.input_sizes.refusal import FOLLOW, KEEP, asked
-from resizefix.input_sizes.scalar_use import MixedUse, ScalarUse, is_written, reading
+from resizefix.input_sizes.scalar_use import EVERY_FORM, MixedUse, ScalarUse, is_written, reading
 from resizefix.shapes.expression import Dim
+from resizefix.shapes.operand import attribute_of
 
-_SCALING, _SHIFTING = frozenset({"Mul", "Div"}), frozenset({"Add", "Sub"})
+_SCALING, _SHIFTING = frozenset({"Mul", "Div"}), frozenset({"Add", "Sub", "Sum"})
 _MATRICES = frozenset({"MatMul", "Gemm", "Einsum"})
 _AXES = 3  # of a volume
 _OF_TABLES = ("whole", "half", "reciprocal", "two over")
+_BESIDE = {"Gemm": ("alpha", "beta"), "Pad": ("value",)}
+"""Numbers of a node that it would read as an operand, were it a Mul or Add."""
+_OF_THEIR_OWN = (0.0, 0.5, 1.0, -1.0, 255.0, 114.0)  # the last: the grey that detectors are padded with
 _LONGEST = 8
 _WRITTEN_PARTS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16)  # 23/11 is a quotient of sizes
 _LARGEST = 4  # rows and columns of a matrix of points
@@ -35,6 +39,7 @@ def unread_numbers(flow: Flow, found: dict[Place, ScalarUse | MixedUse]) -> None
     """Add to `found`, the numbers whose formula is known, the sides of a volume that the user lets follow. Raises
     SizeRefusedError for these, for quotients of sizes, and for a matrix that moves points."""
     _refuse_uniform_tables(flow)
+    _refuse_beside_operands(flow)
     sides = [str(side.data) for side in flow.sizes.sides]
     quotients = {name: set(_quotients(flow, name)) for name in sides}
     sizes = {size for dims in flow.dims.values() for dim in dims or () for size in _sizes_of(flow, dim)}
@@ -80,6 +85,26 @@ def _refuse_uniform_tables(flow: Flow) -> None:
             if large and reading(dim, less, form, number) is not None:
                 value = number[0].item()
                 raise asked(label, value, "origins.input-size-number", {KEEP: against(KEEP)}, value=value)
+
+
+def _refuse_beside_operands(flow: Flow) -> None:
+    """Raises SizeRefusedError for a factor of a Gemm, or what a Pad fills with, that a formula makes of a size."""
+    sizes = {flow.sizes.resolve(dim) for dims in flow.dims.values() for dim in dims or () if flow.sizes.varies(dim)}
+    sizes |= {flow.sizes.product(pair) for pair in product(sizes, repeat=2)}
+    for index, node in enumerate(flow.nodes):
+        label, names = flow.labels[index], _BESIDE.get(node.op_type, ())
+        if flow.keeps(label) or not any(map(flow.is_moving, node.input)):
+            continue
+        numbers = [attribute_of(node, name) for name in names]
+        filled = flow.operands.array(node.input[2]) if node.op_type == "Pad" and len(node.input) > 2 else None
+        numbers += [] if filled is None or filled.size != 1 else [filled.item()]
+        for number in numbers:
+            array = np.array([0 if number is None else number], np.float32)
+            if array[0] in _OF_THEIR_OWN or not np.isfinite(array[0]):
+                continue
+            for dim, form, less in product(sizes, EVERY_FORM, (0, 1)):
+                if (dim.old or 0) > _SMALLEST and reading(dim, less, form, array) is not None:
+                    raise asked(label, number, "origins.input-size-number", {KEEP: against(KEEP)}, value=number)
 
 
 def _volume_use(flow: Flow, node: NodeProto, array: Array) -> ScalarUse | None:

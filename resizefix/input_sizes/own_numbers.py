@@ -110,3 +110,11 @@ def _after(flow: Flow, names: Sequence[str]) -> Iterator[NodeProto]:
                 yield reader
             elif reader.op_type in _MOVING and far < _FARTHEST:
                 pending += [(made, far + 1) for made in reader.output]
+
+
+def is_share_of_pixels(array: Array) -> bool:
+    """Whether a number is such as pixels of 0 to 255 are multiplied by, to be 0 to 1 or -1 to 1."""
+    kind = array.dtype.type
+    return array.dtype.kind == "f" and any(
+        array.flat[0] in (kind(1) / kind(n), kind(2) / kind(n)) for n in (255, 127.5)
+    )

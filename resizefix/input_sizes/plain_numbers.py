@@ -18,7 +18,7 @@ from resizefix.document.values import Array
 from resizefix.input_sizes.conventions import against
 from resizefix.input_sizes.flow import Flow
 from resizefix.input_sizes.operands import Place
-from resizefix.input_sizes.own_numbers import is_own
+from resizefix.input_sizes.own_numbers import is_own, is_share_of_pixels
 from resizefix.input_sizes.refusal import FOLLOW, KEEP, asked, refuse
 from resizefix.input_sizes.scalar_use import USUAL, ScalarUse, alike, distinct, formula, is_written, reading
 from resizefix.input_sizes.taints import Taint
@@ -58,9 +58,9 @@ class PlainNumbers:
         return frozenset(self._pixels)
 
     @property
-    def uncounted(self) -> frozenset[Place]:
+    def uncounted(self) -> set[Place]:
         """The numbers that divide no sum by how many were summed."""
-        return frozenset(place for place, (*_, is_count) in self._suspects.items() if not is_count)
+        return {place for place, (*_, is_count) in self._suspects.items() if not is_count}
 
     def is_short_list(self, place: Place, name: str) -> bool:
         """Whether an operand is a few numbers that may be sizes, as [W, H, W, H]."""
@@ -119,7 +119,7 @@ class PlainNumbers:
             found = self._uses(node, array, own)
         else:
             found = self._list_uses(node, array, label, taint)
-        is_of_pixels = pixels or float(array.flat[0]) in _OF_PIXELS or _is_share_of_pixels(array)
+        is_of_pixels = pixels or float(array.flat[0]) in _OF_PIXELS or is_share_of_pixels(array)
         own_number = is_of_pixels or is_own(self.flow, node, inner, array, self._suspects)
         if found and not (own_number and self.flow.choices.of(label) != "follow"):
             self._suspects[place] = label, found, bool(counts)
@@ -379,7 +379,7 @@ class PlainNumbers:
         (use,) = uses
         odd = use.form == "half" and use.less == 1 and (use.dim.old or 0) % 2 == 0
         share = use.form in ("reciprocal", "two over") and use.less == 1 and not is_written(use.array)
-        counted = use.form == "whole" and use.dim.kind == "product" and not _is_power_of_two(use.dim.old or 1)
+        counted = use.form == "whole" and use.dim.kind == "product" and (use.dim.old or 1).bit_count() > 1
         listed = len(use.dims) > 1
         return use if odd or share or listed or counted else None
 
@@ -392,14 +392,3 @@ def _in_turn(either: Sequence[Sequence[Dim | None]]) -> Iterator[tuple[Dim | Non
     plain.sort(key=lambda one: len(set(one)) == 1)
     yield from plain
     yield from (one for one in product(*either) if one not in plain)
-
-
-def _is_power_of_two(number: int) -> bool:
-    return number & (number - 1) == 0
-
-
-def _is_share_of_pixels(array: Array) -> bool:
-    kind = array.dtype.type
-    return array.dtype.kind == "f" and any(
-        array.flat[0] in (kind(1) / kind(n), kind(2) / kind(n)) for n in (255, 127.5)
-    )

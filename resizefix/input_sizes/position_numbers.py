@@ -25,9 +25,11 @@ from resizefix.input_sizes.taints import Taint, merged
 
 _SCALING, _SHIFTING = frozenset({"Mul", "Div"}), frozenset({"Add", "Sub", "Sum"})
 _BOUNDING = frozenset({"Clip", "Min", "Max"})
+_COMPARING = frozenset({"Less", "LessOrEqual", "Greater", "GreaterOrEqual"})
 _ENDLESS = 1e4  # a bound that no position reaches
 _LONGEST = 8  # numbers in a list of coordinates
 _SIMPLE = (0.0, 0.5, 1.0, 2.0)
+_FACTORS = (1.0, 2.0, 0.5)
 _TINY = 1e-3  # what keeps a number from 0
 _SMALL = 4
 _OF_A_BOX = 4  # coordinates: the corners of boxes are whole pixels from a centre
@@ -47,7 +49,7 @@ def refuse_position_numbers(
     sampling = _before_grids(flow)
     for index, node in enumerate(flow.nodes):
         label = flow.labels[index]
-        if node.op_type not in _SCALING | _SHIFTING | _BOUNDING or label in flow.conventional:
+        if node.op_type not in _SCALING | _SHIFTING | _BOUNDING | _COMPARING or label in flow.conventional:
             continue
         if flow.choices.of(label) is not None:
             continue
@@ -55,13 +57,15 @@ def refuse_position_numbers(
             continue
         for position, name in enumerate(node.input):
             place = Place(index, position)
-            array = None if place in decided or place in steps else _numbers(flow, name, node.op_type in _SCALING)
+            taint = merged(taints.get(other) for other in node.input)
+            also_whole = node.op_type in _SCALING or taint.is_index
+            array = None if place in decided or place in steps else _numbers(flow, name, also_whole)
             if array is None or place in flow.operands.lists or _is_bias(flow, node, position):
                 continue
-            if node.op_type == "Clip" and is_own(flow, node, node, array, ()):
+            if is_own(flow, node, node, array, decided):
                 continue
-            taint = merged(taints.get(other) for other in node.input)
-            on_positions = (bool(taint.along) and not taint.is_mixed) or index in sampling
+            is_compared = node.op_type in _COMPARING
+            on_positions = ((bool(taint.along) and not taint.is_mixed) or index in sampling) and not is_compared
             unusual = on_positions and not _are_usual(flow, node, array, taint)
             if unusual or (taint.summed and _is_count(node, array)):
                 value = array.item() if array.size == 1 else array.ravel().tolist()
@@ -80,11 +84,13 @@ def _numbers(flow: Flow, name: str, also_whole: bool) -> Array | None:
 
 
 def _is_count(node: NodeProto, array: Array) -> bool:
-    """Whether a sum is divided by a whole number, as by how many values it has."""
-    number = abs(float(array.flat[0])) if array.size == 1 and node.op_type in _SCALING else 0.0
-    count = number if node.op_type == "Div" else round(1 / number) if number else 0
-    kind = array.dtype.type
-    return count > _SMALL and (number == int(count) if node.op_type == "Div" else kind(number) == kind(1 / count))
+    """Whether a sum is divided by a number as by how many values it has, or compared with one."""
+    number = abs(float(array.flat[0])) if array.size == 1 else 0.0
+    if node.op_type in _COMPARING:
+        return number > USUAL
+    if node.op_type == "Mul":
+        number = 1 / number if number else 0.0
+    return node.op_type in _SCALING and number > _SMALL
 
 
 def _is_bias(flow: Flow, node: NodeProto, position: int) -> bool:
@@ -121,7 +127,9 @@ def _are_usual(flow: Flow, node: NodeProto, array: Array, taint: Taint) -> bool:
     if taint.is_index and node.op_type == "Mul":
         return all(number in (0, 1) or number in strides for number in numbers)
     sizes = _moving(flow) - strides
-    return not apart and all(_is_usual_factor(number, array.dtype, strides, sizes) for number in set(numbers))
+    return not apart and all(
+        _is_usual_factor(number, array.dtype, strides, sizes, taint.is_share) for number in set(numbers)
+    )
 
 
 def _moving(flow: Flow) -> set[float]:
@@ -131,12 +139,14 @@ def _moving(flow: Flow) -> set[float]:
 
 
 def _is_usual_factor(
-    number: float, dtype: np.dtype[np.generic], strides: Container[float], sizes: Container[float]
+    number: float, dtype: np.dtype[np.generic], strides: Container[float], sizes: Container[float], of_shares: bool
 ) -> bool:
     if number == 0 or number in strides:
         return True
     if number in sizes:
         return False
+    if not of_shares:
+        return number in _FACTORS or 1 / number in strides
     large = max(number, 1 / number)
     turns = Fraction(number / np.pi).limit_denominator(USUAL)
     is_angle = bool(np.isclose(float(turns) * np.pi, number, rtol=1e-6))

@@ -189,7 +189,8 @@ class _ScalarSearch:
         said = self.flow.choices.of(label)
         if said == "keep" or (not said and is_own(self.flow, self.flow.nodes[meeting], node, array, self.found)):
             return True
-        if node.op_type == "Mul" and any(self.sizes.stride(dim) == float(value) for dim in taint.along):
+        strides = {self.sizes.stride(dim) for dim in taint.along if not taint.is_share}
+        if node.op_type == "Mul" and float(value) in strides:
             # Positions become pixels by it: the steps of a map are as many pixels at any size.
             taint.is_pixel = True
             self.steps.add(place)

@@ -122,7 +122,7 @@ def input_size(
     follow_input: Sequence[str] = (),
     read: Sequence[tuple[str, str]] = (),
     assume: str = "usual",
-    was: tuple[int, int] | None = None,
+    was: tuple[int, ...] | int | None = None,
     like: str | os.PathLike[str] | ModelProto | None = None,
     keep_overridable: bool = False,
     interpolate_positions: bool = False,
@@ -160,7 +160,8 @@ def input_size(
         keep, follow_input, interpolate_positions, read, assume != "none", keeps_overridable=keep_overridable
     )
     _require_nodes(document, choices)
-    old = {} if was is None else dict(zip(("height", "width"), was, strict=True))
+    was = (was,) if isinstance(was, int) else was or ()
+    old = dict(zip(_SIDES[len(_SIDES) - len(was) :], was, strict=True))
     if other is not None:
         choices = _solved(document, names, choices, other, old, conditions(**run))
     rules = conditions(**run) if verify else None

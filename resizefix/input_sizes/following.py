@@ -265,6 +265,11 @@ def _refuse_step(flow: Flow, label: str, table: Grid, sequence: Sequence, row: A
     step = np.array([abs(sequence.factor)], row.dtype)
     turns = (float(step[0]), float(step[0]) / np.pi)
     usual = not step[0] or any(abs(one - round(one)) < _WHOLE for turn in turns for one in (turn, 1 / turn))
+    strides = {stride for dim in table.dims if (stride := flow.sizes.stride(dim)) is not None}
+    counts_on = sequence.is_absolute and step[0] > 1 and step[0] == np.floor(step[0]) and step[0] not in strides
+    if counts_on and flow.choices.of(label) is None:
+        shown = row[:_SHOWN].tolist()
+        raise asked(label, shown, "origins.input-size-ramp-step", {"first": _meaning("first")}, step=float(step[0]))
     if usual or name not in READINGS or flow.choices.of(label) is not None:
         return
     lengths = {*(dim.old or 0 for dim in table.dims), *(dim.old or 0 for dim in flow.sizes.sides)}

@@ -5,10 +5,10 @@ input elsewhere in the model, or where it has no other use ((W - 1) / 2 = 31.5).
 255 are no sizes. All else is refused with both readings, and the user's choice decides.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from fractions import Fraction
 from functools import cached_property
-from itertools import islice, pairwise, product
+from itertools import islice, pairwise
 from math import prod
 
 import numpy as np
@@ -20,7 +20,7 @@ from resizefix.input_sizes.flow import Flow
 from resizefix.input_sizes.operands import Place
 from resizefix.input_sizes.own_numbers import is_own, is_share_of_pixels
 from resizefix.input_sizes.refusal import FOLLOW, KEEP, asked, refuse
-from resizefix.input_sizes.scalar_use import USUAL, ScalarUse, alike, distinct, formula, is_written, reading
+from resizefix.input_sizes.scalar_use import USUAL, ScalarUse, alike, distinct, formula, in_turn, is_written, reading
 from resizefix.input_sizes.taints import Taint
 from resizefix.shapes.expression import Dim
 
@@ -189,7 +189,16 @@ class PlainNumbers:
                             found.append(use)
         plain = [use for use in found if use.form in ("whole", "reciprocal")]
         apart = distinct(self.sizes, [use for use in found if atoms.issuperset(use.dims)] or plain or found)
+        if not apart and self._are_levels(array):
+            raise refuse(label, "origins.input-size-numbers", numbers=array.ravel().tolist())
         return self._one_of(label, apart) if apart else None
+
+    def _are_levels(self, array: Array) -> bool:
+        """Whether each two numbers are the sides of a map, as those of several levels are listed."""
+        sides = {(one.old, other.old) for one, other in self._maps}
+        pairs = [(int(one), int(other)) for one, other in array.reshape(-1, 2)] if array.size > 2 else []
+        whole = bool(np.all(array == np.floor(array))) and len(set(pairs)) > 1
+        return whole and (all(pair in sides for pair in pairs) or all(pair[::-1] in sides for pair in pairs))
 
     def _one_of(self, label: str, uses: Sequence[ScalarUse]) -> ScalarUse:
         """The only use of a list, or that which the user chose. Raises SizeRefusedError where it is to be chosen."""
@@ -281,7 +290,7 @@ class PlainNumbers:
                 if not all(known):
                     raise refuse(label, "origins.input-size-numbers", numbers=array.ravel().tolist())
                 either: list[list[Dim | None]] = [[*column] or [None] for column in columns]
-                orders = islice(_in_turn(either), _MOST_ORDERS)
+                orders = islice(in_turn(either), _MOST_ORDERS)
                 found.append(self._one_of(label, [ScalarUse(dims, less, form, array) for dims in orders]))
         return tuple(found)
 
@@ -341,7 +350,8 @@ class PlainNumbers:
                 doubtful[place] = uses
                 continue
             made[place] = chosen or self._one_of(label, uses)
-            if array.size > 1 and self._are_points_of_fixed(place) and self.flow.choices.of(label) is None:
+            doubted = array.size > 1 and (self._are_points_of_fixed(place) or bool(np.any((array == 0) | (array == 1))))
+            if doubted and self.flow.choices.of(label) is None:
                 readings = {name: against(name) for name in (KEEP, FOLLOW)}
                 raise asked(label, shown, "origins.input-size-numbers", readings, numbers=shown)
             if array.size > 1:
@@ -382,13 +392,3 @@ class PlainNumbers:
         counted = use.form == "whole" and use.dim.kind == "product" and (use.dim.old or 1).bit_count() > 1
         listed = len(use.dims) > 1
         return use if odd or share or listed or counted else None
-
-
-def _in_turn(either: Sequence[Sequence[Dim | None]]) -> Iterator[tuple[Dim | None, ...]]:
-    """Each choice of a size for every number: first those of two in turn, as [W, H, W, H], and of one for all."""
-    pairs = product(*either[:2])
-    repeated = (tuple(pair[place % 2] for place in range(len(either))) for pair in pairs)
-    plain = [one for one in repeated if all(dim in column for dim, column in zip(one, either, strict=True))]
-    plain.sort(key=lambda one: len(set(one)) == 1)
-    yield from plain
-    yield from (one for one in product(*either) if one not in plain)

@@ -1,7 +1,8 @@
 """Numbers that are sizes, or simple functions of them: what a division by the size of a map leaves in a file."""
 
-from collections.abc import Callable, Container, Iterable
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from fractions import Fraction
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -184,3 +185,13 @@ def _name(sizes: Sizes, size: Dim) -> str:
     kind = lines[0] if len(lines) == 1 else "area"
     stride = sizes.stride(size) if len(lines) == 1 else None
     return f"map-{kind}" if stride is None else f"map-{kind}-by-{stride:g}"
+
+
+def in_turn(either: Sequence[Sequence[Dim | None]]) -> Iterator[tuple[Dim | None, ...]]:
+    """Each choice of a size for every number: first those of two in turn, as [W, H, W, H], and of one for all."""
+    pairs = product(*either[:2])
+    repeated = (tuple(pair[place % 2] for place in range(len(either))) for pair in pairs)
+    plain = [one for one in repeated if all(dim in column for dim, column in zip(one, either, strict=True))]
+    plain.sort(key=lambda one: len(set(one)) == 1)
+    yield from plain
+    yield from (one for one in product(*either) if one not in plain)

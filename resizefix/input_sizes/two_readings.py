@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from itertools import pairwise
+from itertools import pairwise, product
 
 import numpy as np
 from onnx import NodeProto
@@ -21,6 +21,12 @@ _MOST_CHOSEN = 8  # as many are written for their own sake
 _ROLLED = (3, 4, 8)
 _PARTS = (2, 3, 4, 5, 6)  # of an axis
 _POOLS = frozenset({"AveragePool", "MaxPool", "LpPool"})
+_ROUNDED_SHARES = (
+    *(Fraction(1, parts) for parts in (2, 3, 4, 5, 6, 8)),
+    Fraction(2, 3),
+    Fraction(3, 4),
+    Fraction(3, 2),
+)
 _ONE_OFF = [
     *((Fraction(1, parts), 1) for parts in (1, 2, 4, 8)),
     *((share, -1) for share in (Fraction(1), Fraction(2), Fraction(1, 2))),
@@ -51,6 +57,8 @@ def refuse_two_readings(flow: Flow) -> None:
     """Raises SizeRefusedError for a node whose numbers are as likely to follow the input as to stay."""
     for rule in (
         _held_reshapes,
+        _ones_of_division,
+        _ones_of_windows,
         _blocks_that_follow,
         _bent,
         _one_side_alone,
@@ -60,6 +68,7 @@ def refuse_two_readings(flow: Flow) -> None:
         _one_off_a_share,
         _rolled,
         _steps,
+        _padded_to_the_other_side,
         _windows_of_a_share,
         _even_parts,
         _numbers_given_out,
@@ -76,6 +85,39 @@ def _held_reshapes(flow: Flow) -> None:
             sizes = [flow.sizes.fixed(dim) for dim in made]
             if None not in sizes:
                 raise refuse(flow.labels[index], "origins.input-size-reshape-held", sizes=sizes)
+
+
+def _ones_of_division(flow: Flow) -> None:
+    """Two sides that are divided in the same way, of which the one became itself and a 1, as in 4, 2, 4, 1 and 5, 4, 1,
+    4: the 1 is an axis of its own, or as many windows or samples as there are here."""
+    for index, node in enumerate(flow.nodes):
+        label = flow.labels[index]
+        source = flow.dims_of(Place(index, 0), node.input[0]) if node.op_type == "Reshape" and node.input else None
+        made = [dim.old or 0 for dim in flow.dims.get(node.output[0]) or ()] if source else []
+        if flow.choices.of(label) is not None or label in flow.conventional:
+            continue
+        for (one, other), at in product(pairwise(source or ()), range(len(made) - 3)):
+            outer, inner, second, last = made[at : at + 4]
+            divides = outer * inner == one.old and second * last == other.old
+            alike = (outer == second and (inner == 1) != (last == 1)) or (
+                inner == last and (outer == 1) != (second == 1)
+            )
+            moves = flow.sizes.varies(other if 1 in (second, last) else one)
+            if divides and alike and moves and min(one.old or 0, other.old or 0) > 1:
+                whole, parts = (other.old, (second, last)) if 1 in (second, last) else (one.old, (outer, inner))
+                raise refuse(label, "origins.input-size-split", whole=whole, outer=parts[0], inner=parts[1])
+
+
+def _ones_of_windows(flow: Flow) -> None:
+    """A size that became 1 and itself, and follows the input, where other sizes became windows as large as it is: the
+    1 is an axis of its own, or there is one such window here."""
+    splits = flow.solver.splits
+    windows = {one.parts[1].old for one in splits if one.parts[0].old != 1 and flow.sizes.fixed(one.parts[1])}
+    for split in splits:
+        outer, inner = split.parts
+        one = outer.old == 1 and inner.old in windows and flow.sizes.varies(inner)
+        if one and split.node not in flow.conventional and flow.choices.of(split.node) is None:
+            raise refuse(split.node, "origins.input-size-split", whole=split.whole.old, outer=1, inner=inner.old)
 
 
 def _blocks_that_follow(flow: Flow) -> None:
@@ -177,6 +219,8 @@ def _one_off_a_share(flow: Flow) -> None:
         held = [(before.old or 0, after.old or 0) for axis, before, after in use.axes if (use.label, axis) in flow.kept]
         moves = any(flow.sizes.varies(before) for axis, before, _ in use.axes if (use.label, axis) in flow.kept)
         off = [{share for share, more in _ONE_OFF if int(old * share) + more == new > _SMALL} for old, new in held]
+        rounded = [{share for share in _ROUNDED_SHARES if abs(old * share - new) < 1 < new} for old, new in held]
+        off = [one | other for one, other in zip(off, rounded, strict=True)] if len(held) > 1 else off
         if moves and set.intersection(*off) and not use.is_scale and flow.choices.of(use.label) is None:
             said = {"sizes": [new for _, new in held], "share": str(max(set.intersection(*off)))}
             raise asked(use.label, said["sizes"], "origins.input-size-resize-one-off", {KEEP: against(KEEP)}, **said)
@@ -218,6 +262,21 @@ def _steps(flow: Flow) -> None:
             raise asked(flow.labels[index], [step], "origins.input-size-cut", {KEEP: against(KEEP)}, **said)
 
 
+def _padded_to_the_other_side(flow: Flow) -> None:
+    """A side that stays, padded to be as long as the other one, which follows the input, is here."""
+    for index, node in enumerate(flow.nodes):
+        source = flow.dims_of(Place(index, 0), node.input[0]) if node.op_type == "Pad" and node.input else None
+        made = flow.dims.get(node.output[0]) if source else None
+        if not source or not made or flow.choices.of(flow.labels[index]) is not None:
+            continue
+        moving = {dim.old for dim in made if flow.sizes.varies(dim)}
+        for before, after in zip(source, made, strict=True):
+            old, new = flow.sizes.fixed(before), flow.sizes.fixed(after)
+            if old is not None and new is not None and new - old > _SMALL and new in moving:
+                said = {"old": old, "total": new - old, "whole": new}
+                raise refuse(flow.labels[index], "origins.input-size-padding", **said)
+
+
 def _windows_of_a_share(flow: Flow) -> None:
     """A pool whose window is the same share of two unequal sides, and that steps by less than a window."""
     for index, node in enumerate(flow.nodes):
@@ -232,10 +291,18 @@ def _windows_of_a_share(flow: Flow) -> None:
         ):
             continue
         shares = {Fraction(dim.old or 1, length) for dim, length in zip(dims, kernel, strict=True)}
+        counts = {(dim.old or 1) // length for dim, length in zip(dims, kernel, strict=True)}
         share = shares.pop()
         overlaps = list(attribute_of(node, "strides") or (1, 1)) != list(kernel)
-        if not shares and share in _PARTS and kernel[0] != kernel[1] and overlaps:
-            said = {"kernel": list(kernel), "bins": [int(share)] * 2}
+        few = (
+            not overlaps
+            and min(kernel) > _SMALL
+            and len(counts) == 1
+            and counts <= {2, 3}
+            and (shares or share not in counts)
+        )
+        if few or (not shares and share in _PARTS and kernel[0] != kernel[1] and overlaps):
+            said = {"kernel": list(kernel), "bins": [max(counts)] * 2}
             raise asked(flow.labels[index], list(kernel), "origins.input-size-pool", {KEEP: against(KEEP)}, **said)
 
 

@@ -81,7 +81,7 @@ def _refuse_uniform_tables(flow: Flow) -> None:
             continue
         number = array.reshape(-1)[:1]
         for dim, form, less in product([*moving, flow.sizes.product(moving)] if moving else [], _OF_TABLES, (0, 1)):
-            large = (dim.old or 0) > 2 * _SMALLEST and flow.sizes.stride(dim) != number[0]
+            large = (dim.old or 0) > _SMALLEST and flow.sizes.stride(dim) != number[0]
             if large and reading(dim, less, form, number) is not None:
                 value = number[0].item()
                 raise asked(label, value, "origins.input-size-number", {KEEP: against(KEEP)}, value=value)

@@ -378,13 +378,8 @@ FEED = OptionKind(_feeds, 'values for inputs, as {"scales": (1, 1, 2, 2)}, or th
 # An .npz or .npy file, or a folder of ONNX's tests.
 EXPECTED = OptionKind(_arrays, 'the path of an .npz file, or arrays by name, as {"output": array}', "FILE")
 SIZE = OptionKind(_height_and_width, "height and width, as (720, 1280)", "HxW", _typed_size, ("cli.no-size", {}))
-OLD_SIZE = OptionKind(
-    _or_none(_sides),
-    "the old height and width, as (720, 1280), depth, height and width, or a length",
-    "SIZE",
-    _typed_sides,
-    ("cli.no-size", {}),
-)
+OLD_SIZE = OptionKind(_or_none(_sides), "the old height and width, as (720, 1280), all sides, or a length", "SIZE",
+    _typed_sides, ("cli.no-size", {}))  # fmt: skip
 SIZE_OR_ANY = OptionKind(
     _or_none(_or_any(_sides)),
     'height and width, as (720, 1280), depth, height and width, a length, or "any"',

@@ -140,7 +140,7 @@ def _bent(flow: Flow) -> None:
             for axis, before, after in use.axes
             if (use.label, axis) not in flow.kept and flow.sizes.varies(before) and flow.sizes.fixed(after) is not None
         ]
-        if held and not use.is_scale and flow.choices.of(use.label) is None:
+        if held and flow.choices.of(use.label) is None:
             raise refuse(use.label, "origins.input-size-resize-held", sizes=held)
     for index, _, bins, windows in flow.pools:
         label = flow.labels[index]
@@ -221,8 +221,12 @@ def _one_off_a_share(flow: Flow) -> None:
         off = [{share for share, more in _ONE_OFF if int(old * share) + more == new > _SMALL} for old, new in held]
         rounded = [{share for share in _ROUNDED_SHARES if abs(old * share - new) < 1 < new} for old, new in held]
         off = [one | other for one, other in zip(off, rounded, strict=True)] if len(held) > 1 else off
-        if moves and set.intersection(*off) and not use.is_scale and flow.choices.of(use.label) is None:
-            said = {"sizes": [new for _, new in held], "share": str(max(set.intersection(*off)))}
+        shares = [Fraction(new, old or 1) for old, new in held]
+        of_each = len(set(shares)) > 1 and all(1 in share.as_integer_ratio() and share != 1 for share in shares)
+        of_each |= len(held) > 1 and set(shares) == {1, 2}
+        common = set.intersection(*off) if off else set()
+        if moves and (common or of_each) and not use.is_scale and flow.choices.of(use.label) is None:
+            said = {"sizes": [new for _, new in held], "share": str(max(common or shares))}
             raise asked(use.label, said["sizes"], "origins.input-size-resize-one-off", {KEEP: against(KEEP)}, **said)
 
 

@@ -27,8 +27,8 @@ from resizefix.library.option_values import SIZE_OR_ANY
 from resizefix.library.options import words_as_options
 from resizefix.library.plans import Plans
 from resizefix.library.repair import known_faults
-from resizefix.messages.fed_sizes import FedSizes
 from resizefix.messages.message import FED, FREEZE, LEGACY, Fix
+from resizefix.messages.pasted_text import FedSizes
 from resizefix.operations.site import Site
 from resizefix.operations.sites import sites_in
 from resizefix.outcome import Status

@@ -18,9 +18,9 @@ class ErrorBound:
 
     `exact`: the same bits for every input. Otherwise `bound` limits the largest absolute difference for finite inputs
     of magnitude up to 1 (multiply for larger ones), or the part of an output's largest value; 0 is equality as
-    numbers: the sign of a zero, or which NaN it is, may differ. With `atol` or `rtol`, which users give, each number
-    may be off by atol + rtol·|before| instead. `note` says what to know besides, or why so much. `conditions`: for
-    which inputs all this holds; empty: for all.
+    numbers: the sign of a zero, or which NaN it is, may differ; infinity: none is known. With `atol` or `rtol`, which
+    users give, each number may be off by atol + rtol·|before| instead. `note` says what to know besides, or why so
+    much. `conditions`: for which inputs all this holds; empty: for all.
 
     `drift` is the share of `bound` that comes from rounded coordinates of dynamic axes, taken as DYNAMIC_SIZE long.
     """
@@ -53,6 +53,15 @@ class ErrorBound:
     def is_elementwise(self) -> bool:
         """Whether each number has its own bound."""
         return bool(self.atol or self.rtol)
+
+    @property
+    def known_bound(self) -> float | None:
+        """The bound; None where none is known, and what is measured alone tells."""
+        return None if math.isinf(self.bound) else self.bound
+
+
+BITWISE = ErrorBound()
+UNBOUNDED = ErrorBound(exact=False, bound=math.inf)
 
 
 class TensorDifference(NamedTuple):

@@ -80,7 +80,7 @@ UPWARD = {("printable.py", "resizefix.reports.notebook")}
 BY_NAME = {
     "__init__.py",
     "cli/__init__.py",
-    "cli/report_files.py",
+    "cli/files.py",
     "diagnostics.py",
     "library/advice.py",
     "library/bounded.py",

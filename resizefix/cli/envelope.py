@@ -42,6 +42,8 @@ class Answer:
     reason: str | None = None
     next_step: Callable[[Sequence[str]], NextStep | None] | None = None
     """What to type after a no, of the words that were typed."""
+    show_last: Callable[[], None] | None = None
+    """Shows what stands behind the warnings of a command that writes."""
 
 
 @dataclass

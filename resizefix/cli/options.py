@@ -13,7 +13,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from resizefix.cli.envelope import Answer, Invocation, OutputMode, Reply, report
-from resizefix.cli.model_files import is_about_many
+from resizefix.cli.files import is_about_many
 from resizefix.cli.streams import ModelArgument
 from resizefix.diagnostics import Diagnostic
 from resizefix.errors import ResizefixError, UsageError

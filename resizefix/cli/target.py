@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from resizefix.cli.envelope import Answer
-from resizefix.cli.model_files import require_free
+from resizefix.cli.files import require_free
 from resizefix.cli.options import subcommand
 from resizefix.errors import UsageError
 

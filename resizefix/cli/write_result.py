@@ -13,7 +13,7 @@ import click
 import resizefix
 from resizefix import process
 from resizefix.cli.envelope import Answer, output_mode
-from resizefix.cli.model_files import default_out, target_file_of
+from resizefix.cli.files import default_out, target_file_of
 from resizefix.cli.options import Subcommand, model_argument, subcommand
 from resizefix.cli.streams import DASH, ModelOnStdout, progress_line, require_whole
 from resizefix.diagnostics import Diagnostic
@@ -39,15 +39,6 @@ class NotChanged(NamedTuple):
 
     reason: str
     outcome: Outcome | None = None
-
-
-class ExtraOutput(NamedTuple):
-    """What a command adds to the outcomes: fields for --json, and how to show them to a person; `show_last` shows
-    what stands behind the warnings."""
-
-    fields: dict[str, Any]
-    show: Callable[[], None]
-    show_last: Callable[[], None] = lambda: None
 
 
 def writing_command(
@@ -131,14 +122,15 @@ def write_result(
     options: dict[str, Any],
     why_not: Callable[[Result], NotChanged],
     *,
-    extra: Callable[[Result, str | None, bool], ExtraOutput | None] = lambda result, path, is_changed: None,
+    extra: Callable[[Result, str | None, bool], Answer | None] = lambda result, path, is_changed: None,
     again: Callable[[Result], Mapping[str, Any] | None] | None = None,
 ) -> Answer:
     """Write the model that the library's call of this command makes, if it is changed; the answer has the fields that
     such commands share.
 
     `why_not` says why a result is not changed. `extra` gets the result, the path to write to and whether the model is
-    changed. `again` gives options of the library to add for another call, or None where the result stands.
+    changed, and gives what the command adds to the outcomes. `again` gives options of the library to add for another
+    call, or None where the result stands.
     """
     began = time.perf_counter()
     command = str(click.get_current_context().command.name)
@@ -182,7 +174,7 @@ def _show(
     command: str,
     options: Mapping[str, Any],
     reached: _Reached,
-    further: ExtraOutput | None,
+    further: Answer | None,
     path: str | None,
     began: float,
 ) -> None:
@@ -201,11 +193,11 @@ def _show(
         kept=why is None,
         table=result_table(result, change) if change is not None else None,
     )
-    if further is not None:
+    if further is not None and further.show is not None:
         further.show()
     if change is not None and path is not None:
         text.show_lost_targets(change.moved.lost, change.moved.kept_by_integers)
-    if further is not None:
+    if further is not None and further.show_last is not None:
         further.show_last()
     if change is not None and command in _KEEPING_THE_MEANING:
         from resizefix.faults.table import named_faults
@@ -277,7 +269,7 @@ def _made(model: str, result: Result, path: str | None, seconds: float) -> Made:
     return Made(before, after, moved, (file_bytes(model, before.document), written), seconds)
 
 
-def _fields(model: str, reached: _Reached, further: ExtraOutput | None) -> dict[str, Any]:
+def _fields(model: str, reached: _Reached, further: Answer | None) -> dict[str, Any]:
     """The fields of the JSON that all commands which write share, and those of this one."""
     from resizefix.reports.json import blocker_json, input_json, integer_input_json, outcome_json, verification_json
 

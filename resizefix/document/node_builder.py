@@ -1,4 +1,4 @@
-"""New nodes and their constants, with names that are not used yet.
+"""New nodes and their constants, with names that are not used yet, and such nodes in the place of another.
 
 How an operator is written depends on the opset, where arguments moved from attributes to inputs: Slice at 10, Unsqueeze
 at 13 (https://github.com/onnx/onnx/blob/main/docs/Changelog.md).
@@ -7,12 +7,14 @@ at 13 (https://github.com/onnx/onnx/blob/main/docs/Changelog.md).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from onnx import NodeProto, TensorProto, helper, numpy_helper
+
+from resizefix.difference import BITWISE, ErrorBound
 
 
 class FreshNames:
@@ -140,3 +142,33 @@ class NodeBuilder:
         first = [self.slice(x, [axis], [0], [1])] * before if before else []
         last = [self.slice(x, [axis], [-1], [TO_THE_END])] * after if after else []
         return self.add("Concat", *first, x, *last, axis=axis) if first or last else x
+
+
+@dataclass(frozen=True)
+class Replacement:
+    """Nodes that write a node's output, in order, the constants that they read, and how near they come (`error`).
+
+    The last node's output has the name asked for. A local function has no initializers: there the caller makes them
+    Constant nodes; in a model of IR 3 it lists them among the graph's inputs.
+
+    `how` names what was done, `description` says so to a person (empty: as `how` does), `why` what made it necessary.
+    `elem_type` is the type of the output where it becomes another.
+    """
+
+    nodes: tuple[NodeProto, ...]
+    initializers: tuple[TensorProto, ...] = ()
+    error: ErrorBound = BITWISE
+    how: str = ""
+    description: str = ""
+    why: str = ""
+    elem_type: int | None = None
+
+    @property
+    def without_names(self) -> object:
+        """The operators with their attributes, and the constants: two replacements may be the same."""
+        operators = [(node.op_type, [one.SerializeToString() for one in node.attribute]) for node in self.nodes]
+        return operators, [(tuple(one.dims), numpy_helper.to_array(one).tobytes()) for one in self.initializers]
+
+    def under(self, conditions: Sequence[str]) -> Replacement:
+        """The same, which comes that near under these conditions besides."""
+        return replace(self, error=replace(self.error, conditions=(*self.error.conditions, *conditions)))

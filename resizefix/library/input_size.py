@@ -26,8 +26,8 @@ from resizefix.input_sizes.questions import Question, proposal, questions
 from resizefix.input_sizes.refusal import KEEP, Assumed, Choices, SizeRefusedError, readings_of
 from resizefix.interop import opened
 from resizefix.library.bounded import operation
-from resizefix.library.preparation import never
 from resizefix.library.result import Demand, Resolution, Result, failed, not_verified
+from resizefix.library.seam import never
 from resizefix.library.size_work import SizeWork
 from resizefix.outcome import Status
 from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError

@@ -16,9 +16,8 @@ from resizefix.errors import UsageError
 from resizefix.faults.table import faults_in
 from resizefix.library import seam
 from resizefix.library.bounded import operation
-from resizefix.library.preparation import never
 from resizefix.library.result import Demand, Result, failed, measured, not_done, not_verified, skipped
-from resizefix.library.seam import INEXACT_BOUND, LOWERED_BOUND, bounds_of
+from resizefix.library.seam import INEXACT_BOUND, LOWERED_BOUND, bounds_of, never
 from resizefix.operations.change_opset import lowered_to
 from resizefix.operations.change_opset import raised_to as raised
 from resizefix.operations.repair import why_resizes_refused

@@ -8,9 +8,8 @@ from resizefix.diagnostics import Diagnostic
 from resizefix.document.document import Document
 from resizefix.errors import RefusedError, UsageError
 from resizefix.library import seam
-from resizefix.library.preparation import raised
 from resizefix.library.result import Result, failed, not_verified, skipped
-from resizefix.library.seam import LOWERED_BOUND
+from resizefix.library.seam import LOWERED_BOUND, raised
 from resizefix.operations.as_resize import write_as_resize
 from resizefix.operations.sites import find_sites
 from resizefix.operations.written_resizes import resizes_at_one_size, size_to_fix

@@ -29,7 +29,7 @@ from resizefix.targets.target import Target, Violation, accepted, accepts, taken
 from resizefix.targets.tensorrt import TENSORRT_TARGETS
 
 if TYPE_CHECKING:
-    from resizefix.operations.promote_scales import Promotion
+    from resizefix.operations.rewriter import Rewritten
     from resizefix.runtimes.tensorrt import LiveVerdict
 
 
@@ -164,7 +164,7 @@ class _Kinds:
             after = promotion.after
         return _accepting([facts for facts, _ in kinds_in(after)], targets)
 
-    def _promoted(self, view: ModelView, sites: Sequence[Site], integers: Integers | None) -> Promotion:
+    def _promoted(self, view: ModelView, sites: Sequence[Site], integers: Integers | None) -> Rewritten:
         from resizefix.operations.promote_scales import promote_scales  # other changes have no inputs
 
         if integers is not None:

@@ -24,7 +24,7 @@ from resizefix.faults.framework import PYTORCH, is_nearest_exact_of_torch
 from resizefix.interpolation import ExtentKind, Interpolation
 from resizefix.lowerings.lowering import FINITE, rounding
 from resizefix.lowerings.recovered import NEAREST_EXACT
-from resizefix.operations.foreign_resizes import ForeignResize, foreign_resizes
+from resizefix.operations.foreign_resizes import foreign_resizes
 from resizefix.operations.written_resizes import WrittenResize, first_other, open_written, size_to_fix, written_resizes
 from resizefix.outcome import Outcome, Status
 from resizefix.scope_path import Key
@@ -48,19 +48,9 @@ class WrittenAsResize:
     unrun: tuple[Key, ...]
 
 
-def places(view: ModelView) -> list[WrittenResize | ForeignResize]:
+def places(view: ModelView) -> list[WrittenResize]:
     """Every place where something else is a resize."""
     return [*written_resizes(view), *open_written(view), *foreign_resizes(view)]
-
-
-def operators_of(place: WrittenResize | ForeignResize) -> tuple[str, ...]:
-    """The operators that compute it, each once."""
-    return (place.operator,) if isinstance(place, ForeignResize) else tuple(dict.fromkeys(place.operators))
-
-
-def meaning_of(place: WrittenResize | ForeignResize) -> Interpolation:
-    """The interpolation that the Resize gets."""
-    return place.meaning.interpolation if isinstance(place, ForeignResize) else place.assumed.interpolation
 
 
 def not_at_every_size(view: ModelView) -> dict[Key, Diagnostic]:
@@ -132,7 +122,7 @@ def _rewritten(
         replace_nodes(scope.body, {place.y: builder.nodes})
         scopes = ModelView(rewritten).scopes
         data[place.key], bounds[place.key] = place.x, error
-        unrun += [place.key] if isinstance(place, ForeignResize) else []
+        unrun += [] if place.source is None else [place.key]
         after = tuple(node_text(node) for node in builder.nodes)
         outcomes.append(
             replace(
@@ -143,10 +133,11 @@ def _rewritten(
     return WrittenAsResize(rewritten, tuple(outcomes), data, bounds, tuple(unrun))
 
 
-def _reason(place: WrittenResize | ForeignResize) -> Diagnostic:
-    if isinstance(place, ForeignResize):
-        return Diagnostic("operations.resize-of-source", operator=place.operator, source=place.source)
-    return Diagnostic("operations.resize-again", operators=", ".join(operators_of(place)), assumed=assumed_text(place))
+def _reason(place: WrittenResize) -> Diagnostic:
+    operators = ", ".join(place.operator_names)
+    if place.source is not None:
+        return Diagnostic("operations.resize-of-source", operator=operators, source=place.source)
+    return Diagnostic("operations.resize-again", operators=operators, assumed=assumed_text(place))
 
 
 def assumed_text(place: WrittenResize) -> str:
@@ -169,23 +160,20 @@ def spelled(meaning: Interpolation) -> str:
     return " ".join(words)
 
 
-def _written(
-    view: ModelView, place: WrittenResize | ForeignResize, builder: NodeBuilder
-) -> tuple[NodeBuilder, ErrorBound]:
+def _written(view: ModelView, place: WrittenResize, builder: NodeBuilder) -> tuple[NodeBuilder, ErrorBound]:
     """The nodes that take the place's place. Raises RefusedError where its opset has no word for it."""
     opset = place.scope.opset
     if opset < _FIRST_WITH_SIZES:
         raise RefusedError("operations.resize-needs-opset", opset=opset, needed=_FIRST_WITH_SIZES)
-    dialect, meaning = dialect_of("Resize", opset), meaning_of(place)
+    dialect, meaning = dialect_of("Resize", opset), place.interpolation
     by_scales, values = _extent(place)
     if values is not None:
         extent = builder.value(
             np.array(values, np.float32 if by_scales else np.int64), "scales" if by_scales else "sizes"
         )
     else:
-        assert isinstance(place, ForeignResize)
-        assert place.meaning.sizes is not None
-        extent = place.meaning.sizes(builder)
+        assert place.computed is not None
+        extent = place.computed(builder)
     node = _node(meaning, place, dialect, extent, builder, by_scales=by_scales)
     builder.append(node)
     node = builder.nodes[-1]
@@ -193,11 +181,10 @@ def _written(
     return builder, _error(view, place, values, by_scales)
 
 
-def _extent(place: WrittenResize | ForeignResize) -> tuple[bool, list[float] | None]:
+def _extent(place: WrittenResize) -> tuple[bool, list[float] | None]:
     """Whether scales are given, and the number of each axis; None: they are computed."""
-    if isinstance(place, ForeignResize):
-        scales = place.meaning.scales
-        return place.meaning.extent is ExtentKind.SCALES, None if scales is None else list(scales)
+    if place.computed is not None:
+        return False, None
     one = place.assumed
     if one.is_by_scales:
         values = [1.0] * place.rank
@@ -210,7 +197,7 @@ def _extent(place: WrittenResize | ForeignResize) -> tuple[bool, list[float] | N
 
 
 def _node(
-    meaning: Interpolation, place: WrittenResize | ForeignResize, dialect: Dialect, extent: str, builder: NodeBuilder,
+    meaning: Interpolation, place: WrittenResize, dialect: Dialect, extent: str, builder: NodeBuilder,
     *, by_scales: bool,
 ) -> NodeProto:  # fmt: skip
     empty = None
@@ -221,18 +208,16 @@ def _node(
     return write(meaning, operands, dialect, name=place.label, output=place.y)
 
 
-def _error(
-    view: ModelView, place: WrittenResize | ForeignResize, values: Sequence[float] | None, by_scales: bool
-) -> ErrorBound:
-    if isinstance(place, ForeignResize):
+def _error(view: ModelView, place: WrittenResize, values: Sequence[float] | None, by_scales: bool) -> ErrorBound:
+    if place.source is not None:
         return ErrorBound()
-    if meaning_of(place).nearest_mode is not None:
+    if place.interpolation.nearest_mode is not None:
         is_copy = not {"MatMul", "ConvTranspose"} & set(place.operators)
         return ErrorBound() if is_copy else ErrorBound(exact=False, conditions=(FINITE,))
     dims = view.dims(place.scope, place.x) or ()
     shape = tuple(size if isinstance(size, int) else None for size in dims)
     kind = ExtentKind.SCALES if by_scales else ExtentKind.SIZES
-    subject = ResizeSpec(meaning_of(place), kind, tuple(values or ()), shape, view.elem_type(place.scope, place.x))
+    subject = ResizeSpec(place.interpolation, kind, tuple(values or ()), shape, view.elem_type(place.scope, place.x))
     gains = [2.0] * len(place.axes)
     return ErrorBound(
         False, rounding(subject, gains, 16 * len(place.axes)) + 4 * place.assumed.error, conditions=(FINITE,)

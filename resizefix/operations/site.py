@@ -24,7 +24,9 @@ from resizefix.promotion import Coupling, Freedom
 from resizefix.scope_path import Key
 
 if TYPE_CHECKING:
+    from resizefix.document.node_builder import Replacement
     from resizefix.outcome import Outcome, Status
+    from resizefix.shapes.partners import Partner
 
 
 class Extent(NamedTuple):
@@ -114,6 +116,30 @@ class Site(InNotebook):
 
         return Outcome(self.index, self.label, status, reason, before or node_text(self.node), **more)
 
+    def replaced(self, form: Replacement, also: str | None = None) -> Outcome:
+        """The outcome where `form` takes its place: how, why, how near that comes, when, and `also`."""
+        from resizefix.outcome import Status  # as above
+
+        error = form.error
+        within = Diagnostic("operations.within", bound=f"{error.bound:.2g}") if error.known_bound else ""
+        near = ", ".join(part for part in (*error.conditions, within) if part)
+        parts = (form.description or form.how, form.why, near, error.note, also)
+        return self.outcome(
+            Status.CHANGED,
+            "; ".join(part for part in parts if part),
+            after=tuple(node_text(node) for node in form.nodes),
+            exact=error.exact,
+            condition=", ".join(error.conditions) or None,
+            bound=error.known_bound,
+            drift=error.drift,
+        )
+
+    def refused(self, error: RefusedError) -> Outcome:
+        """The outcome where the error says why not, and the options with which it can be."""
+        from resizefix.outcome import Status  # as above
+
+        return self.outcome(Status.REFUSED, error.diagnostic, retry_args=error.retry_args)
+
     @property
     def values(self) -> tuple[float, ...] | tuple[int, ...]:
         """The values of the extent. Raises RefusedError where the file does not fix them."""
@@ -160,17 +186,15 @@ class ReadSite(Site):
         return self.slot, self.node.input[self.slot]
 
 
-class Refusal(NamedTuple):
-    """Why a site is not promoted, and the options with which it can be."""
+class PartnerSizes(NamedTuple):
+    """The sizes of its partner, for a site: which axes of how many take them, and whether it then samples what it
+    did."""
 
-    reason: str
-    retry_args: tuple[str, ...] = ()
-
-    def outcome(self, site: Site) -> Outcome:
-        """The site's outcome."""
-        from resizefix.outcome import Status  # as above
-
-        return site.outcome(Status.REFUSED, self.reason, retry_args=self.retry_args)
+    site: ReadSite
+    partner: Partner
+    axes: tuple[int, ...]
+    rank: int
+    exact: bool
 
 
 def read_instead(

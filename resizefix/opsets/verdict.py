@@ -6,14 +6,13 @@ from typing import Any
 from onnx import ModelProto, NodeProto
 
 from resizefix.diagnostics import Diagnostic, diagnosed
-from resizefix.difference import ErrorBound
+from resizefix.difference import BITWISE, ErrorBound
 from resizefix.document.scopes import Scope, node_label
 from resizefix.document.view import View
 from resizefix.errors import RefusedError
 from resizefix.scope_path import Key
 from resizefix.shapes.table import why_incomplete
 
-BITWISE = ErrorBound()
 EQUAL = ErrorBound(exact=False, note=Diagnostic("opsets.equal-as-numbers"))
 
 

@@ -24,7 +24,6 @@ if TYPE_CHECKING:  # not every report has verdicts, or pictures
     from resizefix.library.plans import Plans
     from resizefix.library.resolution import InputResolution
     from resizefix.library.verdict import Verdict
-    from resizefix.operations.foreign_resizes import ForeignResize
     from resizefix.operations.written_resizes import WrittenResize
     from resizefix.reports.surroundings import MarkOf, Neighbourhood, Surroundings
     from resizefix.targets.target import Effect, Target, Violation
@@ -159,7 +158,7 @@ class Survey:
         return known_names(self._view.document)
 
     @cached_property
-    def written(self) -> list[WrittenResize | ForeignResize]:
+    def written(self) -> list[WrittenResize]:
         """Resizes that are written as other operators, or as operators of other domains."""
         if not any(_may_resize(node) for scope in self._view.scopes.all for node in scope.body.node):
             return []

@@ -83,12 +83,12 @@ def _show_written(out: Screen, survey: Survey) -> None:
     """Resizes that are written as other operators, one line each."""
     if not survey.written:
         return
-    from resizefix.operations.as_resize import meaning_of, operators_of, spelled
+    from resizefix.operations.as_resize import spelled
 
     for one in survey.written:
-        operators = ", ".join(operators_of(one))
+        operators = ", ".join(one.operator_names)
         other = survey.other_indices.get(one.key)
-        text = f"resize written as {operators}: {one.label}: {spelled(meaning_of(one))}"
+        text = f"resize written as {operators}: {one.label}: {spelled(one.interpolation)}"
         out.wrapped(printable(text if other is None else f"{text}; {other}"))
     out.wrapped("resizefix set IN OUT form=resize writes them as Resize")
 

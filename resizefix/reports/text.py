@@ -100,7 +100,7 @@ def _show_inputs(out: Screen, result: Result) -> None:
         out.wrapped(f"{kind} {printable(source.name)}: {tensor}; feed [{value}] to get the original behaviour", hang=4)
     for one in result.integer_inputs:
         said = "cli.integer-input" if one.denominator == 1 else "cli.input-of-numerators"
-        said = Diagnostic(said, name=one.name, shape=list(one.before.shape), denominator=one.denominator)
+        said = Diagnostic(said, name=one.name, shape=list(one.shape), denominator=one.denominator)
         out.wrapped(printable(said), hang=4)
     promoted = {driven.label for source in result.inputs for driven in source.sites}
     for coupling in result.verification.coupling:

@@ -17,7 +17,7 @@ import numpy as np
 from onnx import NodeProto
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.difference import ErrorBound
+from resizefix.difference import BITWISE, ErrorBound
 from resizefix.document.document import Document
 from resizefix.document.values import dims_of
 from resizefix.errors import UsageError
@@ -41,7 +41,6 @@ from resizefix.verification.verification import Conditions, Run, Verification, V
 if TYPE_CHECKING:
     from resizefix.verification.extraction import Extraction
 
-_BITWISE = ErrorBound()
 _AS_STATED = ErrorBound(exact=False, bound=1.0)  # of a node that has a bound of its own, which narrows it
 _SHORT = (7, 5)  # samples: coordinates are rounded little there, and a wrong weight shows
 
@@ -50,7 +49,7 @@ def verify(
     before: Document,
     after: Document,
     conditions: Conditions | None = None,
-    allowed: ErrorBound = _BITWISE,
+    allowed: ErrorBound = BITWISE,
     feeding: Feeding | None = None,
 ) -> Verification:
     """Whether `after` computes what `before` does, on each feed at two levels: with optimisation disabled every bit

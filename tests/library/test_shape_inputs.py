@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import onnx
 import onnx_text
@@ -55,7 +57,7 @@ MODELS = {
 
 def made(before: onnx.ModelProto, denominator: int = 1) -> tuple[Document, Document, list[IntegerInput]]:
     document = Document.from_proto(before)
-    inputs = [IntegerInput(one, denominator) for one in deciding_floats(ModelView(document))]
+    inputs = [replace(one, denominator=denominator) for one in deciding_floats(ModelView(document))]
     return document, with_integer_inputs(document, inputs), inputs
 
 
@@ -198,7 +200,7 @@ def test_single_numbers_without_an_axis_are_verified() -> None:
 def test_a_slice_alone_is_reason_enough() -> None:
     result = resizefix.legalize(MODELS["sliced"], target="tensorrt-10", shape_inputs=True)
     assert result
-    assert result.integer_inputs[0].before.slices == ("cut",)
+    assert result.integer_inputs[0].slices == ("cut",)
 
 
 def test_a_refused_legalization_proposes_the_option_that_helps() -> None:

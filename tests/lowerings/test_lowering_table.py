@@ -25,7 +25,7 @@ SUBJECTS = [
 
 
 def chosen(subject, opset=13, **more):
-    return next(lower(subject, x="x", y="y", opset=opset, fresh=Batch(opset).fresh, **more)).lowering
+    return next(lower(subject, x="x", y="y", opset=opset, fresh=Batch(opset).fresh, **more)).how
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_every_row_keeps_to_its_operators_and_to_fresh_names(opset):
             suggested = []
             fresh = lambda name, seen=suggested: seen.append(name) or f"fresh{len(seen)}"  # noqa: E731
             lowered = lowering.build(subject, x="x", y="y", opset=opset, fresh=fresh)
-            assert lowered.lowering == lowering.name
+            assert lowered.how == lowering.name
             assert {node.op_type for node in lowered.nodes} - {"Cast"} <= lowering.operators
             is_half = subject.element_type == TensorProto.FLOAT16
             assert any(node.op_type == "Cast" for node in lowered.nodes) == (lowering.computes and is_half)

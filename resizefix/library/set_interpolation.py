@@ -19,6 +19,7 @@ from resizefix.document.scopes import default_opset
 from resizefix.document.text import node_text
 from resizefix.errors import RefusedError, UsageError
 from resizefix.interop.feed_file import read_feeds
+from resizefix.interpolation import Extent
 from resizefix.library import seam
 from resizefix.library.advice import Words
 from resizefix.library.bounded import operation
@@ -31,7 +32,7 @@ from resizefix.operations.rewriter import Rewritten
 from resizefix.operations.set_interpolation import set_interpolation as make
 from resizefix.operations.set_partner import set_partner_sizes
 from resizefix.operations.settings import ALIASES, PARTNER, READERS, RESIZE, Settings, settings_of
-from resizefix.operations.site import Extent, PartnerSizes, Site
+from resizefix.operations.site import PartnerSizes, Site
 from resizefix.operations.sites import find_sites, select, sites_in
 from resizefix.outcome import Outcome, Status
 from resizefix.promotion import PromotedInput
@@ -179,7 +180,6 @@ def _proven(
     which the original runs, with the original, too."""
     from resizefix.library.fix_trials import why_not_run  # onnxruntime is imported where something is run
     from resizefix.verification.reference_model import (
-        ConstantOperand,
         Operand,
         ReferenceModels,
         SizesOfAnother,
@@ -190,7 +190,7 @@ def _proven(
     operands: dict[Key, Operand] = {}
     for key, extent in extents.extents.items():
         if isinstance(extent, Extent):
-            operands[key] = ConstantOperand(extent.kind, extent.values or ())
+            operands[key] = extent
         else:
             partner, site = extent.partner, extent.site
             listed = site.interpolation.axes

@@ -10,12 +10,12 @@ from dataclasses import replace
 from resizefix.diagnostics import Diagnostic
 from resizefix.document.text import counted
 from resizefix.errors import RefusedError
-from resizefix.interpolation import ExtentKind
+from resizefix.interpolation import Extent, ExtentKind
 from resizefix.operations.freeze_scales import freeze_scales
 from resizefix.operations.promote_scales import promote_scales
 from resizefix.operations.rewriter import Rewritten
 from resizefix.operations.settings import Settings
-from resizefix.operations.site import Extent, Site
+from resizefix.operations.site import Site
 from resizefix.operations.sites import sites_in
 from resizefix.outcome import Outcome, Status
 from resizefix.promotion import Form, InputBinding, NewInputs, PromotedInput

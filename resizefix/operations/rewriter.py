@@ -26,8 +26,8 @@ from resizefix.document.edits import set_shape
 from resizefix.document.scopes import DEFAULT_DOMAINS, Definition, Scope, Scopes, bodies, is_operator, node_label
 from resizefix.document.values import Dims
 from resizefix.errors import UnreadableModelError
-from resizefix.interpolation import ExtentKind
-from resizefix.operations.site import Extent, PartnerSizes, Site
+from resizefix.interpolation import Extent, ExtentKind
+from resizefix.operations.site import PartnerSizes, Site
 from resizefix.operations.sites import sites_in
 from resizefix.outcome import Outcome, Status
 from resizefix.promotion import InputBinding, PromotedInput

@@ -17,7 +17,7 @@ from resizefix.document.scopes import Scope
 from resizefix.document.text import node_text
 from resizefix.document.values import Dims
 from resizefix.errors import RefusedError
-from resizefix.interpolation import ExtentKind, Interpolation
+from resizefix.interpolation import Extent, ExtentKind, Interpolation
 from resizefix.origins.classify import Origin
 from resizefix.printable import InNotebook, summary
 from resizefix.promotion import Coupling, Freedom
@@ -27,17 +27,6 @@ if TYPE_CHECKING:
     from resizefix.document.node_builder import Replacement
     from resizefix.outcome import Outcome, Status
     from resizefix.shapes.partners import Partner
-
-
-class Extent(NamedTuple):
-    """How large the output is: `values` are float scales or integer sizes, None where the file does not fix them.
-
-    Of a computed operand they are the constants that stand for the chain; then `kind` need not be the operand's: a
-    chain that makes sizes twice the input's has the scales 2.
-    """
-
-    kind: ExtentKind
-    values: tuple[float, ...] | tuple[int, ...] | None
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -17,8 +17,8 @@ from resizefix.document.document import Document
 from resizefix.document.scopes import DefinitionKind, Scope, is_operator
 from resizefix.document.values import Dims, held_by
 from resizefix.errors import RefusedError, UsageError
-from resizefix.interpolation import ExtentKind, Interpolation
-from resizefix.operations.site import Extent, ReadSite, Site
+from resizefix.interpolation import Extent, ExtentKind, Interpolation
+from resizefix.operations.site import ReadSite, Site
 from resizefix.origins.classify import Classifier, Origin, OriginKind
 from resizefix.scope_path import Key, ScopePath
 from resizefix.shapes.dependents import varying

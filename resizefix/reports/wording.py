@@ -10,8 +10,8 @@ from onnx import TensorProto
 
 from resizefix.document.text import number_text
 from resizefix.document.values import Dims
-from resizefix.interpolation import Interpolation
-from resizefix.operations.site import Extent, Site
+from resizefix.interpolation import Extent, Interpolation
+from resizefix.operations.site import Site
 from resizefix.origins.classify import Origin, OriginKind
 from resizefix.printable import printable
 from resizefix.shapes.stored_shapes import is_invented

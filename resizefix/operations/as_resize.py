@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from onnx import NodeProto
@@ -13,7 +13,6 @@ from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.dialect import NO_NUMBERS, Dialect, Operands, dialect_of
 from resizefix.dialects.write import write
 from resizefix.difference import ErrorBound
-from resizefix.document.document import Document
 from resizefix.document.edits import add_initializer, remove_unread, replace_nodes
 from resizefix.document.node_builder import FreshNames, NodeBuilder
 from resizefix.document.scopes import names_in
@@ -25,6 +24,7 @@ from resizefix.interpolation import ExtentKind, Interpolation
 from resizefix.lowerings.lowering import FINITE, rounding
 from resizefix.lowerings.recovered import NEAREST_EXACT
 from resizefix.operations.foreign_resizes import foreign_resizes
+from resizefix.operations.rewriter import Rewritten
 from resizefix.operations.written_resizes import WrittenResize, first_other, open_written, size_to_fix, written_resizes
 from resizefix.outcome import Outcome, Status
 from resizefix.scope_path import Key
@@ -34,18 +34,6 @@ from resizefix.targets.onnxruntime_target import ONNXRUNTIME
 from resizefix.targets.target import Effect, judge
 
 _FIRST_WITH_SIZES = 11
-
-
-@dataclass(frozen=True, eq=False)
-class WrittenAsResize:
-    """The changed document, what happened to each place, and of each changed one what is resized and how near the
-    Resize comes. `unrun` are the places whose operators no runtime here runs."""
-
-    document: Document
-    outcomes: tuple[Outcome, ...]
-    data: dict[Key, str]
-    bounds: dict[Key, ErrorBound]
-    unrun: tuple[Key, ...]
 
 
 def places(view: ModelView) -> list[WrittenResize]:
@@ -70,42 +58,44 @@ def not_at_every_size(view: ModelView) -> dict[Key, Diagnostic]:
     return others
 
 
-def write_as_resize(document: Document, patterns: Sequence[str], first_index: int) -> WrittenAsResize:
-    """A copy in which the places that the patterns name (all without any) are Resize nodes; `first_index` is the index
-    of the first outcome, behind the resizes that the model has.
+def write_as_resize(
+    view: ModelView, found: Sequence[WrittenResize], patterns: Sequence[str], first_index: int
+) -> Rewritten:
+    """A copy in which those of the places `found` that the patterns name (all without any) are Resize nodes;
+    `first_index` is the index of the first, behind the resizes that the model has.
 
     A place whose Resize onnxruntime has no kernel for is refused: no run could verify it.
     """
-    view = ModelView(document)
     others = {
         key: Diagnostic("operations.resize-not-at-every-size", other=other, size=size_to_fix(view))
         for key, other in not_at_every_size(view).items()
     }
-    written = _rewritten(view, patterns, first_index, others)
+    named = [
+        (index, place)
+        for index, place in enumerate(found, start=first_index)
+        if not patterns or any(fnmatch.fnmatchcase(place.label, pattern) for pattern in patterns)
+    ]
+    written = _rewritten(view, named, others)
     refused = {
         key: Diagnostic("operations.target-refuses", target=ONNXRUNTIME.name, rule_name=broken.rule, why=broken.because)
-        for key, facts in facts_by_key(ModelView(written.document), written.data)
+        for key, facts in facts_by_key(ModelView(written.document), written.touched)
         for broken in reversed(judge(ONNXRUNTIME, facts))
         if broken.effect is Effect.REJECTED
     }
-    return _rewritten(view, patterns, first_index, {**others, **refused}) if refused else written
+    return _rewritten(view, named, {**others, **refused}) if refused else written
 
 
 def _rewritten(
-    view: ModelView, patterns: Sequence[str], first_index: int, refused: Mapping[Key, Diagnostic]
-) -> WrittenAsResize:
-    """`write_as_resize`, without the places that are refused already."""
+    view: ModelView, named: Sequence[tuple[int, WrittenResize]], refused: Mapping[Key, Diagnostic]
+) -> Rewritten:
+    """`write_as_resize` of these places, without those that are refused already."""
     rewritten = view.document.copy()
     fresh = FreshNames(names_in(view.model)).fresh
     scopes = ModelView(rewritten).scopes
     outcomes: list[Outcome] = []
-    data: dict[Key, str] = {}
-    bounds: dict[Key, ErrorBound] = {}
-    unrun: list[Key] = []
     unread: list[Key] = []
-    for index, place in enumerate(places(view), start=first_index):
-        if patterns and not any(fnmatch.fnmatchcase(place.label, pattern) for pattern in patterns):
-            continue
+    touched: set[Key] = set()
+    for index, place in named:
         old = place.scope.body.node[place.scope.producers[place.y]]
         before = Outcome(index, place.label, Status.UNCHANGED, before=node_text(old))
         try:
@@ -121,8 +111,7 @@ def _rewritten(
             add_initializer(rewritten.proto, tensor)
         replace_nodes(scope.body, {place.y: builder.nodes})
         scopes = ModelView(rewritten).scopes
-        data[place.key], bounds[place.key] = place.x, error
-        unrun += [] if place.source is None else [place.key]
+        touched.add(place.key)
         after = tuple(node_text(node) for node in builder.nodes)
         outcomes.append(
             replace(
@@ -130,7 +119,7 @@ def _rewritten(
             )
         )
     remove_unread(rewritten.proto, unread)
-    return WrittenAsResize(rewritten, tuple(outcomes), data, bounds, tuple(unrun))
+    return Rewritten(view, ModelView(rewritten), tuple(outcomes), touched=frozenset(touched))
 
 
 def _reason(place: WrittenResize) -> Diagnostic:

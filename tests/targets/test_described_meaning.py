@@ -9,9 +9,9 @@ from onnx import TensorProto
 
 from resizefix.errors import UsageError
 from resizefix.targets.catalogue import TARGETS, target_named
-from resizefix.targets.described_conditions import CONDITIONS
-from resizefix.targets.described_schema import template
 from resizefix.targets.facts import OperandSource, Roi
+from resizefix.targets.foreign.described_conditions import CONDITIONS
+from resizefix.targets.foreign.described_schema import template
 from resizefix.targets.target import Effect, judge
 
 OPEN = changed(RESIZE_11, input_shape=(None, 3, None, None), output_shape=None)

@@ -23,9 +23,17 @@ import onnx.defs
 
 from resizefix.errors import UsageError
 from resizefix.interpolation import CoordinateTransformationMode, NearestMode
-from resizefix.targets.described_conditions import CONDITIONS, FLAG, NUMBER, TYPES, ConditionKind, all_of, any_of
 from resizefix.targets.deviations import BY_LENGTHS, EXACT_ROUNDINGS, by_ratio, symmetric_ties, without_antialias
 from resizefix.targets.facts import SiteFacts
+from resizefix.targets.foreign.described_conditions import (
+    CONDITIONS,
+    FLAG,
+    NUMBER,
+    TYPES,
+    ConditionKind,
+    all_of,
+    any_of,
+)
 from resizefix.targets.sampling import Deviation, Sampling, by, resized, samples_alike
 from resizefix.targets.target import Effect, OperatorLimit, Rule, Target
 from resizefix.words import nearest

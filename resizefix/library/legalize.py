@@ -30,7 +30,7 @@ from resizefix.scope_path import Key
 from resizefix.shapes.stored_shapes import ModelView
 from resizefix.targets.catalogue import target_named
 from resizefix.targets.collect_facts import facts_in
-from resizefix.targets.conditions import FUNCTIONS_ARE_INLINED
+from resizefix.targets.shared_rules import FUNCTIONS_ARE_INLINED
 from resizefix.targets.target import Target, judge
 from resizefix.targets.tensorrt import SPEAKS_FOR
 from resizefix.verification.plan import Plan

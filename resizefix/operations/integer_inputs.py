@@ -22,8 +22,8 @@ from resizefix.scope_path import MAIN, Key
 from resizefix.shapes.operand import SHAPE_READERS
 from resizefix.shapes.stored_shapes import ModelView
 from resizefix.targets.collect_facts import facts_in
-from resizefix.targets.conditions import foreign_domain_resizes
 from resizefix.targets.facts import DENOMINATOR
+from resizefix.targets.other_domains import foreign_domain_resizes
 from resizefix.targets.target import Effect, Target, Violation, judge
 from resizefix.targets.tensorrt import FED_AS_INTEGER
 

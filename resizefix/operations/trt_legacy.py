@@ -44,8 +44,8 @@ from resizefix.outcome import Outcome, Status
 from resizefix.scope_path import Key
 from resizefix.shapes.stored_shapes import ModelView
 from resizefix.targets.collect_facts import facts_in
-from resizefix.targets.conditions import foreign_domain_resizes
 from resizefix.targets.facts import SiteFacts
+from resizefix.targets.other_domains import foreign_domain_resizes
 from resizefix.targets.target import Target
 
 

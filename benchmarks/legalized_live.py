@@ -32,8 +32,8 @@ from onnx import NodeProto, helper
 sys.path.append(str(Path(__file__).parents[1]))
 
 import resizefix
+from resizefix.diagnostics import ResizefixError
 from resizefix.document.document import Document
-from resizefix.errors import ResizefixError
 from resizefix.library.live import places_of
 from resizefix.library.result import Result
 from resizefix.operations.sites import find_sites

@@ -15,8 +15,7 @@ from contextlib import suppress
 from typing import Any, NamedTuple, NoReturn
 
 from resizefix.cli.streams import DASH, PipedModel, is_stream, shown
-from resizefix.diagnostics import Diagnostic
-from resizefix.errors import UnreadableModelError, UsageError
+from resizefix.diagnostics import Diagnostic, UnreadableModelError, UsageError
 from resizefix.library.options import OUT_ENDINGS
 
 _ENDING = ".onnx"

@@ -13,8 +13,7 @@ import click
 from resizefix.cli.envelope import output_mode
 from resizefix.cli.model_files import require_free
 from resizefix.cli.streams import shown
-from resizefix.diagnostics import Diagnostic
-from resizefix.errors import UsageError
+from resizefix.diagnostics import Diagnostic, UsageError
 
 if TYPE_CHECKING:
     from resizefix.operations.diff import Change

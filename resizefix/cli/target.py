@@ -10,7 +10,7 @@ import click
 from resizefix.cli.envelope import Answer
 from resizefix.cli.model_files import require_free
 from resizefix.cli.options import subcommand
-from resizefix.errors import UsageError
+from resizefix.diagnostics import UsageError
 
 
 @subcommand(

@@ -12,12 +12,14 @@ import numpy as np
 import onnx
 from google.protobuf.message import DecodeError, EncodeError
 
-from resizefix.diagnostics import Diagnostic
+from resizefix.diagnostics import CannotWriteError, Diagnostic, UnreadableModelError, UsageError
 from resizefix.document.atomic_write import AtomicWrite
-from resizefix.document.detached import Detached, canonical, outline
 from resizefix.document.external_data import (
+    Detached,
     Home,
     Reference,
+    canonical,
+    outline,
     reference_of,
     references_in,
     relocated,
@@ -31,7 +33,6 @@ from resizefix.document.payloads import Payload
 from resizefix.document.source import Piece, Source, Span, as_bytes
 from resizefix.document.structure import require_sound, require_utf8
 from resizefix.document.wire import FIELDS, LENGTH_DELIMITED, CutOffError, MalformedError, number_of, records
-from resizefix.errors import CannotWriteError, UnreadableModelError, UsageError
 from resizefix.printable import summary
 
 

@@ -16,10 +16,10 @@ import numpy.typing as npt
 from onnx import TensorProto
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.difference import DYNAMIC_SIZE, ErrorBound
 from resizefix.equivalences.index_map import Floats, coordinates
 from resizefix.equivalences.resize_spec import Axis, ResizeSpec
 from resizefix.interpolation import Interpolation, Mode
+from resizefix.outcome import DYNAMIC_SIZE, ErrorBound
 
 UNIT = 2.0**-24
 """The unit roundoff of float32."""

@@ -13,9 +13,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from resizefix.diagnostics import Diagnostic
+from resizefix.diagnostics import Diagnostic, ResizefixError
 from resizefix.document.document import Document
-from resizefix.errors import ResizefixError
 from resizefix.faults.names import REUSED, known_names
 from resizefix.faults.table import faults_in
 from resizefix.input_sizes.input_axes import ImageInput, image_inputs

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from onnx import TensorProto
 
-from resizefix.diagnostics import Diagnostic
+from resizefix.diagnostics import Diagnostic, UsageError
 from resizefix.document.document import Document
 from resizefix.document.scopes import default_opset
-from resizefix.errors import UsageError
 from resizefix.library import seam
 from resizefix.library.advice import AskedCall, Words, with_size
 from resizefix.library.bounded import operation

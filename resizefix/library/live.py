@@ -11,14 +11,13 @@ from dataclasses import dataclass, replace
 
 from onnx import NodeProto
 
-from resizefix.diagnostics import Diagnostic
-from resizefix.difference import ErrorBound
+from resizefix.diagnostics import Diagnostic, UsageError
 from resizefix.document.document import Document
 from resizefix.document.scopes import bodies, node_label
-from resizefix.errors import UsageError
 from resizefix.library.tensorrt_profile import Profile, ProfilePlan, checked, planned
 from resizefix.operations.site import Site
 from resizefix.operations.sites import find_sites
+from resizefix.outcome import ErrorBound
 from resizefix.printable import one_paragraph
 from resizefix.process import DEFAULT_TIMEOUT
 from resizefix.runtimes.catalogue import RUNTIMES, RuntimeRow, runtime_named

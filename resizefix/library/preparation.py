@@ -7,12 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from resizefix.diagnostics import Diagnostic
+from resizefix.diagnostics import Diagnostic, RefusedError, UsageError
 from resizefix.document.document import Document
 from resizefix.document.scopes import default_opset
 from resizefix.document.text import node_text
 from resizefix.document.view import View
-from resizefix.errors import RefusedError, UsageError
 from resizefix.library import seam
 from resizefix.library.result import Result, failed
 from resizefix.operations.site import Site

@@ -9,9 +9,8 @@ from copy import copy
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple
 
-from resizefix.diagnostics import Diagnostic
+from resizefix.diagnostics import Diagnostic, RefusedError, ResizefixError
 from resizefix.document.values import Dims
-from resizefix.errors import RefusedError, ResizefixError
 from resizefix.outcome import ModelOutcome, Outcome, Status
 from resizefix.printable import InNotebook, summary
 from resizefix.promotion import PromotedInput

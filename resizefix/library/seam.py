@@ -6,12 +6,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.difference import ErrorBound
 from resizefix.document.document import Document
 from resizefix.library.result import Result, failed, measured, not_verified, skipped
 from resizefix.operations.rewriter import Rewritten
 from resizefix.operations.site import Site
-from resizefix.outcome import Outcome
+from resizefix.outcome import ErrorBound, Outcome
 from resizefix.scope_path import Key
 from resizefix.verification.plan import Plan
 from resizefix.verification.verification import Conditions, Verification, VerificationStatus

@@ -13,11 +13,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from resizefix.diagnostics import Diagnostic
+from resizefix.diagnostics import Diagnostic, UsageError
 from resizefix.document.document import Document
 from resizefix.document.scopes import default_opset
 from resizefix.document.text import node_text
-from resizefix.errors import UsageError
 from resizefix.interop.feed_file import read_feeds
 from resizefix.library import seam
 from resizefix.library.advice import AskedCall, Words

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from resizefix.diagnostics import Diagnostic
+from resizefix.diagnostics import Diagnostic, RefusedError, UsageError
 from resizefix.document.document import Document
-from resizefix.errors import RefusedError, UsageError
 from resizefix.library import seam
 from resizefix.library.preparation import raised
 from resizefix.library.result import Result, failed, not_verified, skipped

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from onnx import GraphProto, ModelProto, TensorProto, helper
 
 from resizefix.document.document import Document
-from resizefix.document.node_builder import FreshNames
+from resizefix.document.edits import FreshNames
 from resizefix.document.scopes import DEFAULT_DOMAINS, default_opset, names_in
 from resizefix.operations.site import Site
 from resizefix.operations.sites import sites_in

@@ -17,12 +17,12 @@ import numpy as np
 from onnx import NodeProto, TensorProto
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.difference import DYNAMIC_SIZE, ErrorBound
-from resizefix.document.node_builder import NodeBuilder
+from resizefix.document.edits import NodeBuilder
 from resizefix.equivalences.error_bound import GROWS, UNIT, half_step, native_roundings
 from resizefix.equivalences.index_map import coordinates
 from resizefix.equivalences.resize_spec import Axis, ResizeSpec
 from resizefix.interpolation import CoordinateTransformationMode, ExtentKind, Interpolation, Mode
+from resizefix.outcome import DYNAMIC_SIZE, ErrorBound
 from resizefix.targets.onnxruntime_target import runs_on_axes
 
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from resizefix.diagnostics import Diagnostic
+from resizefix.diagnostics import Diagnostic, RefusedError
 from resizefix.equivalences.resize_spec import ResizeSpec
-from resizefix.errors import RefusedError
 from resizefix.interpolation import CoordinateTransformationMode, ExtentKind, Mode, NearestMode
 from resizefix.lowerings.matmul import MATMUL, SMALL_MATMUL
 from resizefix.operations.legalize import Legalize, Legalizer

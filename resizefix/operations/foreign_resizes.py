@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from onnx import NodeProto
 
-from resizefix.document.node_builder import NodeBuilder
+from resizefix.document.edits import NodeBuilder
 from resizefix.document.scopes import Scope
 from resizefix.interpolation import CoordinateTransformationMode, ExtentKind, Interpolation, Mode, NearestMode
 from resizefix.operations.moved_elements import constant_of

@@ -14,8 +14,7 @@ from onnx import TensorProto, helper
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.document.document import Document
-from resizefix.document.edits import insert_nodes
-from resizefix.document.node_builder import FreshNames, NodeBuilder
+from resizefix.document.edits import FreshNames, NodeBuilder, insert_nodes
 from resizefix.document.scopes import DEFAULT_DOMAINS, Definition, DefinitionKind, Scope, names_in, node_label
 from resizefix.document.view import View
 from resizefix.scope_path import MAIN, Key

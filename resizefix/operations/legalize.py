@@ -9,15 +9,13 @@ from typing import TYPE_CHECKING
 
 from onnx import NodeProto, TensorProto, helper
 
-from resizefix.diagnostics import Diagnostic
+from resizefix.diagnostics import Diagnostic, RefusedError
 from resizefix.dialects.dialect import Dialect
 from resizefix.dialects.write import write
 from resizefix.document.document import Document
-from resizefix.document.edits import FIRST_IR_WITH_DEFAULTS
-from resizefix.document.node_builder import FreshNames
+from resizefix.document.edits import FIRST_IR_WITH_DEFAULTS, FreshNames
 from resizefix.document.scopes import names_in
 from resizefix.equivalences.resize_spec import ResizeSpec
-from resizefix.errors import RefusedError
 from resizefix.interpolation import ExtentKind, Mode
 from resizefix.operations.replacement import (
     FIRST_BFLOAT16,

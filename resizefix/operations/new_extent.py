@@ -7,9 +7,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from resizefix.diagnostics import Diagnostic
+from resizefix.diagnostics import Diagnostic, RefusedError
 from resizefix.document.text import counted
-from resizefix.errors import RefusedError
 from resizefix.interpolation import ExtentKind
 from resizefix.operations.freeze_scales import freeze_scales
 from resizefix.operations.promote_scales import Promotion, promote_scales

@@ -12,14 +12,12 @@ from typing import TYPE_CHECKING
 
 from onnx import NodeProto
 
-from resizefix.diagnostics import Diagnostic
+from resizefix.diagnostics import Diagnostic, RefusedError
 from resizefix.dialects.dialect import NO_NUMBERS
 from resizefix.document.document import Document
-from resizefix.document.edits import add_initializer, insert_nodes, remove_unread
-from resizefix.document.node_builder import FreshNames, NodeBuilder
+from resizefix.document.edits import FreshNames, NodeBuilder, add_initializer, insert_nodes, remove_unread
 from resizefix.document.scopes import default_opset, names_in
 from resizefix.document.text import node_text
-from resizefix.errors import RefusedError
 from resizefix.interpolation import ExtentKind
 from resizefix.operations.replacement import Fresh, Replacement
 from resizefix.operations.site import ReadSite, Site, read_instead

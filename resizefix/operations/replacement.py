@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from onnx import NodeProto, TensorProto, helper, numpy_helper
 
-from resizefix.diagnostics import Diagnostic
+from resizefix.diagnostics import Diagnostic, RefusedError
 from resizefix.dialects.dialect import NO_NUMBERS, RESIZES, Dialect, Operands
 from resizefix.dialects.write import write
 from resizefix.document.document import Document
@@ -21,7 +21,6 @@ from resizefix.document.view import View
 from resizefix.equivalences.error_bound import spelling_bound
 from resizefix.equivalences.resize_spec import ResizeSpec
 from resizefix.equivalences.table import AxisEquivalence, AxisStep, smallest_chain
-from resizefix.errors import RefusedError
 from resizefix.interpolation import CoordinateTransformationMode, ExtentKind, Interpolation, Mode
 from resizefix.lowerings.lowering import Lowered, Lowering
 from resizefix.lowerings.matmul import OPERATORS as CROP_OPERATORS

@@ -14,12 +14,10 @@ from math import prod
 
 from onnx import FunctionProto, GraphProto, TensorProto, ValueInfoProto, numpy_helper
 
-from resizefix.diagnostics import Diagnostic
+from resizefix.diagnostics import Diagnostic, UnreadableModelError
 from resizefix.document.document import Document
-from resizefix.document.edits import set_shape
 from resizefix.document.scopes import DEFAULT_DOMAINS, Definition, Scope, Scopes, bodies, is_operator, node_label
-from resizefix.document.values import Dims
-from resizefix.errors import UnreadableModelError
+from resizefix.document.values import Dims, set_shape
 from resizefix.interpolation import ExtentKind
 from resizefix.promotion import InputBinding
 from resizefix.scope_path import Key

@@ -8,16 +8,14 @@ from operator import attrgetter
 
 from onnx import NodeProto, numpy_helper
 
-from resizefix.diagnostics import Diagnostic
+from resizefix.diagnostics import Diagnostic, RefusedError
 from resizefix.dialects.dialect import RESIZES, UPSAMPLE_7, Operands, dialect_of
 from resizefix.dialects.read import read
 from resizefix.dialects.write import write
 from resizefix.document.document import Document
-from resizefix.document.edits import drop_overridable_inputs, set_default_opset
-from resizefix.document.node_builder import FreshNames
+from resizefix.document.edits import FreshNames, drop_overridable_inputs, set_default_opset
 from resizefix.document.scopes import DEFAULT_DOMAINS, bodies, names_in, node_label
 from resizefix.equivalences.resize_spec import ResizeSpec
-from resizefix.errors import RefusedError
 from resizefix.interpolation import ExtentKind
 from resizefix.operations.legalize import legalize as make_legal
 from resizefix.operations.replacement import (

@@ -12,7 +12,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from resizefix.addresses import page_address
-from resizefix.errors import UsageError
+from resizefix.diagnostics import UsageError
 from resizefix.targets.target import Target
 
 if TYPE_CHECKING:

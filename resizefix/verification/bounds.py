@@ -16,8 +16,8 @@ import numpy as np
 from onnx import TensorProto, helper
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.difference import Differences, ErrorBound
 from resizefix.document.document import Document
+from resizefix.outcome import Differences, ErrorBound
 from resizefix.runtimes.inputs import Feeds, Value, shapes_of
 from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError
 from resizefix.scope_path import MAIN, Key

@@ -12,12 +12,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from resizefix.diagnostics import Diagnostic
+from resizefix.diagnostics import Diagnostic, RefusedError
 from resizefix.dialects.intended import IntendedNode
-from resizefix.difference import TensorDifference
 from resizefix.document.document import Document
 from resizefix.document.text import each_of
-from resizefix.errors import RefusedError
+from resizefix.outcome import TensorDifference
 from resizefix.runtimes.inputs import Feeds, Value, model_inputs, shapes_of
 from resizefix.runtimes.limits import BrokenOffError
 from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError, only_without_optimisation

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.difference import Differences, TensorDifference
 from resizefix.document.text import counted
 from resizefix.document.values import Array
+from resizefix.outcome import Differences, TensorDifference
 from resizefix.runtimes.inputs import Value
 
 _BLOCK = 1 << 20  # elements that are compared at a time

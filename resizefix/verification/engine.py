@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from resizefix.diagnostics import Diagnostic
-from resizefix.difference import Differences
+from resizefix.diagnostics import DiagnosedError, Diagnostic, ResizefixError, UsageError
 from resizefix.document.document import Document
 from resizefix.document.text import listed
-from resizefix.errors import DiagnosedError, ResizefixError, UsageError
+from resizefix.outcome import Differences
 from resizefix.runtimes.inputs import Feeds, TensorInput, Value, shapes_of
 from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError, Session, open_session
 from resizefix.runtimes.prepared_model import PreparedModel, in_float32, prepare_for_ort

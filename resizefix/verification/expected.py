@@ -14,8 +14,8 @@ from decimal import ROUND_CEILING, Context
 import numpy as np
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.difference import ErrorBound, TensorDifference
 from resizefix.document.document import Document
+from resizefix.outcome import ErrorBound, TensorDifference
 from resizefix.runtimes.inputs import Feeds, Value, as_stored
 from resizefix.runtimes.limits import BrokenOffError
 from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError

@@ -14,9 +14,9 @@ import numpy as np
 from onnx import ModelProto, helper
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.difference import Differences, ErrorBound, TensorDifference
 from resizefix.document.document import Document
-from resizefix.document.edits import set_shape
+from resizefix.document.values import set_shape
+from resizefix.outcome import Differences, ErrorBound, TensorDifference
 from resizefix.runtimes.inputs import Feeds, TensorInput, Value, model_inputs
 from resizefix.runtimes.limits import BrokenOffError
 from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError

@@ -11,8 +11,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.difference import Differences, ErrorBound
 from resizefix.document.document import Document
+from resizefix.outcome import Differences, ErrorBound
 from resizefix.runtimes.inputs import Feeds, shapes_of
 from resizefix.runtimes.limits import BrokenOffError
 from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError, Session

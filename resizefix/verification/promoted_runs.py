@@ -15,8 +15,7 @@ from onnx import ModelProto
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.document.document import Document
-from resizefix.document.edits import set_shape
-from resizefix.document.values import Dims, dims_of
+from resizefix.document.values import Dims, dims_of, set_shape
 from resizefix.promotion import Coupling, Freedom, InputBinding, PromotedInput
 from resizefix.runtimes.inputs import Feeds, Value
 from resizefix.runtimes.ort_session import CannotRunError, Session

@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.difference import Differences, ErrorBound
 from resizefix.document.document import Document
 from resizefix.document.text import counted, listed
+from resizefix.outcome import Differences, ErrorBound
 from resizefix.promotion import Coupling, Freedom, PromotedInput
 from resizefix.runtimes.inputs import Value, shapes_of
 from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError, Session

@@ -12,13 +12,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from resizefix.diagnostics import Diagnostic
+from resizefix.diagnostics import Diagnostic, UsageError
 from resizefix.dialects.intended import IntendedNode
 from resizefix.document.document import Document
 from resizefix.document.scopes import bodies
 from resizefix.document.text import each_of
 from resizefix.document.values import Array
-from resizefix.errors import UsageError
 from resizefix.runtimes.inputs import Feeds, Value
 from resizefix.runtimes.limits import BrokenOffError
 from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from resizefix.difference import Differences, ErrorBound
 from resizefix.document.document import Document
+from resizefix.outcome import Differences, ErrorBound
 from resizefix.runtimes.inputs import Feeds, Value
 from resizefix.runtimes.limits import OutOfMemoryError
 from resizefix.runtimes.ort_session import (

@@ -16,11 +16,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from onnx import NodeProto
 
-from resizefix.diagnostics import Diagnostic
-from resizefix.difference import ErrorBound
+from resizefix.diagnostics import Diagnostic, UsageError
 from resizefix.document.document import Document
 from resizefix.document.values import dims_of
-from resizefix.errors import UsageError
+from resizefix.outcome import ErrorBound
 from resizefix.runtimes.limits import BrokenOffError
 from resizefix.runtimes.ort_session import (
     CannotLoadError,

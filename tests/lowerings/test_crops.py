@@ -12,8 +12,8 @@ import pytest
 from onnx import helper
 
 import resizefix
+from resizefix.diagnostics import RefusedError
 from resizefix.equivalences.resize_spec import ResizeSpec
-from resizefix.errors import RefusedError
 from resizefix.interpolation import CoordinateTransformationMode, ExtentKind, Interpolation, Mode, NearestMode
 from resizefix.lowerings.lowering import Lowered
 from resizefix.lowerings.matmul import lower_crop

@@ -11,7 +11,7 @@ from described_files import HEAD, RULE, rule, written
 from nodes import RESIZE_11, changed
 
 import resizefix
-from resizefix.errors import UsageError
+from resizefix.diagnostics import UsageError
 from resizefix.interpolation import ExtentKind
 from resizefix.outcome import Status
 from resizefix.targets.catalogue import TARGETS, near_names, target_named

@@ -4,8 +4,8 @@ import numpy as np
 import onnx_text
 import pytest
 
-from resizefix.difference import ErrorBound
 from resizefix.document.document import Document
+from resizefix.outcome import ErrorBound
 from resizefix.scope_path import MAIN, BodyName, ScopePath
 from resizefix.verification.bounds import moved_by_noise
 from resizefix.verification.engine import Engine

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resizefix.difference import ErrorBound
 from resizefix.document.document import Document
+from resizefix.outcome import ErrorBound
 from resizefix.runtimes.ort_session import CannotRunError
 from resizefix.scope_path import MAIN
 from resizefix.verification.bounds import FLOAT_BOUND, allows

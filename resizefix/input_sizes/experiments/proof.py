@@ -8,10 +8,9 @@ from typing import Concatenate, ParamSpec
 
 import numpy as np
 
-from resizefix.diagnostics import Diagnostic
+from resizefix.diagnostics import Diagnostic, UsageError
 from resizefix.document.document import Document
 from resizefix.document.text import counted, each_of
-from resizefix.errors import UsageError
 from resizefix.input_sizes.experiments.coverage import require_covered
 from resizefix.input_sizes.experiments.image_experiments import Original, Picture
 from resizefix.input_sizes.experiments.images import require_each_alone, require_usual_move

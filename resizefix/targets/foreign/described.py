@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import onnx.defs
 
-from resizefix.errors import UsageError
+from resizefix.diagnostics import UsageError
 from resizefix.interpolation import CoordinateTransformationMode, NearestMode
 from resizefix.targets.facts import SiteFacts
 from resizefix.targets.foreign.described_conditions import (

@@ -42,7 +42,7 @@ from resizefix.runtimes.inputs import model_inputs
 from resizefix.runtimes.ort_session import open_session
 from resizefix.runtimes.runtime import Ending, Runtime, RuntimeAnswer
 from resizefix.shapes.stored_shapes import ModelView
-from resizefix.verification.bounds import relative_bounds
+from resizefix.verification.compare import relative_bounds
 from resizefix.verification.extraction import Extraction
 from resizefix.verification.in_runtime import fed, watched_tensors, write_sizes
 

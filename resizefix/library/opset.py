@@ -25,7 +25,7 @@ from resizefix.operations.site import ReadSite, Site
 from resizefix.operations.sites import find_sites
 from resizefix.outcome import ErrorBound, Outcome, Status
 from resizefix.shapes.stored_shapes import ModelView
-from resizefix.verification.bounds import half_units
+from resizefix.verification.compare import half_units
 from resizefix.verification.plan import Plan
 from resizefix.verification.verification import (
     ChangeOptions,

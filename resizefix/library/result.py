@@ -283,7 +283,7 @@ def measured(outcomes: Sequence[Outcome], moved: Collection[Site], verification:
 
     Runs at the default level do not count: there the original itself is fused, and its sums are in another order.
     """
-    from resizefix.verification.bounds import HALF  # with numpy, where something was changed
+    from resizefix.verification.compare import HALF  # with numpy, where something was changed
 
     runs = [run for run in verification.runs if not run.optimized]
     moves_half = any(site.elem_type in HALF for site in moved)

@@ -48,7 +48,7 @@ def proven(
         return Result(after, measured(outcomes, changed, not_verified()), (), not_verified())
 
     # onnxruntime is imported where something is run
-    from resizefix.verification.bounds import half_units
+    from resizefix.verification.compare import half_units
     from resizefix.verification.verify import prove_rewrite
 
     exact = all(outcome.exact for outcome in outcomes)

@@ -21,8 +21,15 @@ from resizefix.runtimes.inputs import Feeds, Value, model_inputs, shapes_of
 from resizefix.runtimes.limits import BrokenOffError
 from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError, only_without_optimisation
 from resizefix.shapes.stored_shapes import ModelView
-from resizefix.verification.bounds import FLOAT_BOUND, relative_bounds, widest, within
-from resizefix.verification.compare import compare, largest_finite, measured
+from resizefix.verification.compare import (
+    FLOAT_BOUND,
+    compare,
+    largest_finite,
+    measured,
+    relative_bounds,
+    widest,
+    within,
+)
 from resizefix.verification.engine import DifferenceError, Engine, run_of
 from resizefix.verification.extraction import Extraction
 from resizefix.verification.fitting import Fitted

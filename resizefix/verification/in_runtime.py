@@ -23,8 +23,7 @@ from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError
 from resizefix.runtimes.runtime import Ending, LiveUnavailable, NodeAnswer, Runtime, RuntimeAnswer
 from resizefix.scope_path import Key
 from resizefix.shapes.stored_shapes import ModelView
-from resizefix.verification.bounds import allows, part
-from resizefix.verification.compare import SIDES, Sides, compare
+from resizefix.verification.compare import SIDES, Sides, allows, compare, part
 from resizefix.verification.engine import Engine, run_of
 from resizefix.verification.extraction import Extraction
 from resizefix.verification.fitting import Fitted, MemoryBudget, fit_feeds

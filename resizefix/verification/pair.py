@@ -19,8 +19,7 @@ from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError, Sess
 from resizefix.scope_path import MAIN, Key, ScopePath
 from resizefix.shapes.stored_shapes import Shapes
 from resizefix.verification.arms import Watched, are_held_alike
-from resizefix.verification.bounds import allows, largest_bound, moved_by_noise, narrowed, reported, widest, within
-from resizefix.verification.compare import compare
+from resizefix.verification.compare import allows, compare, largest_bound, narrowed, reported, widest, within
 from resizefix.verification.engine import DifferenceError, Engine, run_of
 from resizefix.verification.feeds import Feeder
 from resizefix.verification.fitting import (
@@ -32,6 +31,7 @@ from resizefix.verification.fitting import (
     with_shapes_to_give,
 )
 from resizefix.verification.jumps import agree_before_jumps, require_agreement_before
+from resizefix.verification.noise import moved_by_noise
 from resizefix.verification.signatures import Feeding, NotComparableError, common_inputs, output_names, require_types
 from resizefix.verification.trial import AtDefault, Outputs, Point, Side, Trial
 from resizefix.verification.verification import Verification

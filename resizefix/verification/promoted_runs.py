@@ -23,7 +23,7 @@ from resizefix.runtimes.prepared_model import PreparedModel, prepare_for_ort
 from resizefix.scope_path import Key, ScopePath
 from resizefix.shapes.stored_shapes import ModelView, Shapes
 from resizefix.verification.arms import Watched
-from resizefix.verification.bounds import half_units
+from resizefix.verification.compare import half_units
 from resizefix.verification.engine import Engine
 from resizefix.verification.fitting import MemoryBudget, Runner
 from resizefix.verification.reference_model import Operand

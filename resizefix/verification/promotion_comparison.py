@@ -19,8 +19,7 @@ from resizefix.runtimes.inputs import Value, shapes_of
 from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError, Session
 from resizefix.scope_path import Key, ScopePath
 from resizefix.verification.arms import bodies_behind
-from resizefix.verification.bounds import relative_bounds, within
-from resizefix.verification.compare import compare
+from resizefix.verification.compare import compare, relative_bounds, within
 from resizefix.verification.engine import DifferenceError, run_of
 from resizefix.verification.promoted_runs import (
     Prober,

@@ -23,8 +23,7 @@ from resizefix.runtimes.limits import BrokenOffError
 from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError
 from resizefix.scope_path import MAIN, Key
 from resizefix.shapes.stored_shapes import ModelView
-from resizefix.verification.bounds import FLOAT_BOUND, relative_bounds, within
-from resizefix.verification.compare import compare
+from resizefix.verification.compare import FLOAT_BOUND, compare, relative_bounds, within
 from resizefix.verification.engine import DifferenceError, Engine, run_of
 from resizefix.verification.extraction import Extraction
 from resizefix.verification.fitting import Fitted

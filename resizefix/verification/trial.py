@@ -24,8 +24,7 @@ from resizefix.runtimes.ort_session import (
     CannotRunError,
     only_without_optimisation,
 )
-from resizefix.verification.bounds import default_level_bounds, widest, within
-from resizefix.verification.compare import compare
+from resizefix.verification.compare import compare, default_level_bounds, widest, within
 from resizefix.verification.engine import DifferenceError, Engine, run_of
 from resizefix.verification.fitting import Runner
 

@@ -27,8 +27,7 @@ from resizefix.runtimes.ort_session import (
 )
 from resizefix.scope_path import Key
 from resizefix.shapes.stored_shapes import ModelView
-from resizefix.verification.bounds import largest_bound
-from resizefix.verification.compare import compare
+from resizefix.verification.compare import compare, largest_bound
 from resizefix.verification.engine import Engine
 from resizefix.verification.fitting import Fitted, OverBudgetError
 from resizefix.verification.pair import ModelPair

@@ -9,7 +9,7 @@ import resizefix
 from resizefix.library import seam
 from resizefix.library.result import VerificationFailedError
 from resizefix.outcome import DYNAMIC_SIZE, ErrorBound
-from resizefix.verification.bounds import narrowed
+from resizefix.verification.compare import narrowed
 
 CUBIC = """(float[1,1,h,w] x) => (float[?,?,?,?] y) <float[4] s = {1, 1, 3, 3}> { r = Resize <mode = "cubic",
 coordinate_transformation_mode = "half_pixel"> (x, , s) y = Neg (r) }"""

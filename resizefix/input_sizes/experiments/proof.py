@@ -21,8 +21,7 @@ from resizefix.input_sizes.refusal import refuse
 from resizefix.runtimes.inputs import Value
 from resizefix.runtimes.limits import BrokenOffError
 from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError, Session
-from resizefix.verification.bounds import relative_bounds, within
-from resizefix.verification.compare import compare
+from resizefix.verification.compare import compare, relative_bounds, within
 from resizefix.verification.engine import DifferenceError, Engine, run_of
 from resizefix.verification.plan import SizeStep
 from resizefix.verification.trial import AtDefault, Point, Side, Trial

@@ -19,7 +19,7 @@ from onnx import TensorProto
 
 import resizefix
 from resizefix.cli import group
-from resizefix.equivalences.error_bound import GROWS, spelling_bound
+from resizefix.equivalences.kernel_arithmetic import GROWS, spelling_bound
 from resizefix.equivalences.resize_spec import ResizeSpec
 from resizefix.equivalences.table import EQUIVALENCES, rewrites
 from resizefix.interpolation import CoordinateTransformationMode, ExtentKind, Interpolation, Mode

@@ -13,7 +13,6 @@ import onnx
 from google.protobuf.message import DecodeError, EncodeError
 
 from resizefix.diagnostics import CannotWriteError, Diagnostic, UnreadableModelError, UsageError
-from resizefix.document.atomic_write import AtomicWrite
 from resizefix.document.external_data import (
     Detached,
     Home,
@@ -157,6 +156,8 @@ class Document:
         `path` is replaced only with `overwrite`, a data file never. Raises UsageError, CannotWriteError,
         UnreadableModelError, RefusedError.
         """
+        from resizefix.document.atomic_write import AtomicWrite  # who reads a model needs none
+
         out = _path(path)
         home = self._home or Home(out.parent, out.parent)
         with AtomicWrite() as write:

@@ -17,12 +17,11 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import onnx
 
 from resizefix.diagnostics import RefusedError, UnreadableModelError, UsageError
-from resizefix.document.atomic_write import AtomicWrite
 from resizefix.document.payloads import (
     FORMS,
     OWN_DATA,
@@ -35,6 +34,9 @@ from resizefix.document.payloads import (
 )
 from resizefix.document.source import TOKEN_PREFIX, Piece, Source, Span, as_bytes, framed, is_already, size_of
 from resizefix.document.wire import LENGTH_DELIMITED, MalformedError, encode_bytes, records
+
+if TYPE_CHECKING:
+    from resizefix.document.atomic_write import AtomicWrite
 
 _LONGEST_NUMBER = 19  # digits of an int64
 

@@ -10,8 +10,7 @@ import numpy as np
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.document.edits import TO_THE_END, NodeBuilder
-from resizefix.equivalences.error_bound import cubic_coefficients, gain, noise, slope
-from resizefix.equivalences.index_map import Floats
+from resizefix.equivalences.kernel_arithmetic import Floats, cubic_coefficients, gain, noise, slope
 from resizefix.equivalences.resize_spec import Axis, ResizeSpec
 from resizefix.interpolation import CoordinateTransformationMode, Interpolation, Mode
 from resizefix.lowerings.copies import LONGEST_REPEATED, why_not_repeated

@@ -6,7 +6,7 @@ import numpy as np
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.document.edits import TO_THE_END, NodeBuilder
-from resizefix.equivalences.index_map import TIE_TOLERANCES, Indices, nearest_indices
+from resizefix.equivalences.kernel_arithmetic import TIE_TOLERANCES, Indices, nearest_indices
 from resizefix.equivalences.resize_spec import Axis, ResizeSpec
 from resizefix.equivalences.rules import DOUBLES, REPEATS
 from resizefix.interpolation import CoordinateTransformationMode, Interpolation, Mode

@@ -12,7 +12,7 @@ from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.dialect import Operands, dialect_of
 from resizefix.dialects.write import write
 from resizefix.document.edits import NodeBuilder
-from resizefix.equivalences.error_bound import slope
+from resizefix.equivalences.kernel_arithmetic import slope
 from resizefix.equivalences.resize_spec import Axis, ResizeSpec
 from resizefix.equivalences.rules import THREE_HALF_PIXELS
 from resizefix.interpolation import CoordinateTransformationMode, ExtentKind, Interpolation, Mode

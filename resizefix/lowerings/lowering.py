@@ -18,8 +18,7 @@ from onnx import NodeProto, TensorProto
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.document.edits import NodeBuilder
-from resizefix.equivalences.error_bound import GROWS, UNIT, half_step, native_roundings
-from resizefix.equivalences.index_map import coordinates
+from resizefix.equivalences.kernel_arithmetic import GROWS, UNIT, coordinates, half_step, native_roundings
 from resizefix.equivalences.resize_spec import Axis, ResizeSpec
 from resizefix.interpolation import CoordinateTransformationMode, ExtentKind, Interpolation, Mode
 from resizefix.outcome import DYNAMIC_SIZE, ErrorBound

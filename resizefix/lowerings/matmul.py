@@ -17,8 +17,7 @@ import numpy as np
 
 from resizefix.diagnostics import Diagnostic, RefusedError
 from resizefix.document.edits import NodeBuilder
-from resizefix.equivalences.error_bound import cubic_coefficients
-from resizefix.equivalences.index_map import Floats, coordinates, nearest_indices
+from resizefix.equivalences.kernel_arithmetic import Floats, coordinates, cubic_coefficients, nearest_indices
 from resizefix.equivalences.resize_spec import Axis, ResizeSpec
 from resizefix.interpolation import CoordinateTransformationMode, ExtentKind, Interpolation, Mode
 from resizefix.lowerings.lowering import FINITE, FLOATING, Lowered, Lowering, rounding, why_not_static, why_too_large

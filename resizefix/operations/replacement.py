@@ -18,7 +18,7 @@ from resizefix.document.structure import why_invalid
 from resizefix.document.text import node_text
 from resizefix.document.values import numbers_in
 from resizefix.document.view import View
-from resizefix.equivalences.error_bound import spelling_bound
+from resizefix.equivalences.kernel_arithmetic import spelling_bound
 from resizefix.equivalences.resize_spec import ResizeSpec
 from resizefix.equivalences.table import AxisEquivalence, AxisStep, smallest_chain
 from resizefix.interpolation import CoordinateTransformationMode, ExtentKind, Interpolation, Mode

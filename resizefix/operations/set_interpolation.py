@@ -15,7 +15,7 @@ from resizefix.dialects.intended import IntendedNode
 from resizefix.document.document import Document
 from resizefix.document.edits import FreshNames
 from resizefix.document.scopes import names_in
-from resizefix.equivalences.error_bound import spelling_bound
+from resizefix.equivalences.kernel_arithmetic import spelling_bound
 from resizefix.equivalences.resize_spec import ResizeSpec
 from resizefix.equivalences.table import AxisStep, reasons, rewrites
 from resizefix.interpolation import ExtentKind, Interpolation

@@ -10,7 +10,7 @@ from ort_runs import opened
 import resizefix
 from resizefix.diagnostics import RefusedError, UsageError
 from resizefix.document.document import Document
-from resizefix.equivalences.index_map import nearest_indices
+from resizefix.equivalences.kernel_arithmetic import nearest_indices
 from resizefix.equivalences.resize_spec import ResizeSpec
 from resizefix.interpolation import CoordinateTransformationMode as C
 from resizefix.interpolation import ExtentKind, Interpolation, Mode

@@ -16,7 +16,7 @@ from case_facts import judged as judged_by
 import resizefix
 from benchmarks.runtime_cases import ANSWERS, rows
 from benchmarks.targets_agreement import COLUMNS, judged, with_facts
-from resizefix.equivalences.index_map import nearest_indices
+from resizefix.equivalences.kernel_arithmetic import nearest_indices
 from resizefix.interop import opened
 from resizefix.targets.catalogue import target_named
 from resizefix.targets.collect_facts import facts_of

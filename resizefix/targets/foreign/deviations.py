@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping
 
 import numpy as np
 
-from resizefix.equivalences.index_map import Floats
+from resizefix.equivalences.kernel_arithmetic import Floats
 from resizefix.interpolation import CoordinateTransformationMode as Coordinates
 from resizefix.targets.facts import SiteFacts
 from resizefix.targets.foreign.sampling import Deviation, Positions, Rounding, Sampling, by

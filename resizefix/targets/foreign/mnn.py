@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 from onnx import TensorProto
 
-from resizefix.equivalences.index_map import Floats
+from resizefix.equivalences.kernel_arithmetic import Floats
 from resizefix.interpolation import CoordinateTransformationMode as Coordinates
 from resizefix.targets import shared_rules as shared
 from resizefix.targets.facts import SiteFacts

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from onnx import TensorProto
 
-from resizefix.equivalences.index_map import Floats
+from resizefix.equivalences.kernel_arithmetic import Floats
 from resizefix.targets import shared_rules as shared
 from resizefix.targets.facts import Roi, SiteFacts
 from resizefix.targets.foreign import sampled_otherwise as otherwise

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from resizefix.equivalences.index_map import Floats
+from resizefix.equivalences.kernel_arithmetic import Floats
 from resizefix.interpolation import CoordinateTransformationMode as Coordinates
 from resizefix.targets import shared_rules as shared
 from resizefix.targets.facts import SiteFacts

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from onnx import TensorProto
 from resize_runs import interpolate, run, scaled, sized
 
-from resizefix.equivalences.error_bound import GROWS, spelling_bound
+from resizefix.equivalences.kernel_arithmetic import GROWS, spelling_bound
 from resizefix.equivalences.resize_spec import ResizeSpec
 from resizefix.equivalences.rules import HALF_PIXEL, HALF_PIXEL_SYMMETRIC, forms_of
 from resizefix.equivalences.table import rewrites

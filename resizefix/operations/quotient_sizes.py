@@ -27,13 +27,13 @@ from resizefix.outcome import Outcome, Status
 from resizefix.scope_path import MAIN, Key
 from resizefix.shapes.stored_shapes import ModelView
 from resizefix.targets.collect_facts import facts_in
-from resizefix.targets.met_tensors import Meeting, meetings
 from resizefix.targets.target import Effect, Target, judge
 from resizefix.targets.tensorrt import LENGTH_IS_SEEN
 
 if TYPE_CHECKING:
     from resizefix.shapes.expression import Size
     from resizefix.shapes.partners import Partners
+    from resizefix.targets.met_tensors import Meeting
 
 
 FIRST_WITH_SIZES = 11
@@ -190,6 +190,8 @@ def pinned(view: ModelView, sites: Sequence[Site], target: Target) -> Pinned:
     ]
     if not hidden:
         return Pinned(view.document, frozenset(), {})
+    from resizefix.targets.met_tensors import meetings  # few resizes meet a tensor so
+
     document, fresh = view.document.copy(), FreshNames(names_in(view.model)).fresh
     graph = document.proto.graph
     nodes, texts = set[Key](), dict[int, tuple[str, ...]]()

@@ -18,7 +18,7 @@ import numpy as np
 from onnx import TensorProto, helper
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.document.text import counted
+from resizefix.document.text import counted, few
 from resizefix.document.values import Array
 from resizefix.outcome import Differences, ErrorBound, TensorDifference
 from resizefix.runtimes.inputs import Value
@@ -155,7 +155,7 @@ def _parts(value: Value, where: str = "") -> Iterator[_Part]:
             yield from _parts(item, f"{where}[{index}]")
     elif isinstance(value, dict):
         keys = sorted(value)
-        shown = ", ".join(map(repr, keys[:_MOST_KEYS])) + (", …" if len(keys) > _MOST_KEYS else "")
+        shown = few(keys, _MOST_KEYS)
         yield _Part(where, f"a map of {shown}" if keys else "an empty map", ("map", *map(repr, keys)))
         for key in keys:
             yield from _parts(value[key], f"{where}[{key!r}]")

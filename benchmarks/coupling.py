@@ -17,8 +17,8 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
+from resizefix.diagnostics import ResizefixError
 from resizefix.document.document import Document
-from resizefix.errors import ResizefixError
 from resizefix.library.coupling import named_in_original, sites_with_coupling, without_coupled
 from resizefix.operations.promote_scales import promote_scales
 from resizefix.operations.rewriter import Rewritten

@@ -25,10 +25,10 @@ from onnx import TensorProto, helper, numpy_helper
 
 from resizefix.dialects.dialect import Operands, dialect_of
 from resizefix.dialects.write import write
-from resizefix.difference import ErrorBound
-from resizefix.document.node_builder import NodeBuilder, Replacement
+from resizefix.document.edits import NodeBuilder, Replacement
 from resizefix.interpolation import CoordinateTransformationMode, ExtentKind, Interpolation, Mode, NearestMode
 from resizefix.lowerings import LOWERINGS, ResizeSpec
+from resizefix.outcome import ErrorBound
 
 OPSET = 13
 NOISE = 1.1  # times as long, that is no reason to choose otherwise

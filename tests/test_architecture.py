@@ -29,8 +29,6 @@ FLOORS = (
 WORDS = {
     "addresses",
     "diagnostics",
-    "difference",
-    "errors",
     "interpolation",
     "outcome",
     "pool",

@@ -15,8 +15,7 @@ import click
 
 from resizefix import process
 from resizefix.cli.streams import DASH, as_typed, close_progress, shown
-from resizefix.diagnostics import Diagnostic
-from resizefix.errors import ResizefixError
+from resizefix.diagnostics import Diagnostic, ResizefixError
 from resizefix.outcome import ModelOutcome
 from resizefix.printable import printable
 from resizefix.version import __version__

@@ -21,8 +21,7 @@ import click
 
 from resizefix.cli.envelope import output_mode
 from resizefix.cli.streams import DASH, PipedModel, is_stream, shown
-from resizefix.diagnostics import Diagnostic
-from resizefix.errors import UnreadableModelError, UsageError
+from resizefix.diagnostics import Diagnostic, UnreadableModelError, UsageError
 from resizefix.library.options import OUT_ENDINGS
 
 if TYPE_CHECKING:
@@ -260,9 +259,11 @@ class ReportFiles(NamedTuple):
 
         Returns the fields for `--json`: the files, and `markdown_text` in place of what would be printed.
         """
+        fields: dict[str, str | None] = {"html": self.html, "markdown": None if self.on_stdout else self.markdown}
+        if self.html is None and self.markdown is None:
+            return fields
         from resizefix.document.atomic_write import AtomicWrite
 
-        fields: dict[str, str | None] = {"html": self.html, "markdown": None if self.on_stdout else self.markdown}
         text = "" if self.markdown is None else markdown()
         with AtomicWrite() as files:
             for path, content in ((self.html, html), (fields["markdown"], lambda: text)):

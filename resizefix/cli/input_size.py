@@ -11,8 +11,7 @@ import click
 from resizefix.cli.envelope import Answer
 from resizefix.cli.options import TypedValue
 from resizefix.cli.write_result import NotChanged, WithLastArgument, write_result, writing_command
-from resizefix.diagnostics import Diagnostic
-from resizefix.errors import UsageError
+from resizefix.diagnostics import Diagnostic, UsageError
 from resizefix.library.option_values import SIZE_OR_ANY
 from resizefix.printable import printable
 

@@ -15,8 +15,7 @@ from resizefix.cli.write_result import (
     write_result,
     writing_command,
 )
-from resizefix.diagnostics import Diagnostic
-from resizefix.errors import UsageError
+from resizefix.diagnostics import Diagnostic, UsageError
 from resizefix.outcome import Status
 
 if TYPE_CHECKING:

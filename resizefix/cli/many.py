@@ -22,8 +22,7 @@ from resizefix.cli.misplaced import meant
 from resizefix.cli.next_command import after_error, with_options
 from resizefix.cli.rows import Rows, show_summary, summary_of
 from resizefix.cli.streams import DASH, PipedModel, progress_line, shown, with_dash
-from resizefix.diagnostics import Diagnostic, for_command_line
-from resizefix.errors import UsageError
+from resizefix.diagnostics import Diagnostic, UsageError, for_command_line
 from resizefix.pool import Answered, Pool
 from resizefix.printable import printable
 from resizefix.reports.next_step import NextStep

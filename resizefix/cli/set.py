@@ -15,8 +15,7 @@ from resizefix.cli.files import ReportFiles, default_out
 from resizefix.cli.options import Subcommand
 from resizefix.cli.streams import ModelArgument, shown
 from resizefix.cli.write_result import why_not_changed, write_result, writing_command
-from resizefix.diagnostics import Diagnostic
-from resizefix.errors import UsageError
+from resizefix.diagnostics import Diagnostic, UsageError
 from resizefix.outcome import ModelOutcome
 
 if TYPE_CHECKING:

@@ -7,12 +7,12 @@ from functools import cached_property
 
 from onnx import NodeProto, TensorProto, numpy_helper
 
+from resizefix.diagnostics import RefusedError
 from resizefix.dialects.dialect import dialect_of, is_resize
 from resizefix.dialects.intended import Chain, IntendedNode, IntendedStep
 from resizefix.dialects.read import read
 from resizefix.document.scopes import Scope
 from resizefix.document.values import Array
-from resizefix.errors import RefusedError
 from resizefix.faults.fault import Fault
 from resizefix.faults.resize_node import ResizeNode
 from resizefix.scope_path import Key

@@ -10,9 +10,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
-from resizefix.diagnostics import Diagnostic, code_of
+from resizefix.diagnostics import Diagnostic, ResizefixError, code_of
 from resizefix.document.document import Document
-from resizefix.errors import ResizefixError
 from resizefix.library.options import call_of, with_words, words_as_options
 from resizefix.library.result import AskedCall
 from resizefix.outcome import Outcome, Status

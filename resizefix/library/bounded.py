@@ -20,9 +20,8 @@ import numpy as np
 from onnx import ModelProto
 
 from resizefix import process
-from resizefix.diagnostics import Diagnostic, for_command_line, for_reader, is_for_command_line
+from resizefix.diagnostics import Diagnostic, RefusedError, for_command_line, for_reader, is_for_command_line
 from resizefix.document.document import Document
-from resizefix.errors import RefusedError
 from resizefix.interop import Model, OfAnotherPackage, opened, returned
 from resizefix.library.advice import Candidates, advise, with_inlining
 from resizefix.library.option_values import SIZE

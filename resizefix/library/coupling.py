@@ -9,10 +9,9 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
-from resizefix.diagnostics import Diagnostic
+from resizefix.diagnostics import Diagnostic, RefusedError
 from resizefix.document.document import Document
 from resizefix.document.scopes import node_label
-from resizefix.errors import RefusedError
 from resizefix.interpolation import ExtentKind
 from resizefix.operations.forms import bind_input
 from resizefix.operations.site import Site
@@ -26,7 +25,7 @@ from resizefix.verification.scale_points import other_values
 from resizefix.verification.sizing import SIZINGS, sized
 
 if TYPE_CHECKING:
-    from resizefix.shapes.number_reading import Dims
+    from resizefix.shapes.inference import FixedDims
     from resizefix.shapes.walk import Moved, WalkEnded
 
 
@@ -251,7 +250,7 @@ def _coupling(label: str, ended: WalkEnded | None) -> Coupling:
     return Coupling(label, Freedom.COUPLED, ended.node, ended.partner)
 
 
-def _sizings(view: ModelView) -> list[Mapping[str, Dims]]:
+def _sizings(view: ModelView) -> list[Mapping[str, FixedDims]]:
     """Sizes to assume for the inputs, the most sensible first. None, what the file says of every tensor, where it
     fixes all inputs."""
     inputs = [entry for entry in model_inputs(view.document.proto) if not entry.has_default]

@@ -6,9 +6,8 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from resizefix.diagnostics import Diagnostic
+from resizefix.diagnostics import Diagnostic, UsageError
 from resizefix.document.document import Document
-from resizefix.errors import UsageError
 from resizefix.interop import Model
 from resizefix.library.bounded import checked
 from resizefix.library.fix_trials import (

@@ -26,7 +26,7 @@ from resizefix.operations.site import Site
 from resizefix.operations.sites import select, sites_in
 from resizefix.outcome import Outcome, Status
 from resizefix.shapes.stored_shapes import ModelView
-from resizefix.verification.bounds import half_units
+from resizefix.verification.compare import half_units
 from resizefix.verification.plan import Plan
 from resizefix.verification.verification import ChangeOptions, Unpack, conditions
 

@@ -16,11 +16,10 @@ from itertools import combinations
 
 from onnx import ModelProto, ValueInfoProto
 
-from resizefix.diagnostics import Diagnostic, option
+from resizefix.diagnostics import Diagnostic, RefusedError, UsageError, option
 from resizefix.document.document import Document
 from resizefix.document.scopes import node_label
 from resizefix.document.values import Dims, dims_of
-from resizefix.errors import RefusedError, UsageError
 from resizefix.input_sizes.input_axes import ImageInput, image_inputs, of_proportions
 from resizefix.input_sizes.questions import Question, proposal, questions
 from resizefix.input_sizes.refusal import KEEP, Assumed, Choices, SizeRefusedError, readings_of

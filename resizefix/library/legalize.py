@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from onnx import TensorProto
 
-from resizefix.diagnostics import Diagnostic
+from resizefix.diagnostics import Diagnostic, UsageError
 from resizefix.document.document import Document
 from resizefix.document.scopes import default_opset
-from resizefix.errors import UsageError
 from resizefix.library import seam
 from resizefix.library.advice import Words, with_size
 from resizefix.library.bounded import operation
@@ -29,7 +28,7 @@ from resizefix.scope_path import Key
 from resizefix.shapes.stored_shapes import ModelView
 from resizefix.targets.catalogue import target_named
 from resizefix.targets.collect_facts import facts_in
-from resizefix.targets.conditions import FUNCTIONS_ARE_INLINED
+from resizefix.targets.shared_rules import FUNCTIONS_ARE_INLINED
 from resizefix.targets.target import Target, judge
 from resizefix.targets.tensorrt import SPEAKS_FOR
 from resizefix.verification.plan import Plan

@@ -11,9 +11,9 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from resizefix.diagnostics import RefusedError, UsageError
 from resizefix.document.scopes import DEFAULT_DOMAINS, Definition, is_operator
 from resizefix.document.values import dims_of
-from resizefix.errors import RefusedError, UsageError
 from resizefix.interpolation import ExtentKind
 from resizefix.operations.forms import bind_input, retry_args
 from resizefix.operations.site import ReadSite, Site

@@ -7,10 +7,9 @@ from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, cast
 
-from resizefix.diagnostics import Diagnostic
+from resizefix.diagnostics import Diagnostic, RefusedError, UsageError
 from resizefix.document.document import Document
 from resizefix.document.scopes import default_opset
-from resizefix.errors import RefusedError, UsageError
 from resizefix.library import seam
 from resizefix.library.advice import proposed
 from resizefix.library.bounded import operation

@@ -10,11 +10,10 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from resizefix.diagnostics import Diagnostic, code_of
+from resizefix.diagnostics import Diagnostic, RefusedError, ResizefixError, code_of
 from resizefix.document.document import Document
 from resizefix.document.scopes import default_opset
 from resizefix.document.text import node_text, value_text
-from resizefix.errors import RefusedError, ResizefixError
 from resizefix.faults.fault import Fault, Preferences
 from resizefix.faults.names import (
     REUSED,

@@ -9,9 +9,8 @@ from copy import copy
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple
 
-from resizefix.diagnostics import Diagnostic
+from resizefix.diagnostics import Diagnostic, RefusedError, ResizefixError
 from resizefix.document.values import Dims
-from resizefix.errors import RefusedError, ResizefixError
 from resizefix.outcome import ModelOutcome, Outcome, Status
 from resizefix.printable import InNotebook, summary
 from resizefix.promotion import PromotedInput
@@ -282,7 +281,7 @@ def measured(outcomes: Sequence[Outcome], moved: Collection[Site], verification:
 
     Runs at the default level do not count: there the original itself is fused, and its sums are in another order.
     """
-    from resizefix.verification.bounds import HALF  # with numpy, where something was changed
+    from resizefix.verification.compare import HALF  # with numpy, where something was changed
 
     runs = [run for run in verification.runs if not run.optimized]
     moves_half = any(site.elem_type in HALF for site in moved)

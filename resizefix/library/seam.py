@@ -10,18 +10,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from resizefix.diagnostics import Diagnostic
-from resizefix.difference import ErrorBound
+from resizefix.diagnostics import Diagnostic, RefusedError, UsageError
 from resizefix.document.document import Document
 from resizefix.document.scopes import default_opset
 from resizefix.document.text import node_text
 from resizefix.document.view import View
-from resizefix.errors import RefusedError, UsageError
 from resizefix.library.result import Result, failed, measured, not_verified, skipped
 from resizefix.operations.rewriter import Rewritten
 from resizefix.operations.site import Site
 from resizefix.operations.sites import find_sites
-from resizefix.outcome import ModelOutcome, Outcome, Status
+from resizefix.outcome import ErrorBound, ModelOutcome, Outcome, Status
 from resizefix.runtimes.limits import BrokenOffError
 from resizefix.scope_path import Key
 from resizefix.verification.plan import Plan
@@ -60,7 +58,7 @@ def proven(
         return Result(after, measured(outcomes, changed, not_verified()), (), not_verified())
 
     # onnxruntime is imported where something is run
-    from resizefix.verification.bounds import half_units
+    from resizefix.verification.compare import half_units
     from resizefix.verification.verify import prove_rewrite
 
     exact = all(outcome.exact for outcome in outcomes)

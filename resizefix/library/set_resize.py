@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from resizefix.diagnostics import Diagnostic
-from resizefix.difference import ErrorBound
+from resizefix.diagnostics import Diagnostic, RefusedError, UsageError
 from resizefix.document.document import Document
-from resizefix.errors import RefusedError, UsageError
 from resizefix.library import seam
 from resizefix.library.result import Result, failed, not_verified, skipped
 from resizefix.library.seam import LOWERED_BOUND, raised
 from resizefix.operations.as_resize import places, write_as_resize
 from resizefix.operations.sites import find_sites
 from resizefix.operations.written_resizes import resizes_at_one_size, size_to_fix
-from resizefix.outcome import Status
+from resizefix.outcome import ErrorBound, Status
 from resizefix.shapes.stored_shapes import ModelView
 from resizefix.verification.plan import Plan
 from resizefix.verification.verification import ChangeOptions, conditions

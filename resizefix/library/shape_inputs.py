@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from resizefix.diagnostics import Diagnostic
+from resizefix.diagnostics import Diagnostic, UsageError
 from resizefix.document.document import Document
 from resizefix.document.text import node_text
-from resizefix.errors import UsageError
 from resizefix.library import seam
 from resizefix.library.result import Result, failed, not_verified
 from resizefix.library.tensorrt_profile import Range, profile_of, that_runs_with

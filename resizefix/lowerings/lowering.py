@@ -1,7 +1,7 @@
 """What a lowering is: a row that says when it applies and builds the nodes. The rows are gathered in table.py.
 
-How far one lies from the node it replaces has the causes of `equivalences/error_bound.py`: it has weights of the true
-coordinates; the kernel's are off from them unless the scale is a power of two.
+How far one lies from the node it replaces has the causes of `equivalences/kernel_arithmetic.py`: it has weights of the
+true coordinates; the kernel's are off from them unless the scale is a power of two.
 
 Conditions that several lowerings share, and what the kernel takes; each gives None or the reason why not.
 """
@@ -17,12 +17,11 @@ import numpy as np
 from onnx import TensorProto
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.difference import DYNAMIC_SIZE, ErrorBound
-from resizefix.document.node_builder import NodeBuilder, Replacement
-from resizefix.equivalences.error_bound import GROWS, UNIT, half_step, native_roundings
-from resizefix.equivalences.index_map import coordinates
+from resizefix.document.edits import NodeBuilder, Replacement
+from resizefix.equivalences.kernel_arithmetic import GROWS, UNIT, coordinates, half_step, native_roundings
 from resizefix.equivalences.resize_spec import Axis, ResizeSpec
 from resizefix.interpolation import CoordinateTransformationMode, ExtentKind, Interpolation, Mode
+from resizefix.outcome import DYNAMIC_SIZE, ErrorBound
 from resizefix.targets.onnxruntime_target import runs_on_axes
 
 

@@ -15,15 +15,13 @@ from functools import partial, reduce
 
 import numpy as np
 
-from resizefix.diagnostics import Diagnostic
-from resizefix.difference import ErrorBound
-from resizefix.document.node_builder import NodeBuilder, Replacement
-from resizefix.equivalences.error_bound import cubic_coefficients
-from resizefix.equivalences.index_map import Floats, coordinates, nearest_indices
+from resizefix.diagnostics import Diagnostic, RefusedError
+from resizefix.document.edits import NodeBuilder, Replacement
+from resizefix.equivalences.kernel_arithmetic import Floats, coordinates, cubic_coefficients, nearest_indices
 from resizefix.equivalences.resize_spec import Axis, ResizeSpec
-from resizefix.errors import RefusedError
 from resizefix.interpolation import CoordinateTransformationMode, ExtentKind, Interpolation, Mode
 from resizefix.lowerings.lowering import FINITE, FLOATING, Lowering, rounding, why_not_static, why_too_large
+from resizefix.outcome import ErrorBound
 
 _SUPPORT = {Mode.LINEAR: np.float32(2), Mode.CUBIC: np.float32(4)}
 """Width of the antialias filter at scale 1, in input pixels."""

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from resizefix.diagnostics import Diagnostic
-from resizefix.document.node_builder import Replacement
+from resizefix.diagnostics import Diagnostic, RefusedError
+from resizefix.document.edits import Replacement
 from resizefix.equivalences.resize_spec import ResizeSpec
-from resizefix.errors import RefusedError
 from resizefix.lowerings.convolutions import AVERAGE_POOL, CONV_TRANSPOSE, DEPTHWISE_CONV_TRANSPOSE
 from resizefix.lowerings.copies import GATHER, IDENTITY, REPEAT, SPLIT_CONCAT, STRIDED_SLICE
 from resizefix.lowerings.kept_resizes import PAD_UPSAMPLE_SLICE, TWO_4D_RESIZES

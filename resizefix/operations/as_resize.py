@@ -9,16 +9,13 @@ from dataclasses import replace
 import numpy as np
 from onnx import NodeProto
 
-from resizefix.diagnostics import Diagnostic
+from resizefix.diagnostics import Diagnostic, RefusedError
 from resizefix.dialects.dialect import NO_NUMBERS, Dialect, Operands, dialect_of
 from resizefix.dialects.write import write
-from resizefix.difference import ErrorBound
-from resizefix.document.edits import add_initializer, remove_unread, replace_nodes
-from resizefix.document.node_builder import FreshNames, NodeBuilder
+from resizefix.document.edits import FreshNames, NodeBuilder, add_initializer, remove_unread, replace_nodes
 from resizefix.document.scopes import names_in
 from resizefix.document.text import node_text, numbers_text
 from resizefix.equivalences.resize_spec import ResizeSpec
-from resizefix.errors import RefusedError
 from resizefix.faults.framework import PYTORCH, is_nearest_exact_of_torch
 from resizefix.interpolation import ExtentKind, Interpolation
 from resizefix.lowerings.lowering import FINITE, rounding
@@ -26,7 +23,7 @@ from resizefix.lowerings.recovered import NEAREST_EXACT
 from resizefix.operations.foreign_resizes import foreign_resizes
 from resizefix.operations.rewriter import Rewritten
 from resizefix.operations.written_resizes import WrittenResize, first_other, open_written, size_to_fix, written_resizes
-from resizefix.outcome import Outcome, Status
+from resizefix.outcome import ErrorBound, Outcome, Status
 from resizefix.scope_path import Key
 from resizefix.shapes.stored_shapes import ModelView
 from resizefix.targets.collect_facts import facts_by_key

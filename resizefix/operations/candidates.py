@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from resizefix.diagnostics import Diagnostic
-from resizefix.document.node_builder import Replacement
+from resizefix.diagnostics import Diagnostic, RefusedError
+from resizefix.document.edits import Replacement
 from resizefix.equivalences.resize_spec import ResizeSpec
-from resizefix.errors import RefusedError
 from resizefix.interpolation import CoordinateTransformationMode, ExtentKind, Mode, NearestMode
 from resizefix.lowerings.matmul import MATMUL, SMALL_MATMUL
 from resizefix.operations.legalize import Legalize, Legalizer

@@ -10,18 +10,15 @@ from typing import Any
 import numpy as np
 from onnx import FunctionProto, ModelProto, NodeProto, TensorProto, numpy_helper
 
-from resizefix.diagnostics import Diagnostic
+from resizefix.diagnostics import Diagnostic, RefusedError
 from resizefix.dialects.dialect import NO_NUMBERS, RESIZES, UPSAMPLE_9, Dialect, dialect_of
 from resizefix.dialects.read import read
 from resizefix.dialects.write import write
-from resizefix.difference import ErrorBound
 from resizefix.document.document import Document
-from resizefix.document.edits import set_default_opset
-from resizefix.document.node_builder import FreshNames, NodeBuilder, Replacement
+from resizefix.document.edits import FreshNames, NodeBuilder, Replacement, set_default_opset
 from resizefix.document.scopes import DEFAULT_DOMAINS, bodies, default_opset, in_order, names_in, node_label
 from resizefix.document.text import node_text
 from resizefix.equivalences.resize_spec import ResizeSpec
-from resizefix.errors import RefusedError
 from resizefix.operations.replacement import (
     Allowance,
     Fresh,
@@ -40,7 +37,7 @@ from resizefix.opsets.raising import first_computed_otherwise, why_not_raised
 from resizefix.opsets.raising import raised_to as raise_document
 from resizefix.opsets.value_info_map import ValueInfoMap
 from resizefix.opsets.verdict import Blocker, OpsetStep
-from resizefix.outcome import Outcome, Status
+from resizefix.outcome import ErrorBound, Outcome, Status
 from resizefix.scope_path import Key
 from resizefix.shapes.stored_shapes import ModelView
 from resizefix.shapes.table import since_version

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from onnx import NodeProto
 
-from resizefix.document.node_builder import NodeBuilder
+from resizefix.document.edits import NodeBuilder
 from resizefix.document.scopes import Scope
 from resizefix.interpolation import CoordinateTransformationMode, Interpolation, Mode, NearestMode
 from resizefix.lowerings.recovered import Recovered

@@ -14,16 +14,15 @@ from onnx import TensorProto, helper
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.document.document import Document
-from resizefix.document.edits import insert_nodes
-from resizefix.document.node_builder import FreshNames, NodeBuilder
+from resizefix.document.edits import FreshNames, NodeBuilder, insert_nodes
 from resizefix.document.scopes import DEFAULT_DOMAINS, Definition, DefinitionKind, Scope, names_in, node_label
 from resizefix.document.view import View
 from resizefix.scope_path import MAIN, Key
 from resizefix.shapes.operand import SHAPE_READERS
 from resizefix.shapes.stored_shapes import ModelView
 from resizefix.targets.collect_facts import facts_in
-from resizefix.targets.conditions import foreign_domain_resizes
 from resizefix.targets.facts import DENOMINATOR
+from resizefix.targets.other_domains import foreign_domain_resizes
 from resizefix.targets.target import Effect, Target, Violation, judge
 from resizefix.targets.tensorrt import FED_AS_INTEGER
 

@@ -7,17 +7,15 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from onnx import NodeProto, TensorProto, helper
+from onnx import NodeProto, TensorProto, helper, numpy_helper
 
-from resizefix.diagnostics import Diagnostic
+from resizefix.diagnostics import Diagnostic, RefusedError
 from resizefix.dialects.dialect import Dialect
 from resizefix.dialects.write import write
 from resizefix.document.document import Document
-from resizefix.document.edits import FIRST_IR_WITH_DEFAULTS
-from resizefix.document.node_builder import FreshNames, Replacement
+from resizefix.document.edits import FIRST_IR_WITH_DEFAULTS, FreshNames, Replacement
 from resizefix.document.scopes import names_in
 from resizefix.equivalences.resize_spec import ResizeSpec
-from resizefix.errors import RefusedError
 from resizefix.interpolation import ExtentKind, Mode
 from resizefix.operations.replacement import (
     FIRST_BFLOAT16,
@@ -243,7 +241,7 @@ class Legalizer:
         written: list[object] = []
         try:
             for form in self._lowered(subject):
-                if (content := form.without_names) not in written:
+                if (content := _without_names(form)) not in written:
                     written.append(content)
                     yield self.findable(form)
         except RefusedError:
@@ -302,6 +300,12 @@ class Legalizer:
         except RefusedError:
             return False
         return accepts(self.target, _facts_as(self.facts, subject, node))
+
+
+def _without_names(form: Replacement) -> object:
+    """The operators with their attributes, and the constants: two replacements may be the same."""
+    operators = [(node.op_type, [one.SerializeToString() for one in node.attribute]) for node in form.nodes]
+    return operators, [(tuple(one.dims), numpy_helper.to_array(one).tobytes()) for one in form.initializers]
 
 
 def legalizers(view: ModelView, sites: Sequence[Site], target: Target, allowance: Allowance) -> list[Legalizer]:

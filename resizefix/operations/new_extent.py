@@ -7,9 +7,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
-from resizefix.diagnostics import Diagnostic
+from resizefix.diagnostics import Diagnostic, RefusedError
 from resizefix.document.text import counted
-from resizefix.errors import RefusedError
 from resizefix.interpolation import Extent, ExtentKind
 from resizefix.operations.freeze_scales import freeze_scales
 from resizefix.operations.promote_scales import promote_scales

@@ -10,20 +10,19 @@ from functools import lru_cache
 import numpy as np
 from onnx import NodeProto, TensorProto, TypeProto, ValueInfoProto, helper, numpy_helper
 
-from resizefix.diagnostics import Diagnostic, code_of
+from resizefix.diagnostics import Diagnostic, RefusedError, UsageError, code_of
 from resizefix.document.document import Document
 from resizefix.document.edits import (
+    FreshNames,
     add_graph_input,
     insert_nodes,
     pass_into_functions,
     remove_unread,
     set_input,
 )
-from resizefix.document.node_builder import FreshNames
 from resizefix.document.scopes import Scopes, default_opset, names_in
 from resizefix.document.text import listed, node_text, node_texts
 from resizefix.document.view import View
-from resizefix.errors import RefusedError, UsageError
 from resizefix.interpolation import ExtentKind, NearestMode
 from resizefix.operations.forms import InputSubgraph, SubgraphPlace, bind_input, bind_integer_input, retry_args
 from resizefix.operations.rewriter import Operation, Rewritten, broken_rules, kept_dims, rewrite, store_scan_ranks

@@ -11,32 +11,29 @@ from typing import TYPE_CHECKING
 
 from onnx import NodeProto
 
-from resizefix.diagnostics import Diagnostic
+from resizefix.diagnostics import Diagnostic, RefusedError
 from resizefix.dialects.dialect import NO_NUMBERS
-from resizefix.difference import BITWISE, UNBOUNDED, ErrorBound
 from resizefix.document.document import Document
-from resizefix.document.edits import add_initializer, insert_nodes, remove_unread
-from resizefix.document.node_builder import FreshNames, NodeBuilder, Replacement
+from resizefix.document.edits import FreshNames, NodeBuilder, Replacement, add_initializer, insert_nodes, remove_unread
 from resizefix.document.scopes import default_opset, names_in
 from resizefix.document.text import node_text
-from resizefix.errors import RefusedError
 from resizefix.interpolation import ExtentKind
 from resizefix.operations.replacement import Fresh
 from resizefix.operations.rewriter import Rewritten
 from resizefix.operations.site import ReadSite, Site, read_instead
 from resizefix.operations.sites import find_sites
 from resizefix.origins.classify import OriginKind
-from resizefix.outcome import Status
+from resizefix.outcome import BITWISE, UNBOUNDED, ErrorBound, Status
 from resizefix.scope_path import MAIN, Key
 from resizefix.shapes.stored_shapes import ModelView
 from resizefix.targets.collect_facts import facts_in
-from resizefix.targets.met_tensors import Meeting, meetings
 from resizefix.targets.target import Effect, Target, judge
 from resizefix.targets.tensorrt import LENGTH_IS_SEEN
 
 if TYPE_CHECKING:
     from resizefix.shapes.expression import Size
     from resizefix.shapes.partners import Partners
+    from resizefix.targets.met_tensors import Meeting
 
 
 FIRST_WITH_SIZES = 11
@@ -174,6 +171,8 @@ def pinned(view: ModelView, sites: Sequence[Site], target: Target) -> Rewritten 
     ]
     if not hidden:
         return None
+    from resizefix.targets.met_tensors import meetings  # few resizes meet a tensor so
+
     document, fresh = view.document.copy(), FreshNames(names_in(view.model)).fresh
     graph = document.proto.graph
     touched, outcomes = set[Key](), []

@@ -9,20 +9,17 @@ from dataclasses import dataclass, replace
 import numpy as np
 from onnx import NodeProto, TensorProto, helper, numpy_helper
 
-from resizefix.diagnostics import Diagnostic
+from resizefix.diagnostics import Diagnostic, RefusedError
 from resizefix.dialects.dialect import NO_NUMBERS, RESIZES, Dialect, Operands
 from resizefix.dialects.write import write
-from resizefix.difference import UNBOUNDED, ErrorBound
 from resizefix.document.document import Document
-from resizefix.document.edits import add_initializer, remove_unread, replace_nodes
-from resizefix.document.node_builder import Replacement
+from resizefix.document.edits import Replacement, add_initializer, remove_unread, replace_nodes
 from resizefix.document.structure import why_invalid
 from resizefix.document.values import numbers_in
 from resizefix.document.view import View
-from resizefix.equivalences.error_bound import spelling_bound
+from resizefix.equivalences.kernel_arithmetic import spelling_bound
 from resizefix.equivalences.resize_spec import ResizeSpec
 from resizefix.equivalences.table import AxisEquivalence, AxisStep, smallest_chain
-from resizefix.errors import RefusedError
 from resizefix.interpolation import CoordinateTransformationMode, ExtentKind, Interpolation, Mode
 from resizefix.lowerings.lowering import Lowering
 from resizefix.lowerings.matmul import OPERATORS as CROP_OPERATORS
@@ -30,6 +27,7 @@ from resizefix.lowerings.matmul import crops, lower_crop
 from resizefix.lowerings.table import in_words, lower, lowerings_for
 from resizefix.operations.site import Site
 from resizefix.origins.classify import OriginKind
+from resizefix.outcome import UNBOUNDED, ErrorBound
 from resizefix.scope_path import Key, ScopePath
 from resizefix.shapes.stored_shapes import rederive
 from resizefix.targets.facts import SiteFacts

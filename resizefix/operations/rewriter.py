@@ -20,12 +20,10 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from onnx import FunctionProto, GraphProto, TensorProto, ValueInfoProto, numpy_helper
 
-from resizefix.diagnostics import Diagnostic
+from resizefix.diagnostics import Diagnostic, UnreadableModelError
 from resizefix.document.document import Document
-from resizefix.document.edits import set_shape
 from resizefix.document.scopes import DEFAULT_DOMAINS, Definition, Scope, Scopes, bodies, is_operator, node_label
-from resizefix.document.values import Dims
-from resizefix.errors import UnreadableModelError
+from resizefix.document.values import Dims, set_shape
 from resizefix.interpolation import Extent, ExtentKind
 from resizefix.operations.site import PartnerSizes, Site
 from resizefix.operations.sites import sites_in

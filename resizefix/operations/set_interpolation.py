@@ -11,16 +11,14 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 
-from resizefix.diagnostics import Diagnostic
+from resizefix.diagnostics import Diagnostic, RefusedError
 from resizefix.dialects.intended import IntendedNode
-from resizefix.difference import BITWISE, UNBOUNDED, ErrorBound
 from resizefix.document.document import Document
-from resizefix.document.node_builder import FreshNames, Replacement
+from resizefix.document.edits import FreshNames, Replacement
 from resizefix.document.scopes import names_in
-from resizefix.equivalences.error_bound import spelling_bound
+from resizefix.equivalences.kernel_arithmetic import spelling_bound
 from resizefix.equivalences.resize_spec import ResizeSpec
 from resizefix.equivalences.table import AxisStep, reasons, rewrites
-from resizefix.errors import RefusedError
 from resizefix.interpolation import ExtentKind, Interpolation
 from resizefix.lowerings.copies import REPEAT
 from resizefix.lowerings.lowering import why_not_native
@@ -44,7 +42,7 @@ from resizefix.operations.settings import AXES, SCALES, SIZES, Settings
 from resizefix.operations.site import ReadSite, Site
 from resizefix.opsets.raising import why_not_raised
 from resizefix.origins.classify import OriginKind
-from resizefix.outcome import Outcome, Status
+from resizefix.outcome import BITWISE, UNBOUNDED, ErrorBound, Outcome, Status
 from resizefix.scope_path import Key
 from resizefix.shapes.stored_shapes import ModelView
 from resizefix.targets.collect_facts import facts_in

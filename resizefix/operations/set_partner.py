@@ -12,15 +12,13 @@ from typing import Any
 import numpy as np
 from onnx import ModelProto
 
-from resizefix.diagnostics import Diagnostic
+from resizefix.diagnostics import Diagnostic, RefusedError
 from resizefix.dialects.dialect import NO_NUMBERS
-from resizefix.document.edits import insert_nodes, remove_unread
-from resizefix.document.node_builder import FreshNames, NodeBuilder
+from resizefix.document.edits import FreshNames, NodeBuilder, insert_nodes, remove_unread
 from resizefix.document.scopes import names_in
 from resizefix.document.text import node_text
 from resizefix.document.values import Dims
 from resizefix.document.view import View
-from resizefix.errors import RefusedError
 from resizefix.interpolation import CoordinateTransformationMode, ExtentKind
 from resizefix.operations.rewriter import Rewritten, store_scan_ranks
 from resizefix.operations.site import PartnerSizes, ReadSite, Site, read_instead

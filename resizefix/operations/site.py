@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from onnx import NodeProto
 
-from resizefix.diagnostics import Diagnostic
+from resizefix.diagnostics import Diagnostic, RefusedError
 from resizefix.dialects.dialect import Dialect
 from resizefix.dialects.read import SiteReading, read
 from resizefix.document.edits import remove_attribute, set_input
 from resizefix.document.scopes import Scope
 from resizefix.document.text import node_text
 from resizefix.document.values import Dims
-from resizefix.errors import RefusedError
 from resizefix.interpolation import Extent, ExtentKind, Interpolation
 from resizefix.origins.classify import Origin
 from resizefix.printable import InNotebook, summary
@@ -24,7 +23,7 @@ from resizefix.promotion import Coupling, Freedom
 from resizefix.scope_path import Key
 
 if TYPE_CHECKING:
-    from resizefix.document.node_builder import Replacement
+    from resizefix.document.edits import Replacement
     from resizefix.outcome import Outcome, Status
     from resizefix.shapes.partners import Partner
 

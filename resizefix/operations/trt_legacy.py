@@ -8,16 +8,14 @@ from operator import attrgetter
 
 from onnx import NodeProto, numpy_helper
 
-from resizefix.diagnostics import Diagnostic
+from resizefix.diagnostics import Diagnostic, RefusedError
 from resizefix.dialects.dialect import RESIZES, UPSAMPLE_7, Operands, dialect_of
 from resizefix.dialects.read import read
 from resizefix.dialects.write import write
 from resizefix.document.document import Document
-from resizefix.document.edits import drop_overridable_inputs, set_default_opset
-from resizefix.document.node_builder import FreshNames, Replacement
+from resizefix.document.edits import FreshNames, Replacement, drop_overridable_inputs, set_default_opset
 from resizefix.document.scopes import DEFAULT_DOMAINS, bodies, names_in, node_label
 from resizefix.equivalences.resize_spec import ResizeSpec
-from resizefix.errors import RefusedError
 from resizefix.interpolation import ExtentKind
 from resizefix.operations.legalize import legalize as make_legal
 from resizefix.operations.replacement import (
@@ -43,8 +41,8 @@ from resizefix.outcome import Outcome, Status
 from resizefix.scope_path import Key
 from resizefix.shapes.stored_shapes import ModelView
 from resizefix.targets.collect_facts import facts_in
-from resizefix.targets.conditions import foreign_domain_resizes
 from resizefix.targets.facts import SiteFacts
+from resizefix.targets.other_domains import foreign_domain_resizes
 from resizefix.targets.target import Target
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from onnx import GraphProto, NodeProto, TensorShapeProto, ValueInfoProto
 
 from resizefix.dialects.dialect import dialect_of
-from resizefix.document.node_builder import NodeBuilder
+from resizefix.document.edits import NodeBuilder
 from resizefix.document.scopes import Scope, bodies, is_operator
 from resizefix.interpolation import Interpolation, Mode
 from resizefix.lowerings.recovered import NEAREST_EXACT, Recovered, Sampled, nearest_of

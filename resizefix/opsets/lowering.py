@@ -17,9 +17,7 @@ import onnx
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, helper, inliner
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.difference import BITWISE, ErrorBound
-from resizefix.document.edits import add_initializer, insert_nodes
-from resizefix.document.node_builder import FreshNames, Replacement
+from resizefix.document.edits import FreshNames, Replacement, add_initializer, insert_nodes
 from resizefix.document.scopes import DEFAULT_DOMAINS, Scope, bodies, default_opset, in_order, names_in
 from resizefix.opsets.constants import Unread, constants_to_initializers, fold, replace_nodes
 from resizefix.opsets.ir3 import IR3, to_ir3
@@ -27,6 +25,7 @@ from resizefix.opsets.site import Draft, OpsetRow, OpsetSite
 from resizefix.opsets.table import ABSENT, DOWN
 from resizefix.opsets.value_info_map import ValueInfoMap
 from resizefix.opsets.verdict import Blocked, Blocker, Downgrade, OpsetStep
+from resizefix.outcome import BITWISE, ErrorBound
 from resizefix.scope_path import FunctionName, Key
 from resizefix.shapes.inference import ValueOf, upsample_scales
 from resizefix.shapes.operand import MISFITS

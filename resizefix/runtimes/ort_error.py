@@ -24,8 +24,8 @@ import numpy as np
 from onnx import ModelProto, TensorProto
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.document.edits import set_shape
 from resizefix.document.scopes import bodies, is_operator, node_label
+from resizefix.document.values import set_shape
 from resizefix.runtimes.inputs import Feeds
 from resizefix.scope_path import MAIN
 from resizefix.shapes.model_types import Types, types_of

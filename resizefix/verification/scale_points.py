@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from resizefix.diagnostics import Diagnostic, option
+from resizefix.diagnostics import Diagnostic, UsageError, option
 from resizefix.document.text import counted
 from resizefix.document.values import Array
-from resizefix.errors import UsageError
 from resizefix.interpolation import Extent, ExtentKind
 from resizefix.promotion import LARGEST_DENOMINATOR, Form, InputBinding, PromotedInput, common_denominator, numerator
 from resizefix.scope_path import MAIN, Key

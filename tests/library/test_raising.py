@@ -10,7 +10,7 @@ from onnx_text import model
 from ort_runs import opened
 
 import resizefix
-from resizefix.errors import RefusedError, UsageError
+from resizefix.diagnostics import RefusedError, UsageError
 from resizefix.library import seam
 from resizefix.library.result import VerificationFailedError
 from resizefix.outcome import Status

@@ -16,8 +16,8 @@ from onnx import TensorProto
 from shape_input_models import depth_anything, mask_decoder, matting
 
 import resizefix
+from resizefix.diagnostics import RefusedError, UsageError
 from resizefix.document.document import Document
-from resizefix.errors import RefusedError, UsageError
 from resizefix.operations.integer_inputs import IntegerInput, deciding_floats, with_integer_inputs
 from resizefix.runtimes.tensorrt import LiveParser
 from resizefix.shapes.stored_shapes import ModelView

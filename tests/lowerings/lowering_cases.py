@@ -3,7 +3,7 @@
 import numpy as np
 from onnx import TensorProto
 
-from resizefix.document.node_builder import Replacement
+from resizefix.document.edits import Replacement
 from resizefix.document.text import node_text
 from resizefix.interpolation import CoordinateTransformationMode, ExtentKind, Interpolation, Mode, NearestMode
 from resizefix.lowerings import ResizeSpec

@@ -12,7 +12,7 @@ from ort_runs import opened
 
 from resizefix.dialects.dialect import Operands, dialect_of
 from resizefix.dialects.write import write
-from resizefix.document.node_builder import Replacement
+from resizefix.document.edits import Replacement
 from resizefix.interpolation import ExtentKind
 from resizefix.lowerings import Lowering, ResizeSpec
 

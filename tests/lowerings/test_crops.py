@@ -12,9 +12,9 @@ import pytest
 from onnx import helper
 
 import resizefix
-from resizefix.document.node_builder import Replacement
+from resizefix.diagnostics import RefusedError
+from resizefix.document.edits import Replacement
 from resizefix.equivalences.resize_spec import ResizeSpec
-from resizefix.errors import RefusedError
 from resizefix.interpolation import CoordinateTransformationMode, ExtentKind, Interpolation, Mode, NearestMode
 from resizefix.lowerings.matmul import lower_crop
 

@@ -5,7 +5,7 @@ from lowering_cases import ROW, by_scales, by_sizes, cubic, linear, nearest
 from lowering_runs import Batch
 from onnx import TensorProto
 
-from resizefix.errors import RefusedError
+from resizefix.diagnostics import RefusedError
 from resizefix.lowerings import LOWERINGS, lower
 from resizefix.lowerings.table import BY_NAME, BY_TARGET, in_words, lowerings_for
 from resizefix.targets.catalogue import TARGETS, target_named
